@@ -10,6 +10,10 @@ use serde::{Deserialize, Serialize};
 
 /// Share of an "at least" that may be missing: buckets of tokens are counted in whole operations and short intervals.
 pub const TOLERANCE: f64 = 0.01;
+/// Operations per second at most: one for each nanosecond, the unit of every clock here.
+pub const IOPS_MAX: f64 = 1e9;
+/// Bytes per second at most.
+const BYTES_PER_SEC_MAX: f64 = 1e15;
 
 /// One thing that is asked for.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -145,11 +149,11 @@ impl fmt::Display for RequirementError {
 /// One [`RequirementError`] for each clause that is wrong.
 pub fn parse(text: &str) -> Result<Vec<Clause>, Vec<RequirementError>> {
     let (mut clauses, mut errors) = (Vec::new(), Vec::new());
-    for part in text.split([',', ';']).map(str::trim).filter(|part| !part.is_empty()) {
-        match clause(part) {
+    for part in parts(text) {
+        match clause(&part) {
             Ok(clause) => clauses.push(clause),
             Err((why, help)) => errors.push(RequirementError {
-                clause: part.to_owned(),
+                clause: part,
                 why,
                 help,
             }),
@@ -168,9 +172,31 @@ pub fn parse(text: &str) -> Result<Vec<Clause>, Vec<RequirementError>> {
     }
 }
 
+/// The clauses of a text. Digits behind a comma belong to the number before it.
+fn parts(text: &str) -> Vec<String> {
+    let mut parts: Vec<String> = Vec::new();
+    for part in text.split([',', ';']).map(str::trim).filter(|part| !part.is_empty()) {
+        let continues = part.starts_with(|letter: char| letter.is_ascii_digit()) && !part.contains(['<', '>', '=']);
+        match parts.last_mut() {
+            Some(last) if continues && last.ends_with(|letter: char| letter.is_ascii_digit()) => {
+                last.push(',');
+                last.push_str(part);
+            }
+            _ => parts.push(part.to_owned()),
+        }
+    }
+    parts
+}
+
 type Complaint = (String, String);
 
 fn clause(text: &str) -> Result<Clause, Complaint> {
+    if text.contains(',') {
+        return Err((
+            "a number has no comma: commas separate clauses".into(),
+            format!("write {}", text.replace(',', "")),
+        ));
+    }
     let (name, side, value) = divided(text)?;
     let (metric, direction) = metric(name)?;
     if side != metric.side() {
@@ -210,22 +236,23 @@ fn divided(text: &str) -> Result<(&str, Side, &str), Complaint> {
         (">", Side::AtLeast),
         ("<", Side::AtMost),
     ];
+    let incomplete = "a clause has a metric, >= or <=, and a value".to_owned();
+    let help = "write METRIC>=VALUE or METRIC<=VALUE, for example iops>=4000 or p99<=3ms".to_owned();
     for (sign, side) in SIGNS {
         if let Some((name, value)) = text.split_once(sign) {
             let (name, value) = (name.trim(), value.trim());
-            if name.is_empty() || value.is_empty() {
-                break;
-            }
-            return Ok((name, side, value));
+            return match name.is_empty() || value.is_empty() {
+                true => Err((incomplete, help)),
+                false => Ok((name, side, value)),
+            };
         }
     }
-    let help = "write METRIC>=VALUE or METRIC<=VALUE, for example iops>=4000 or p99<=3ms".to_owned();
     match text.contains('=') {
         true => Err((
             "a figure that is measured is never exactly equal to another".into(),
             help,
         )),
-        false => Err(("a clause has a metric, >= or <=, and a value".into(), help)),
+        false => Err((incomplete, help)),
     }
 }
 
@@ -242,7 +269,7 @@ pub fn metric(name: &str) -> Result<(Metric, Option<Direction>), (String, String
     let metric = match rest {
         "iops" => Metric::Iops,
         "mbps" | "mb/s" | "mibps" | "mib/s" | "throughput" | "bandwidth" | "bw" => Metric::Throughput,
-        "mean" | "latency" | "avg" | "response" | "lat" => Metric::Mean,
+        "mean" | "latency" | "avg" | "average" | "response" | "lat" => Metric::Mean,
         "median" => Metric::Quantile { share: 0.5 },
         "availability" if direction.is_none() => Metric::Availability,
         "max" | "min" => {
@@ -296,12 +323,24 @@ fn target(metric: Metric, name: &str, text: &str) -> Result<f64, Complaint> {
         Metric::Mean | Metric::Quantile { .. } => time(text),
         Metric::Availability => share(text),
     }?;
-    match value > 0.0 && value.is_finite() {
-        true => Ok(value),
-        false => Err((
+    let most = match metric {
+        Metric::Iops => IOPS_MAX,
+        Metric::Throughput => BYTES_PER_SEC_MAX,
+        Metric::Mean | Metric::Quantile { .. } | Metric::Availability => f64::INFINITY,
+    };
+    match value {
+        value if value.is_nan() || value <= 0.0 => Err((
             format!("{text} is not above 0"),
             "promise something that can be missed".into(),
         )),
+        value if value > most => Err((
+            format!("{text} is more than any machine can be asked for"),
+            format!(
+                "the limits are iops>={IOPS_MAX} and mbps>={}; write underscores to count digits: iops>=100_000",
+                BYTES_PER_SEC_MAX / 1e6
+            ),
+        )),
+        value => Ok(value),
     }
 }
 
@@ -422,12 +461,23 @@ mod tests {
             ("mbps>=fast", "is no throughput", "mbps>=200"),
             ("iops>=0", "not above 0", "missed"),
             ("availability>=100%", "below 100 %", "99.9%"),
+            ("iops>=6,000", "a number has no comma", "write iops>=6000"),
+            (
+                "p99<=3ms,iops>=1,000,000",
+                "a number has no comma",
+                "write iops>=1000000",
+            ),
+            ("iops>=1e10", "more than any machine", "iops>=1000000000"),
+            ("iops>=1e300", "more than any machine", "iops>=1000000000"),
+            ("read.iops>=1e15", "more than any machine", "iops>=1000000000"),
+            ("mbps>=1e10", "more than any machine", "mbps>=1000000000"),
         ] {
             let errors = parse(text).unwrap_err();
             assert!(errors[0].why.contains(why), "{text}: {errors:?}");
             assert!(errors[0].help.contains(help), "{text}: {errors:?}");
         }
         assert_eq!(parse("p99<=3,iops>=1,iops<=2").unwrap_err().len(), 2, "all at once");
+        assert_eq!(parse("iops>=6,000").unwrap_err().len(), 1, "one number, one mistake");
     }
 
     #[test]

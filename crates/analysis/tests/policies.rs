@@ -473,6 +473,20 @@ fn what_is_not_in_the_catalogue_is_said_with_what_is() {
     );
     let error = stack(&catalogue, &with(Some("m7i.lagre"), "P30")).unwrap_err();
     assert!(error.contains("the nearest names are m7i.large, "), "{error}");
+    // Of the same cloud and series first, whatever the letters.
+    for (unknown, prefix) in [
+        ("m8g", "m8g."),
+        ("e2-micro", "e2-"),
+        ("c3-standard-99", "c3-"),
+        ("L12s_v4", "Standard_L"),
+        ("Standard_E7ads_v5", "Standard_E"),
+    ] {
+        let error = stack(&catalogue, &with(Some(unknown), "P30")).unwrap_err();
+        let (_, names) = error.split_once("the nearest names are ").unwrap();
+        let names: Vec<&str> = names.split(", ").collect();
+        assert_eq!(names.len(), 3, "{error}");
+        assert!(names.iter().all(|name| name.starts_with(prefix)), "{error}");
+    }
     let error = stack(&catalogue, &with(None, "P31")).unwrap_err();
     assert!(
         error.contains("no disk `P31`") && error.ends_with("the nearest names are P1, P3, P30"),
@@ -484,6 +498,40 @@ fn what_is_not_in_the_catalogue_is_said_with_what_is() {
     assert!(error.contains("needs `size`"), "the only entry that ends so: {error}");
     let error = stack(&catalogue, &with(None, "aws/gp3:500GiB")).unwrap_err();
     assert!(error.contains("write KEY=VALUE"), "{error}");
+}
+
+/// Figures of the pages that the entries name as their sources.
+#[test]
+fn machines_that_were_missing_have_the_limits_of_their_sources() {
+    let figures = |policy: &str, tier: &str| {
+        let found = resolve(policy, &[("tier", tier)]);
+        let layer = &found.layers[0];
+        let bursts: Vec<f64> = found.bursts.iter().map(|burst| burst.ceiling).collect();
+        let bytes = layer.bytes_per_sec.unwrap().low / 1e6;
+        (layer.iops.unwrap().low, bytes, bursts)
+    };
+    // The Lsv4 and Lasv4 size series of the Azure documentation, Premium SSD.
+    assert_eq!(
+        figures("azure/vm", "Standard_L8s_v4"),
+        (12_800.0, 424.0, vec![40_000.0, 1.25e9])
+    );
+    assert_eq!(
+        figures("azure/vm", "Standard_L8as_v4"),
+        (15_200.0, 360.0, vec![20_000.0, 1.25e9])
+    );
+    // A burst of operations alone, and none at all.
+    assert_eq!(
+        figures("azure/vm", "Standard_L32s_v4"),
+        (51_200.0, 1696.0, vec![80_000.0])
+    );
+    assert_eq!(figures("azure/vm", "Standard_L96s_v4"), (153_600.0, 5088.0, vec![]));
+    // DescribeInstanceTypes: 3,600 IOPS and 650 Mbps of m6id.large, up to 40,000 and 10,000; 6,250 IOPS and 1,562 Mbps of
+    // m6in.large and m6idn.large, up to 100,000 and 25,000.
+    assert_eq!(figures("aws/vm", "m6id.large"), (3600.0, 81.25, vec![40_000.0, 1.25e9]));
+    for tier in ["m6in.large", "m6idn.large"] {
+        assert_eq!(figures("aws/vm", tier), (6250.0, 195.25, vec![100_000.0, 3.125e9]));
+    }
+    assert_eq!(figures("aws/vm", "m6idn.32xlarge"), (400_000.0, 12_500.0, vec![]));
 }
 
 /// Baseline and burst of an instance, and an instance without a burst.

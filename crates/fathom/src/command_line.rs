@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use archive::SCHEMAS;
-use clap::builder::{PossibleValuesParser, Styles};
+use clap::builder::{PossibleValue, PossibleValuesParser, Styles};
 use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, Command, ValueHint, value_parser};
 use dialects::native::{Group, OPTIONS};
@@ -165,7 +165,11 @@ fn convert() -> Command {
             Arg::new("to")
                 .long("to")
                 .value_name("DIALECT")
-                .value_parser(PossibleValuesParser::new(["fio", "diskspd", "native"]))
+                .value_parser(PossibleValuesParser::new([
+                    PossibleValue::new("fio"),
+                    PossibleValue::new("diskspd"),
+                    PossibleValue::new("native").alias("fathom"),
+                ]))
                 .help("Whose words are wanted [default: those of both others, one after the other]"),
         )
         .arg(

@@ -58,12 +58,12 @@ impl Exit {
         }
     }
 
-    /// A verdict has codes of its own; what is wrong with the run itself comes first.
+    /// A verdict has codes of its own: 1 is FAIL, and what only spoils a test is INCONCLUSIVE. A run that was lost,
+    /// interrupted or not kept comes first.
     pub fn of_verdict(results: &Results, outcome: Outcome, strict: bool) -> Exit {
         match (Exit::of(results, strict), outcome) {
-            (Exit::Done, Outcome::Pass) => Exit::Done,
-            (Exit::Done, Outcome::Fail) => Exit::Failed,
-            (Exit::Done, Outcome::Inconclusive | Outcome::Consistent) => Exit::Inconclusive,
+            (Exit::Done | Exit::Failed, Outcome::Fail) => Exit::Failed,
+            (Exit::Done | Exit::Failed, Outcome::Inconclusive | Outcome::Consistent) => Exit::Inconclusive,
             (other, _) => other,
         }
     }

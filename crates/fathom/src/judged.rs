@@ -1,7 +1,7 @@
 //! Results that are held to a requirement as they are: what a preset, or a workload of a suite, says is to come of them.
 
 use analysis::requirement::{self, Clause};
-use analysis::verdict::{self, Context, JudgedJob, Outcome, Verdict, judge as judge_one};
+use analysis::verdict::{self, ClauseVerdict, Context, JudgedJob, Outcome, Verdict, judge as judge_one};
 use dialects::native::Document;
 use model::observation::Observation;
 use model::results::Results;
@@ -118,7 +118,9 @@ impl Judged {
                 text += &screen::wrapped(&format!("{}.", reason.what));
             }
         }
-        text + &format!("{}\n", self.outcome().word())
+        let clauses = self.jobs.iter().filter_map(|(_, verdict)| verdict.as_ref());
+        let clauses: Vec<ClauseVerdict> = clauses.flat_map(|verdict| verdict.clauses.clone()).collect();
+        text + &format!("{}\n", verify::headline(self.outcome(), &clauses, None))
     }
 }
 

@@ -20,24 +20,15 @@ use crate::metadata;
 
 /// Where a limit of the command line comes from.
 const CAP: &str = "--cap";
+/// Where names of machines and disks are listed, and what to do about one that is not.
+pub const CATALOGUE_HELP: &str = "`fathom policies` lists disks, and `fathom policies aws/vm`, azure/vm and gcp/vm the names of machines; a limit that is not \
+     in the catalogue can be named: --cap 'VM:iops=1920,mbps=22.5,kind=vm'";
 
 /// The flags, for commands that diagnose.
 pub fn arguments() -> Vec<Arg> {
     let arg = |name: &'static str| Arg::new(name).long(name).help_heading("Diagnosis");
     vec![
-        arg("cap")
-            .value_name("[NAME:]iops=N,mbps=N,…")
-            .action(ArgAction::Append)
-            .help("A limit between the program and the data; the report says which one binds")
-            .long_help(
-                "A limit between the program and the data. The report says which of them binds, how much of each is used and \
-                 what nobody can reach. Repeat it for several.\n\
-                 iops=N operations per second; mbps=N millions of bytes, mibps=N 2^20 bytes per second; unit=256KiB longer \
-                 operations count as several; for=reads or for=writes; kind=vm, disk, cgroup or link.\n\
-                 path=cached or path=uncached, role=NAME, job=NAME: only these jobs share the limit; rates of jobs that run \
-                 at the same time are added up.\n\
-                 Example: --cap 'VM:iops=1920,mbps=22.5,kind=vm' --cap '4 disks:iops=20000,mbps=800'",
-            ),
+        cap_argument().help_heading("Diagnosis"),
         arg("vm")
             .value_name("NAME")
             .help("The virtual machine's size, such as Standard_B2ms: its limits are looked up"),
@@ -59,6 +50,24 @@ pub fn arguments() -> Vec<Arg> {
             .action(ArgAction::SetTrue)
             .help("Run each step again for 10 s at twice the depth: tells a limit from a latency"),
     ]
+}
+
+/// `--cap`.
+pub fn cap_argument() -> Arg {
+    Arg::new("cap")
+        .long("cap")
+            .value_name("[NAME:]iops=N,mbps=N,…")
+            .action(ArgAction::Append)
+            .help("A limit between the program and the data; the report says which one binds")
+            .long_help(
+                "A limit between the program and the data. The report says which of them binds, how much of each is used and \
+                 what nobody can reach. Repeat it for several.\n\
+                 iops=N operations per second; mbps=N millions of bytes, mibps=N 2^20 bytes per second; unit=256KiB longer \
+                 operations count as several; for=reads or for=writes; kind=vm, disk, cgroup or link.\n\
+                 path=cached or path=uncached, role=NAME, job=NAME: only these jobs share the limit; rates of jobs that run \
+                 at the same time are added up.\n\
+                 Example: --cap 'VM:iops=1920,mbps=22.5,kind=vm' --cap '4 disks:iops=20000,mbps=800'",
+            )
 }
 
 /// `--metadata`.
@@ -89,7 +98,7 @@ pub fn known_here(given: &ArgMatches, plan: &Plan) -> Result<Known, Faults> {
     let is_path = |kind: &TargetKind| matches!(kind, TargetKind::Path);
     let real = plan.targets.iter().filter(|target| is_path(&target.kind));
     let paths: Vec<&str> = real.map(|target| target.path.as_str()).collect();
-    known_with(given, machine(given, &Catalogue::built_in(), &paths))
+    known_with(given, machine(given, &Catalogue::built_in(), &paths).name)
 }
 
 /// Keys of [`StoragePath`]: native options of job files, and flags about loads of any tool.
@@ -111,17 +120,16 @@ pub fn storage_arguments() -> Vec<Arg> {
     STORAGE.into_iter().map(arg).collect()
 }
 
-/// The flags about replicated storage, for commands with one load.
-pub fn replication_arguments() -> [Arg; 2] {
-    let [replicas, hops] = ["replicas", "hops"].map(|name| {
+/// The flags about the storage below a load without other jobs.
+pub fn one_load_arguments() -> [Arg; 4] {
+    STORAGE.map(|name| {
         let option = OPTIONS.iter().find(|option| option.name == name);
-        let help = option.map_or("", |option| option.help).trim_end_matches('.');
-        Arg::new(name).long(name).value_name("NUMBER").help(help)
-    });
-    [
-        replicas.value_parser(value_parser!(u32).range(1..=100)),
-        hops.value_parser(value_parser!(u32).range(0..=100)),
-    ]
+        let option = option.expect("it is a native option");
+        Arg::new(name)
+            .long(name)
+            .value_name(option.value)
+            .help(option.help.trim_end_matches('.'))
+    })
 }
 
 /// What is known of the storage below loads, by the name of a job or for all.
@@ -132,14 +140,27 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// What `--host-cache` and the flags of [`replication_arguments`] say about a load without
-    /// other jobs.
-    pub fn of_one_load(args: &ArgMatches) -> Storage {
-        let number = |name: &str| args.get_one::<u32>(name).copied();
-        let mut storage = Storage::from_host_cache(args);
-        storage.of_all.replicas = number("replicas");
-        storage.of_all.hops = number("hops");
-        storage
+    /// What `--host-cache` and the flags of [`one_load_arguments`] say about a load without other
+    /// jobs, before what its job file states.
+    ///
+    /// # Errors
+    /// [`Faults`] with what cannot be understood.
+    pub fn of_one_load(args: &ArgMatches, stated: &StoragePath) -> Result<Storage, Faults> {
+        let mut storage = Storage::default();
+        for name in STORAGE {
+            if let Some(value) = args.get_one::<String>(name) {
+                set(&mut storage.of_all, name, value).map_err(|why| {
+                    Faults::usage(Fault::new(format!("--{name}: {why}")).at(format!("--{name} {value}")))
+                })?;
+            }
+        }
+        storage.of_all = storage.of_all.or(stated).or(&Storage::from_host_cache(args).of_all);
+        Ok(storage)
+    }
+
+    /// What holds for every load.
+    pub fn of_all(&self) -> &StoragePath {
+        &self.of_all
     }
 
     /// Copies of each block, where they are the same for all jobs.
@@ -192,17 +213,7 @@ impl Storage {
                 &mut self.of_jobs[at].1
             }
         };
-        let number = |least: u32| match value.parse::<u32>() {
-            Ok(number) if (least..=100).contains(&number) => Ok(number),
-            _ => Err(format!("`{value}` is no number from {least} to 100")),
-        };
-        match name {
-            "path" => storage.cache = Some(parse_path(value)?),
-            "role" => storage.role = Some(parse_name(value)?),
-            "replicas" => storage.replicas = Some(number(1)?),
-            _ => storage.hops = Some(number(0)?),
-        }
-        Ok(())
+        set(storage, name, value)
     }
 
     /// Completes what the jobs of a plan state themselves.
@@ -252,6 +263,21 @@ impl Storage {
             )),
         }
     }
+}
+
+/// Sets one fact of the storage below a load.
+fn set(storage: &mut StoragePath, name: &str, value: &str) -> Result<(), String> {
+    let number = |least: u32| match value.parse::<u32>() {
+        Ok(number) if (least..=100).contains(&number) => Ok(number),
+        _ => Err(format!("`{value}` is no number from {least} to 100")),
+    };
+    match name {
+        "path" => storage.cache = Some(parse_path(value)?),
+        "role" => storage.role = Some(parse_name(value)?),
+        "replicas" => storage.replicas = Some(number(1)?),
+        _ => storage.hops = Some(number(0)?),
+    }
+    Ok(())
 }
 
 /// The jobs of a plan with what is known of the storage below them.
@@ -308,24 +334,49 @@ fn known_with(given: &ArgMatches, machine: Option<String>) -> Result<Known, Faul
             of_catalogue(&catalogue, &wanted).map_err(Faults::usage)?
         }
     };
-    for text in list("cap") {
+    known.layers.extend(caps(given)?);
+    Ok(known)
+}
+
+/// The limits of `--cap`.
+///
+/// # Errors
+/// [`Faults`] with what cannot be understood.
+pub fn caps(args: &ArgMatches) -> Result<Vec<Layer>, Faults> {
+    let layer = |text: &String| {
         let fault = |why: String| {
             let fault = Fault::new(format!("--cap: {why}")).at(format!("--cap {text}"));
             Faults::usage(fault.help("for example --cap 'VM:iops=1920,mbps=22.5,kind=vm'"))
         };
-        known.layers.push(Layer {
+        Ok(Layer {
             source: CAP.into(),
             ..parse_cap(text).map_err(fault)?
-        });
-    }
-    Ok(known)
+        })
+    };
+    args.get_many::<String>("cap")
+        .into_iter()
+        .flatten()
+        .map(layer)
+        .collect()
 }
 
-/// The machine whose limits count: that of `--vm`, or what the firmware or, with `--metadata`, the cloud calls this machine.
-/// A machine that was detected is reported on stderr with the source, and so is, with `--metadata`, why it does not count.
-pub fn machine(given: &ArgMatches, catalogue: &Catalogue, targets: &[&str]) -> Option<String> {
+/// The machine whose limits count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DetectedMachine {
+    /// Its name, if its limits count.
+    pub name: Option<String>,
+    /// How it was detected, or with `--metadata` why it does not count.
+    pub fact: Option<String>,
+}
+
+/// The machine of `--vm`, or what the firmware or, with `--metadata`, the cloud calls this machine. What was detected is
+/// printed on stderr; with `--quiet` only what was asked for with `--metadata`, since it changes what a result means.
+pub fn machine(given: &ArgMatches, catalogue: &Catalogue, targets: &[&str]) -> DetectedMachine {
     if let Some(name) = given.get_one::<String>("vm") {
-        return Some(name.clone());
+        return DetectedMachine {
+            name: Some(name.clone()),
+            fact: None,
+        };
     }
     let disks: Vec<String> = given.get_many("disk").into_iter().flatten().cloned().collect();
     let system = System::live();
@@ -361,23 +412,18 @@ pub fn machine(given: &ArgMatches, catalogue: &Catalogue, targets: &[&str]) -> O
             false => Ok((name, described)),
         }
     });
-    let notify = |text: &str| {
-        if !matches!(given.try_get_one::<bool>("quiet"), Ok(Some(true))) {
-            eprintln!("{text}");
-        }
-    };
-    match usable {
+    let (name, fact) = match usable {
         Ok((name, described)) => {
-            notify(&format!("{described}: its limits are used; --vm names another machine"));
-            Some(name)
+            let fact = format!("{described}: its limits are used; --vm names another machine");
+            (Some(name), Some(fact))
         }
-        Err(why) => {
-            if asked {
-                notify(&why);
-            }
-            None
-        }
+        Err(why) => (None, Some(why).filter(|_| asked)),
+    };
+    let is_quiet = matches!(given.try_get_one::<bool>("quiet"), Ok(Some(true)));
+    if let Some(fact) = fact.as_ref().filter(|_| asked || !is_quiet) {
+        eprintln!("{fact}");
     }
+    DetectedMachine { name, fact }
 }
 
 /// Every virtual disk under a path, or under the folder that it is to be made in, is a network disk of a cloud. Disks inside
@@ -400,10 +446,7 @@ fn is_on_disk_of(system: &System, cloud: Cloud, path: &str) -> bool {
 
 /// What the catalogue knows of a machine and its disks.
 fn of_catalogue(catalogue: &Catalogue, wanted: &Disks) -> Result<Known, Fault> {
-    let unknown = |why: String| {
-        Fault::new(why)
-            .help("a limit that is not in the catalogue can be named: --cap 'VM:iops=1920,mbps=22.5,kind=vm'")
-    };
+    let unknown = |why: String| Fault::new(why).help(CATALOGUE_HELP);
     Ok(Known {
         layers: stack_of_paths(catalogue, wanted).map_err(unknown)?,
         bursts: credits(catalogue, wanted)
@@ -426,6 +469,20 @@ pub fn burst(layer: String, burst: Burst) -> KnownBurst {
         ceiling: burst.ceiling,
         refill: burst.refill,
         bucket: burst.bucket,
+    }
+}
+
+/// Credits of a diagnosis in the words of the catalogue.
+pub fn policy_burst(known: &KnownBurst) -> Burst {
+    Burst {
+        of: match known.counts {
+            Counts::Operations => BurstOf::Iops,
+            Counts::Bytes => BurstOf::Bytes,
+        },
+        ceiling: known.ceiling,
+        refill: known.refill,
+        bucket: known.bucket,
+        full_after_secs: None,
     }
 }
 

@@ -215,7 +215,8 @@ fn faults_of(texts: &[Text]) -> Vec<String> {
     let mut ours = BTreeSet::new();
     all_options(&root, &mut ours);
     let is_flag_of_fio = |option: &str| fio::flags::FLAGS.iter().any(|flag| flag.name == option);
-    let is_job_option_of_fio = |option: &str| fio::table::find(option).is_some();
+    // Options of an engine included.
+    let is_job_option_of_fio = |option: &str| fio::table::rows().any(|row| row.is_called(option));
     let mut faults = Vec::new();
     for Text { place, text } in texts {
         let lines = command_lines(text).into_iter();

@@ -168,6 +168,8 @@ pub enum Role {
     Repeat,
     /// It had too few operations, and was followed by a longer one.
     TooShort,
+    /// Operations that were due found every queue slot taken; another run had more slots.
+    TooFewSlots,
     /// It was cut short, or failed.
     CutShort,
 }

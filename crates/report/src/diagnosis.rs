@@ -18,7 +18,11 @@ pub fn write(diagnoses: &[JobDiagnosis], out: &mut dyn Write) -> io::Result<()> 
     Ok(())
 }
 
-fn write_one(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
+/// What limited one of them, below a heading of the caller's.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_one(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
     writeln!(out, "  {}: {}", diagnosis.answer.rule(), diagnosis.sentence)?;
     let confirmed = match diagnosis.confirmed {
         Some(true) => "confirmed",

@@ -64,7 +64,7 @@ pub fn pacing(clauses: &[Clause], load: Load) -> Result<Verification, Unverifiab
     Ok(Verification {
         promise: Promise::of_requirement(clauses.to_vec(), workload, None)?,
         paths: vec![String::new()],
-        simulated: load.simulated,
+        simulated: load.simulated.into_iter().collect(),
         file_size: None,
         cpus: load.cpus,
         workers: load.workers,

@@ -7,6 +7,7 @@ use model::Nanos;
 use serde::Serialize;
 
 use super::Point;
+use crate::requirement::{self, Metric, RequirementError};
 
 /// The figure that is limited.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -28,30 +29,33 @@ pub struct Limit {
 }
 
 impl FromStr for Limit {
-    type Err = String;
+    type Err = RequirementError;
 
-    fn from_str(text: &str) -> Result<Limit, String> {
-        let wrong = |why: String| format!("{why}; a limit is written like `p99<=3ms` or `mean<=500us`");
-        let (name, most) = text
-            .split_once("<=")
-            .or_else(|| text.split_once('<'))
-            .ok_or_else(|| wrong(format!("`{text}` compares nothing")))?;
-        let name = name.trim().to_ascii_lowercase();
-        let percent = name.strip_prefix('p').map(str::parse::<f64>);
-        let figure = match percent {
-            _ if matches!(name.as_str(), "mean" | "avg" | "average") => LimitedFigure::Mean,
-            _ if name == "median" => LimitedFigure::Quantile(0.5),
-            Some(Ok(percent)) if percent > 0.0 && percent < 100.0 => LimitedFigure::Quantile(percent / 100.0),
-            _ => return Err(wrong(format!("`{name}` is no latency"))),
+    /// Reads one clause of a requirement that is about the latency of all operations.
+    fn from_str(text: &str) -> Result<Limit, RequirementError> {
+        let refused = |why: &str| RequirementError {
+            clause: text.to_owned(),
+            why: why.to_owned(),
+            help: "for example p99<=3ms or mean<=500us".into(),
         };
-        let most_ns: Nanos = most
-            .trim()
-            .parse()
-            .map_err(|error: model::units::UnitError| wrong(error.to_string()))?;
-        match most_ns {
-            Nanos(0) => Err(wrong("nothing takes no time".into())),
-            most_ns => Ok(Limit { figure, most_ns }),
+        let clauses = requirement::parse(text).map_err(|mut errors| errors.remove(0))?;
+        let [clause] = &clauses[..] else {
+            return Err(refused("only one limit on a latency is possible here"));
+        };
+        let figure = match clause.metric {
+            Metric::Mean => LimitedFigure::Mean,
+            Metric::Quantile { share } => LimitedFigure::Quantile(share),
+            Metric::Iops | Metric::Throughput | Metric::Availability => {
+                return Err(refused("this is no limit on a latency"));
+            }
+        };
+        if clause.direction.is_some() {
+            return Err(refused("the limit is on the latency of all operations"));
         }
+        Ok(Limit {
+            figure,
+            most_ns: Nanos(clause.target as u64),
+        })
     }
 }
 

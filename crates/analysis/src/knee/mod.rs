@@ -127,25 +127,29 @@ fn falls_again(points: &[Point]) -> bool {
 }
 
 /// Where to measure once more: half as much again as the knee and as the point below it, so that the knee is enclosed on
-/// both sides. Whole numbers, none of them measured already.
+/// both sides. With a limit the same holds for the smallest load that reaches the rate, which is recommended, and for the
+/// largest that keeps the limit. Whole numbers in rising order, none of them measured already.
 pub fn refinement(knee: &Knee) -> Vec<u64> {
-    let at = match (&knee.kept, knee.kneedle.or(knee.power)) {
-        (Some(kept), _) if kept.depth.is_some() => kept.kept_at,
-        (_, at) => at,
+    let edges = match (&knee.kept, knee.kneedle.or(knee.power)) {
+        (Some(kept), _) if kept.depth.is_some() => [kept.smallest_at, kept.kept_at],
+        (_, at) => [at, None],
     };
-    let Some(at) = at else { return Vec::new() };
     let loads: Vec<f64> = knee.points.iter().map(|point| point.load).collect();
-    let Some(index) = loads.iter().position(|load| *load == at) else {
-        return Vec::new();
-    };
-    // Beyond the last point nothing was asked for; beside a point that is as near, there is nothing to learn.
-    let below = index.checked_sub(1).map(|below| (loads[below], at));
-    let above = loads.get(index + 1).map(|above| (at, *above));
     let between = |(low, high): (f64, f64)| {
         let middle = (low * 1.5).round();
         (high / low > 1.6 && middle > low && middle < high).then_some(middle as u64)
     };
-    [below, above].into_iter().flatten().filter_map(between).collect()
+    // Beyond the last point nothing was asked for; beside a point that is as near, there is nothing to learn.
+    let beside = |at: f64| {
+        let pairs = loads.windows(2).map(|pair| (pair[0], pair[1]));
+        pairs
+            .filter(move |(low, high)| *low == at || *high == at)
+            .filter_map(between)
+    };
+    let mut found: Vec<u64> = edges.into_iter().flatten().flat_map(beside).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
 }
 
 #[cfg(test)]

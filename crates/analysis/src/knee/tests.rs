@@ -271,6 +271,24 @@ fn where_the_rate_still_grows_the_most_lies_between_two_points() {
 }
 
 #[test]
+fn what_lies_between_two_offered_rates_is_not_guessed() {
+    let limit: Limit = "p99<=5ms".parse().unwrap();
+    let point = |rate: f64, iops: f64, high: f64| Point {
+        load: rate,
+        iops,
+        mean_ns: 1e6,
+        limited_ns: Some(high),
+        limited_ns_high: Some(high),
+        ..Point::default()
+    };
+    let points = [point(4000.0, 4000.0, 3.3e6), point(8000.0, 6500.0, 9e8)];
+    assert_eq!(
+        analyse(&points, Axis::Rate, Some(&limit)).advice.sentence,
+        "p99 <= 5 ms is kept up to 4,000 per second; 8,000 per second does not keep it. The most lies between."
+    );
+}
+
+#[test]
 fn a_limit_may_be_kept_always_never_or_not_be_known() {
     let kind = |text: &str, points: &[Point]| {
         let limit: Limit = text.parse().unwrap();
@@ -295,8 +313,19 @@ fn limits_are_read() {
         "median<1ms".parse::<Limit>().unwrap().figure,
         LimitedFigure::Quantile(0.5)
     );
-    for wrong in ["p99", "p99<=", "p100<=1ms", "iops<=4", "p99<=0", "p99>=3ms"] {
-        assert!(wrong.parse::<Limit>().is_err(), "{wrong}");
+    for (wrong, why) in [
+        ("p99", "a clause has a metric"),
+        ("p99<=", "a clause has a metric"),
+        ("p100<=1ms", "no percentile 100"),
+        ("iops>=6000", "no limit on a latency"),
+        ("p99<=5", "has no unit"),
+        ("p99<=0ms", "not above 0"),
+        ("p99>=3ms", "promised with <="),
+        ("read.p99<=3ms", "of all operations"),
+        ("p99<=3ms,mean<=1ms", "only one limit"),
+    ] {
+        let error = wrong.parse::<Limit>().unwrap_err();
+        assert!(error.why.contains(why), "{wrong}: {error}");
     }
 }
 
@@ -331,7 +360,11 @@ fn refinement_encloses_the_knee() {
     let knee = analyse(&servers(8.0, 100.0), Axis::InFlight, None);
     assert_eq!(refinement(&knee), [6, 12]);
     let limit: Limit = "p99<=1ms".parse().unwrap();
-    assert_eq!(refinement(&analyse(&limited(), Axis::InFlight, Some(&limit))), [24, 48]);
+    // 8 in flight reach what 32, the most within the limit, do: both are enclosed.
+    assert_eq!(
+        refinement(&analyse(&limited(), Axis::InFlight, Some(&limit))),
+        [6, 12, 24, 48]
+    );
     // Beside a knee of 2 there is no whole number below, and 3 above.
     assert_eq!(refinement(&analyse(&servers(2.0, 100.0), Axis::InFlight, None)), [3]);
 }

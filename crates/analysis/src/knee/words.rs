@@ -186,7 +186,13 @@ fn between_points(
         None => format!("{} does not keep it", load(axis, next)),
     };
     let between = kept.iops.unwrap_or(0.0);
-    if smaller_does {
+    if axis == Axis::Rate {
+        // Beyond what the device can do, operations wait without end: nothing can be interpolated.
+        format!(
+            "{limit} is kept up to {}; {missed}. The most lies between.",
+            load(axis, at)
+        )
+    } else if smaller_does {
         format!("{limit} is kept up to {}; {missed}.", load(axis, at))
     } else if between > iops {
         format!(

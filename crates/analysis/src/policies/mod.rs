@@ -192,11 +192,14 @@ impl Catalogue {
 
 /// The three names that are most like a word, with commas between them. Each candidate comes with the form that is compared.
 fn three_nearest<'a>(word: &str, candidates: impl Iterator<Item = (String, &'a str)>) -> String {
-    let mut scored: Vec<(usize, &str)> = candidates
-        .map(|(compared, name)| (letters_apart(word, &compared), name))
-        .collect();
+    three_best(candidates.map(|(compared, name)| (letters_apart(word, &compared), name)))
+}
+
+/// The three names with the smallest keys, with commas between them.
+fn three_best<'a, K: Ord>(candidates: impl Iterator<Item = (K, &'a str)>) -> String {
+    let mut scored: Vec<(K, &str)> = candidates.collect();
     // Stable, so that names that are equally near stay in the order of the catalogue.
-    scored.sort_by_key(|(apart, _)| *apart);
+    scored.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut names: Vec<&str> = Vec::new();
     for (_, name) in scored {
         if !names.contains(&name) {

@@ -5,7 +5,7 @@ use model::{Bytes, Direction};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{Burst, Catalogue, Inputs, Policy, PolicyKind, Resolved, three_nearest};
+use super::{Burst, Catalogue, Inputs, Policy, PolicyKind, Resolved, letters_apart, three_best, three_nearest};
 use crate::caps::{Applies, Layer, LayerKind, Limit};
 
 /// What a user says about the machine and its disks.
@@ -237,10 +237,9 @@ fn machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Result<Resolv
     let wanted = bare(name);
     let found: Vec<(&Policy, &str)> = machines(catalogue).filter(|(_, tier)| bare(tier) == wanted).collect();
     if found.is_empty() {
-        let candidates = machines(catalogue).map(|(_, tier)| (bare(tier), tier));
         return Err(format!(
             "no machine `{name}` is in the catalogue; the nearest names are {}",
-            three_nearest(&wanted, candidates)
+            nearest_machines(catalogue, name)
         ));
     }
     let named: Vec<&str> = disks
@@ -265,6 +264,71 @@ fn machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Result<Resolv
     };
     let inputs = Inputs::from([("tier".to_owned(), (*tier).to_owned())]);
     policy.resolve(&inputs).map_err(|error| error.to_string())
+}
+
+/// The three machines most like a name: of the same cloud, then of the same series, then by letters.
+fn nearest_machines(catalogue: &Catalogue, name: &str) -> String {
+    let wanted = Series::of_machine(name);
+    let is_series = |other: &Series| other.letters == wanted.letters;
+    // A bare series such as m8g has nothing that tells its cloud, except machines of that series.
+    let cloud = wanted.cloud.or_else(|| {
+        let mut known = machines(catalogue).map(|(_, tier)| Series::of_machine(tier));
+        known.find(is_series)?.cloud
+    });
+    let key = |tier: &str| {
+        let series = Series::of_machine(tier);
+        let other_cloud = cloud.is_some() && series.cloud != cloud;
+        let other_class = series.letters.chars().next() != wanted.letters.chars().next();
+        let apart = letters_apart(&bare(name), &bare(tier));
+        (other_cloud, !is_series(&series), other_class, apart)
+    };
+    three_best(machines(catalogue).map(|(_, tier)| (key(tier), tier)))
+}
+
+/// What machines of different sizes have in common, by the way that each cloud writes names.
+struct Series {
+    cloud: Option<NameStyle>,
+    /// `m8g` of m8g.large, `e2` of e2-micro, `dds_v5` of Standard_D8ds_v5.
+    letters: String,
+}
+
+/// How a cloud writes the names of machines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum NameStyle {
+    /// `m8g.large`.
+    Amazon,
+    /// `Standard_D8ds_v5`.
+    Azure,
+    /// `e2-micro`.
+    Google,
+}
+
+impl Series {
+    fn of_machine(name: &str) -> Series {
+        let lower = name.to_ascii_lowercase();
+        let bare = lower.trim_start_matches("standard_");
+        let series = |cloud: NameStyle, letters: &str| Series {
+            cloud: Some(cloud),
+            letters: letters.to_owned(),
+        };
+        if let Some((letters, _)) = bare.split_once('.') {
+            return series(NameStyle::Amazon, letters);
+        }
+        if bare.len() == lower.len()
+            && let Some((letters, _)) = bare.split_once('-')
+        {
+            return series(NameStyle::Google, letters);
+        }
+        let (size, version) = bare.split_once('_').unwrap_or((bare, ""));
+        if bare.len() < lower.len() || version.starts_with('v') {
+            let letters: String = size.chars().filter(|letter| !letter.is_ascii_digit()).collect();
+            return series(NameStyle::Azure, &format!("{letters}_{version}"));
+        }
+        Series {
+            cloud: None,
+            letters: bare.to_owned(),
+        }
+    }
 }
 
 /// The entry of a disk, by its name or that of a row of its table, and the row.

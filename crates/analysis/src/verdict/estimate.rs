@@ -337,7 +337,15 @@ pub(super) fn quantile(
 ) -> Result<Estimate, Unknown> {
     let flow = flow(observation, direction).ok_or(Unknown::Absent)?;
     let waited = flow.waited().ok_or(Unknown::Absent)?;
-    let n = waited.samples.or(flow.operations).ok_or(Unknown::Absent)?;
+    let by_rate = || Some((flow.iops? * observation.measured_ns?.as_secs()) as u64);
+    let Some(n) = waited.samples.or(flow.operations).or_else(by_rate) else {
+        // A percentile that is stated is a figure, whatever it rests on.
+        let value = waited.quantile(share).ok_or(Unknown::Absent)?;
+        return Ok(Estimate {
+            value,
+            spread: plain(value),
+        });
+    };
     let beyond = (1.0 - share) * n as f64;
     // Rounded, so that 0.99 of 1,000 values counts as exactly 10 beyond.
     if (beyond * 1e6).round() / 1e6 < LEAST_BEYOND {

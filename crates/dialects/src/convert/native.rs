@@ -704,6 +704,17 @@ fn system(crew: &Crew<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, St
     }
 }
 
+/// A simulated device in words, without what every device has: `a simulated device (size 1g, servers 64)`.
+pub(super) fn simulated_words(device: &SimulatedDevice) -> String {
+    let usual = simulated(&SimulatedDevice::default());
+    let own = simulated(device).into_iter().filter(|option| !usual.contains(option));
+    let own: Vec<String> = own.map(|(name, value)| format!("{name} {value}")).collect();
+    match own.is_empty() {
+        true => "a simulated device".into(),
+        false => format!("a simulated device ({})", own.join(", ")),
+    }
+}
+
 fn simulated(device: &SimulatedDevice) -> Options {
     let SimulatedDevice {
         size,

@@ -141,11 +141,19 @@ fn malformed(file: &str, text: &str, error: &toml::de::Error) -> Diagnostic {
     let index = before.matches('\n').count();
     let line = text.lines().nth(index).unwrap_or_default();
     let complaint = Diagnostic::new(error.message().to_owned()).at(place_of(file, index + 1, line));
-    match error.message().contains("duplicate key") {
-        true => complaint.help(
-            "give each key once; `read` and `write` are percentages or tables of figures, not both: with tables, the \
-             percentage follows from them",
-        ),
+    // `read = 70` and `[read]` are the same key of the form, which looks like two things.
+    let is_direction = |key: &str| matches!(key, "read" | "write");
+    let key = line
+        .trim()
+        .trim_matches(['[', ']'])
+        .split(['=', '.'])
+        .next()
+        .unwrap_or_default();
+    match error.message().contains("duplicate key") && is_direction(key.trim()) {
+        true => complaint.help(format!(
+            "write `{0}` as a percentage or as a table of figures: with tables, the percentage follows from them",
+            key.trim()
+        )),
         false => complaint,
     }
 }

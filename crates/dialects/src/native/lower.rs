@@ -114,9 +114,20 @@ pub fn lower(document: &Document) -> Result<Plan, Vec<Diagnostic>> {
         })
         .collect();
     if document.jobs.is_empty() {
-        faults.push(Diagnostic::new("there is no job").help("name a target: `fathom run /mnt/data`"));
+        faults.push(Diagnostic::new("there is no job").help(job_needed(document)));
     }
     if faults.is_empty() { Ok(plan) } else { Err(faults) }
+}
+
+/// How to get a job, for what the document has already.
+fn job_needed(document: &Document) -> String {
+    match document.simulated.first() {
+        None => "name a target: `fathom run /mnt/data`".into(),
+        Some(device) => format!(
+            "add a job that uses the simulated device:\n    [[job]]\n    target = \"simulated:{}\"",
+            device.name
+        ),
+    }
 }
 
 fn default_name(document: &Document) -> String {
@@ -251,7 +262,7 @@ fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) ->
     Workload {
         parts: parts.iter().map(|part| part_of(part, spec.passes.is_some())).collect(),
         workers: spec.workers,
-        depth: spec.depth,
+        depth: spec.depth.unwrap_or(1),
         depth_per: spec.depth_per,
         size: spec.size,
         offset: spec.offset,

@@ -252,7 +252,10 @@ mod tests {
     fn presets_with_a_source_are_what_it_says() {
         let job = |name: &str| find(name).unwrap().document().jobs[0].clone();
         let azure = job("azure-max-write-iops");
-        assert_eq!((azure.workers, azure.depth, azure.part.read_percent), (4, 128, 0.0));
+        assert_eq!(
+            (azure.workers, azure.depth, azure.part.read_percent),
+            (4, Some(128), 0.0)
+        );
         assert_eq!(azure.size, Some(model::Bytes::gib(200)));
         assert_eq!(
             (azure.warm_up, azure.time),
@@ -261,7 +264,10 @@ mod tests {
         let cached = job("azure-max-read-iops-cached");
         assert_eq!(cached.warm_up, Some(model::Nanos::secs(7200)));
         let extent = job("sql-extent");
-        assert_eq!((extent.workers, extent.depth, extent.part.read_percent), (8, 8, 80.0));
+        assert_eq!(
+            (extent.workers, extent.depth, extent.part.read_percent),
+            (8, Some(8), 80.0)
+        );
         assert_eq!(find("sql-20ms").unwrap().about.judged_by.as_deref(), Some("mean<=20ms"));
         assert_eq!(job("sql-20ms"), extent, "the same load");
         // A sequence of lengths that differ goes in steps of the shortest: its writes would overlap.

@@ -65,8 +65,8 @@ pub struct JobSpec {
     pub parts: Vec<PartSpec>,
     /// Threads.
     pub workers: u32,
-    /// Operations in flight.
-    pub depth: u32,
+    /// Operations in flight; 1 if nothing else is said.
+    pub depth: Option<u32>,
     /// What has that depth.
     pub depth_per: DepthPer,
     /// Past the page cache.
@@ -184,7 +184,7 @@ impl Default for JobSpec {
             part: PartSpec::default(),
             parts: Vec::new(),
             workers: 1,
-            depth: 1,
+            depth: None,
             depth_per: DepthPer::Worker,
             direct: true,
             write_through: WriteThrough::Off,

@@ -348,7 +348,10 @@ mod tests {
         };
         let document = workload.document(&suite, Some(file)).unwrap();
         let job = &document.jobs[0];
-        assert_eq!((job.depth, job.workers, job.time), (3, 7, Some(model::Nanos::secs(9))));
+        assert_eq!(
+            (job.depth, job.workers, job.time),
+            (Some(3), 7, Some(model::Nanos::secs(9)))
+        );
         assert_eq!(job.targets, ["a", "b"]);
         assert!(workload.sets("time") && !workload.sets("read"));
     }

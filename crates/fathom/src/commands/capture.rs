@@ -351,7 +351,7 @@ fn job(device: &str, seen: &Seen) -> Result<String, Faults> {
     let mut job = JobSpec {
         name: Some(device.to_owned()),
         targets: vec![".".into()],
-        depth: seen.depth(),
+        depth: Some(seen.depth()),
         rate: Some(((seen.iops().round() as u64).max(1), RateUnit::Operations)),
         time: Some(RUN),
         ..JobSpec::default()
@@ -467,7 +467,7 @@ mod tests {
         let job = &document.jobs[0];
         assert_eq!(
             (job.depth, job.rate, job.flush_every),
-            (6, Some((1000, RateUnit::Operations)), 10)
+            (Some(6), Some((1000, RateUnit::Operations)), 10)
         );
         let [reads, writes] = &job.parts[..] else {
             panic!("{text}")
@@ -502,7 +502,7 @@ mod tests {
         let document = native::read_job_file("captured.toml", &text).unwrap();
         assert!(document.jobs[0].parts.is_empty());
         assert_eq!(document.jobs[0].part.read_percent, 69.9);
-        assert_eq!((document.jobs[0].depth, document.jobs[0].flush_every), (1, 0));
+        assert_eq!((document.jobs[0].depth, document.jobs[0].flush_every), (None, 0));
         let weak = comments("vda", &seen, &Source::Counters("why".into()), &Zoned::now());
         assert!(
             weak.contains("which is weaker") && weak.contains("taken for random (why)"),

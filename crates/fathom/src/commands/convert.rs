@@ -8,24 +8,20 @@ use model::plan::Dialect;
 
 use super::source;
 use crate::exit::Exit;
-use crate::fault::Faults;
+use crate::fault::{Fault, Faults};
 use crate::screen;
 use crate::session::Session;
 
 /// Says a test in other words.
 pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    let words: Vec<String> = given
-        .get_many::<String>("source")
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect();
+    let words = given.get_many::<String>("source").into_iter().flatten().cloned();
+    let mut words: Vec<String> = words.collect();
+    let behind = take_dialect(&mut words);
+    let wanted = given.get_one::<String>("to").cloned().or(behind);
+    let wanted = wanted.map(|name| dialect(&name)).transpose()?;
     let source = source::read(session, &words)?;
-    let wanted = given.get_one::<String>("to").map(String::as_str);
     let conversions = match wanted {
-        Some("fio") => vec![convert::to(Dialect::Fio, &source.plan)],
-        Some("diskspd") => vec![convert::to(Dialect::Diskspd, &source.plan)],
-        Some(_) => vec![convert::to(Dialect::Native, &source.plan)],
+        Some(dialect) => vec![convert::to(dialect, &source.plan)],
         None => convert::equivalents(&source.plan),
     };
     let headed = conversions.len() > 1;
@@ -48,6 +44,29 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let _ = std::io::stderr().write_all(list.as_bytes());
     let complete = source.lost.is_empty() && conversions.iter().all(|conversion| conversion.lost.is_empty());
     Ok(if complete { Exit::Done } else { Exit::Partial })
+}
+
+/// Takes `--to DIALECT` out of the words of the source, behind which it may stand: no dialect has such an option.
+fn take_dialect(words: &mut Vec<String>) -> Option<String> {
+    if let Some(index) = words.iter().position(|word| word.starts_with("--to=")) {
+        return words.remove(index).strip_prefix("--to=").map(str::to_owned);
+    }
+    let index = words.iter().position(|word| word == "--to")?;
+    // The source itself comes first, so something is left.
+    let is_whole = index > 0 && index + 1 < words.len();
+    is_whole.then(|| words.drain(index..=index + 1).next_back()).flatten()
+}
+
+fn dialect(name: &str) -> Result<Dialect, Faults> {
+    match name {
+        "fio" => Ok(Dialect::Fio),
+        "diskspd" => Ok(Dialect::Diskspd),
+        "native" | "fathom" => Ok(Dialect::Native),
+        _ => {
+            let fault = Fault::new(format!("there is no dialect `{name}`")).at(format!("--to {name}"));
+            Err(Faults::usage(fault.help("there are fio, diskspd and native")))
+        }
+    }
 }
 
 /// The text, with the line that says the same as a job file, and whose words they are where there are several.

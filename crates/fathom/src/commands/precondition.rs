@@ -239,7 +239,7 @@ fn document(session: &Session, given: &ArgMatches) -> Result<Document, Faults> {
     if !is_file {
         let job = &mut document.jobs[0];
         job.targets = vec![what.clone()];
-        (job.part.read_percent, job.depth) = (0.0, DEPTH);
+        (job.part.read_percent, job.depth) = (0.0, Some(DEPTH));
     }
     run::apply_flags(&mut document, given)?;
     sweep::one_job(&document, "the rounds carry out")?;
@@ -365,7 +365,7 @@ impl Plans {
             direct: of.direct,
             engine: of.engine,
             cpus: of.cpus.clone(),
-            depth: FILL_DEPTH,
+            depth: Some(FILL_DEPTH),
             passes: Some(self.asked.passes),
             hosts: of.hosts.clone(),
             divide: Divide {

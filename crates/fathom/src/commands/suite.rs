@@ -101,7 +101,7 @@ impl Ready {
             let issued = paced.issued(attempt);
             let job = &mut document.jobs[0];
             job.rate = Some((issued.rate_iops.ceil() as u64, RateUnit::Operations));
-            job.depth = issued.concurrency;
+            job.depth = Some(issued.concurrency);
             job.depth_per = DepthPer::Job;
             job.workers = issued.workers;
             job.part.exact_mix = true;
@@ -276,7 +276,7 @@ fn load(job: &JobSpec, document: &Document, sets: impl Fn(&str) -> bool) -> Load
     Load {
         block: Bytes(mean(&|part| mean_size(&part.sizes)).round() as u64),
         read_percent: mean(&|part| part.read_percent),
-        depth: sets("depth").then_some(job.depth),
+        depth: job.depth.filter(|_| sets("depth")),
         workers: sets("workers").then_some(job.workers),
         cpus: engine::sys::thread::usable_cpus().len() as u32,
         simulated: simulated.map(|device| device.device.clone()),

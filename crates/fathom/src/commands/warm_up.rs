@@ -226,7 +226,7 @@ fn wanted(session: &Session, given: &ArgMatches) -> Result<Wanted, Faults> {
     if !complaints.is_empty() {
         return Err(complaints.into());
     }
-    job.depth = DEPTH;
+    job.depth = Some(DEPTH);
     let from = job.offset.0;
     let to = job.size.map_or(facts.size.0, |size| from.saturating_add(size.0));
     if from >= to || to > facts.size.0 {

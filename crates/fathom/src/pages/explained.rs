@@ -15,10 +15,14 @@ const ASKED: [f64; 10] = [0.01, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.
 pub fn page(explanation: &Explanation, promised: &str) -> Page {
     let source = &explanation.source;
     let several = explanation.loads.len() > 1;
-    let verdict = explanation.loads.iter().filter_map(|load| load.verdict.as_ref());
-    let worst = study::suite::worst(verdict.clone().map(|verdict| verdict.outcome));
-    let verdict = match verdict.into_iter().find(|verdict| verdict.outcome == worst) {
-        Some(verdict) => super::verdict(promised, verdict),
+    let judged = explanation.loads.iter();
+    let judged = judged.filter_map(|load| Some((load.verdict.as_ref()?, load.length)));
+    let worst = study::suite::worst(judged.clone().map(|(verdict, _)| verdict.outcome));
+    let verdict = match judged.into_iter().find(|(verdict, _)| verdict.outcome == worst) {
+        Some((verdict, length)) => Verdict {
+            word: study::verify::headline(verdict.outcome, &verdict.clauses, length),
+            ..super::verdict(promised, verdict)
+        },
         None => Verdict {
             sentence: "Nothing was promised, so there is no PASS or FAIL: --require 'iops>=4000,p99<=3ms' holds these figures to a promise.".into(),
             ..Verdict::default()

@@ -212,3 +212,38 @@ fn fio_job_files_keep_their_meaning() {
         assert_eq!(second.out, first.out, "{name}\n{}", second.err);
     }
 }
+
+#[test]
+fn the_dialect_may_stand_behind_the_source() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let job = folder.path().join("job.toml");
+    fs::write(
+        &job,
+        "[[job]]\ntarget = \"a.dat\"\nsize = \"1m\"\ndepth = 4\ntime = \"5s\"\n",
+    )
+    .unwrap();
+    let before = fathom(&["convert", "--to", "fio", text(&job)]);
+    for behind in [&["--to", "fio"][..], &["--to=fio"][..]] {
+        let ran = fathom(&[&["convert", text(&job)], behind].concat());
+        assert_eq!((ran.code, &ran.out, &ran.err), (before.code, &before.out, &before.err));
+    }
+    // This program is a dialect too, under either name.
+    let native = fathom(&["convert", "--to", "native", text(&job)]);
+    let named = fathom(&["convert", text(&job), "--to", "fathom"]);
+    assert_eq!((named.code, &named.out), (native.code, &native.out));
+    fathom(&["convert", text(&job), "--to", "vdbench"]).expect(4, &["no dialect `vdbench`", "fio, diskspd and native"]);
+}
+
+#[test]
+fn a_simulated_device_is_lost_in_plain_words() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let job = folder.path().join("job.toml");
+    let content = "[[job]]\ntarget = \"simulated:d\"\ntime = \"5s\"\n[simulated.d]\nservers = 64\niops-cap = 4000\n";
+    fs::write(&job, content).unwrap();
+    let ran = fathom(&["convert", "--to", "fio", text(&job)]);
+    ran.expect(
+        6,
+        &["lost: native target: a simulated device (size 1g, servers 64, iops-cap 4000); fio: nothing of 1g"],
+    );
+    assert!(!ran.err.contains("SimulatedDevice"), "{ran:#?}");
+}

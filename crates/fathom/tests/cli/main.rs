@@ -26,4 +26,5 @@ mod suites;
 mod support;
 mod truth;
 mod verify;
+mod verify_inputs;
 mod warm_up;

@@ -181,6 +181,125 @@ fn offered_rates_are_swept_too() {
     fathom(&words).expect(0, &["1,000 operations per second are delivered", "2,000 offered"]);
 }
 
+/// A job file with a device of one table and no depth.
+fn without_depth(folder: &Path, device: &str) -> PathBuf {
+    let path = folder.join("device.toml");
+    let job = "[[job]]\ntarget = \"simulated:disk\"\nwarm-up = \"0s\"\n[simulated.disk]\n";
+    fs::write(&path, format!("{job}{device}\n")).unwrap();
+    path
+}
+
+/// Sweeps for a second each, and reports as JSON.
+fn swept(job: &Path, more: &[&str]) -> Value {
+    let words = ["sweep", text(job), "--time", "1s", "-q", "--out", "json"];
+    fathom(&[&words[..], more].concat()).expect(0, &[]).json()
+}
+
+/// Setting, operations in flight and IOPS of each row.
+fn rows(json: &Value) -> Vec<(f64, u64, f64)> {
+    let rows = json["rows"].as_array().unwrap().iter();
+    rows.map(|row| {
+        let setting = row["settings"][0]["number"].as_f64().unwrap();
+        (
+            setting,
+            row["in_flight"].as_u64().unwrap(),
+            row["iops"].as_f64().unwrap(),
+        )
+    })
+    .collect()
+}
+
+/// 16 servers of 1 ms behind a cap of 6,500: in a closed loop of one they would do 1,000.
+#[test]
+fn an_offered_rate_has_slots_for_what_is_in_flight() {
+    let folder = folder();
+    let job = without_depth(
+        folder.path(),
+        "servers = 16\nservice = \"lognormal 1ms 0.5\"\niops-cap = 6500",
+    );
+    let json = swept(&job, &["--over", "rate=2000..4000+1000", "--slo", "p99<=5ms"]);
+    assert_eq!(json["left_out"].as_array().unwrap().len(), 0, "{json:#}");
+    assert_eq!(json["curves"][0]["knee"]["kept"]["kept_at"], 4000.0, "{json:#}");
+    let rows = rows(&json);
+    assert_eq!(rows.len(), 3, "{rows:?}");
+    for (rate, slots, iops) in rows {
+        assert!((iops / rate - 1.0).abs() < 0.01, "{iops} of {rate}");
+        // 4,000 per second at 5 ms keep 20 in flight; 20 + 4√20 are 38.
+        let expected = if rate == 4000.0 { 38 } else { 32 };
+        assert_eq!(slots, expected, "{rate}");
+    }
+    // A depth that the user fixed stands, and so does what it starves.
+    let fixed = swept(&job, &["--over", "rate=2000..4000", "--depth", "1", "--all-points"]);
+    assert!(
+        self::rows(&fixed)
+            .iter()
+            .all(|(_, slots, iops)| *slots == 1 && *iops < 1500.0)
+    );
+}
+
+/// 400 servers of 20 ms: 8,000 per second keep 160 in flight, and nobody said so before.
+#[test]
+fn an_offered_rate_gets_more_slots_while_all_are_taken() {
+    let folder = folder();
+    let job = without_depth(folder.path(), "servers = 400\nservice = \"20ms\"");
+    let json = swept(&job, &["--over", "rate=1000,8000,40000"]);
+    let found = rows(&json);
+    let (_, slots, iops) = found[1];
+    assert!(slots >= 160 && iops > 7800.0, "{found:?}");
+    // 400 servers do 20,000 per second: more slots bring nothing then.
+    let (_, slots, iops) = found[2];
+    assert!(
+        (400..=1024).contains(&slots) && (iops / 20_000.0 - 1.0).abs() < 0.05,
+        "{found:?}"
+    );
+}
+
+/// 12 servers of 300 us give 40,000 at a depth of 12, which no power of two is.
+#[test]
+fn the_smallest_depth_that_reaches_the_rate_is_measured_and_recommended() {
+    let folder = folder();
+    let job = without_depth(folder.path(), "servers = 12\nservice = \"300us\"");
+    let json = swept(&job, &["--slo", "p99<=1ms"]);
+    let advice = &json["curves"][0]["knee"]["advice"];
+    assert_eq!(advice["load"], 12.0, "{advice:#}");
+    let sentence = advice["sentence"].as_str().unwrap();
+    assert!(sentence.starts_with("Use 12 in flight: 39,99"), "{sentence}");
+    assert!(sentence.contains("at a mean of 300 us"), "{sentence}");
+}
+
+#[test]
+fn what_is_left_out_is_named_once_and_in_order() {
+    let folder = folder();
+    let job = without_depth(folder.path(), "servers = 4\nservice = \"lognormal 1ms 0.3\"");
+    for seed in ["1", "2", "5"] {
+        let json = swept(&job, &["--slo", "p99<=300us", "--seed", seed]);
+        let left_out = json["left_out"].as_array().unwrap().iter();
+        let depths: Vec<f64> = left_out
+            .map(|left| left["settings"][0]["number"].as_f64().unwrap())
+            .collect();
+        assert!(!depths.is_empty(), "{json:#}");
+        assert!(depths.windows(2).all(|pair| pair[0] < pair[1]), "{depths:?}");
+    }
+}
+
+/// `--slo` and `--require` read a limit alike.
+#[test]
+fn a_limit_has_one_reader() {
+    let folder = folder();
+    let job = without_depth(folder.path(), "service = \"1ms\"");
+    let limit = |limit: &str| fathom(&["sweep", text(&job), "--slo", limit]);
+    let require = |clause: &str| fathom(&["verify", text(&job), "--require", clause]);
+    for (wrong, part) in [
+        ("p99<=5", "`p99<=5`: `5` has no unit"),
+        ("p99=5ms", "never exactly equal"),
+        ("p99>=5ms", "write p99<=5ms"),
+    ] {
+        limit(wrong).expect(4, &[part]);
+        require(wrong).expect(4, &[part]);
+    }
+    limit("iops>=6000").expect(4, &["this is no limit on a latency", "for example p99<=3ms"]);
+}
+
 #[test]
 fn mistakes_in_a_sweep_are_told_before_anything_is_measured() {
     let folder = folder();

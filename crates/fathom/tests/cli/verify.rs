@@ -342,10 +342,6 @@ fn a_file_without_a_device_is_refused() {
             "a simulated device has no `speed`",
         ),
         ("name = \"x\"\n", "has no simulated device"),
-        (
-            "[simulated.a]\nsize = \"1GiB\"\n[simulated.b]\nsize = \"1GiB\"\n",
-            "several simulated devices",
-        ),
     ] {
         fs::write(&device, lines).unwrap();
         fathom(&["verify", text(&device), "--require", "iops>=1"]).expect(4, &[part]);
@@ -440,10 +436,6 @@ fn what_is_asked_for_must_make_sense() {
         &["no machine `D8ds_v9`"],
     );
     fails(&["--policy", "/tmp/none.toml"], &["there is no policy"]);
-    fails(
-        &["--require", "iops>=1", "--quick", "--time", "9s"],
-        &["cannot be used with"],
-    );
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(crate) use permit::{Permitted, permit};
 pub(crate) use prepare::{Preparation, ReadyTargets, prepare};
 pub use shared_files::SharedFiles;
 pub use survey::survey;
-pub use temp_file::SharedTempFile;
+pub use temp_file::TempFile;
 
 /// Why a target cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -132,8 +132,12 @@ impl TargetError {
                 })
             }
             TargetError::NoSpace { .. } => Some("free some space, or use a smaller size".into()),
-            TargetError::Look { source, .. } if source.kind() == std::io::ErrorKind::PermissionDenied => {
-                Some(sys::told::PRIVILEGED.into())
+            TargetError::Look { path, source } if source.kind() == std::io::ErrorKind::PermissionDenied => {
+                let help = match path.starts_with("/dev/") {
+                    true => sys::told::PRIVILEGED,
+                    false => sys::told::PRIVILEGED_FILE,
+                };
+                Some(help.into())
             }
             TargetError::Look { .. } | TargetError::Replaced { .. } | TargetError::Refused { .. } => None,
             TargetError::Fill(error) => match error.errno() {

@@ -6,7 +6,7 @@ use model::Bytes;
 use model::event::Event;
 use model::plan::{AtEndOfJob, Plan, Prepare};
 
-use super::{Action, SharedTempFile, TargetError, examine};
+use super::{Action, TargetError, TempFile, examine};
 
 /// The files that a study has made in directories. Dropping it removes them.
 #[derive(Debug, Default)]
@@ -23,7 +23,7 @@ struct Made {
     path: PathBuf,
     size: Bytes,
     keep: bool,
-    held: Option<SharedTempFile>,
+    held: Option<TempFile>,
 }
 
 impl SharedFiles {
@@ -75,7 +75,7 @@ impl SharedFiles {
             .find(|made| made.path.display().to_string() == *target);
         if let Some(made) = made.filter(|made| made.held.is_none() && !made.keep) {
             // A file that cannot be held stays behind; its name and size were told when it was made.
-            made.held = SharedTempFile::adopt(&made.path).ok();
+            made.held = TempFile::adopt(&made.path).ok();
         }
     }
 }

@@ -25,7 +25,7 @@ const ATTRIBUTE: &str = "user.fathom.own";
 
 /// A temporary file. Dropping it removes the file, unless it is to be kept.
 #[derive(Debug)]
-pub(super) struct TempFile {
+pub struct TempFile {
     path: PathBuf,
     keep: bool,
     /// Open for the lock.
@@ -72,27 +72,16 @@ impl TempFile {
     pub(super) fn identity(&self) -> Option<Identity> {
         sys::facts::identity_of_file(&self.lock)
     }
-}
-
-/// A temporary file that several runs of one command use. Dropping it removes the file.
-#[derive(Debug)]
-pub struct SharedTempFile(TempFile);
-
-impl SharedTempFile {
-    /// A path in a directory for such a file. `number` tells the files of one command apart.
-    pub fn path_in(folder: &Path, number: usize) -> PathBuf {
-        path_in(folder, number)
-    }
 
     /// Takes over a file that a run of this command has made and left: from now on it is locked, marked as ours, and goes
     /// with this value, or with the next run beside it if this program is killed.
     ///
     /// # Errors
     /// The system's error; the file is then left as it is.
-    pub fn adopt(path: &Path) -> io::Result<SharedTempFile> {
+    pub fn adopt(path: &Path) -> io::Result<TempFile> {
         let lock = fs::OpenOptions::new().read(true).write(true).open(path)?;
         let locked = sys::file::try_lock(&lock);
-        Ok(SharedTempFile(TempFile {
+        Ok(TempFile {
             path: path.to_owned(),
             keep: false,
             note: if locked {
@@ -101,12 +90,7 @@ impl SharedTempFile {
                 None
             },
             lock,
-        }))
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.0.path
+        })
     }
 }
 
@@ -239,15 +223,15 @@ mod tests {
     #[test]
     fn a_held_file_is_not_swept_and_goes_with_its_holder() {
         let folder = tempfile::tempdir().unwrap();
-        let path = SharedTempFile::path_in(folder.path(), 0);
+        let path = path_in(folder.path(), 0);
         fs::write(&path, b"data").unwrap();
-        let held = SharedTempFile::adopt(&path).unwrap();
-        let note = held.0.note.clone();
+        let held = TempFile::adopt(&path).unwrap();
+        let note = held.note.clone();
         sweep(&folder.path().join("fathom-1-1.dat"), &mut |_| {});
-        assert!(held.path().exists() && note.iter().all(|note| note.exists()));
+        assert!(path.exists() && note.iter().all(|note| note.exists()));
         drop(held);
         assert!(!path.exists() && !note.iter().any(|note| note.exists()));
-        assert!(SharedTempFile::adopt(&path).is_err(), "nothing is made");
+        assert!(TempFile::adopt(&path).is_err(), "nothing is made");
     }
 
     /// What a killed run leaves: its file, which nobody holds any more. Absent where nothing can say that it is ours.

@@ -16,6 +16,8 @@ use model::finding::Finding;
 use model::observation::Observation;
 use serde::Serialize;
 
+use crate::verify::TestLength;
+
 /// Version of the explanation's form.
 pub const FORMAT_VERSION: u32 = 1;
 
@@ -90,6 +92,9 @@ pub struct Explained {
     pub limits: Vec<Standing>,
     /// Whether it keeps what is promised, where something is.
     pub verdict: Option<Verdict>,
+    /// How long the test was, where the promise asks for a time.
+    #[serde(skip)]
+    pub length: Option<TestLength>,
     /// What limited it, as far as its figures tell.
     pub diagnosis: Diagnosis,
     /// What weakens it.
@@ -102,27 +107,41 @@ pub fn explain(source: Source, remarks: Vec<Finding>, loads: Vec<Observation>, a
         format_version: FORMAT_VERSION,
         kind: "explanation".into(),
         source,
-        remarks,
         shared_limits: limit_tables(&loads, &asked.layers),
         loads: (0..loads.len())
-            .map(|number| explained(&loads, number, asked))
+            .map(|number| explained(&loads, number, &remarks, asked))
             .collect(),
+        remarks,
     }
 }
 
-fn explained(loads: &[Observation], number: usize, asked: &Asked) -> Explained {
+fn explained(loads: &[Observation], number: usize, remarks: &[Finding], asked: &Asked) -> Explained {
     let observation = loads[number].clone();
     let others: Vec<&Observation> = loads[..number].iter().chain(&loads[number + 1..]).collect();
     let layers = layers_of(&observation, &others, &asked.layers);
     let limits = standings(&observation, &others, &layers);
     let promise = !asked.clauses.is_empty();
-    let findings = identities::examine(&observation, Purpose { promise });
+    let mut findings = identities::examine(&observation, Purpose { promise });
+    let verdict = promise.then(|| judged(&observation, asked, &findings));
+    // A saved result knows more than its figures: what it found of the same rule stands.
+    let is_known = |finding: &Finding| {
+        let mut of_rule = remarks.iter().filter(|remark| remark.rule == finding.rule);
+        of_rule.any(|remark| remark.at == finding.at)
+    };
+    findings.retain(|finding| !is_known(finding));
     Explained {
         sentences: sentences::of(&observation, &limits),
         little: identities::little(&observation),
         percentiles: identities::percentiles(&observation),
         diagnosis: diagnosed(&observation, others, &layers, asked),
-        verdict: promise.then(|| judged(&observation, asked, &findings)),
+        verdict,
+        length: observation
+            .measured_ns
+            .zip(asked.workload)
+            .map(|(measured_ns, workload)| TestLength {
+                measured_ns,
+                full_secs: workload.duration_secs,
+            }),
         findings,
         limits,
         observation,

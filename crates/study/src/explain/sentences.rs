@@ -192,7 +192,12 @@ fn in_flight(load: &Observation, found: &Little) -> String {
                 rounded(depth as f64 * 1e9 / mean)
             )
         });
-        return format!("{law}: the rate was held back on purpose.{}", reach.unwrap_or_default());
+        let missed = load.load.rate_iops.zip(load.total.iops);
+        let missed = missed.filter(|(asked, found)| *found < HELD * asked);
+        let why = missed.map_or("the rate was held back on purpose".to_owned(), |(asked, _)| {
+            format!("{} per second were asked for and not reached", rounded(asked))
+        });
+        return format!("{law}: {why}.{}", reach.unwrap_or_default());
     }
     if share >= 1.0 - found.tolerance {
         let deep = if depth > 1 {

@@ -12,7 +12,10 @@ pub use over::over;
 pub use report::{Curve, Report, Row, words_of};
 pub(crate) use rules::is_whole;
 
-use analysis::knee::{self, Limit};
+use analysis::attribution::Attribution;
+use analysis::knee::{self, Limit, LimitedFigure};
+use analysis::policies::{USUAL_LATENCY_SECS, open_loop_slots};
+use analysis::verdict::BLOCKED_SHARE;
 use model::Nanos;
 use model::draws::{Draws, DrawsForm, Purpose};
 use model::observation::Observation;
@@ -29,6 +32,8 @@ pub const LEAST_OPERATIONS: u64 = 10_000;
 pub const LONGEST: Nanos = Nanos::secs(300);
 /// What is varied if nothing is named.
 pub const USUAL: &str = "depth=1..512";
+/// Twice the queue slots that bring a smaller share more operations bring nothing.
+const GROWTH_MIN: f64 = 0.05;
 
 /// What a sweep is to do.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +52,8 @@ pub struct Asked {
     pub refine: bool,
     /// Points that can tell nothing more are left out.
     pub stop_early: bool,
+    /// Queue slots at most for each offered rate; absent where the user fixed the depth, or no rate is offered.
+    pub slots_max: Option<u32>,
     /// Seed of the order.
     pub seed: u64,
 }
@@ -66,8 +73,12 @@ pub struct Next {
     pub of_about: usize,
     /// How long those will take, this one included.
     pub left: Nanos,
+    /// Queue slots over all workers, where the sweep decides them.
+    pub slots: Option<u32>,
     /// The length was raised so that there are enough operations.
     longer: bool,
+    /// Operations per second that half the slots reached.
+    narrower_iops: Option<f64>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,18 +139,29 @@ impl Sweep {
                 }
                 Stage::Refined => {
                     self.stage = Stage::Repeated;
-                    let points = || self.runs.iter().filter(|run| run.role == Role::Point);
-                    let again = points().next().map(|run| run.settings.clone());
-                    if let Some(settings) = again.filter(|_| self.asked.refine && points().count() > 2) {
-                        self.add(vec![settings], Role::Repeat);
-                    }
+                    self.repeat_first();
                 }
                 Stage::Repeated => return None,
             }
         }
     }
 
-    /// Takes in what came of a run. Operations that are too few bring a longer run of the same settings next.
+    /// Adds the first point once more, with the slots that it had in the end.
+    fn repeat_first(&mut self) {
+        let points = || self.runs.iter().filter(|run| run.role == Role::Point);
+        let Some(first) = points().next().filter(|_| self.asked.refine && points().count() > 2) else {
+            return;
+        };
+        let depth = Observation::of(&first.results, 0, 0).and_then(|found| found.load.depth);
+        let settings = first.settings.clone();
+        self.add(vec![settings], Role::Repeat);
+        if let Some(repeat) = self.pending.last_mut() {
+            repeat.slots = repeat.slots.and(depth.map(|depth| depth as u32));
+        }
+    }
+
+    /// Takes in what came of a run. Operations that are too few bring a longer run of the same settings next, and slots
+    /// that are too few a run with more of them.
     pub fn take(&mut self, next: Next, results: Results) {
         let found = Observation::of(&results, 0, 0);
         let whole = !results.interrupted && is_whole(&results);
@@ -147,7 +169,13 @@ impl Sweep {
             (true, Some(_)) => next.role,
             _ => Role::CutShort,
         };
-        if let (Some(least), Some(found), true) = (self.asked.least_operations, &found, role == Role::Point) {
+        if let (Some(found), Role::Point) = (&found, role)
+            && let Some(wider) = self.wider(&next, found)
+        {
+            role = Role::TooFewSlots;
+            self.pending.insert(0, wider);
+        }
+        if let (Some(least), Some(found), Role::Point) = (self.asked.least_operations, &found, role) {
             let operations = found.total.operations.unwrap_or(0);
             if operations < least && !next.longer && operations > 0 {
                 let needed = next.time.as_secs() * least as f64 / operations as f64;
@@ -168,6 +196,44 @@ impl Sweep {
             role,
             results,
         });
+    }
+
+    /// The same settings with twice the slots, if operations waited for a slot although the device kept the limit, and more
+    /// slots may bring more.
+    fn wider(&self, next: &Next, found: &Observation) -> Option<Next> {
+        let slots = next
+            .slots
+            .zip(self.asked.slots_max)
+            .filter(|(slots, most)| slots < most);
+        let (slots, most) = slots.filter(|_| {
+            Attribution::new(found, None).is_some_and(|attribution| attribution.blocked_share() > BLOCKED_SHARE)
+        })?;
+        let iops = found.total.iops?;
+        let grew = next
+            .narrower_iops
+            .is_none_or(|before| iops >= before * (1.0 + GROWTH_MIN));
+        let service = found.total.latency.as_ref()?;
+        let keeps = |limit: &Limit| {
+            let figure = match limit.figure {
+                LimitedFigure::Mean => service.mean_ns,
+                LimitedFigure::Quantile(share) => service.quantile(share),
+            };
+            figure.is_some_and(|figure| figure <= limit.most_ns.0 as f64)
+        };
+        (grew && self.asked.limit.as_ref().is_none_or(keeps)).then(|| Next {
+            slots: Some(slots.saturating_mul(2).min(most)),
+            narrower_iops: Some(iops),
+            ..next.clone()
+        })
+    }
+
+    /// Slots for an offered rate: as many as are in flight at the latency that is allowed, with head-room.
+    fn slots_of(&self, settings: &[Setting]) -> Option<u32> {
+        let most = self.asked.slots_max?;
+        let is_rate = |setting: &&Setting| setting.name == Parameter::Rate.name();
+        let rate = settings.iter().find(is_rate)?.number?;
+        let latency = self.asked.limit.map(|limit| limit.most_ns.as_secs());
+        Some(open_loop_slots(rate * latency.unwrap_or(USUAL_LATENCY_SECS)).min(most))
     }
 
     /// A run that could not be made.
@@ -204,6 +270,7 @@ impl Sweep {
         let mut added: Vec<Next> = cells
             .into_iter()
             .map(|settings| Next {
+                slots: self.slots_of(&settings),
                 settings,
                 role,
                 time: self.asked.time,
@@ -211,6 +278,7 @@ impl Sweep {
                 of_about: 0,
                 left: Nanos(0),
                 longer: false,
+                narrower_iops: None,
             })
             .collect();
         // Fisher and Yates: any order is as likely, so that nothing that drifts can pass for an effect of the load.
@@ -227,10 +295,15 @@ impl Sweep {
             (Some(least), Some(iops)) if !next.longer => longer(next.time, least as f64 / iops),
             _ => next.time,
         };
+        let beside = match (self.refined_axis().is_some(), self.asked.limit) {
+            (false, _) => 0,
+            (true, None) => 2,
+            (true, Some(_)) => 4,
+        };
         let to_come = self.pending.len()
             + match (self.stage, self.asked.refine) {
                 (_, false) => 0,
-                (Stage::Grid, true) => 3,
+                (Stage::Grid, true) => beside + 1,
                 (Stage::Refined, true) => 1,
                 (Stage::Repeated, true) => 0,
             };
@@ -275,7 +348,7 @@ impl Sweep {
     }
 
     fn ruled_out(&self, next: &Next) -> Option<String> {
-        if !self.asked.stop_early || next.role != Role::Point || next.longer {
+        if !self.asked.stop_early || next.role != Role::Point || next.longer || next.narrower_iops.is_some() {
             return None;
         }
         let (index, parameter) = rules::load_axis(&self.asked.varied)?;
@@ -285,14 +358,17 @@ impl Sweep {
         rules::ruled_out(parameter, load, &curve, self.asked.limit.as_ref(), devices)
     }
 
-    /// Settings half as large again as the knee of each curve, and as the point below it.
+    /// The load whose curves get points beside their knees: what is in flight.
+    fn refined_axis(&self) -> Option<(usize, Parameter)> {
+        let axis = rules::load_axis(&self.asked.varied);
+        axis.filter(|(_, parameter)| matches!(parameter, Parameter::Depth | Parameter::Workers))
+    }
+
+    /// Settings half as large again as the knee of each curve, and as the point below it. What was left out stays so.
     fn beside_knees(&self) -> Vec<Vec<Setting>> {
-        let Some((index, parameter)) = rules::load_axis(&self.asked.varied) else {
+        let Some((index, parameter)) = self.refined_axis() else {
             return Vec::new();
         };
-        if !matches!(parameter, Parameter::Depth | Parameter::Workers) {
-            return Vec::new();
-        }
         let mut beside = Vec::new();
         for curve in report::curves(&self.asked.varied, &self.runs, self.asked.limit.as_ref()) {
             let Some(per_setting) = curve.in_flight_per_setting() else {
@@ -300,9 +376,11 @@ impl Sweep {
             };
             for in_flight in knee::refinement(&curve.knee) {
                 let number = (in_flight as f64 / per_setting).round();
-                if number >= 1.0 && !curve.settings.contains(&number) {
-                    let mut settings = curve.template.clone();
-                    settings[index] = over::setting(parameter, number);
+                let mut settings = curve.template.clone();
+                settings[index] = over::setting(parameter, number);
+                let is_known =
+                    curve.settings.contains(&number) || self.left_out.iter().any(|left| left.settings == settings);
+                if number >= 1.0 && !is_known {
                     beside.push(settings);
                 }
             }

@@ -22,7 +22,7 @@ pub struct Report {
     pub rows: Vec<Row>,
     /// A curve for each combination of the parameters that are no load; empty where none is.
     pub curves: Vec<Curve>,
-    /// What was planned and not measured, with the reason.
+    /// What was planned and not measured, with the reason, in the order of the settings.
     pub left_out: Vec<LeftOut>,
     /// What weakens the figures, in sentences.
     pub notes: Vec<String>,
@@ -103,6 +103,8 @@ impl Report {
         let points = || study.runs.iter().enumerate().filter(|(_, run)| run.role == Role::Point);
         let mut rows: Vec<Row> = points().filter_map(|(index, run)| row(index, run)).collect();
         rows.sort_by(|a, b| order_of(varied, &a.settings, &b.settings));
+        let mut left_out = study.left_out.clone();
+        left_out.sort_by(|a, b| order_of(varied, &a.settings, &b.settings));
         let curves = curves(varied, &study.runs, limit.as_ref());
         let mut notes: Vec<String> = drift(&study.runs).into_iter().collect();
         notes.extend(cut_short(&study.runs));
@@ -113,7 +115,7 @@ impl Report {
             limit,
             rows,
             curves,
-            left_out: study.left_out.clone(),
+            left_out,
             notes,
             interrupted: study.interrupted,
         })

@@ -76,6 +76,7 @@ fn asked(over_what: &[&str]) -> Asked {
         least_operations: Some(LEAST_OPERATIONS),
         refine: true,
         stop_early: true,
+        slots_max: None,
         seed: 1,
     }
 }

@@ -11,7 +11,7 @@ mod text;
 use analysis::caps::Layer;
 use analysis::lint::lies_on_array;
 use analysis::policies::{Burst, Resolved, USUAL_LATENCY_SECS, Workload};
-use analysis::requirement::{Clause, Metric};
+use analysis::requirement::{Clause, IOPS_MAX, Metric};
 use analysis::verdict::{ClauseVerdict, Context, Issued, Outcome, Verdict, judge};
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
@@ -25,12 +25,14 @@ use model::plan::{
 use model::results::Results;
 use model::{Bytes, Direction, Nanos};
 
-pub use search::{Attempt, PROBE, PROBE_WARM_UP, SLOTS_MAX, Search};
-pub use text::{Paragraph, clause, reach, text};
+pub use search::{Attempt, PROBE, PROBE_WARM_UP, SLOTS_MAX, Search, slots_max};
+pub use text::{Paragraph, TestLength, clause, headline, headline_of, reach, text};
 
 /// Length of the measured window of the short form.
 pub const QUICK: Nanos = Nanos::secs(30);
-/// I/O before it.
+/// Length of the full form where no policy states one, in seconds.
+pub const FULL_TIME_SECS: f64 = 300.0;
+/// I/O before the short form.
 pub const QUICK_WARM_UP: Nanos = Nanos::secs(5);
 /// One worker issues at least this many operations per second on any machine of today.
 const RATE_OF_ONE: f64 = 50_000.0;
@@ -50,7 +52,8 @@ pub struct Promise {
     pub clauses: Vec<Clause>,
     /// The latency in words of the policy, in nanoseconds.
     pub latency_ns: Option<f64>,
-    /// Credits.
+    /// Credits of the policy, the machine and the disks, the longest lasting first: a verdict names the first that may
+    /// have carried the whole test.
     pub bursts: Vec<Burst>,
     /// Limits that the policy names.
     pub layers: Vec<Layer>,
@@ -73,15 +76,18 @@ impl Promise {
     pub fn of_policy(policy: &Resolved, beside: Vec<Clause>, rate: Option<f64>) -> Result<Promise, Unverifiable> {
         let mut clauses = policy.clauses.clone();
         clauses.extend(beside);
+        let needed = [policy.workload.rate_iops, rate_of(&clauses, &policy.workload)];
+        let needed = needed.into_iter().flatten().max_by(f64::total_cmp);
         Promise {
             name: policy.id.clone(),
             workload: policy.workload,
-            rate_iops: rate.or(policy.workload.rate_iops).unwrap_or(0.0),
+            rate_iops: rate.or(needed).unwrap_or(0.0),
             clauses,
             latency_ns: policy.latency_ns,
-            bursts: policy.bursts.clone(),
+            bursts: Vec::new(),
             layers: policy.layers.clone(),
         }
+        .with_credits(&policy.bursts)
         .checked()
     }
 
@@ -108,6 +114,13 @@ impl Promise {
         .checked()
     }
 
+    /// Adds credits of what lies below.
+    pub fn with_credits(mut self, credits: &[Burst]) -> Promise {
+        self.bursts.extend(credits);
+        self.bursts.sort_by(|a, b| b.lasts_secs().total_cmp(&a.lasts_secs()));
+        self
+    }
+
     fn checked(self) -> Result<Promise, Unverifiable> {
         let fault = |what: &str, help: &str| {
             Err(Unverifiable {
@@ -119,6 +132,17 @@ impl Promise {
             return fault(
                 "nothing is promised",
                 "add --require, for example --require 'iops>=4000,p99<=3ms'",
+            );
+        }
+        if self.rate_iops > IOPS_MAX {
+            let what = format!(
+                "{} operations of {} per second are more than any machine can be asked for",
+                Metric::Iops.show(self.rate_iops),
+                self.workload.block
+            );
+            return fault(
+                &what,
+                &format!("promise at most {IOPS_MAX} operations per second, or take larger blocks"),
             );
         }
         if !self.rate_iops.is_finite() || self.rate_iops <= 0.0 {
@@ -170,8 +194,8 @@ pub struct Verification {
     pub promise: Promise,
     /// Directories, files or block devices, or what a simulated device is called. The promise is about all of them together.
     pub paths: Vec<String>,
-    /// The device, if it is simulated.
-    pub simulated: Option<SimulatedDevice>,
+    /// The device of each path, if they are simulated; else empty.
+    pub simulated: Vec<SimulatedDevice>,
     /// Size of the file that is made or used.
     pub file_size: Option<Bytes>,
     /// CPUs that workers may use.
@@ -222,7 +246,11 @@ impl Verification {
             .ceil()
             .max((in_flight / f64::from(DEPTH_OF_ONE)).ceil()) as u32;
         // One worker drives a simulated device fastest.
-        let max = if self.simulated.is_some() { 1 } else { self.cpus.max(1) };
+        let max = if !self.simulated.is_empty() {
+            1
+        } else {
+            self.cpus.max(1)
+        };
         self.workers.map_or(enough.clamp(1, max), |workers| workers.max(1))
     }
 
@@ -230,9 +258,9 @@ impl Verification {
     pub fn plan(&self, attempt: &Attempt) -> Plan {
         let issued = self.issued(attempt);
         let workload = self.workload(&issued);
-        let target = |path: &String| Target {
+        let target = |(number, path): (usize, &String)| Target {
             path: path.clone(),
-            kind: match &self.simulated {
+            kind: match self.simulated.get(number) {
                 Some(device) => TargetKind::Simulated { device: device.clone() },
                 None => TargetKind::Path,
             },
@@ -242,7 +270,7 @@ impl Verification {
         Plan {
             name: "verify".into(),
             seed: self.seed,
-            targets: self.paths.iter().map(target).collect(),
+            targets: self.paths.iter().enumerate().map(target).collect(),
             steps: vec![Step {
                 jobs: vec![workload.job(0)],
                 ..Step::default()
@@ -379,7 +407,7 @@ mod tests {
         Verification {
             promise,
             paths: vec!["/data".into()],
-            simulated: None,
+            simulated: Vec::new(),
             file_size: None,
             cpus: 8,
             workers: None,
@@ -462,7 +490,7 @@ mod tests {
         assert_eq!((first.slots, verification.issued(&first).workers), (8 * 79, 8));
         let job = &verification.plan(&first).steps[0].jobs[0];
         assert_eq!((job.workers.len(), job.depth()), (8, 632));
-        verification.simulated = Some(SimulatedDevice::default());
+        verification.simulated = vec![SimulatedDevice::default()];
         assert_eq!(verification.issued(&first).workers, 1);
     }
 

@@ -7,8 +7,8 @@
 use analysis::attribution::Attribution;
 use analysis::policies::{USUAL_LATENCY_SECS, open_loop_slots};
 use analysis::verdict::{BLOCKED_SHARE, Cause, Climb, Outcome, Verdict};
-use model::Nanos;
 use model::observation::Observation;
+use model::{Bytes, Nanos};
 
 use super::Verification;
 
@@ -29,6 +29,12 @@ const MET: f64 = 0.995;
 const HEADROOM: u32 = 8;
 /// Twice the depth that brings a smaller share more operations brings nothing.
 const GROWTH_MIN: f64 = 0.05;
+
+/// Slots at most whose buffers have this size.
+pub fn slots_max(block: Bytes) -> u32 {
+    let by_memory = BUFFERS_MAX / block.0.max(1);
+    SLOTS_MAX.min(by_memory.min(u64::from(u32::MAX)) as u32).max(1)
+}
 
 /// One run of the promised load.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -77,8 +83,7 @@ impl Verification {
     }
 
     fn slots_max(&self) -> u32 {
-        let by_memory = BUFFERS_MAX / self.promise.workload.block.0.max(1);
-        SLOTS_MAX.min(by_memory.min(u64::from(u32::MAX)) as u32).max(1)
+        slots_max(self.promise.workload.block)
     }
 
     /// The next attempt; `None` once the promise is judged as well as it can be.

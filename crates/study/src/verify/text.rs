@@ -1,8 +1,11 @@
 //! A verdict for people.
 
 use analysis::policies::Reach;
-use analysis::requirement::Metric;
+use analysis::requirement::{self, Metric};
 use analysis::verdict::{ClauseVerdict, Outcome, Verified};
+use model::Nanos;
+
+use super::FULL_TIME_SECS;
 
 /// Columns of the outcome and of the clause.
 const OUTCOME: usize = 13;
@@ -45,7 +48,7 @@ pub fn text(verified: &Verified) -> Vec<Paragraph> {
         }
     }
     lines.push(Line(String::new()));
-    lines.push(Line(headline(verified)));
+    lines.push(Line(headline_of(verified)));
     for reason in &verified.verdict.reasons {
         lines.push(Sentences(format!("{}.", reason.what)));
     }
@@ -76,19 +79,59 @@ pub fn text(verified: &Verified) -> Vec<Paragraph> {
     lines
 }
 
-/// The outcome. What is only consistent with the test is no part of a PASS.
-fn headline(verified: &Verified) -> String {
-    let clauses = &verified.verdict.clauses;
-    let consistent = clauses.iter().filter(|judged| judged.outcome == Outcome::Consistent);
-    let consistent: Vec<String> = consistent.map(|judged| judged.clause.to_string()).collect();
-    match verified.verdict.outcome {
-        Outcome::Pass if !consistent.is_empty() => {
-            format!(
-                "PASS without {}, which no test of this length can prove",
-                consistent.join(", ")
-            )
-        }
-        outcome => outcome.word().to_owned(),
+/// How long a test took.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TestLength {
+    /// Its measured window.
+    pub measured_ns: Nanos,
+    /// What the promise asks for, in seconds.
+    pub full_secs: f64,
+}
+
+/// The headline of a verification.
+pub fn headline_of(verified: &Verified) -> String {
+    let policy = verified.promise.policy.as_ref();
+    let length = TestLength {
+        measured_ns: verified.issued.measured_ns,
+        full_secs: policy.map_or(FULL_TIME_SECS, |policy| policy.workload.duration_secs),
+    };
+    headline(verified.verdict.outcome, &verified.verdict.clauses, Some(length))
+}
+
+/// The outcome in a line. A PASS names what is not proven, and a time that was shorter than the promise asks for.
+pub fn headline(outcome: Outcome, clauses: &[ClauseVerdict], length: Option<TestLength>) -> String {
+    if outcome != Outcome::Pass {
+        return outcome.word().to_owned();
+    }
+    let short = length.filter(|length| length.measured_ns.as_secs() < length.full_secs * 0.999);
+    let short = short.map_or_else(String::new, |length| {
+        format!(
+            " (in {} instead of {} s)",
+            seconds(length.measured_ns),
+            length.full_secs
+        )
+    });
+    let of = |outcome: Outcome, why: &str| {
+        let clauses = clauses.iter().filter(|judged| judged.outcome == outcome);
+        let clauses: Vec<String> = clauses.map(|judged| judged.clause.to_string()).collect();
+        (!clauses.is_empty()).then(|| format!("{}, {why}", clauses.join(", ")))
+    };
+    let unproven = [
+        of(Outcome::Consistent, "which no test of this length can prove"),
+        of(Outcome::Inconclusive, "which these figures cannot show"),
+    ];
+    let unproven: Vec<String> = unproven.into_iter().flatten().collect();
+    match unproven.is_empty() {
+        true => format!("PASS{short}"),
+        false => format!("PASS{short} without {}", unproven.join("; ")),
+    }
+}
+
+/// Whole seconds stay seconds, so that two times compare at a glance.
+fn seconds(time: Nanos) -> String {
+    match time.0.is_multiple_of(1_000_000_000) {
+        true => format!("{} s", time.0 / 1_000_000_000),
+        false => time.to_string(),
     }
 }
 
@@ -108,7 +151,10 @@ fn promise(verified: &Verified, lines: &mut Vec<Paragraph>) {
         lines.push(Sentences(source));
     }
     if let Some(requirement) = &verified.promise.requirement {
-        lines.push(Line(format!("required: {requirement}")));
+        // As it was understood: `latency` is the mean.
+        let clauses = requirement::parse(requirement).unwrap_or_default();
+        let clauses: Vec<String> = clauses.iter().map(ToString::to_string).collect();
+        lines.push(Line(format!("required: {}", clauses.join(", "))));
     }
 }
 
@@ -123,18 +169,21 @@ fn issued(verified: &Verified, lines: &mut Vec<Paragraph>) {
         1 => String::new(),
         count => format!(" ({count} targets, evenly)"),
     };
+    let warm_up = match issued.warm_up_ns {
+        Nanos(0) => "without warm-up".to_owned(),
+        time => format!("after {time} of warm-up"),
+    };
     lines.push(Sentences(
         format!(
-            "issued to {}{shared}: {} {pattern}, {} % reads, direct; {} per second by {} workers, up to {} in flight; {} after {} of \
-             warm-up{attempt}",
+            "issued to {}{shared}: {} {pattern}, {} % reads, direct; {} per second by {} workers, up to {} in flight; {} \
+             {warm_up}{attempt}",
             verified.target,
             issued.block,
             issued.read_percent,
             Metric::Iops.show(issued.rate_iops),
             issued.workers,
             issued.concurrency,
-            issued.measured_ns,
-            issued.warm_up_ns
+            issued.measured_ns
         )
         .replace(" 1 workers", " 1 worker"),
     ));

@@ -103,7 +103,7 @@ fn verification(case: &Case, form: Form, clauses: &str, rate: Option<f64>, seed:
     Verification {
         promise,
         paths: vec!["simulated:device".into()],
-        simulated: Some((case.device)(form.warm_up, form.warm_up + form.measured)),
+        simulated: vec![(case.device)(form.warm_up, form.warm_up + form.measured)],
         file_size: None,
         cpus: 1,
         workers: None,

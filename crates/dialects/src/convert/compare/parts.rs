@@ -14,7 +14,7 @@ use model::{Bytes, Direction, PerDirection};
 
 use super::rows::Verdict::{self, Differs, Lost};
 use super::{Pair, Place, folded, is_device, known_size};
-use crate::convert::words;
+use crate::convert::{native, words};
 
 /// What is wanted and what there is.
 type Difference = Option<(String, String)>;
@@ -74,8 +74,8 @@ pub(super) fn time(at: &Place<'_>, _: &Place<'_>) -> String {
     at.job.stop.after_ns.map_or("no limit of time".into(), words::time)
 }
 
-/// What really ends a job: counts that begin anew until the time is over end nothing, and neither do bytes that are the
-/// passes in other words.
+/// What really ends a job: counts that begin anew until the time is over end nothing, and neither do bytes, or a share of
+/// the region, that are the passes in other words.
 fn effective_stop(at: &Place<'_>) -> Stop {
     let mut stop = folded(at.job.stop);
     if stop.repeat_until_time && stop.after_ns.is_some() {
@@ -87,6 +87,12 @@ fn effective_stop(at: &Place<'_>) -> Stop {
         && bytes.0 == length.bytes.0 * files * u64::from(passes)
     {
         stop.bytes = None;
+    }
+    if stop
+        .passes
+        .is_some_and(|passes| stop.region_percent == Some(100 * passes))
+    {
+        stop.region_percent = None;
     }
     stop
 }
@@ -327,7 +333,7 @@ pub(super) fn behaviour(at: &Place<'_>, _: &Place<'_>) -> String {
         TargetKind::Path | TargetKind::Template { number: _ } => "a file or device".into(),
         TargetKind::Name { size: _, directory } => if *directory { "a directory" } else { "a name" }.into(),
         TargetKind::Nothing { size } => format!("nothing of {}", words::size(size.0)),
-        TargetKind::Simulated { device } => format!("a simulated device: {device:?}"),
+        TargetKind::Simulated { device } => native::simulated_words(device),
     }
 }
 

@@ -103,7 +103,8 @@ fn file(sections: &[Written]) -> String {
         let of_engine = option.0.name == "ioengine" || !option.0.engines.is_empty();
         sections.len() > 1 && !of_engine && sections.iter().all(|section| in_section(option, section))
     };
-    let global: Vec<_> = sections[0].options.iter().filter(|option| is_global(option)).collect();
+    let first = sections.first().into_iter().flat_map(|section| &section.options);
+    let global: Vec<_> = first.filter(|option| is_global(option)).collect();
     if !global.is_empty() {
         put("global", &global);
     }

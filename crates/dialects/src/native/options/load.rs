@@ -19,7 +19,7 @@ pub(super) const DEPTH: NativeOption = NativeOption {
     example: "depth = 32",
     elsewhere: "fio iodepth; DiskSpd -o",
     set: |job, text| {
-        job.depth = values::count(text, 1, 1 << 20)? as u32;
+        job.depth = Some(values::count(text, 1, 1 << 20)? as u32);
         Ok(())
     },
     ..LOAD

@@ -128,6 +128,20 @@ fn a_duplicate_key_is_reported_with_its_line() {
     assert_eq!(complaints.len(), 1, "{complaints:?}");
     assert!(complaints[0].what.contains("duplicate key"), "{complaints:?}");
     assert_eq!(complaints[0].at.as_ref().unwrap().line, 4);
-    let complaints = import::read("figures.toml", "iops = 1000\ndepth = 8\niops = 900\n").unwrap_err();
-    assert_eq!(complaints[0].at.as_ref().unwrap().line, 3, "{complaints:?}");
+    assert!(
+        complaints[0]
+            .help
+            .as_ref()
+            .unwrap()
+            .contains("write `read` as a percentage")
+    );
+    // Of any other key TOML has said all there is.
+    for text in [
+        "iops = 1000\ndepth = 8\niops = 900\n",
+        "iops = 9\n[load]\n[load]\niops = 3\n",
+    ] {
+        let complaints = import::read("figures.toml", text).unwrap_err();
+        assert_eq!(complaints[0].at.as_ref().unwrap().line, 3, "{complaints:?}");
+        assert_eq!(complaints[0].help, None, "{complaints:?}");
+    }
 }

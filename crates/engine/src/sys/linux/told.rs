@@ -13,6 +13,9 @@ use crate::probe::windows::{ClusterVolume, Storage};
 pub const PRIVILEGED: &str =
     "run as root, or as a user who may open it: for a device often a member of the group `disk`";
 
+/// Who may look at a file that an ordinary user may not.
+pub const PRIVILEGED_FILE: &str = "run as root, or as a user who may enter its directory and open it";
+
 /// Not told by calls.
 pub fn host() -> Option<Host> {
     None

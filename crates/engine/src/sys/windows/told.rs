@@ -14,6 +14,9 @@ use crate::probe::windows::{ClusterVolume, Storage};
 /// Who may do what an ordinary user may not.
 pub const PRIVILEGED: &str = "run it as an administrator, or as a user who may open it";
 
+/// Who may look at a file that an ordinary user may not.
+pub const PRIVILEGED_FILE: &str = PRIVILEGED;
+
 /// The machine.
 pub fn host() -> Option<Host> {
     Some(machine::host())

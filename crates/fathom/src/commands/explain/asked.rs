@@ -46,6 +46,9 @@ pub fn read(given: &ArgMatches) -> Result<Asked, Faults> {
     }
     let known = limits::known(given)?;
     asked.layers.extend(known.layers);
+    asked.bursts.extend(known.bursts.iter().map(limits::policy_burst));
+    // A verdict names the first that may have carried the whole test.
+    asked.bursts.sort_by(|a, b| b.lasts_secs().total_cmp(&a.lasts_secs()));
     asked.credits.extend(known.bursts);
     for text in given.get_many::<String>("require").into_iter().flatten() {
         let clauses = requirement::parse(text).map_err(|errors| {

@@ -8,6 +8,7 @@ use model::diagnosis::LimitTable;
 use model::finding::Finding;
 use report::{diagnosis, formats, numbers};
 use study::explain::{Explained, Explanation};
+use study::verify::headline;
 
 use crate::screen;
 
@@ -65,6 +66,7 @@ fn of_load(load: &Explained) -> String {
     text += &limits(&load.limits);
     text += &what_limits(load);
     if let Some(verdict) = &load.verdict {
+        text += &format!("\n  {}\n", headline(verdict.outcome, &verdict.clauses, load.length));
         text += &of_verdict(verdict);
     }
     text
@@ -198,7 +200,7 @@ fn what_limits(load: &Explained) -> String {
 }
 
 fn of_verdict(verdict: &Verdict) -> String {
-    let mut text = format!("\n  {}\n", verdict.outcome.word());
+    let mut text = String::new();
     for reason in &verdict.reasons {
         text += &screen::wrapped(&reason.what);
     }
@@ -206,7 +208,7 @@ fn of_verdict(verdict: &Verdict) -> String {
         text += &screen::wrapped(&format!(
             "{} {}: {}",
             clause.outcome.word(),
-            clause.clause.text,
+            clause.clause,
             clause.reason
         ));
     }

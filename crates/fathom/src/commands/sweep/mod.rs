@@ -11,12 +11,14 @@ use archive::history::{EntryKind, Subject};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use dialects::Place;
 use dialects::native::{self, Document, JobSpec};
-use model::plan::Plan;
+use model::Bytes;
+use model::plan::{DepthPer, Plan};
 use model::results::Results;
-use model::study::{Parameter, Setting};
+use model::study::{Parameter, Setting, Varied};
 use report::numbers::duration;
 use report::words;
 use study::sweep::{self, Asked, Next, Report, Sweep};
+use study::verify;
 
 use super::results;
 use super::run;
@@ -207,7 +209,7 @@ fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) 
 fn limit(given: &ArgMatches) -> Result<Option<Limit>, Faults> {
     let limit = given.get_one::<String>("slo").map(|text| {
         text.parse::<Limit>()
-            .map_err(|why| Faults::usage(Fault::new(why).at(format!("--slo '{text}'"))))
+            .map_err(|error| Faults::usage(Fault::new(error.to_string()).at("--slo").help(error.help)))
     });
     limit.transpose()
 }
@@ -230,6 +232,9 @@ pub(super) fn one_job(document: &Document, who: &str) -> Result<(), Faults> {
     if document.jobs.len() == 1 {
         return Ok(());
     }
+    if document.jobs.is_empty() {
+        native::lower(document)?;
+    }
     let file = document.file.clone().unwrap_or_else(|| "command line".into());
     let fault = Fault::new(format!("{who} one job, and here are {}", document.jobs.len())).at(file);
     Err(Faults::usage(fault.help("make a job file with the one that is meant")))
@@ -251,15 +256,16 @@ fn asked(given: &ArgMatches, document: &mut Document, limit: Option<Limit>) -> R
     for text in &texts {
         let fault = |why: String| Faults::usage(Fault::new(why).at(format!("--over {text}")));
         let one = sweep::over(text).map_err(fault)?;
-        if varied
-            .iter()
-            .any(|other: &model::study::Varied| other.parameter == one.parameter)
-        {
+        if varied.iter().any(|other: &Varied| other.parameter == one.parameter) {
             return Err(fault(format!("{} is varied twice", one.parameter.name())));
         }
         varied.push(one);
     }
+    let varies = |parameter: Parameter| varied.iter().any(|varied| varied.parameter == parameter);
     let job = &mut document.jobs[0];
+    // A rate that is offered needs slots for all that is in flight; a depth that the user fixed stands.
+    let opens = varies(Parameter::Rate) && !varies(Parameter::Depth) && job.depth.is_none();
+    let slots_max = opens.then(|| verify::slots_max(largest_block(job, &varied)));
     let counted = job.operations.is_some() || job.bytes.is_some() || job.passes.is_some();
     let whole = job.time.is_none() && !counted;
     let time = job.time.unwrap_or(sweep::TIME);
@@ -279,8 +285,22 @@ fn asked(given: &ArgMatches, document: &mut Document, limit: Option<Limit>) -> R
         least_operations: whole.then_some(sweep::LEAST_OPERATIONS),
         refine: !given.get_flag("grid-only"),
         stop_early: !given.get_flag("all-points"),
+        slots_max,
         seed: document.seed.unwrap_or(1),
     })
+}
+
+/// The largest block that any point has.
+fn largest_block(job: &JobSpec, varied: &[Varied]) -> Bytes {
+    let parts = match job.parts.is_empty() {
+        true => std::slice::from_ref(&job.part),
+        false => &job.parts[..],
+    };
+    let is_block = |varied: &&Varied| varied.parameter == Parameter::Block;
+    let varied = varied.iter().filter(is_block).flat_map(|varied| &varied.values);
+    let sizes = varied.filter_map(|setting| setting.number.map(|bytes| Bytes(bytes as u64)));
+    let sizes = sizes.chain(parts.iter().map(|part| part.sizes.max()));
+    sizes.max().unwrap_or_default()
 }
 
 /// Sets a parameter of a job.
@@ -320,6 +340,9 @@ fn plan(document: &Document, next: &Next) -> Result<Plan, Faults> {
         set(job, setting)?;
     }
     job.name = Some(sweep::words_of(&next.settings));
+    if let Some(slots) = next.slots {
+        (job.depth, job.depth_per) = (Some(slots.max(job.workers)), DepthPer::Job);
+    }
     if job.time.is_some() {
         job.time = Some(next.time);
     }
@@ -339,13 +362,15 @@ impl Errand<'_> {
     fn measure(&mut self, next: &Next) -> Result<Results, Faults> {
         let mut plan = plan(&self.document, next)?;
         self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
+        let slots = next.slots.map(|slots| format!(", up to {slots} in flight"));
         self.screen.say(&format!(
-            "[{}/{}] {}: {} of {}, {} left in all",
+            "[{}/{}] {}: {} of {}{}, {} left in all",
             next.number,
             next.of_about,
             sweep::words_of(&next.settings),
             duration(next.time),
             words::operations(&plan.steps[0].jobs[0]),
+            slots.unwrap_or_default(),
             duration(next.left),
         ));
         let about = format!("point {} of about {}", next.number, next.of_about);

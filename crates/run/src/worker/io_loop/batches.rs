@@ -195,9 +195,7 @@ impl IoLoop {
     /// Queues an operation for every free slot of a stream's own pool.
     #[inline(always)]
     fn submit_stream(&mut self, number: usize) {
-        let (Some(pool), Some(stream)) = (self.pools.get_mut(number), self.streams.get_mut(number)) else {
-            return;
-        };
+        let Some(pool) = self.pools.get(number) else { return };
         let mut room = pool.free_count.saturating_sub(pool.reserve);
         if self.batching.inline.seen {
             // More would only wait for what the target completes at once.
@@ -205,14 +203,15 @@ impl IoLoop {
         }
         room = self.budget.within(room);
         while room > 0 {
+            let (pool, stream) = (&mut self.pools[number], &mut self.streams[number]);
             let next_slot = pool.next_slot().0 - pool.first_slot;
             let operations = stream.sequence.take(&mut self.draws, next_slot, room);
             let taken = self.budget.admit(operations);
             if taken == 0 {
-                if self.end_pass(number, None) {
-                    self.submit_stream(number);
+                if !self.end_pass(number, None) {
+                    return;
                 }
-                return;
+                continue;
             }
             let (file, queued, round) = (stream.file, self.batch.reaped, u64::from(self.round) << 32);
             let cells = stream.cells;

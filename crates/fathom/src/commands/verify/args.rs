@@ -1,0 +1,414 @@
+//! The command line of `fathom verify`, and what is understood of it.
+
+use std::path::Path;
+
+use analysis::caps::Layer;
+use analysis::policies::{self, Burst, Catalogue, Disks, Overrides, Policy, Resolved, Workload};
+use analysis::requirement::{self, Clause};
+use analysis::verdict::Machine;
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use model::plan::CachePath;
+use model::{Bytes, Nanos};
+use study::diagnosis::Known;
+use study::verify::{FULL_TIME_SECS, Promise, QUICK, QUICK_WARM_UP, Unverifiable, Verification};
+
+use super::targets::Targets;
+use crate::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
+use crate::command_line::{output_options, safety_options};
+use crate::exit::{EXPLAINED, Exit};
+use crate::fault::{Fault, Faults};
+use crate::limits::{self, Storage};
+use crate::preflight;
+use crate::session::Session;
+
+/// Its command line.
+pub fn command() -> Command {
+    let load = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name(value)
+            .help(help)
+            .help_heading("Load")
+    };
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    let around = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name(value)
+            .help(help)
+            .help_heading("Machine and disks around it")
+    };
+    Command::new("verify")
+        .about("Tests whether storage keeps a promise: PASS, FAIL or INCONCLUSIVE for each clause, with the reason")
+        .long_about(
+            "Tests whether storage keeps what a policy or a requirement promises. The promised load is issued at exactly the \
+             promised rate and mix for as long as the policy says (300 s). Where only a rate is promised, short probes first \
+             raise the queue depth until the rate is met or more depth brings nothing. docs/verify.md explains the rules.\n\n\
+             TARGET is a directory (fathom makes a file there and removes it), a file, a block device, or a job file (.toml) \
+             with [simulated.NAME] devices, to try things without a disk; `path`, `role` and `cap` of its jobs count. Several \
+             targets, such as the volumes of an array, share the load evenly, and the promise is about all of them together.",
+        )
+        .after_help(format!(
+            "Examples:\n  fathom verify --policy s4/ssd-ultra --size 400GB /mnt/data\n  \
+             fathom verify --policy aws/gp3 --size 500GiB --iops 6000 --mbps 250 /dev/nvme1n1\n  \
+             fathom verify --require 'iops>=4000,p99<=3ms' --read 70 --block 8k --quick /mnt/data\n  \
+             fathom verify --require 'iops>=100000' /dev/mapper/volume*\n\n{EXPLAINED}"
+        ))
+        .arg(
+            Arg::new("target")
+                .value_name("TARGET")
+                .required(true)
+                .num_args(1..)
+                .value_hint(ValueHint::AnyPath)
+                .help("Directories, files or block devices; or a .toml with simulated devices"),
+        )
+        .arg(
+            Arg::new("policy")
+                .long("policy")
+                .value_name("NAME|FILE")
+                .value_hint(ValueHint::FilePath)
+                .help("Entry of the catalogue (`fathom policies` lists them), or a policy file"),
+        )
+        .arg(
+            Arg::new("require")
+                .long("require")
+                .value_name("CLAUSES")
+                .help("Clauses such as iops>=4000,p99<=3ms,read.mean<=1ms,mbps>=200; beside a policy or alone"),
+        )
+        .args(input_options())
+        .arg(catalogue_option())
+        .args([
+            flag("quick", "30 s instead of the policy's time: shows a limit, not whether it lasts").help_heading("Load"),
+            load("time", "TIME", "Measured window, if not the policy's"),
+            load("warm-up", "TIME", "I/O before it, if not the policy's"),
+            load("block", "SIZE", "Block size, if not the policy's [alone: 4KiB]"),
+            load("read", "PERCENT", "Percent of reads, if not the policy's [alone: 100]"),
+            flag("sequential", "Sequential positions, whatever the policy says").help_heading("Load"),
+            load("rate", "IOPS", "Operations per second to issue, if not what is promised"),
+            load("depth", "NUMBER", "Operations in flight over all workers, if not what it takes")
+                .value_parser(value_parser!(u32).range(1..=65_536)),
+            load("workers", "NUMBER|auto", "Threads [default: auto, as many as it takes]").value_parser(parse_workers),
+            load("file-size", "SIZE", "Size of the file that is made [default: twice the memory, at most half of the space]"),
+        ])
+        .args([
+            around("vm", "NAME", "Size of the virtual machine, such as Standard_B2ms: its limits may bind first"),
+            around("disk", "NAME", "Disk below, such as P30 or aws/gp3:size=500GiB,iops=6000").action(ArgAction::Append),
+            around("disks", "NUMBER", "How many of each share the load")
+                .default_value("1")
+                .value_parser(value_parser!(u32).range(1..=1024)),
+            flag("host-cache", "The host's cache serves the operations").help_heading("Machine and disks around it"),
+            limits::metadata_argument().help_heading("Machine and disks around it"),
+            limits::cap_argument().help_heading("Machine and disks around it"),
+        ])
+        .args(limits::one_load_arguments().map(|arg| arg.help_heading("Machine and disks around it")))
+        .arg(
+            Arg::new("junit")
+                .long("junit")
+                .value_name("FILE")
+                .value_hint(ValueHint::FilePath)
+                .help("Write JUnit XML for build servers: a case for each clause")
+                .help_heading("Output"),
+        )
+        .arg(
+            Arg::new("dry-run")
+                .long("dry-run")
+                .action(ArgAction::SetTrue)
+                .help("Show what would be done and whether it may be; nothing is opened for writing")
+                .help_heading("Safety"),
+        )
+        .arg(preflight::argument("10s, with --quick 3s").help_heading("Safety"))
+        .args(output_options())
+        .args(safety_options())
+}
+
+/// Threads to issue with; `None`: as many as it takes.
+#[derive(Clone, Copy, Debug)]
+struct Workers(Option<u32>);
+
+fn parse_workers(text: &str) -> Result<Workers, String> {
+    match (text, text.parse::<u32>()) {
+        ("auto", _) => Ok(Workers(None)),
+        (_, Ok(count @ 1..=4096)) => Ok(Workers(Some(count))),
+        _ => Err("it must be `auto`, or a number from 1 to 4096".into()),
+    }
+}
+
+/// Everything that was understood of the command line.
+pub(super) struct Asked {
+    pub(super) verification: Verification,
+    pub(super) policy: Option<Resolved>,
+    pub(super) requirement: Option<String>,
+    pub(super) expired: Option<String>,
+    pub(super) machine: Option<Machine>,
+    pub(super) known: Known,
+    pub(super) storage: Storage,
+    /// Limits that a job file states: the plan keeps them.
+    pub(super) caps: Vec<Layer>,
+    /// What is known of this machine, where it was detected, in a sentence.
+    pub(super) detected: Option<String>,
+}
+
+pub(super) fn understand(session: &Session, given: &ArgMatches) -> Result<Asked, Faults> {
+    refuse_unclear(given)?;
+    let named = given.get_one::<String>("policy");
+    let file = named.map(Path::new).filter(|path| path.is_file());
+    let catalogue = catalogue(given, file)?;
+    let (overrides, beside) = (overrides(given)?, clauses(given)?);
+    let rate = rate(given)?;
+    let (policy, expired) = match named {
+        None => (None, None),
+        Some(name) => {
+            let policy = find(&catalogue, name, file)?;
+            let resolved = policy.resolve_with(&inputs(given)?, &overrides);
+            let resolved = resolved.map_err(|error| {
+                let help = format!("`fathom policies {}` tells what it asks for", policy.id());
+                Faults::usage(Fault::new(format!("{}: {error}", policy.id())).help(help))
+            })?;
+            (Some(resolved), policy.expired(today()))
+        }
+    };
+    let promise = match &policy {
+        Some(policy) => Promise::of_policy(policy, beside, rate),
+        None => {
+            refuse_inputs(given)?;
+            Promise::of_requirement(beside, alone(&overrides), rate)
+        }
+    };
+    let promise = promise.map_err(|Unverifiable { what, help }| Faults::usage(Fault::new(what).help(help)))?;
+    let named: Vec<String> = given.get_many("target").expect("clap requires it").cloned().collect();
+    let targets = Targets::parse(&named)?;
+    let storage = Storage::of_one_load(given, &targets.storage.clone().unwrap_or_default())?;
+    let surrounding = Surrounding::find(given, &catalogue, &promise, &targets, &storage)?;
+    let caps = targets.caps.clone();
+    let credits: Vec<Burst> = surrounding.credits.iter().map(|(_, burst)| *burst).collect();
+    Ok(Asked {
+        verification: verification(session, given, promise.with_credits(&credits), targets)?,
+        policy,
+        requirement: given.get_one::<String>("require").cloned(),
+        expired,
+        machine: surrounding.machine,
+        known: surrounding.known,
+        storage,
+        caps,
+        detected: surrounding.detected,
+    })
+}
+
+/// Refuses what leaves open what to test, or for how long.
+fn refuse_unclear(given: &ArgMatches) -> Result<(), Faults> {
+    if !given.contains_id("policy") && !given.contains_id("require") {
+        return Err(Faults::usage(Fault::new("nothing is promised").help(
+            "say what is: --require 'iops>=4000,p99<=3ms', or --policy aws/gp3 --size 500GiB (`fathom policies` lists them)",
+        )));
+    }
+    if given.get_flag("quick") && given.contains_id("time") {
+        return Err(Faults::usage(
+            Fault::new("--quick measures for 30 s, and --time names another time")
+                .help("leave one of them out; --time alone is as short as you want"),
+        ));
+    }
+    Ok(())
+}
+
+/// The entry of a name, or the one that a file holds.
+fn find<'a>(catalogue: &'a Catalogue, name: &str, file: Option<&Path>) -> Result<&'a Policy, Faults> {
+    let of_file = |path: &Path| {
+        let origin = policies::Origin::User(path.display().to_string());
+        catalogue.entries().find(|policy| *policy.origin() == origin)
+    };
+    match file.and_then(of_file) {
+        Some(policy) => Ok(policy),
+        None => catalogue.find(name).map_err(|why| {
+            Faults::usage(
+                Fault::new(why)
+                    .at(format!("--policy {name}"))
+                    .help("`fathom policies` lists them"),
+            )
+        }),
+    }
+}
+
+/// What is known of a disk means nothing without a policy that asks for it.
+fn refuse_inputs(given: &ArgMatches) -> Result<(), Faults> {
+    match inputs(given)?.keys().next() {
+        None => Ok(()),
+        Some(name) => Err(Faults::usage(
+            Fault::new(format!(
+                "--{name} says something about a policy's disk, and no --policy is named"
+            ))
+            .help("name the policy; the size of the test file is --file-size, the rate to issue is --rate"),
+        )),
+    }
+}
+
+/// The load of a requirement alone: random reads of 4 KiB, unless it is said otherwise.
+fn alone(overrides: &Overrides) -> Workload {
+    Workload {
+        block: overrides.block.unwrap_or(Bytes::kib(4)),
+        random: overrides.random.unwrap_or(true),
+        read_percent: overrides.read_percent.unwrap_or(100.0),
+        rate_iops: None,
+        concurrency: None,
+        duration_secs: FULL_TIME_SECS,
+        warm_up_secs: 30.0,
+    }
+}
+
+fn wrong(name: &str, text: &str, why: impl Into<String>, help: &str) -> Faults {
+    Faults::usage(Fault::new(why).at(format!("--{name} {text}")).help(help))
+}
+
+fn size(given: &ArgMatches, name: &str) -> Result<Option<Bytes>, Faults> {
+    let read = |text: &String| match text.parse::<Bytes>() {
+        Ok(Bytes(0)) => Err(wrong(name, text, "it must be above 0", "for example 32KiB")),
+        Ok(size) => Ok(size),
+        Err(error) => Err(wrong(name, text, error.to_string(), "for example 32KiB")),
+    };
+    given.get_one::<String>(name).map(read).transpose()
+}
+
+fn time(given: &ArgMatches, name: &str) -> Result<Option<Nanos>, Faults> {
+    let read = |text: &String| {
+        let parsed = text.parse::<Nanos>();
+        parsed.map_err(|error| wrong(name, text, error.to_string(), "for example 300s"))
+    };
+    given.get_one::<String>(name).map(read).transpose()
+}
+
+fn overrides(given: &ArgMatches) -> Result<Overrides, Faults> {
+    let read = |text: &String| {
+        let value = text.trim_end_matches('%').parse::<f64>().ok();
+        let value = value.filter(|value| (0.0..=100.0).contains(value));
+        value.ok_or_else(|| wrong("read", text, "it is no percentage", "for example --read 70"))
+    };
+    Ok(Overrides {
+        block: size(given, "block")?,
+        read_percent: given.get_one::<String>("read").map(read).transpose()?,
+        random: given.get_flag("sequential").then_some(false),
+    })
+}
+
+fn clauses(given: &ArgMatches) -> Result<Vec<Clause>, Faults> {
+    let Some(text) = given.get_one::<String>("require") else {
+        return Ok(Vec::new());
+    };
+    requirement::parse(text).map_err(|errors| {
+        let fault =
+            |error: requirement::RequirementError| Fault::new(error.to_string()).at("--require").help(error.help);
+        Faults::many(errors.into_iter().map(fault).collect(), Exit::Usage)
+    })
+}
+
+fn rate(given: &ArgMatches) -> Result<Option<f64>, Faults> {
+    let Some(text) = given.get_one::<String>("rate") else {
+        return Ok(None);
+    };
+    match requirement::parse(&format!("iops>={text}")) {
+        Ok(clauses) => Ok(clauses.first().map(|clause| clause.target)),
+        Err(_) => Err(wrong(
+            "rate",
+            text,
+            "it is no number of operations per second",
+            "write `--rate 4000` or `--rate 4000iops`; a limit in bytes per second is a clause: `--require 'mbps>=100'`",
+        )),
+    }
+}
+
+/// What lies between the program and the disks.
+struct Surrounding {
+    /// Limits that were named; absent: none.
+    machine: Option<Machine>,
+    /// With those of the policy, what a diagnosis may find.
+    known: Known,
+    /// Credits of machine and disks, with the name of what has them.
+    credits: Vec<(String, Burst)>,
+    /// The machine that was detected, or why it does not count.
+    detected: Option<String>,
+}
+
+impl Surrounding {
+    fn find(
+        given: &ArgMatches,
+        catalogue: &Catalogue,
+        promise: &Promise,
+        targets: &Targets,
+        storage: &Storage,
+    ) -> Result<Surrounding, Faults> {
+        let disks = given.get_many::<String>("disk").into_iter().flatten().cloned();
+        // A simulated device lies on no disk of this machine.
+        let real = match targets.simulated.is_empty() {
+            true => targets.paths.iter().map(String::as_str).collect(),
+            false => Vec::new(),
+        };
+        let detected = limits::machine(given, catalogue, &real);
+        let wanted = Disks {
+            machine: detected.name,
+            disks: disks.collect(),
+            count: given.get_one::<u32>("disks").copied().unwrap_or(1),
+            cached: storage.of_all().cache == Some(CachePath::Cached),
+        };
+        let unknown = |why: String| Faults::usage(Fault::new(why).help(limits::CATALOGUE_HELP));
+        let mut named = policies::stack(catalogue, &wanted).map_err(unknown)?;
+        let credits = policies::credits(catalogue, &wanted).map_err(unknown)?;
+        let caps: Vec<Layer> = targets.caps.iter().cloned().chain(limits::caps(given)?).collect();
+        limits::refuse_unused(&caps, &[(&promise.name, storage.of_all())])?;
+        named.extend(
+            caps.into_iter()
+                .filter(|cap| cap.covers(&promise.name, storage.of_all())),
+        );
+        let is_named = !named.is_empty();
+        let layers: Vec<Layer> = named.into_iter().chain(promise.layers.iter().cloned()).collect();
+        let of_policy = promise.bursts.iter().map(|burst| (promise.name.clone(), *burst));
+        let bursts = credits.iter().cloned().chain(of_policy);
+        let known = Known {
+            layers: layers.clone(),
+            bursts: bursts.map(|(layer, burst)| limits::burst(layer, burst)).collect(),
+            ..Known::default()
+        };
+        let workload = &promise.workload;
+        let machine = is_named.then(|| Machine {
+            reach: policies::reach(&layers, workload.block, workload.read_percent, storage.replicas()),
+            layers,
+        });
+        Ok(Surrounding {
+            machine,
+            known,
+            credits,
+            detected: detected.fact,
+        })
+    }
+}
+
+fn verification(
+    session: &Session,
+    given: &ArgMatches,
+    promise: Promise,
+    targets: Targets,
+) -> Result<Verification, Faults> {
+    let quick = given.get_flag("quick");
+    let seconds = |seconds: f64| Nanos((seconds * 1e9) as u64);
+    let (duration, warm_up) = (promise.workload.duration_secs, promise.workload.warm_up_secs);
+    let usual = match quick {
+        true => (QUICK.min(seconds(duration)), QUICK_WARM_UP.min(seconds(warm_up))),
+        false => (seconds(duration), seconds(warm_up)),
+    };
+    let file_size = size(given, "file-size")?;
+    // What lies on other hosts cannot be seen from here.
+    if session.ranks().is_none() {
+        targets.refuse_missing(file_size)?;
+    }
+    Ok(Verification {
+        file_size: file_size.or_else(|| targets.default_size(quick)),
+        simulated: targets.simulated,
+        paths: targets.paths,
+        promise,
+        cpus: engine::sys::thread::usable_cpus().len() as u32,
+        workers: given.get_one::<Workers>("workers").and_then(|workers| workers.0),
+        concurrency: given.get_one::<u32>("depth").copied(),
+        measured: time(given, "time")?.unwrap_or(usual.0),
+        warm_up: time(given, "warm-up")?.unwrap_or(usual.1),
+        quick,
+        seed: given.get_one::<u64>("seed").copied().unwrap_or(1),
+        arguments: session.process.arguments.clone(),
+    })
+}

@@ -1,0 +1,252 @@
+//! `fathom verify`: issues a promised load and judges what came of it.
+
+mod args;
+mod made_files;
+mod report;
+mod targets;
+
+use std::path::PathBuf;
+
+use ::report::junit;
+use ::run::targets::SharedFiles;
+use analysis::diagnosis::Question;
+use analysis::requirement::Metric;
+use analysis::verdict::{ClauseVerdict, Outcome, Verdict};
+use archive::history::{EntryKind, Subject};
+use clap::ArgMatches;
+use jiff::Zoned;
+use model::Nanos;
+use model::access::Access;
+use model::environment::Before;
+use model::fleet::{Rank, own_name};
+use model::observation::Observation;
+use model::plan::{Divide, Plan};
+use model::results::Results;
+use study::diagnosis::Known;
+use study::verify::{Attempt, Search, Verification};
+
+use super::run;
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+use crate::history;
+use crate::outputs::{self, Outputs, PAGE};
+use crate::permissions;
+use crate::preflight;
+use crate::screen::{self, Screen};
+use crate::session::Session;
+use args::{Asked, understand};
+use made_files::MadeFiles;
+
+pub use args::command;
+
+/// How long is watched what others do, before the test.
+const PREFLIGHT: Nanos = Nanos::secs(10);
+/// The same with `--quick`.
+const QUICK_PREFLIGHT: Nanos = Nanos::secs(3);
+
+/// Tests a promise.
+pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+    let asked = understand(session, given)?;
+    let permissions = permissions::from_args(given);
+    let preflight = preflight::time(
+        given,
+        if given.get_flag("quick") {
+            QUICK_PREFLIGHT
+        } else {
+            PREFLIGHT
+        },
+    )?;
+    let first = asked
+        .verification
+        .next(&Search::default())
+        .expect("nothing was issued yet");
+    let plan = plan_of(session, &asked, &first);
+    if given.get_flag("dry-run") {
+        Outputs::parse(given)?;
+        ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
+        let (text, exit) = run::dry_run(session.ranks(), &plan, &plan, &permissions)?;
+        screen::put(&text)?;
+        return Ok(exit);
+    }
+    let junit = given.get_one::<String>("junit").map(PathBuf::from);
+    let mut outputs = Outputs::of(given, &plan)?;
+    if let Some(path) = &junit {
+        outputs.also(path, &plan)?;
+    }
+    let started = Zoned::now();
+    let before = preflight::look(session, &plan, preflight, given.get_flag("quiet"));
+    let (mut results, shallower, mut verdict, issued) = attempts(session, given, &asked, &before, &mut outputs)?;
+    verdict.notes.extend(asked.detected.clone());
+    results
+        .findings
+        .extend(study::diagnosis::beyond_limits(&results, &asked.known));
+    // A run that was cut short is no sign of what would have limited it.
+    let cut_short = matches!(Exit::of(&results, false), Exit::Interrupted(_) | Exit::Partial);
+    if verdict.outcome != Outcome::Pass && !cut_short {
+        let known = Known {
+            question: question(&verdict),
+            ..asked.known.clone()
+        };
+        // What the user named, what the policy knows, and what the system itself limits: one of them may be why.
+        results.diagnoses = match &shallower {
+            // The probes are what --confirm does elsewhere.
+            Some(shallower) => study::diagnosis::diagnoses_repeated(&results, shallower, &known),
+            None => study::diagnosis::diagnoses(&results, &known, None),
+        };
+    }
+    let verified = report::document(&asked, &results, verdict, &issued);
+    let text = report::text(&verified);
+    let json = serde_json::to_string_pretty(&verified).expect("plain values are valid JSON") + "\n";
+    let page = match outputs.want_page() {
+        true => report::page(&asked, &results, &verified),
+        false => String::new(),
+    };
+    let told = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
+    let word = Some(verified.verdict.outcome.word());
+    history::keep(given, EntryKind::Verify, Subject::Run(&results), word);
+    told?;
+    if let Some(path) = &junit {
+        let document = junit::document(&report::suite(&verified, &started, &text));
+        outputs::write_file(path, document.as_bytes())
+            .map_err(|error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal))?;
+    }
+    Ok(Exit::of_verdict(
+        &results,
+        verified.verdict.outcome,
+        given.get_flag("strict"),
+    ))
+}
+
+/// What the diagnosis is to explain: a rate that was kept says nothing about a latency that was not.
+fn question(verdict: &Verdict) -> Question {
+    let is_missed = |judged: &&ClauseVerdict| judged.outcome != Outcome::Pass;
+    let of_rate = |judged: &ClauseVerdict| matches!(judged.clause.metric, Metric::Iops | Metric::Throughput);
+    match verdict.clauses.iter().filter(is_missed).any(of_rate) {
+        true => Question::MissedRate,
+        false => Question::MissedLatency,
+    }
+}
+
+/// What was issued in the end, after which probes.
+struct IssuedLast {
+    attempt: Attempt,
+    search: Search,
+}
+
+/// Runs probes and windows until the promise is judged. Where the probes found saturation, the results
+/// of the one before the last are there too: half the depth of the window.
+fn attempts(
+    session: &Session,
+    given: &ArgMatches,
+    asked: &Asked,
+    before: &Option<Before>,
+    outputs: &mut Outputs,
+) -> Result<(Results, Option<Results>, Verdict, IssuedLast), Faults> {
+    let permissions = permissions::from_args(given);
+    let verification = &asked.verification;
+    let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
+    let (mut shared_files, mut search) = (SharedFiles::default(), Search::default());
+    let mut made = MadeFiles::missing_among(&verification.paths);
+    let (mut probed, mut shallower) = (None, None);
+    loop {
+        let attempt = verification.next(&search).expect("a judged promise ends the loop");
+        screen.say(&introduction(verification, &attempt));
+        let mut plan = plan_of(session, asked, &attempt);
+        session.prepare_shared_files(&mut shared_files, &mut plan)?;
+        let label = match attempt {
+            Attempt {
+                is_probe: true, slots, ..
+            } => Some(format!("probe, depth {slots}")),
+            Attempt { number: 1, .. } => None,
+            Attempt { slots, .. } => Some(format!("again, depth {slots}")),
+        };
+        screen.begin(&plan, label);
+        let results = session
+            .execution(plan, &permissions)
+            .after(before.clone())
+            .run(&mut |event| {
+                shared_files.adopt_created(&event);
+                screen.take(&event);
+                made.take(&event);
+                if !attempt.is_probe {
+                    outputs.take(&event).iter().for_each(|told| screen.say(told));
+                }
+            })
+            .map_err(|error| without_verdict(error.into()))?;
+        let Some(observed) = Observation::of(&results, 0, 0) else {
+            return Err(nothing_measured(&results));
+        };
+        // A run that was cut short is judged as it is.
+        if attempt.is_probe && !results.interrupted && observed.errors.unwrap_or(0) == 0 {
+            verification.record_probe(&mut search, &attempt, observed.total.iops.unwrap_or(0.0));
+            shallower = probed.replace(results);
+            continue;
+        }
+        let Some(verdict) = verification.judge(&results, &search) else {
+            return Err(nothing_measured(&results));
+        };
+        verification.record_window(&mut search, &attempt, &verdict, &observed);
+        if results.interrupted || attempt.is_probe || verification.next(&search).is_none() {
+            let shallower = shallower.filter(|_| search.climb().is_some_and(|climb| climb.saturated));
+            return Ok((results, shallower, verdict, IssuedLast { attempt, search }));
+        }
+    }
+}
+
+/// A test that could not begin fails no promise, whatever went wrong.
+fn without_verdict(faults: Faults) -> Faults {
+    match faults.exit() {
+        Exit::Failed => faults.with(Exit::Refused),
+        _ => faults,
+    }
+}
+
+fn nothing_measured(results: &Results) -> Faults {
+    let fault = Fault::new("not one operation ended in the measured window, so there is nothing to judge");
+    let exit = Exit::of(results, false);
+    Faults::one(
+        fault.help("measure for longer, or find out with `fathom run` what the target waits for"),
+        if exit == Exit::Done { Exit::Inconclusive } else { exit },
+    )
+}
+
+/// Builds an attempt's plan and adds what is known of the storage below.
+fn plan_of(session: &Session, asked: &Asked, attempt: &Attempt) -> Plan {
+    let mut plan = shared_among(session.ranks(), asked.verification.plan(attempt));
+    asked.storage.apply_to_plan(&mut plan);
+    plan.limits.clone_from(&asked.caps);
+    plan
+}
+
+/// A promise is about all hosts together: they divide the rate, what is in flight where each has at least one of it, and a
+/// shared target where it is gone through in order.
+pub(super) fn shared_among(ranks: Option<u32>, mut plan: Plan) -> Plan {
+    let Some(ranks) = ranks else { return plan };
+    let has_own = plan
+        .targets
+        .iter()
+        .all(|target| own_name(&target.path, &Rank::default()) != target.path);
+    for job in plan.steps.iter_mut().flat_map(|step| &mut step.jobs) {
+        let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
+        let in_order = |access: &Access| matches!(access, Access::Sequential(_));
+        job.divide = Divide {
+            rate: true,
+            depth: streams().all(|stream| stream.depth >= ranks),
+            region: !has_own && streams().any(|stream| stream.pattern.access.iter().any(in_order)),
+        };
+    }
+    plan
+}
+
+fn introduction(verification: &Verification, attempt: &Attempt) -> String {
+    let issued = verification.issued(attempt);
+    let what = match attempt {
+        Attempt { is_probe: true, .. } => "looking for the depth: ",
+        Attempt { number: 1, .. } => "",
+        Attempt { .. } => "again, with more slots: ",
+    };
+    format!(
+        "{what}{:.0} operations per second of {}, up to {} in flight: {} of warm-up, {} measured",
+        issued.rate_iops, issued.block, issued.concurrency, issued.warm_up_ns, issued.measured_ns
+    )
+}

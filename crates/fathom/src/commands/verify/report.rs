@@ -1,0 +1,118 @@
+//! Reports of a verdict: the document for programs, the text, the page, and JUnit.
+
+use ::report::html;
+use ::report::junit::{Case, CaseOutcome, Suite};
+use analysis::verdict::{self, ClauseVerdict, FORMAT_VERSION, Outcome, Verdict, Verified, VerifiedKind};
+use jiff::Zoned;
+use model::fleet::Fleet;
+use model::results::Results;
+use study::verify::{self, Paragraph};
+
+use super::IssuedLast;
+use super::args::Asked;
+use crate::pages;
+use crate::screen;
+
+/// Everything that is known of a verdict.
+pub(super) fn document(asked: &Asked, results: &Results, verdict: Verdict, last: &IssuedLast) -> Verified {
+    Verified {
+        format_version: FORMAT_VERSION,
+        kind: VerifiedKind::Verdict,
+        tool: results.tool.clone(),
+        target: asked.verification.paths.join(", "),
+        promise: verdict::Promise {
+            policy: asked.policy.clone(),
+            requirement: asked.requirement.clone(),
+            expired: asked.expired.clone(),
+        },
+        issued: asked.verification.issued(&last.attempt),
+        climb: last.search.climb().cloned(),
+        issued_by: results.fleet.as_ref().map(Fleet::words),
+        machine: asked.machine.clone(),
+        verdict,
+        diagnoses: results.diagnoses.clone(),
+        findings: results.findings.clone(),
+    }
+}
+
+/// The page of a promise: the verdict first, then all that was measured.
+pub(super) fn page(asked: &Asked, results: &Results, verified: &Verified) -> String {
+    let clauses = pages::promised(&asked.verification.promise.clauses);
+    let promised = match (&asked.policy, &asked.requirement) {
+        (Some(policy), None) => format!(
+            "what {} promises: {}",
+            policy.id,
+            clauses.trim_start_matches("what was asked for: ")
+        ),
+        _ => clauses,
+    };
+    let shown = html::page::Verdict {
+        word: verify::headline_of(verified),
+        ..pages::verdict(&promised, &verified.verdict)
+    };
+    let mut page = pages::run(results, shown);
+    let what = asked.policy.as_ref().map_or("Requirement", |policy| &policy.id);
+    page.title = format!("{what} on {}", verified.target);
+    html::file(&page)
+}
+
+pub(super) fn text(verified: &Verified) -> String {
+    let mut text = String::new();
+    for paragraph in verify::text(verified) {
+        text += &match paragraph {
+            Paragraph::Line(line) => format!("{line}\n"),
+            Paragraph::Sentences(sentences) => screen::wrapped(&sentences),
+        };
+    }
+    for one in &verified.diagnoses {
+        let mut bytes = b"\nWhat limits the load\n".to_vec();
+        ::report::diagnosis::write_one(&one.diagnosis, &mut bytes).expect("writing to memory does not fail");
+        text += &String::from_utf8_lossy(&bytes);
+    }
+    text
+}
+
+pub(super) fn suite(verified: &Verified, started: &Zoned, text: &str) -> Suite {
+    let case = |judged: &ClauseVerdict| Case {
+        name: judged.clause.to_string(),
+        outcome: match judged.outcome {
+            Outcome::Pass => CaseOutcome::Passed,
+            Outcome::Fail => CaseOutcome::Failed,
+            Outcome::Inconclusive => CaseOutcome::Undecided,
+            Outcome::Consistent => CaseOutcome::Skipped,
+        },
+        message: judged.reason.clone(),
+    };
+    let policy = verified.promise.policy.as_ref().map(|policy| policy.id.clone());
+    let failed = verified.verdict.reasons.iter().map(|reason| Case {
+        name: "the test as a whole".into(),
+        outcome: match reason.cause {
+            None => CaseOutcome::Failed,
+            Some(_) => CaseOutcome::Undecided,
+        },
+        message: reason.what.clone(),
+    });
+    let issued = &verified.issued;
+    let hosts = verified
+        .issued_by
+        .iter()
+        .map(|words| ("issued_by".into(), words.clone()));
+    Suite {
+        name: format!("{} on {}", policy.as_deref().unwrap_or("requirement"), verified.target),
+        started: started.strftime("%Y-%m-%dT%H:%M:%S").to_string(),
+        seconds: (issued.warm_up_ns + issued.measured_ns).as_secs(),
+        cases: verified.verdict.clauses.iter().map(case).chain(failed).collect(),
+        properties: [
+            ("verdict".into(), verified.verdict.outcome.word().into()),
+            ("rate_iops".into(), format!("{}", issued.rate_iops)),
+            ("block_bytes".into(), issued.block.0.to_string()),
+            ("read_percent".into(), format!("{}", issued.read_percent)),
+            ("concurrency".into(), issued.concurrency.to_string()),
+            ("fathom".into(), verified.tool.version.clone()),
+        ]
+        .into_iter()
+        .chain(hosts)
+        .collect(),
+        output: text.to_owned(),
+    }
+}

@@ -1,0 +1,161 @@
+//! What `fathom verify` tests: paths of this machine, or the simulated devices of job files.
+
+use std::path::Path;
+
+use dialects::native::{self, Document, JobSpec};
+use engine::probe::{System, memory_total};
+use engine::sys::facts::space_of;
+use model::Bytes;
+use model::caps::Layer;
+use model::plan::{SimulatedDevice, StoragePath};
+
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+
+/// Share of the space that may be used which a file takes at most.
+const OF_SPACE: f64 = 0.5;
+/// Share of a file system that stays free.
+const KEPT_FREE: f64 = 0.2;
+/// What names a device of a job file.
+const SIMULATED: &str = "simulated:";
+
+/// Everything that is tested together.
+pub(super) struct Targets {
+    /// Directories, files and block devices, or `simulated:NAME`.
+    pub(super) paths: Vec<String>,
+    /// The device of each path, if they are simulated; else empty.
+    pub(super) simulated: Vec<SimulatedDevice>,
+    /// What the jobs of job files state of the storage below.
+    pub(super) storage: Option<StoragePath>,
+    /// Limits that job files state.
+    pub(super) caps: Vec<Layer>,
+}
+
+impl Targets {
+    /// Reads the job files among the targets. What is named twice would be tested twice.
+    pub(super) fn parse(named: &[String]) -> Result<Targets, Faults> {
+        let mut targets = Targets {
+            paths: Vec::new(),
+            simulated: Vec::new(),
+            storage: None,
+            caps: Vec::new(),
+        };
+        for (number, name) in named.iter().enumerate() {
+            if named[..number].contains(name) {
+                let fault = Fault::new(format!("{name} is named twice"));
+                return Err(Faults::usage(fault.help("name each target once")));
+            }
+            if let Some(device) = name.strip_prefix(SIMULATED) {
+                return Err(Faults::usage(a_device_of_a_file(device)));
+            }
+            match job_file(Path::new(name))? {
+                Some(document) => targets.add_file(name, document)?,
+                None => targets.paths.push(name.clone()),
+            }
+        }
+        let is_mixed = !targets.simulated.is_empty() && targets.simulated.len() < targets.paths.len();
+        match is_mixed {
+            false => Ok(targets),
+            true => {
+                let fault = Fault::new("simulated devices and other targets are named together");
+                Err(Faults::usage(fault.help(
+                    "a simulated device has a clock of its own: test it without other targets",
+                )))
+            }
+        }
+    }
+
+    fn add_file(&mut self, name: &str, document: Document) -> Result<(), Faults> {
+        if document.simulated.is_empty() {
+            let fault = Fault::new(format!("{name} has no simulated device"));
+            return Err(Faults::usage(fault.help(
+                "add a [simulated.NAME] table to it; to test a file of this name, rename it",
+            )));
+        }
+        for job in &document.jobs {
+            self.add_job(name, job)?;
+        }
+        self.caps.extend(document.caps);
+        for device in document.simulated {
+            let path = format!("{SIMULATED}{}", device.name);
+            if self.paths.contains(&path) {
+                let fault = Fault::new(format!("{name} has another device `{}`", device.name));
+                return Err(Faults::usage(
+                    fault.help("give each simulated device a name of its own"),
+                ));
+            }
+            self.paths.push(path);
+            self.simulated.push(device.device);
+        }
+        Ok(())
+    }
+
+    /// One load is issued, so all jobs must agree about the storage below it.
+    fn add_job(&mut self, name: &str, job: &JobSpec) -> Result<(), Faults> {
+        let known = self.storage.get_or_insert_with(|| job.storage.clone());
+        if *known != job.storage {
+            let fault = Fault::new(format!("jobs of {name} differ in path, role, replicas or hops"));
+            return Err(Faults::usage(fault.help(
+                "a promise is about one load: leave one job in the file, or use `fathom run`",
+            )));
+        }
+        // A limit of the job is one of the load.
+        self.caps.extend(job.caps.iter().cloned());
+        Ok(())
+    }
+
+    /// Refuses names of files that are not there and get no size: a test would have nothing to make.
+    pub(super) fn refuse_missing(&self, file_size: Option<Bytes>) -> Result<(), Faults> {
+        let has_folder = |path: &Path| match path.parent() {
+            Some(folder) if folder != Path::new("") => folder.is_dir(),
+            _ => true,
+        };
+        let is_missing = |path: &&String| {
+            let path = Path::new(path.as_str());
+            !engine::sys::facts::names_a_device(path)
+                && has_folder(path)
+                && std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+        };
+        let missing = self.paths.iter().find(is_missing);
+        match missing.filter(|_| self.simulated.is_empty() && file_size.is_none()) {
+            None => Ok(()),
+            Some(path) => Err(Faults::one(
+                Fault::new(format!("{path} does not exist"))
+                    .help("check the spelling; --file-size SIZE makes a file of that name for the test"),
+                Exit::Refused,
+            )),
+        }
+    }
+
+    /// Twice the memory over all files, so that no cache of this machine can hold them, but at most half of the space that
+    /// may be used, as if all directories lay on one file system. The short form takes the usual size of a small file.
+    pub(super) fn default_size(&self, quick: bool) -> Option<Bytes> {
+        let folders = || self.paths.iter().map(Path::new).filter(|path| path.is_dir());
+        let count = folders().count() as u64;
+        if quick || count == 0 {
+            return None;
+        }
+        let usable = |path: &Path| {
+            let (total, available) = space_of(path)?;
+            Some((available as f64 - total as f64 * KEPT_FREE).max(0.0) * OF_SPACE)
+        };
+        let least = folders().filter_map(usable).min_by(f64::total_cmp)?;
+        let wanted = (2 * memory_total(&System::live())).min(least as u64) / count;
+        // Whole MiB; where there is hardly any space, the usual size of a run is found out and explained there.
+        (wanted >= Bytes::gib(1).0).then_some(Bytes(wanted >> 20 << 20))
+    }
+}
+
+fn a_device_of_a_file(device: &str) -> Fault {
+    Fault::new(format!("`{SIMULATED}{device}` is the name of a device in a job file")).help(format!(
+        "name the file that has the [simulated.{device}] table: `fathom verify device.toml`"
+    ))
+}
+
+fn job_file(path: &Path) -> Result<Option<Document>, Faults> {
+    if path.extension().is_none_or(|extension| extension != "toml") || !path.is_file() {
+        return Ok(None);
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| Faults::usage(Fault::of_file("read", path, &error)))?;
+    Ok(Some(native::read_job_file(&path.display().to_string(), &text)?))
+}

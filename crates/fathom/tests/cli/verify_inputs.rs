@@ -1,0 +1,297 @@
+//! What a promise may be made of, and what is known beside it: clauses, credits, targets, paths, machines, exit codes.
+
+use std::fs;
+use std::net::TcpListener;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use testbed::{Directory, need};
+
+use crate::support::{PROGRAM, Ran, command, fathom, finish, names, text};
+
+fn folder() -> Directory {
+    need(Directory::new()).expect("a temporary directory can always be made")
+}
+
+fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
+    let path = folder.join(name);
+    fs::write(&path, content).unwrap();
+    path
+}
+
+/// Verifies without a look at others and without a warm-up.
+fn verify(targets: &[&str], more: &[&str]) -> Ran {
+    let usual = ["--preflight", "0", "--warm-up", "0s", "--quiet"];
+    fathom(&[&["verify"], targets, &usual, more].concat())
+}
+
+/// gp2 of 100 GiB: 300 IOPS, and 3,000 for 5,400,000 / 2,700 = 2,000 s.
+const GP2: &str = "[simulated.disk]\nsize = \"100GiB\"\nservers = 64\nservice = \"1ms\"\n\
+                   layer = \"iops 300 burst 3000 bucket 5400000\"\n";
+
+#[test]
+fn credits_of_a_named_disk_decide_the_full_form() {
+    let folder = folder();
+    let device = file(folder.path(), "gp2.toml", GP2);
+    let required = ["--require", "iops>=3000", "--disk", "aws/gp2:size=100GiB"];
+    let quick = verify(&[text(&device)], &[&required[..], &["--quick"]].concat());
+    quick.expect(
+        0,
+        &["credits were not exhausted: a full bucket carries 3000 for 2000 s and the test took 30 s"],
+    );
+    let full = verify(&[text(&device)], &[&required[..], &["--out", "json"]].concat());
+    let json = full.expect(2, &[]).json();
+    let clause = &json["verdict"]["clauses"][0];
+    assert_eq!(
+        (&clause["outcome"], &clause["cause"]),
+        (&"inconclusive".into(), &"burst".into())
+    );
+    // 300 operations per second take no credits.
+    verify(
+        &[text(&device)],
+        &["--require", "iops>=300", "--disk", "aws/gp2:size=100GiB"],
+    )
+    .expect(0, &["PASS"]);
+    // A machine has credits too: t3.large sustains 4,000 IOPS, and 15,700 for 30 minutes.
+    let machine = verify(
+        &[text(&device)],
+        &["--require", "iops>=3000", "--vm", "t3.micro", "--out", "json"],
+    );
+    let json = machine.expect(2, &[]).json();
+    assert_eq!(json["verdict"]["clauses"][0]["cause"], "burst", "{json:#}");
+}
+
+#[test]
+fn credits_count_in_results_that_are_explained() {
+    let folder = folder();
+    let figures = file(
+        folder.path(),
+        "figures.toml",
+        "tool = \"DiskSpd\"\nblock = \"4k\"\nrandom = true\ndirect = true\nread = 100\ndepth = 32\ntime = \"300s\"\n\
+         iops = 3000.0\nmean = \"10.6ms\"\n",
+    );
+    let explain = |more: &[&str]| {
+        let required = ["explain", text(&figures), "--require", "iops>=2500"];
+        fathom(&[&required[..], more].concat())
+    };
+    explain(&[]).expect(0, &["PASS iops >= 2500"]);
+    explain(&["--disk", "aws/gp2:size=100GiB"]).expect(2, &["a full bucket carries 3000 for 2000 s"]);
+}
+
+#[test]
+fn the_rate_is_the_largest_that_a_clause_needs() {
+    let folder = folder();
+    let device = file(folder.path(), "gp2.toml", GP2);
+    let policy = [
+        "--policy",
+        "aws/gp2",
+        "--size",
+        "100GiB",
+        "--require",
+        "iops>=3000",
+        "--quick",
+    ];
+    let both = verify(&[text(&device)], &[&policy[..], &["--out", "json"]].concat());
+    let json = both.expect(0, &[]).json();
+    assert_eq!(json["issued"]["rate_iops"], 3000.0, "{json:#}");
+    // A rate of the user's stands, and what it cannot show is advised.
+    let less = verify(&[text(&device)], &[&policy[..], &["--rate", "300"]].concat());
+    less.expect(
+        2,
+        &[
+            "PASS          iops >= 300",
+            "only 300 operations per second were asked for",
+            "repeat with --rate 3000",
+        ],
+    );
+}
+
+#[test]
+fn a_short_test_says_so_beside_its_pass() {
+    let folder = folder();
+    let device = file(folder.path(), "gp2.toml", GP2);
+    let line = |more: &[&str]| {
+        let ran = verify(&[text(&device)], &[&["--require", "iops>=1000"], more].concat());
+        let lines = ran.expect(0, &[]).out.lines();
+        lines
+            .filter(|line| line.starts_with("PASS"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(line(&["--quick"]), ["PASS (in 30 s instead of 300 s)"]);
+    assert_eq!(line(&["--time", "5s"]), ["PASS (in 5 s instead of 300 s)"]);
+    assert_eq!(line(&["--time", "300s"]), ["PASS"]);
+}
+
+#[test]
+fn clauses_are_shown_as_they_were_understood() {
+    let folder = folder();
+    let device = file(folder.path(), "gp2.toml", GP2);
+    let short = ["--time", "5s"];
+    let required = ["--require", "iops>=1000,latency<=500ms"];
+    verify(&[text(&device)], &[required, short].concat()).expect(0, &["required: iops >= 1000, mean <= 500 ms"]);
+    let fails = |required: &str, parts: &[&str]| {
+        verify(&[text(&device)], &["--require", required]).expect(4, parts);
+    };
+    fails("iops>=6,000", &["a number has no comma", "write iops>=6000"]);
+    fails(
+        "iops>=1e300",
+        &["more than any machine can be asked for", "iops>=1000000000"],
+    );
+    // 10^14 bytes per second are a limit, and 2.4 × 10^10 operations of 4 KiB none that can be asked for.
+    fails(
+        "mbps>=1e8",
+        &["more than any machine can be asked for", "larger blocks"],
+    );
+}
+
+#[test]
+fn what_is_left_out_of_a_command_line_is_asked_for() {
+    let folder = folder();
+    let device = file(folder.path(), "gp2.toml", GP2);
+    verify(&[text(&device)], &[]).expect(
+        4,
+        &["nothing is promised", "--require 'iops>=4000,p99<=3ms'", "--policy"],
+    );
+    verify(&[text(&device)], &["--require", "iops>=1", "--quick", "--time", "9s"])
+        .expect(4, &["--quick measures for 30 s, and --time names another time"]);
+    verify(&["simulated:disk"], &["--require", "iops>=1"]).expect(4, &["[simulated.disk]", "verify device.toml"]);
+    let missing = folder.path().join("nosuch.dat");
+    let short = ["--require", "iops>=10", "--time", "1s"];
+    verify(&[text(&missing)], &short).expect(3, &["does not exist", "--file-size SIZE"]);
+    // What it makes is gone afterwards, under a name of the user's too.
+    let made = verify(
+        &[text(&missing)],
+        &[&short[..], &["--file-size", "4m", "--read", "0"]].concat(),
+    );
+    assert!(matches!(made.code, Some(0 | 2)), "{made:#?}");
+    assert_eq!(names(folder.path()), ["gp2.toml"]);
+    for command in ["run", "sweep", "lint"] {
+        fathom(&[command, text(&device)]).expect(4, &["[[job]]", "target = \"simulated:disk\""]);
+    }
+}
+
+/// Codes that a build server takes for broken promises are those of FAIL alone.
+#[test]
+fn a_place_that_may_not_be_used_fails_no_promise() {
+    let folder = folder();
+    let locked = folder.path().join("locked");
+    fs::create_dir(&locked).unwrap();
+    let closed = folder.path().join("closed");
+    fs::create_dir(&closed).unwrap();
+    fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&locked, fs::Permissions::from_mode(0o555)).unwrap();
+    fs::set_permissions(&closed, fs::Permissions::from_mode(0o000)).unwrap();
+    let program = folder.path().join("fathom");
+    fs::copy(PROGRAM, &program).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let nobody = |words: &[&str]| {
+        let mut command = Command::new(&program);
+        command.env("FATHOM_HISTORY", "off").current_dir("/");
+        finish(command.args(words).uid(65534).gid(65534))
+    };
+    if nobody(&["--version"]).code != Some(0) {
+        testbed::skip("another user cannot run programs from the directory for temporary files");
+        return;
+    }
+    let as_nobody = |target: &Path| {
+        let required = ["--require", "iops>=10", "--quick", "--preflight", "0"];
+        nobody(&[&["verify", text(target)], &required[..]].concat())
+    };
+    as_nobody(&locked).expect(3, &["cannot create", "Permission denied", "may write to"]);
+    let closed = as_nobody(&closed);
+    closed.expect(3, &["Permission denied", "may enter its directory"]);
+    assert!(!closed.err.contains("device"), "{closed:#?}");
+}
+
+/// Two devices of one file, with the path, the role and the limits of its job.
+#[test]
+fn what_a_job_file_states_of_its_storage_counts() {
+    let folder = folder();
+    let job = "cap = \"array:iops=9000,role=log\"\n\
+               [[job]]\ntarget = \"simulated:a\"\npath = \"cached\"\nrole = \"log\"\ncap = \"log disks:iops=5000\"\n";
+    let device = |name: &str| format!("[simulated.{name}]\nservers = 64\nservice = \"1ms\"\niops-cap = 4000\n");
+    let two = file(
+        folder.path(),
+        "two.toml",
+        &format!("{job}{}{}", device("a"), device("b")),
+    );
+    let short = ["--require", "iops>=6000", "--time", "5s", "--out", "json"];
+    let ran = verify(&[text(&two)], &[&short[..], &["--vm", "Standard_D8ds_v4"]].concat());
+    let json = ran.expect(0, &[]).json();
+    assert_eq!(json["issued"]["targets"], 2, "{json:#}");
+    let layers = json["machine"]["layers"].as_array().unwrap().iter();
+    let layers: Vec<&str> = layers.map(|layer| layer["name"].as_str().unwrap()).collect();
+    assert_eq!(
+        layers,
+        ["VM Standard_D8ds_v4, cached", "log disks", "array"],
+        "{json:#}"
+    );
+    assert_eq!(json["machine"]["reach"]["iops"]["low"], 5000.0, "{json:#}");
+
+    // The same from the command line, on a file with devices alone.
+    let bare = file(folder.path(), "bare.toml", &device("a"));
+    let flags = [
+        "--path",
+        "cached",
+        "--role",
+        "log",
+        "--cap",
+        "log:iops=4500,role=log",
+        "--cap",
+        "data:iops=9000",
+    ];
+    let ran = verify(
+        &[text(&bare)],
+        &[
+            &["--require", "iops>=1000", "--time", "5s", "--out", "json"],
+            &flags[..],
+        ]
+        .concat(),
+    );
+    let json = ran.expect(0, &[]).json();
+    assert_eq!(json["machine"]["reach"]["layer"], "log", "{json:#}");
+    // A limit of another role would be held against nothing.
+    let other = ["--require", "iops>=1", "--cap", "log:iops=4500,role=log"];
+    verify(&[text(&bare)], &other).expect(4, &["no job has the limit `log`"]);
+
+    let plain = file(folder.path(), "plain.dat", "");
+    let mixed = [text(&bare), text(&plain)];
+    verify(&mixed, &["--require", "iops>=1"]).expect(4, &["simulated devices and other targets"]);
+    verify(&[text(&two), text(&bare)], &["--require", "iops>=1"]).expect(4, &["has another device `a`"]);
+    let differ = file(
+        folder.path(),
+        "differ.toml",
+        &format!("{job}[[job]]\ntarget = \"simulated:a\"\n{}", device("a")),
+    );
+    verify(&[text(&differ)], &["--require", "iops>=1"]).expect(4, &["differ in path"]);
+}
+
+/// A service that accepts connections and says nothing.
+#[test]
+fn a_metadata_service_that_is_silent_is_named_in_the_report() {
+    let folder = folder();
+    let device = file(folder.path(), "gp2.toml", GP2);
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
+    let words = [
+        "verify",
+        text(&device),
+        "--metadata",
+        "--require",
+        "iops>=100",
+        "--time",
+        "5s",
+        "-q",
+    ];
+    let mut command = command(&words);
+    command.env("FATHOM_METADATA", &address);
+    let ran = finish(&mut command);
+    let why = format!("the metadata service at {address} does not report the machine's type");
+    ran.expect(0, &[]);
+    let flat = ran.out.replace("\n  ", " ");
+    assert!(flat.contains(&format!("Note: {why}")), "{ran:#?}");
+    assert!(ran.err.contains(&why), "{ran:#?}");
+}
