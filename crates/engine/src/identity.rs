@@ -63,3 +63,34 @@ impl FromStr for DeviceNumber {
         }
     }
 }
+
+/// A file and no other, now or later: the file that takes its number after it was removed is another one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FileId {
+    /// The file system, by a number that outlives a restart where there is one.
+    pub file_system: u64,
+    /// Number of the file there.
+    pub number: u128,
+    /// When it was made, in nanoseconds since 1970; 0 where the file system does not keep it.
+    pub born_ns: i64,
+}
+
+impl fmt::Display for FileId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:x}:{:x}@{}", self.file_system, self.number, self.born_ns)
+    }
+}
+
+/// What a file system keeps of a file beside its contents. Two equal stamps show that nothing was written between them, as far as
+/// its times are fine enough.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileStamp {
+    /// Which file.
+    pub id: FileId,
+    /// Its length in bytes.
+    pub length: u64,
+    /// When its contents last changed, in nanoseconds since 1970. Programs can set it.
+    pub modified_ns: i64,
+    /// When its contents or anything else about it last changed. Programs cannot set it.
+    pub changed_ns: i64,
+}

@@ -49,7 +49,7 @@ pub use choose::{Choice, choose, wants_overlapped};
 pub use clock::Clock;
 pub use error::{EngineError, os_error_name};
 pub use file::{Access, File, FileKind, OpenError, OpenHow};
-pub use identity::{DeviceNumber, Identity};
+pub use identity::{DeviceNumber, FileId, FileStamp, Identity};
 pub use sim::{SimulatedWorker, Simulation};
 pub use sys::memory::{Pinned, page_size};
 

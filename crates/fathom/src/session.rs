@@ -7,7 +7,7 @@ use model::environment::Before;
 use model::event::Event;
 use model::plan::Plan;
 use model::results::{Equivalent, PhaseInterval, Results};
-use run::targets::Ground;
+use run::targets::SharedFiles;
 use run::targets::guard::Permissions;
 use run::{RunContext, RunError, RunHooks};
 
@@ -90,7 +90,7 @@ impl Session {
     ///
     /// # Errors
     /// [`Faults`] with every target that cannot be used.
-    pub fn prepare_shared_files(&self, ground: &mut Ground, plan: &mut Plan) -> Result<(), Faults> {
+    pub fn prepare_shared_files(&self, shared_files: &mut SharedFiles, plan: &mut Plan) -> Result<(), Faults> {
         match self
             .fleet
             .borrow_mut()
@@ -98,7 +98,7 @@ impl Session {
             .and_then(|fleet| fleet.coordinator.as_mut())
         {
             Some(coordinator) => coordinator.hold_files(),
-            None => ground.settle(plan)?,
+            None => shared_files.assign_paths(plan)?,
         }
         Ok(())
     }

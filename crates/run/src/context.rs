@@ -5,7 +5,7 @@ use std::sync::atomic::AtomicBool;
 
 use engine::Clock;
 
-use crate::targets::Others;
+use crate::targets::Peers;
 use crate::targets::guard::Permissions;
 
 /// What a run may do, by which clock, and what its caller may ask of it.
@@ -47,5 +47,5 @@ pub struct RunHooks<'a> {
     /// Jobs, by step and number, that must not begin. It is read once a step is ready ([`model::event::Event::Ready`]).
     pub cancelled: Option<&'a Mutex<Vec<(usize, usize)>>>,
     /// Other processes that execute parts of the same test, and may want the same files.
-    pub others: Option<&'a dyn Others>,
+    pub others: Option<&'a dyn Peers>,
 }

@@ -76,7 +76,7 @@ impl CheckedPlan {
             watcher(Event::Notice { finding });
         }
         if let Some(others) = context.hooks.others {
-            others.looked();
+            others.await_examined();
             if context.interrupt.load(Ordering::Relaxed) {
                 return Err(RunError::Interrupted);
             }
@@ -198,10 +198,10 @@ impl PreparedTargets<'_> {
             ..environment
         };
         probe_again(&mut environment.targets);
-        let removal = ready.finish();
+        let cleanup = ready.finish();
         match hooks.others {
-            Some(others) => others.keep(removal),
-            None => drop(removal),
+            Some(others) => others.defer_cleanup(cleanup),
+            None => drop(cleanup),
         }
         let simulated = run.is_simulated();
         let Run {

@@ -1,4 +1,5 @@
-//! Real things for system tests: loop devices, zram, tmpfs, ext4, a throttle, a file system with faults, hosts.
+//! Real things for system tests: loop devices, zram, tmpfs, file systems on loop devices, a throttle,
+//! a file system with faults, hosts.
 //!
 //! Each of them is made for the test that asks and undone when its handle is dropped, also by a panic. What a killed
 //! process leaves behind is undone by the next one that makes something ([`sweep`]). Nothing that exists already is ever
@@ -27,8 +28,6 @@
 #[cfg(not(target_os = "linux"))]
 mod directory_elsewhere;
 #[cfg(target_os = "linux")]
-mod ext4;
-#[cfg(target_os = "linux")]
 mod fault_fs;
 #[cfg(target_os = "linux")]
 mod footprint;
@@ -38,6 +37,8 @@ mod ground;
 mod hosts;
 #[cfg(target_os = "linux")]
 mod loop_device;
+#[cfg(target_os = "linux")]
+mod loop_fs;
 #[cfg(target_os = "linux")]
 mod own_process;
 #[cfg(target_os = "linux")]
@@ -59,8 +60,6 @@ mod zram;
 #[cfg(not(target_os = "linux"))]
 pub use directory_elsewhere::Directory;
 #[cfg(target_os = "linux")]
-pub use ext4::Ext4;
-#[cfg(target_os = "linux")]
 pub use fault_fs::{FaultFs, Seen};
 #[cfg(target_os = "linux")]
 pub use footprint::Footprint;
@@ -70,6 +69,8 @@ pub use ground::{Directory, sweep};
 pub use hosts::Hosts;
 #[cfg(target_os = "linux")]
 pub use loop_device::{LoopDevice, LoopOptions};
+#[cfg(target_os = "linux")]
+pub use loop_fs::LoopFs;
 #[cfg(target_os = "linux")]
 pub use own_process::in_own_process;
 #[cfg(target_os = "linux")]

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use testbed::{Directory, Ext4, FaultFs, Limit, LoopDevice, LoopOptions, Throttle, TmpFs, Zram, need};
+use testbed::{Directory, FaultFs, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, TmpFs, Zram, need};
 
 const MIB: u64 = 1 << 20;
 /// A size that no one else would choose.
@@ -114,7 +114,7 @@ fn a_zram_device_works_and_goes() {
 
 #[test]
 fn an_ext4_works_and_goes() {
-    let Some(ext4) = need(Ext4::of_size(16 * MIB)) else {
+    let Some(ext4) = need(LoopFs::ext4(16 * MIB)) else {
         return;
     };
     let path = ext4.path().to_owned();

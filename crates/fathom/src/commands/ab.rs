@@ -1,6 +1,6 @@
 //! `fathom ab`.
 
-use ::run::targets::Ground;
+use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
 use analysis::compare::{Change, MARGIN};
 use archive::history::{EntryKind, Subject};
@@ -229,7 +229,7 @@ fn take_turns(
     hosts: &mut [Option<Fleet>; 2],
     mut screen: Screen,
 ) -> Result<Taken, Faults> {
-    let (mut ground, mut runs, mut left_out): (Ground, Vec<StudyRun>, Vec<LeftOut>) = Default::default();
+    let (mut shared_files, mut runs, mut left_out): (SharedFiles, Vec<StudyRun>, Vec<LeftOut>) = Default::default();
     let on_hosts = hosts.iter().all(Option::is_some);
     for (number, turn) in turns.iter().enumerate() {
         let side = match turn.side {
@@ -241,14 +241,13 @@ fn take_turns(
         document.seed = Some(document.seed.unwrap_or(1).wrapping_add(u64::from(turn.pair - 1)));
         let mut plan = native::lower(&document)?;
         let before = on_hosts.then(|| session.exchange(hosts[side].take()));
-        session.prepare_shared_files(&mut ground, &mut plan)?;
+        session.prepare_shared_files(&mut shared_files, &mut plan)?;
         let (letter, of) = (turn.side.letter(), turns.len());
         let what = words::operations(&plan.steps[0].jobs[0]);
         screen.say(&format!("[{}/{of}] {letter}: {what}", number + 1));
         screen.begin(&plan, Some(format!("run {} of {of}, {letter}", number + 1)));
-        let allowed = ground.permissions(permissions);
-        let outcome = session.execution(plan, &allowed).run(&mut |event| {
-            ground.take(&event);
+        let outcome = session.execution(plan, permissions).run(&mut |event| {
+            shared_files.adopt_created(&event);
             screen.take(&event);
         });
         let outcome = outcome.map_err(Faults::from);

@@ -1,6 +1,6 @@
 //! `fathom precondition`.
 
-use ::run::targets::Ground;
+use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
 use archive::history::{EntryKind, Subject};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
@@ -146,7 +146,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         session,
         plans,
         permissions,
-        ground: Ground::default(),
+        shared_files: SharedFiles::default(),
         screen: Screen::of(session, given, false)?,
     };
     let mut procedure = Procedure::new(asked);
@@ -401,20 +401,19 @@ struct Errand<'a> {
     session: &'a Session,
     plans: Plans,
     permissions: Permissions,
-    ground: Ground,
+    shared_files: SharedFiles,
     screen: Screen,
 }
 
 impl Errand<'_> {
     fn carry_out(&mut self, next: Next) -> Result<Results, Faults> {
         let mut plan = self.plans.plan(next)?;
-        self.session.prepare_shared_files(&mut self.ground, &mut plan)?;
+        self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
         self.screen.say(&self.introduction(next, &plan));
-        let permissions = self.ground.permissions(&self.permissions);
         self.screen.begin(&plan, Some(told(next)));
-        let (ground, screen) = (&mut self.ground, &mut self.screen);
-        let results = self.session.execution(plan, &permissions).run(&mut |event| {
-            ground.take(&event);
+        let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
+        let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
+            shared_files.adopt_created(&event);
             screen.take(&event);
         });
         Ok(results?)

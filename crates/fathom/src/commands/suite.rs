@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use ::run::targets::Ground;
+use ::run::targets::SharedFiles;
 use ::run::targets::guard::{Permissions, Refusal};
 use analysis::requirement::Clause;
 use analysis::verdict::{FORMAT_VERSION, Held, Outcome, SuiteKind, SuiteReport};
@@ -168,7 +168,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
     let mut errand = Errand {
         session,
         permissions,
-        ground: Ground::default(),
+        shared_files: SharedFiles::default(),
         screen: Screen::of(session, given, false)?,
         given,
         suite: read.name.as_deref().unwrap_or(file),
@@ -331,7 +331,7 @@ fn refuse(plans: &[Plan], permissions: &Permissions) -> Result<(), Faults> {
 struct Errand<'a> {
     session: &'a Session,
     permissions: Permissions,
-    ground: Ground,
+    shared_files: SharedFiles,
     screen: Screen,
     given: &'a ArgMatches,
     /// Its name.
@@ -381,14 +381,13 @@ impl Errand<'_> {
             let mut plan = one.plan(attempt.as_ref(), self.session.ranks())?;
             held.load = said(&plan);
             held.settings = convert::to_native(&plan).text;
-            self.session.prepare_shared_files(&mut self.ground, &mut plan)?;
+            self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
             let again = if number > 1 { ", again, with more slots" } else { "" };
             self.screen.say(&format!("{place} {}: {}{again}", one.name, held.load));
-            let permissions = self.ground.permissions(&self.permissions);
             self.screen.begin(&plan, Some(format!("{place} {}", one.name)));
-            let (ground, screen) = (&mut self.ground, &mut self.screen);
-            let results = self.session.execution(plan, &permissions).run(&mut |event| {
-                ground.take(&event);
+            let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
+            let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
+                shared_files.adopt_created(&event);
                 screen.take(&event);
             });
             let results = results?;

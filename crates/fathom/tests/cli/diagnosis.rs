@@ -1,6 +1,6 @@
 //! What limits a load, on the real kernel.
 
-use testbed::{Directory, Ext4, Limit, LoopDevice, LoopOptions, Throttle, need};
+use testbed::{Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
 
 use crate::support::{fathom, text};
 
@@ -45,7 +45,7 @@ fn a_control_group_is_found_and_named() {
 /// The same on a file.
 #[test]
 fn a_control_group_over_a_file_is_found_and_named() {
-    let (Some(ext4), Some(throttle)) = (need(Ext4::of_size(256 << 20)), need(Throttle::new())) else {
+    let (Some(ext4), Some(throttle)) = (need(LoopFs::ext4(256 << 20)), need(Throttle::new())) else {
         return;
     };
     let file = ext4.path().join("f");

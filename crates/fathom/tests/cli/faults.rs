@@ -7,7 +7,7 @@ use std::os::unix::process::CommandExt;
 use std::process::Stdio;
 use std::time::Duration;
 
-use testbed::{Directory, Ext4, FaultFs, TmpFs, need};
+use testbed::{Directory, FaultFs, LoopFs, TmpFs, need};
 
 use crate::support::{PROGRAM, command, device_that_ends, end, fathom, finish, names, text};
 
@@ -231,7 +231,7 @@ fn a_file_that_vanishes_between_steps_costs_no_results() {
 
 #[test]
 fn a_file_that_would_fill_the_file_system_is_not_begun() {
-    let Some(small) = need(Ext4::of_size(64 * MIB)) else {
+    let Some(small) = need(LoopFs::ext4(64 * MIB)) else {
         return;
     };
     let path = small.path().join("f");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use testbed::{Directory, Ext4, LoopDevice, LoopOptions, need};
+use testbed::{Directory, LoopDevice, LoopFs, LoopOptions, need};
 
 use crate::support::{command, fathom, finish, text};
 
@@ -83,7 +83,7 @@ fn the_system_disk_is_refused_whatever_is_said() {
 
 #[test]
 fn a_mounted_device_is_refused_even_when_it_is_named_again() {
-    let Some(mounted) = need(Ext4::of_size(32 * MIB)) else {
+    let Some(mounted) = need(LoopFs::ext4(32 * MIB)) else {
         return;
     };
     let device = text(mounted.device().path());
@@ -180,7 +180,7 @@ fn a_screening_reads_what_it_may_not_write() {
 
 #[test]
 fn targets_are_listed_with_the_reasons() {
-    let Some(mounted) = need(Ext4::of_size(32 * MIB)) else {
+    let Some(mounted) = need(LoopFs::ext4(32 * MIB)) else {
         return;
     };
     let list = fathom(&["targets", "--json"]);

@@ -15,6 +15,7 @@ mod guard;
 mod help;
 mod history;
 mod live;
+mod marks;
 mod outputs;
 mod precondition;
 mod preflight;

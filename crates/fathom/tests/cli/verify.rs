@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use testbed::{Directory, Ext4, Limit, LoopDevice, LoopOptions, Throttle, need};
+use testbed::{Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
 
 use crate::support::{Ran, fathom, text};
 
@@ -510,7 +510,7 @@ fn advice_says_what_to_order() {
 /// The whole process in a control group that lets 1000 reads a second through.
 #[test]
 fn a_limit_of_the_kernel_is_found_on_a_real_file() {
-    let Some(disk) = need(Ext4::of_size(256 << 20)) else {
+    let Some(disk) = need(LoopFs::ext4(256 << 20)) else {
         return;
     };
     let Some(throttle) = need(Throttle::new()) else { return };

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use testbed::{Directory, Ext4, FaultFs, LoopDevice, LoopOptions, TmpFs, need};
+use testbed::{Directory, FaultFs, LoopDevice, LoopFs, LoopOptions, TmpFs, need};
 
 use crate::calling::{self, PROGRAM, Ran, end, text};
 use crate::support::{Place, same_lines, theirs, words};
@@ -463,7 +463,7 @@ fn errors_of_a_device_end_the_run_and_are_in_the_saved_result() {
 
 #[test]
 fn devices_in_use_are_refused_and_blank_ones_are_not() {
-    let Some(mounted) = need(Ext4::of_size(32 * MIB)) else {
+    let Some(mounted) = need(LoopFs::ext4(32 * MIB)) else {
         return;
     };
     let place = Place::new();

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::Value;
-use testbed::{Directory, Ext4, FaultFs, TmpFs, need};
+use testbed::{Directory, FaultFs, LoopFs, TmpFs, need};
 
 use crate::calling::{self, PROGRAM, device_that_ends, end, text};
 use crate::support::Place;
@@ -220,7 +220,7 @@ fn reports_go_through_pipes_and_open_files() {
 
 #[test]
 fn a_mounted_device_is_not_written_to_whatever_is_said() {
-    let Some(mounted) = need(Ext4::of_size(32 * MIB)) else {
+    let Some(mounted) = need(LoopFs::ext4(32 * MIB)) else {
         return;
     };
     let device = text(mounted.device().path());

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use testbed::{Ext4, LoopDevice, LoopOptions};
+use testbed::{LoopDevice, LoopFs, LoopOptions};
 
 use crate::support::Place;
 
@@ -319,7 +319,7 @@ fn devices_have_the_scheduler_that_was_named_as_long_as_the_run_lasts() {
 #[test]
 fn a_device_that_others_use_keeps_its_scheduler() {
     let place = Place::new();
-    let Some(mounted) = testbed::need(Ext4::of_size(64 * MIB)) else {
+    let Some(mounted) = testbed::need(LoopFs::ext4(64 * MIB)) else {
         return;
     };
     let device = mounted.device().path().to_owned();

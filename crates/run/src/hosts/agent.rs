@@ -22,7 +22,7 @@ use crate::context::{RunContext, RunHooks};
 use crate::error::RunError;
 use crate::pipeline::execute;
 use crate::results::nothing_measured;
-use crate::targets::{Ground, Removal};
+use crate::targets::{Cleanup, SharedFiles};
 
 /// The process that leads may be silent for so long while it puts together what has come of all.
 const MERGE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -43,7 +43,7 @@ pub fn run_agent(comm: &dyn Comm, place: &LocalHost<'_>, journal: &dyn Journal) 
     })));
     let mut told = Instant::now();
     // Dropped when there is nothing more to do.
-    let mut ground = None;
+    let mut shared_files = None;
     loop {
         if told.elapsed() >= HEARTBEAT_INTERVAL {
             send(&ToCoordinator::Alive);
@@ -56,9 +56,9 @@ pub fn run_agent(comm: &dyn Comm, place: &LocalHost<'_>, journal: &dyn Journal) 
                 ToAgent::Clock { number } => answer(comm, number, &place.clock),
                 ToAgent::CarryOut(order) => {
                     if order.holds_files {
-                        ground.get_or_insert_with(Ground::default);
+                        shared_files.get_or_insert_with(SharedFiles::default);
                     }
-                    execute_order(comm, place, journal, *order, &mut ground)?;
+                    execute_order(comm, place, journal, *order, &mut shared_files)?;
                     told = Instant::now();
                 }
                 ToAgent::Leave => return Ok(()),
@@ -93,7 +93,7 @@ struct Shared {
     arrived: AtomicBool,
     gate: Gate,
     /// What goes once all have ended.
-    removals: Mutex<Vec<Removal>>,
+    removals: Mutex<Vec<Cleanup>>,
 }
 
 fn execute_order(
@@ -101,7 +101,7 @@ fn execute_order(
     place: &LocalHost<'_>,
     journal: &dyn Journal,
     order: Order,
-    ground: &mut Option<Ground>,
+    shared_files: &mut Option<SharedFiles>,
 ) -> Result<(), String> {
     let shared = Shared {
         stop: AtomicBool::new(false),
@@ -114,7 +114,7 @@ fn execute_order(
     let (begin, begins) = channel();
     thread::scope(|scope| {
         let ear = scope.spawn(|| listen(comm, place, &shared, begin));
-        work(comm, place, journal, &order, &shared, &begins, ground);
+        work(comm, place, journal, &order, &shared, &begins, shared_files);
         shared.over.store(true, Ordering::Release);
         ear.join()
             .unwrap_or_else(|_| Err("the thread that listens has failed".into()))
@@ -215,7 +215,7 @@ fn work(
     order: &Order,
     shared: &Shared,
     begins: &Receiver<StartSignal>,
-    ground: &mut Option<Ground>,
+    shared_files: &mut Option<SharedFiles>,
 ) {
     let send = |message: &ToCoordinator| comm.send(0, &pack(message));
     let permissions = order.permissions(place.programs);
@@ -238,7 +238,7 @@ fn work(
         others: Some(&others),
     });
     let plan = order.share.plan.clone();
-    let done = execute_with_shared_files(ground, plan, context, &mut |event| match event {
+    let done = execute_with_shared_files(shared_files, plan, context, &mut |event| match event {
         Event::Ready { step, .. } => {
             send(&ToCoordinator::Ready { step });
             if let Some(begin) = await_begin(begins, step, shared, &place.clock) {
@@ -264,24 +264,19 @@ fn work(
     }
 }
 
-/// Carries a part out; files that it makes in directories stay for the runs that follow, where there is a ground for them.
+/// Carries a part out; files that it makes in directories stay for the runs that follow, if it shares files.
 pub(super) fn execute_with_shared_files(
-    ground: &mut Option<Ground>,
+    shared_files: &mut Option<SharedFiles>,
     mut plan: Plan,
     context: RunContext<'_>,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<Results, RunError> {
-    let Some(ground) = ground else {
+    let Some(shared_files) = shared_files else {
         return execute(plan, context, watcher);
     };
-    ground.settle(&mut plan).map_err(RunError::Targets)?;
-    let permissions = ground.permissions(context.permissions);
-    let context = RunContext {
-        permissions: &permissions,
-        ..context
-    };
+    shared_files.assign_paths(&mut plan).map_err(RunError::Targets)?;
     execute(plan, context, &mut |event| {
-        ground.take(&event);
+        shared_files.adopt_created(&event);
         watcher(event);
     })
 }

@@ -8,7 +8,7 @@ use model::Nanos;
 use serde::{Deserialize, Serialize};
 
 use super::POLL_INTERVAL;
-use crate::targets::{Others, Removal};
+use crate::targets::{Cleanup, Peers};
 
 /// How far a rank is with its targets, when it has to wait for others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -111,15 +111,15 @@ pub(super) struct FleetPeers<'a> {
     pub(super) gate: &'a Gate,
     pub(super) stop: &'a AtomicBool,
     /// What goes once all have ended.
-    pub(super) removals: &'a Mutex<Vec<Removal>>,
+    pub(super) removals: &'a Mutex<Vec<Cleanup>>,
     /// Tells the process that leads.
     pub(super) send: &'a (dyn Fn(Arrival) + Sync),
     /// Is told when a step has really begun.
     pub(super) starts: &'a (dyn Fn(u32, Nanos) + Sync),
 }
 
-impl Others for FleetPeers<'_> {
-    fn looked(&self) {
+impl Peers for FleetPeers<'_> {
+    fn await_examined(&self) {
         self.gate.pass(|| (self.send)(Arrival::Looked), self.stop);
     }
 
@@ -127,9 +127,9 @@ impl Others for FleetPeers<'_> {
         self.gate.pass(|| (self.send)(Arrival::Waits { step }), self.stop);
     }
 
-    fn keep(&self, removal: Removal) {
+    fn defer_cleanup(&self, cleanup: Cleanup) {
         let mut removals = self.removals.lock().unwrap_or_else(PoisonError::into_inner);
-        removals.push(removal);
+        removals.push(cleanup);
     }
 
     fn began(&self, step: u32, at: Nanos) {

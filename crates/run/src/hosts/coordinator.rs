@@ -23,7 +23,7 @@ use crate::context::RunContext;
 use crate::error::RunError;
 use crate::pipeline::check;
 use crate::results::unix_now;
-use crate::targets::Ground;
+use crate::targets::SharedFiles;
 
 /// How long the others may take to come.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
@@ -56,7 +56,7 @@ pub struct Coordinator {
     /// Names without a directory lie below that of each process, not below ours.
     relative_to_each: bool,
     /// Files that our own part makes in directories; present where they are for several runs.
-    ground: Option<Ground>,
+    shared_files: Option<SharedFiles>,
 }
 
 impl std::fmt::Debug for Coordinator {
@@ -85,7 +85,7 @@ impl Coordinator {
             runs: 0,
             goes_on: false,
             relative_to_each: false,
-            ground: None,
+            shared_files: None,
         };
         let missing = |coordinator: &Coordinator| {
             let others = coordinator.peers.iter().skip(1);
@@ -167,7 +167,7 @@ impl Coordinator {
 
     /// From now on files that ranks make in directories are for all runs that follow, and go when all have left.
     pub fn hold_files(&mut self) {
-        self.ground.get_or_insert_default();
+        self.shared_files.get_or_insert_default();
     }
 
     /// The machine of a rank.
@@ -276,7 +276,7 @@ impl Coordinator {
             share: shares[number as usize].clone(),
             destroy: context.permissions.destroy.clone(),
             overwrite: context.permissions.overwrite.clone(),
-            holds_files: self.ground.is_some(),
+            holds_files: self.shared_files.is_some(),
             clock_ahead_ns: self.peers[(number + self.first()) as usize].ahead_ns,
             round_trip_ns: self.peers[(number + self.first()) as usize].round_trip,
         };
@@ -284,10 +284,10 @@ impl Coordinator {
             self.send(rank, &ToAgent::CarryOut(Box::new(order(rank))));
         }
         let own_order = self.works.then(|| order(0));
-        let mut ground = self.ground.take();
+        let mut shared_files = self.shared_files.take();
         let fleet_run = FleetRun::new(self, &shares, context);
         let own = match &own_order {
-            Some(order) => fleet_run.run_own_part(order, journal, &mut ground, watcher),
+            Some(order) => fleet_run.run_own_part(order, journal, &mut shared_files, watcher),
             None => {
                 fleet_run.with_listener(|| fleet_run.run_without_part(watcher));
                 None
@@ -304,7 +304,7 @@ impl Coordinator {
                 self.peers[process].lost.clone_from(&of.lost);
             }
         }
-        self.ground = ground;
+        self.shared_files = shared_files;
         if self.works {
             journal.forget(run.as_str(), 0);
         }

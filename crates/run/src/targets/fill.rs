@@ -130,13 +130,6 @@ pub(super) fn fill(
     interrupt: &AtomicBool,
     watcher: &mut dyn FnMut(Event),
 ) -> Result<(Nanos, Filled), FillError> {
-    let failed = |what_failed: &'static str, error: &io::Error, written: u64| FillError::File {
-        what: what_failed,
-        path: what.path.display().to_string(),
-        errno: error.raw_os_error(),
-        written: Bytes(written),
-    };
-    let start = clock.now();
     let file = match what.expected {
         Expected::Nothing => fs::OpenOptions::new().write(true).create_new(true).open(what.path),
         Expected::This(_) => fs::OpenOptions::new().write(true).open(what.path),
@@ -146,29 +139,57 @@ pub(super) fn fill(
     } else {
         "cannot open"
     };
-    let file = file.map_err(|error| failed(verb, &error, 0))?;
+    let file = file.map_err(|error| failed(what, verb, &error, 0))?;
     let identity = sys::facts::identity_of_file(&file);
     if let Expected::This(Some(expected)) = what.expected
         && identity != Some(expected)
     {
         return Err(FillError::Replaced(what.path.display().to_string()));
     }
+    fill_opened(what, &file, clock, interrupt, watcher).inspect_err(|_| {
+        // A file that this run made is of no use half filled; an older one stays.
+        if what.expected == Expected::Nothing
+            && let Ok(stamp) = sys::file::stamp(&file)
+        {
+            let _ = sys::file::remove(what.path, stamp.id);
+        }
+    })
+}
+
+fn fill_opened(
+    what: &Fill<'_>,
+    file: &fs::File,
+    clock: Clock,
+    interrupt: &AtomicBool,
+    watcher: &mut dyn FnMut(Event),
+) -> Result<(Nanos, Filled), FillError> {
+    let start = clock.now();
+    let failed = |verb, error: &io::Error, written| failed(what, verb, error, written);
     if what.empty {
         file.set_len(0).map_err(|error| failed("cannot empty", &error, 0))?;
     }
-    allocate(&file, what).map_err(|error| failed("cannot reserve space for", &error, 0))?;
-    if what.declare && declared(&file, what, watcher).map_err(|error| failed("cannot set the size of", &error, 0))? {
+    allocate(file, what).map_err(|error| failed("cannot reserve space for", &error, 0))?;
+    if what.declare && declared(file, what, watcher).map_err(|error| failed("cannot set the size of", &error, 0))? {
         return Ok((clock.now().since(start), Filled::Declared));
     }
-    write_all(what, identity, clock, interrupt, watcher)?;
+    write_all(what, sys::facts::identity_of_file(file), clock, interrupt, watcher)?;
     file.set_len(what.size)
         .map_err(|error| failed("cannot set the size of", &error, what.size))?;
     if what.flush {
         file.sync_all()
             .map_err(|error| failed("cannot flush", &error, what.size))?;
     }
-    sys::file::drop_cache(&file);
+    sys::file::drop_cache(file);
     Ok((clock.now().since(start), Filled::Written))
+}
+
+fn failed(what: &Fill<'_>, verb: &'static str, error: &io::Error, written: u64) -> FillError {
+    FillError::File {
+        what: verb,
+        path: what.path.display().to_string(),
+        errno: error.raw_os_error(),
+        written: Bytes(written),
+    }
 }
 
 /// Sets the size and declares all of it valid. False if it is to be written: the system has no such call or does not allow it.

@@ -1,211 +1,312 @@
-//! The mark of a file that was prepared: it is full of real data, and fathom may write to it.
+//! The mark of a file that fathom made: fathom may write to it, and part of it is random data.
 //!
-//! The mark is an extended attribute, written last and after a flush, so an interrupted preparation leaves none. Where the
-//! file system has no such attributes, a registry in the user's state directory knows the file by device, inode and birth time
-//! (Windows: volume, number, birth time and size), so that another file in its place is not taken for it.
+//! A mark holds only for the bytes that fathom left. It names the file (file system, number, time of birth), its length, the times of
+//! its last changes and a digest of samples, and is renewed at the end of each run that writes. Whoever changes, copies or
+//! restores the file since makes it a file that fathom does not know. While a run writes, the mark says only that: a
+//! killed run leaves it so, and what the file holds from then on is unknown.
+//!
+//! An extended attribute holds the mark, or the registry of [`super::mark_store`]. Setting an attribute changes the
+//! file's own time of change, which the mark has to name beforehand: so it names the earliest, and how much later it may be.
 
+use std::fmt;
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::time::{Duration, Instant};
 
-use engine::sys;
+use engine::{FileStamp, sys};
 use model::Bytes;
+use xxhash_rust::xxh64::Xxh64;
 
-const NAME: &str = "user.fathom";
-const VERSION: &str = "1";
+use super::mark_store;
+
+const VERSION: &str = "2";
+/// How long writing a mark may take. A slow device gets another try with the next.
+const WINDOWS: [Duration; 3] = [
+    Duration::from_millis(10),
+    Duration::from_millis(100),
+    Duration::from_secs(1),
+];
+/// File systems take their times from a clock that goes in steps of up to 10 ms.
+const CLOCK_STEP: Duration = Duration::from_millis(12);
+/// The step of file systems without fractions of a second; FAT has even seconds only.
+const WHOLE_SECONDS: Duration = Duration::from_millis(2012);
+/// Samples that a digest covers: the first bytes, the last, and eight between.
+const SAMPLES: u64 = 10;
+const SAMPLE_BYTES: u64 = 4096;
+
+/// What the mark of a file shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MarkState {
+    /// It has no mark.
+    #[default]
+    Unmarked,
+    /// Nobody but fathom has changed it.
+    Intact {
+        /// Bytes at its start that are random data.
+        random: Bytes,
+    },
+    /// Its mark does not fit: it has changed since fathom made it, or is a copy.
+    Changed,
+    /// A run was writing to it and never ended.
+    Unfinished,
+}
+
+impl MarkState {
+    /// Whose a file with this mark is, as a clause after “a file”.
+    pub fn describe(self) -> &'static str {
+        match self {
+            MarkState::Unmarked => "that fathom did not make",
+            MarkState::Intact { .. } => "that fathom made",
+            MarkState::Changed => "that has changed since fathom made it, or is a copy of one",
+            MarkState::Unfinished => "that a run of fathom was writing to when it was killed",
+        }
+    }
+}
+
+/// Checks the mark of an open file against the file.
+pub(super) fn inspect(file: &fs::File) -> MarkState {
+    let Some(text) = mark_store::load(file) else {
+        return MarkState::Unmarked;
+    };
+    let Ok(stamp) = sys::file::stamp(file) else {
+        return MarkState::Changed;
+    };
+    match Record::parse(&text) {
+        Some(Record::Sealed(seal)) if seal.fits(file, &stamp) => MarkState::Intact { random: seal.random },
+        Some(Record::Writing { id, .. }) if id == stamp.id.to_string() => MarkState::Unfinished,
+        _ => MarkState::Changed,
+    }
+}
+
+/// Marks a file as being written to. `random` is how much of it is random data by then.
+pub(super) fn begin(file: &fs::File, random: Bytes) -> io::Result<()> {
+    let id = sys::file::stamp(file)?.id.to_string();
+    mark_store::save(file, &Record::Writing { id, random }.to_string())
+}
+
+/// The same where other processes may write to the file as well: the least of what they leave counts.
+pub(super) fn begin_beside_others(file: &fs::File, random: Bytes) -> io::Result<()> {
+    let id = sys::file::stamp(file)?.id.to_string();
+    let random = match mark_store::load(file).and_then(|text| Record::parse(&text)) {
+        Some(Record::Writing {
+            id: marked,
+            random: least,
+        }) if marked == id => random.min(least),
+        _ => random,
+    };
+    mark_store::save(file, &Record::Writing { id, random }.to_string())
+}
+
+/// Marks a file as it is now, after [`begin`]. Returns when a later change is sure to have a later time.
+///
+/// # Errors
+/// The system's error, or that others keep changing the file. It is then marked as being written to.
+pub(super) fn seal(file: &fs::File) -> io::Result<Instant> {
+    for window in WINDOWS {
+        let before = sys::file::stamp(file)?;
+        let digest = digest(file, before.length)?;
+        let Some(Record::Writing { id, random }) = mark_store::load(file).and_then(|text| Record::parse(&text)) else {
+            return Err(io::ErrorKind::NotFound.into());
+        };
+        // This sets the time of change from which the window counts.
+        mark_store::save(file, &Record::Writing { id: id.clone(), random }.to_string())?;
+        let stamp = sys::file::stamp(file)?;
+        if (stamp.length, stamp.modified_ns) != (before.length, before.modified_ns) {
+            continue;
+        }
+        let seal = Seal {
+            random,
+            stamp: describe(&stamp),
+            changed_ns: stamp.changed_ns,
+            window,
+            digest,
+        };
+        mark_store::save(file, &Record::Sealed(seal).to_string())?;
+        if inspect(file) == (MarkState::Intact { random }) {
+            return Ok(Instant::now() + window + clock_step(&stamp));
+        }
+        mark_store::save(file, &Record::Writing { id, random }.to_string())?;
+    }
+    Err(io::ErrorKind::TimedOut.into())
+}
+
+fn clock_step(stamp: &FileStamp) -> Duration {
+    const SECOND: i64 = 1_000_000_000;
+    match (stamp.modified_ns % SECOND, stamp.changed_ns % SECOND) {
+        (0, 0) => WHOLE_SECONDS,
+        _ => CLOCK_STEP,
+    }
+}
+
+/// The parts of a stamp that must be the same.
+fn describe(stamp: &FileStamp) -> String {
+    format!("{} {} {}", stamp.id, stamp.length, stamp.modified_ns)
+}
+
+/// A digest of samples that lie evenly in a file.
+fn digest(mut file: &fs::File, length: u64) -> io::Result<u64> {
+    sys::file::no_read_ahead(file);
+    let mut hash = Xxh64::new(length);
+    let mut sample = Vec::new();
+    let last = length.saturating_sub(SAMPLE_BYTES);
+    for number in 0..SAMPLES {
+        let start = u128::from(last) * u128::from(number) / u128::from(SAMPLES - 1);
+        file.seek(SeekFrom::Start(start as u64))?;
+        sample.clear();
+        file.take(SAMPLE_BYTES).read_to_end(&mut sample)?;
+        hash.update(&sample);
+    }
+    Ok(hash.digest())
+}
 
 /// What a mark says of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Mark {
-    /// Bytes that were filled.
-    pub size: Bytes,
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Record {
+    /// A run writes to it.
+    Writing { id: String, random: Bytes },
+    /// Fathom has left it so.
+    Sealed(Seal),
 }
 
-/// The mark of a file, if it has one that fits its present size.
-pub fn read(path: &Path) -> Option<Mark> {
-    let file = fs::File::open(path).ok()?;
-    let length = file.metadata().ok()?.len();
-    let text = match sys::file::attribute(&file, NAME) {
-        Some(bytes) => String::from_utf8(bytes).ok()?,
-        None => registry_line(&file)?,
-    };
-    let mark = parse(&text)?;
-    (mark.size.0 <= length).then_some(mark)
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Seal {
+    random: Bytes,
+    /// As [`describe`] has it.
+    stamp: String,
+    /// The earliest time of its last change.
+    changed_ns: i64,
+    /// How much later that may be.
+    window: Duration,
+    digest: u64,
 }
 
-/// Marks a file as prepared. Without attributes and without a state directory the file stays unmarked, and is prepared
-/// again the next time.
-pub fn write(path: &Path, mark: Mark) -> io::Result<()> {
-    let file = fs::OpenOptions::new().read(true).write(true).open(path)?;
-    let text = format!("{VERSION} {} random", mark.size.0);
-    if sys::file::set_attribute(&file, NAME, text.as_bytes()).is_ok() {
-        return file.sync_all();
-    }
-    add_to_registry(&file, &text)
-}
-
-/// Takes the mark off: the file is about to hold something else.
-pub fn remove(path: &Path) {
-    let Ok(file) = fs::OpenOptions::new().read(true).write(true).open(path) else {
-        return;
-    };
-    let _ = sys::file::remove_attribute(&file, NAME);
-    let _ = rewrite_registry(&file, None);
-}
-
-fn parse(text: &str) -> Option<Mark> {
-    let mut words = text.split_ascii_whitespace();
-    match (words.next()?, words.next()?, words.next()?) {
-        (VERSION, size, "random") => Some(Mark {
-            size: Bytes(size.parse().ok()?),
-        }),
-        _ => None,
+impl Seal {
+    fn fits(&self, file: &fs::File, stamp: &FileStamp) -> bool {
+        let late_ns = i128::from(stamp.changed_ns) - i128::from(self.changed_ns);
+        self.stamp == describe(stamp)
+            && (0..=self.window.as_nanos() as i128).contains(&late_ns)
+            && digest(file, stamp.length).is_ok_and(|digest| digest == self.digest)
     }
 }
 
-/// The registry: a line for each file, of its identity and what its mark says.
-fn registry() -> Option<PathBuf> {
-    Some(state_folder()?.join("prepared"))
-}
-
-/// Where what is known of files is kept for later commands of this user.
-pub(super) fn state_folder() -> Option<PathBuf> {
-    let set = |name: &str| {
-        std::env::var_os(name)
-            .filter(|value| !value.is_empty())
-            .map(PathBuf::from)
-    };
-    let state = set("XDG_STATE_HOME")
-        .or_else(|| set("HOME").map(|home| home.join(".local/state")))
-        .or_else(|| set("LOCALAPPDATA"))?;
-    Some(state.join("fathom"))
-}
-
-fn registry_line(file: &fs::File) -> Option<String> {
-    let identity = sys::file::identity(file)?;
-    let text = fs::read_to_string(registry()?).ok()?;
-    text.lines()
-        .find_map(|line| said_of(&identity, line))
-        .map(str::to_owned)
-}
-
-/// What a line says of a file, if it is of this one.
-fn said_of<'a>(identity: &str, line: &'a str) -> Option<&'a str> {
-    line.strip_prefix(identity)?.strip_prefix(' ')
-}
-
-fn add_to_registry(file: &fs::File, text: &str) -> io::Result<()> {
-    rewrite_registry(file, Some(text))
-}
-
-/// Replaces the line of a file, in one step, so that a crash leaves the old registry or the new one.
-fn rewrite_registry(file: &fs::File, text: Option<&str>) -> io::Result<()> {
-    let missing = || io::Error::from(io::ErrorKind::NotFound);
-    let (path, identity) = (
-        registry().ok_or_else(missing)?,
-        sys::file::identity(file).ok_or_else(missing)?,
-    );
-    if text.is_none() && !path.exists() {
-        return Ok(());
+impl fmt::Display for Record {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Record::Writing { id, random } => write!(f, "{VERSION} writing {} {id}", random.0),
+            Record::Sealed(seal) => write!(
+                f,
+                "{VERSION} sealed {} {} {} {} {:016x}",
+                seal.random.0,
+                seal.stamp,
+                seal.changed_ns,
+                seal.window.as_millis(),
+                seal.digest
+            ),
+        }
     }
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder)?;
+}
+
+impl Record {
+    fn parse(text: &str) -> Option<Record> {
+        let words: Vec<&str> = text.split_ascii_whitespace().collect();
+        let bytes = |word: &str| Some(Bytes(word.parse().ok()?));
+        match words[..] {
+            [VERSION, "writing", random, id] => Some(Record::Writing {
+                id: id.to_owned(),
+                random: bytes(random)?,
+            }),
+            [VERSION, "sealed", random, id, length, modified, changed, window, digest] => Some(Record::Sealed(Seal {
+                random: bytes(random)?,
+                stamp: format!("{id} {length} {modified}"),
+                changed_ns: changed.parse().ok()?,
+                window: Duration::from_millis(window.parse().ok()?),
+                digest: u64::from_str_radix(digest, 16).ok()?,
+            })),
+            _ => None,
+        }
     }
-    // One at a time, so that no line is lost; where files cannot be locked, without that.
-    let turn = fs::File::create(path.with_extension("lock"))?;
-    let _ = turn.lock();
-    let old = fs::read_to_string(&path).unwrap_or_default();
-    let is_of_file = |line: &str| said_of(&identity, line).is_some();
-    if text.is_none() && !old.lines().any(is_of_file) {
-        return Ok(());
-    }
-    let mut new: String = old
-        .lines()
-        .filter(|line| !is_of_file(line))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    if let Some(text) = text {
-        new.push_str(&format!("{identity} {text}\n"));
-    }
-    let draft = path.with_extension(format!("{}", std::process::id()));
-    fs::write(&draft, new)?;
-    fs::rename(&draft, &path)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::Write;
+    use std::path::Path;
+
     use super::*;
 
-    #[test]
-    fn a_mark_survives_and_goes_when_the_file_shrinks() {
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("file");
-        fs::write(&path, vec![1u8; 10_000]).unwrap();
-        assert_eq!(read(&path), None);
-        let mark = Mark { size: Bytes(10_000) };
-        write(&path, mark).unwrap();
-        assert_eq!(read(&path), Some(mark));
-        fs::OpenOptions::new()
-            .write(true)
-            .open(&path)
-            .unwrap()
-            .set_len(9_999)
-            .unwrap();
-        assert_eq!(read(&path), None, "a shorter file is not the one that was prepared");
+    const RANDOM: Bytes = Bytes(10_000);
+
+    fn open(path: &Path) -> fs::File {
+        fs::OpenOptions::new().read(true).write(true).open(path).unwrap()
+    }
+
+    fn marked(path: &Path) -> fs::File {
+        fs::write(path, vec![1u8; 100_000]).unwrap();
+        let file = open(path);
+        begin(&file, RANDOM).unwrap();
+        assert_eq!(inspect(&file), MarkState::Unfinished);
+        let settled = seal(&file).unwrap();
+        std::thread::sleep(settled.saturating_duration_since(Instant::now()));
+        file
     }
 
     #[test]
-    fn a_removed_mark_is_gone() {
+    fn a_mark_holds_until_the_file_changes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         fs::write(&path, b"data").unwrap();
-        write(&path, Mark { size: Bytes(4) }).unwrap();
-        remove(&path);
-        assert_eq!(read(&path), None);
+        assert_eq!(inspect(&open(&path)), MarkState::Unmarked);
+        let intact = MarkState::Intact { random: RANDOM };
+        let mut file = marked(&path);
+        assert_eq!(inspect(&file), intact);
+        fs::read(&path).unwrap();
+        assert_eq!(inspect(&open(&path)), intact, "reading changes nothing");
+        file.seek(SeekFrom::Start(50_000)).unwrap();
+        file.write_all(&[1]).unwrap();
+        assert_eq!(inspect(&file), MarkState::Changed, "the same byte was written again");
+        begin(&file, RANDOM).unwrap();
+        seal(&file).unwrap();
+        assert_eq!(inspect(&file), intact, "renewed");
     }
 
-    /// Windows gives a file the time of birth of one that had its name within the last 15 seconds.
-    #[cfg(windows)]
     #[test]
-    fn another_file_of_the_same_name_size_and_age_is_not_marked() {
-        use std::os::windows::fs::FileTimesExt;
-        use std::time::{Duration, SystemTime};
+    fn the_mark_of_another_file_is_no_mark() {
         let folder = tempfile::tempdir().unwrap();
-        let (path, other) = (folder.path().join("file"), folder.path().join("other"));
-        let born = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
-        for path in [&path, &other] {
-            fs::write(path, vec![1u8; 10_000]).unwrap();
-            // Wine knows no time of birth and takes that of the last change.
-            let times = fs::FileTimes::new().set_created(born).set_modified(born);
-            let file = fs::OpenOptions::new().write(true).open(path).unwrap();
-            file.set_times(times).unwrap();
-        }
-        let mark = Mark { size: Bytes(10_000) };
-        write(&path, mark).unwrap();
-        assert_eq!(read(&path), Some(mark));
-        fs::remove_file(&path).unwrap();
-        fs::rename(&other, &path).unwrap();
-        let meta = fs::metadata(&path).unwrap();
-        assert_eq!(
-            (meta.created().unwrap(), meta.len()),
-            (born, 10_000),
-            "it looks the same"
-        );
-        assert_eq!(read(&path), None);
+        let [path, other] = ["file", "other"].map(|name| folder.path().join(name));
+        let file = marked(&path);
+        fs::write(&other, fs::read(&path).unwrap()).unwrap();
+        mark_store::save(&open(&other), &mark_store::load(&file).unwrap()).unwrap();
+        assert_eq!(inspect(&open(&other)), MarkState::Changed);
+        begin(&file, RANDOM).unwrap();
+        mark_store::save(&open(&other), &mark_store::load(&file).unwrap()).unwrap();
+        assert_eq!(inspect(&open(&other)), MarkState::Changed);
     }
 
     #[test]
-    fn a_line_is_of_one_file_only() {
-        assert_eq!(said_of("5:7 1 100", "5:7 1 100 1 100 random"), Some("1 100 random"));
-        assert_eq!(said_of("5:7 1 10", "5:7 1 100 1 100 random"), None);
-        assert_eq!(said_of("5:7 1 100", "5:7 1 101 1 100 random"), None);
+    fn what_writers_say_of_random_data_is_joined_to_the_least() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let file = marked(&path);
+        for random in [RANDOM, Bytes(0), RANDOM] {
+            begin_beside_others(&file, random).unwrap();
+        }
+        seal(&file).unwrap();
+        assert_eq!(inspect(&file), MarkState::Intact { random: Bytes(0) });
     }
 
     #[test]
-    fn other_texts_are_no_marks() {
-        for text in ["", "1", "1 x random", "2 5 random", "1 5 zeros"] {
-            assert_eq!(parse(text), None, "{text}");
+    fn only_whole_records_of_this_version_are_marks() {
+        for text in [
+            "",
+            "1 5 random",
+            "2 sealed 5 1:2@3",
+            "2 sealed x 1:2@3 5 6 7 10 00ff",
+            "3 sealed 5 1:2@3 5 6 7 10 00ff",
+            "2 writing 5",
+        ] {
+            assert_eq!(Record::parse(text), None, "{text}");
         }
-        assert_eq!(parse("1 5 random"), Some(Mark { size: Bytes(5) }));
+        let text = "2 sealed 5 1:2@3 5 6 7 10 00000000000000ff";
+        assert_eq!(Record::parse(text).unwrap().to_string(), text);
     }
 }

@@ -6,7 +6,10 @@ use std::path::PathBuf;
 use engine::{FileKind, sys};
 use model::plan::{Plan, Target, TargetId, TargetRules, Worker};
 
-use super::{Action, Examined, Preparation, ReadyTargets, TargetError, directions, identify, note_end};
+use super::examine::{directions, identify};
+use super::marker::MarkState;
+use super::prepare::note_end;
+use super::{Action, Examined, Preparation, ReadyTargets, TargetError};
 
 /// The path that a target is opened by. On Windows there are two short names of devices: `#n` is a physical drive, and two characters
 /// that are a letter and a colon are the volume, not the current folder on it.
@@ -41,7 +44,7 @@ pub(super) fn examine_name(
     };
     let (kind, size) = match sys::facts::kind_of(&path) {
         Ok(FileKind::Directory) => (Some(FileKind::Directory), 0),
-        Ok(_) => identify(&path, &target.path).map(|(kind, size)| (Some(kind), size))?,
+        Ok(_) => identify(&path, &target.path).map(|seen| (Some(seen.kind), seen.size))?,
         Err(error) if error.kind() == ErrorKind::NotFound => (None, 0),
         Err(error) => return Err(look(error)),
     };
@@ -55,6 +58,7 @@ pub(super) fn examine_name(
             false => Action::UseAsItIs,
         },
         directions: directions(plan, TargetId(number as u32)),
+        mark: MarkState::Unmarked,
     })
 }
 
@@ -93,7 +97,7 @@ impl Preparation<'_> {
                 source,
             });
         }
-        note_end(&self.plan.targets[number], one, ready);
+        note_end(&self.plan.targets[number], one, None, &mut ready.cleanup);
         Ok(one.path.clone())
     }
 }

@@ -1,10 +1,14 @@
 //! Every target before the guard: what the plan will do to it, whether it may, and the descriptor that this was decided on.
 
+use std::cell::Cell;
+
 use engine::probe::System;
 use model::plan::{Consent, Plan, TargetId};
 
-use super::guard::{Claim, ClaimError, Decision, Existing, Guard, Intent, Note, Origin, Permissions, Refusal, Voice};
-use super::{Action, Examined, TargetError, examine, examine_one, marker};
+use super::examine::examine_one;
+use super::guard::{CallerKind, Claim, ClaimError, Decision, Existing, Guard, Intent, Note, Permissions, Refusal};
+use super::marker::{self, MarkState};
+use super::{Action, Examined, TargetError, examine};
 
 /// What the guard says of a target.
 #[derive(Clone, Debug)]
@@ -94,7 +98,7 @@ pub(super) fn again(
     permissions: &Permissions,
 ) -> Result<(Examined, Option<Claim>), TargetError> {
     let system = System::live();
-    let guard = Guard::new(&system, voice_of(plan), permissions);
+    let guard = Guard::new(&system, caller_of(plan), permissions);
     let (judged, claim) = ask_about(plan, &guard, examine_one(plan, number, &plan.targets[number])?)?;
     match judged.decision {
         Decision::Allowed { .. } => Ok((judged.examined, claim)),
@@ -105,16 +109,16 @@ pub(super) fn again(
     }
 }
 
-fn voice_of(plan: &Plan) -> Voice {
+fn caller_of(plan: &Plan) -> CallerKind {
     match plan.target_rules.consent {
-        Consent::Explicit => Voice::Native,
-        Consent::Implied => Voice::DropIn,
+        Consent::Explicit => CallerKind::Native,
+        Consent::Implied => CallerKind::DropIn,
     }
 }
 
 fn ask(plan: &Plan, permissions: &Permissions) -> Result<Vec<Answer>, Vec<TargetError>> {
     let system = System::live();
-    let guard = Guard::new(&system, voice_of(plan), permissions);
+    let guard = Guard::new(&system, caller_of(plan), permissions);
     let (mut answers, mut errors) = (Vec::new(), Vec::new());
     for examined in examine(plan)? {
         match ask_about(plan, &guard, examined) {
@@ -144,11 +148,23 @@ fn ask_about(plan: &Plan, guard: &Guard<'_>, examined: Examined) -> Result<Answe
         let decision = guard.decide_missing(&examined.path, intent);
         return Ok((judged(examined, decision), None));
     }
-    let origin = |file: &engine::File| match marker::read(file.path()) {
-        Some(_) => Origin::Ours,
-        None => Origin::Foreign,
+    // The file that was examined may have changed or been replaced since.
+    let mark = Cell::new(examined.mark);
+    let inspect = |file: &engine::File| {
+        mark.set(file.handle().map_or(MarkState::Unmarked, marker::inspect));
+        mark.get()
     };
-    match guard.claim(&examined.path, intent, origin) {
+    let claim = guard.claim(&examined.path, intent, inspect);
+    if matches!(examined.mark, MarkState::Intact { .. }) && mark.get() != examined.mark {
+        return Err(TargetError::Replaced {
+            path: examined.path.display().to_string(),
+        });
+    }
+    let examined = Examined {
+        mark: mark.get(),
+        ..examined
+    };
+    match claim {
         Ok(claim) => {
             let notes = claim.notes.clone();
             Ok((judged(examined, Decision::Allowed { notes }), Some(claim)))

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 
 use engine::probe::System;
 use engine::{FileKind, Identity};
+use run::targets::MarkState;
 use run::targets::guard::{
-    Contents, Decision, Guard, Intent, Listed, MayWrite, Origin, Permissions, Signature, SignatureKind, Subject, Voice,
+    CallerKind, Contents, Decision, Guard, Intent, Listed, MayWrite, Permissions, Signature, SignatureKind, Subject,
     list,
 };
 
@@ -25,7 +26,7 @@ struct Ask {
     tree: System,
     subject: Subject,
     intent: Intent,
-    voice: Voice,
+    caller: CallerKind,
     permissions: Permissions,
 }
 
@@ -45,12 +46,12 @@ fn ask(name: &str, path: &str) -> Ask {
             kind,
             identity,
             size: 1 << 20,
-            origin: Origin::Foreign,
+            mark: MarkState::Unmarked,
             contents: Contents::Known(Vec::new()),
             claimed: false,
         },
         intent: Intent::WRITE,
-        voice: Voice::Native,
+        caller: CallerKind::Native,
         permissions: Permissions::default(),
     }
 }
@@ -58,7 +59,7 @@ fn ask(name: &str, path: &str) -> Ask {
 impl Ask {
     fn drop_in(self) -> Ask {
         Ask {
-            voice: Voice::DropIn,
+            caller: CallerKind::DropIn,
             ..self
         }
     }
@@ -97,7 +98,7 @@ impl Ask {
     }
 
     fn decision(&self) -> Decision {
-        Guard::new(&self.tree, self.voice, &self.permissions).decide(&self.subject, self.intent)
+        Guard::new(&self.tree, self.caller, &self.permissions).decide(&self.subject, self.intent)
     }
 
     #[track_caller]
@@ -134,7 +135,7 @@ const OVERWRITES: &str = "a file of 1 MiB without a mark of fathom's will be cha
 /// In use: whoever asks, and whatever is named again.
 #[track_caller]
 fn always_refused(tree: &str, path: &str, reasons: &[&str]) {
-    for voice in [Voice::Native, Voice::DropIn] {
+    for caller in [CallerKind::Native, CallerKind::DropIn] {
         for intent in [
             Intent::WRITE,
             Intent::TRIM,
@@ -144,7 +145,7 @@ fn always_refused(tree: &str, path: &str, reasons: &[&str]) {
             Intent::PUNCH,
         ] {
             let mut question = ask(tree, path).destroy(path).overwrite(path).wants(intent);
-            question.voice = voice;
+            question.caller = caller;
             question.refused(reasons);
         }
     }
@@ -578,7 +579,13 @@ fn files() {
         file().wants(intent).refused(&[FOREIGN]);
     }
     file().wants(Intent::READ).allowed(&[]);
-    let ours = || file().with(|subject| subject.origin = Origin::Ours);
+    let ours = || {
+        file().with(|subject| {
+            subject.mark = MarkState::Intact {
+                random: model::Bytes(1),
+            }
+        })
+    };
     ours().allowed(&[]);
     ours().drop_in().allowed(&[]);
     // Nothing can be lost with an empty file.
@@ -603,7 +610,11 @@ fn files_that_hold_something_known() {
     // A file that fathom prepared and that was formatted since.
     let formatted = || {
         let file = ask("swap-file", "/home/user/data").holds(SignatureKind::FileSystem, "ext4", Some("test"));
-        file.with(|subject| subject.origin = Origin::Ours)
+        file.with(|subject| {
+            subject.mark = MarkState::Intact {
+                random: model::Bytes(1),
+            }
+        })
     };
     formatted().refused(&["it holds an ext4 file system \"test\""]);
     formatted()
@@ -644,21 +655,21 @@ fn files_of_the_kernel_are_no_storage() {
 fn a_misspelt_device_is_not_made_in_memory() {
     let permissions = Permissions::default();
     let system = tree("blank-disk");
-    let missing = |voice, path: &str| {
-        let guard = Guard::new(&system, voice, &permissions);
+    let missing = |caller, path: &str| {
+        let guard = Guard::new(&system, caller, &permissions);
         guard.decide_missing(Path::new(path), Intent::CREATE | Intent::LAY_OUT)
     };
-    let refusal = missing(Voice::Native, "/dev/sdx");
+    let refusal = missing(CallerKind::Native, "/dev/sdx");
     let refusal = refusal.refusal().expect("it was allowed");
     assert_eq!(
         refusal.reasons[0].to_string(),
         "no such device exists; a file would be made in its place, in memory"
     );
     assert!(!refusal.can_be_lifted());
-    assert!(matches!(missing(Voice::DropIn, "/dev/sdx"), Decision::Allowed { notes } if notes.len() == 1));
+    assert!(matches!(missing(CallerKind::DropIn, "/dev/sdx"), Decision::Allowed { notes } if notes.len() == 1));
     for path in ["/home/new", "/developer/new", "relative"] {
         assert_eq!(
-            missing(Voice::Native, path),
+            missing(CallerKind::Native, path),
             Decision::Allowed { notes: Vec::new() },
             "{path}"
         );

@@ -11,8 +11,9 @@ use engine::probe::windows::{
 use engine::{DeviceNumber, FileKind, Identity};
 use model::Bytes;
 use model::environment::Device;
+use run::targets::MarkState;
 use run::targets::guard::{
-    Contents, Decision, Guard, Intent, Origin, Permissions, Signature, SignatureKind, Subject, Voice,
+    CallerKind, Contents, Decision, Guard, Intent, Permissions, Signature, SignatureKind, Subject,
 };
 
 const GIB: u64 = 1 << 30;
@@ -103,13 +104,13 @@ fn subject(name: &str, disk: u32, partition: u32) -> Subject {
         kind: FileKind::BlockDevice,
         identity: Some(Identity::BlockDevice(DeviceNumber::new(disk, partition))),
         size: GIB,
-        origin: Origin::Foreign,
+        mark: MarkState::Unmarked,
         contents: Contents::Known(Vec::new()),
         claimed: false,
     }
 }
 
-fn decide(storage: &Storage, subject: &Subject, voice: Voice, destroy: bool) -> Decision {
+fn decide(storage: &Storage, subject: &Subject, caller: CallerKind, destroy: bool) -> Decision {
     let tree = System::below(std::path::Path::new("nowhere"));
     let permissions = Permissions {
         destroy: destroy
@@ -118,15 +119,15 @@ fn decide(storage: &Storage, subject: &Subject, voice: Voice, destroy: bool) -> 
             .collect(),
         ..Permissions::default()
     };
-    Guard::new(&tree, voice, &permissions)
+    Guard::new(&tree, caller, &permissions)
         .having_seen(storage.inventory())
         .decide(subject, Intent::WRITE)
 }
 
-/// What is said against writing, in the voice of a drop-in, which asks for no name of a blank device.
+/// What is said against writing, in the caller of a drop-in, which asks for no name of a blank device.
 #[track_caller]
 fn refused(storage: &Storage, disk: u32, partition: u32, reasons: &[&str]) {
-    let decision = decide(storage, &subject("X", disk, partition), Voice::DropIn, false);
+    let decision = decide(storage, &subject("X", disk, partition), CallerKind::DropIn, false);
     let refusal = decision.refusal().expect("it was allowed");
     let said: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
     assert_eq!(said, reasons);
@@ -135,7 +136,7 @@ fn refused(storage: &Storage, disk: u32, partition: u32, reasons: &[&str]) {
 
 #[track_caller]
 fn allowed(storage: &Storage, disk: u32, partition: u32) {
-    if let Decision::Refused(refusal) = decide(storage, &subject("X", disk, partition), Voice::DropIn, false) {
+    if let Decision::Refused(refusal) = decide(storage, &subject("X", disk, partition), CallerKind::DropIn, false) {
         panic!("{refusal}");
     }
 }
@@ -143,7 +144,12 @@ fn allowed(storage: &Storage, disk: u32, partition: u32) {
 #[test]
 fn the_system_disk_is_never_given_away() {
     let machine = machine();
-    let decision = decide(&machine, &subject(r"\\.\PhysicalDrive0", 0, 0), Voice::Native, false);
+    let decision = decide(
+        &machine,
+        &subject(r"\\.\PhysicalDrive0", 0, 0),
+        CallerKind::Native,
+        false,
+    );
     let refusal = decision.refusal().unwrap();
     let said: Vec<String> = refusal.reasons.iter().map(ToString::to_string).collect();
     assert_eq!(
@@ -180,7 +186,12 @@ fn a_letter_alone_is_no_use_and_a_file_system_is() {
     allowed(&machine, 0, 4);
     allowed(&machine, 1, 0);
     refused(&machine, 2, 1, &[r"it is mounted at D:\, C:\mnt\data\ (NTFS)"]);
-    let decision = decide(&machine, &subject(r"\\.\PhysicalDrive2", 2, 0), Voice::DropIn, false);
+    let decision = decide(
+        &machine,
+        &subject(r"\\.\PhysicalDrive2", 2, 0),
+        CallerKind::DropIn,
+        false,
+    );
     let help = &decision.refusal().unwrap().help;
     assert_eq!(
         help,
@@ -190,7 +201,12 @@ fn a_letter_alone_is_no_use_and_a_file_system_is() {
 
 #[test]
 fn a_blank_disk_must_be_named_by_native_commands() {
-    let decision = decide(&machine(), &subject(r"\\.\PhysicalDrive1", 1, 0), Voice::Native, false);
+    let decision = decide(
+        &machine(),
+        &subject(r"\\.\PhysicalDrive1", 1, 0),
+        CallerKind::Native,
+        false,
+    );
     let refusal = decision.refusal().unwrap();
     assert!(refusal.can_be_lifted());
     assert_eq!(
@@ -208,7 +224,7 @@ fn what_a_disk_holds_counts() {
         offset: 3,
         label: None,
     }]);
-    let decision = decide(&machine(), &locked, Voice::DropIn, false);
+    let decision = decide(&machine(), &locked, CallerKind::DropIn, false);
     let said = decision.refusal().unwrap().reasons[0].to_string();
     assert_eq!(said, "it holds a BitLocker volume");
 }
@@ -284,7 +300,7 @@ fn what_windows_does_not_list_at_all_is_a_doubt_about_every_disk() {
         },
         r"whether it is in use cannot be told: nobody tells on which disk the volume S:\ lies",
     );
-    let hidden = decide(&machine(), &subject("X", 5, 0), Voice::DropIn, true);
+    let hidden = decide(&machine(), &subject("X", 5, 0), CallerKind::DropIn, true);
     let said = hidden.refusal().unwrap().reasons[0].to_string();
     assert_eq!(
         said,
@@ -293,7 +309,7 @@ fn what_windows_does_not_list_at_all_is_a_doubt_about_every_disk() {
     let mut nameless = subject("X", 0, 0);
     nameless.identity = None;
     assert!(
-        !decide(&machine(), &nameless, Voice::DropIn, true)
+        !decide(&machine(), &nameless, CallerKind::DropIn, true)
             .refusal()
             .unwrap()
             .can_be_lifted()
@@ -335,13 +351,13 @@ fn members_of_pools_and_dynamic_disks_are_in_use() {
     let check = |kind: [u8; 16], reason: &str| {
         let mut machine = machine();
         machine.disks[1] = disk(1, &[kind]);
-        let decision = decide(&machine, &subject("X", 1, 0), Voice::DropIn, false);
+        let decision = decide(&machine, &subject("X", 1, 0), CallerKind::DropIn, false);
         let refusal = decision.refusal().unwrap();
         assert_eq!(refusal.reasons[0].to_string(), reason);
         assert!(!refusal.can_be_lifted());
         // A partition of such a disk is a part of it.
         assert!(
-            decide(&machine, &subject("X", 1, 1), Voice::DropIn, false)
+            decide(&machine, &subject("X", 1, 1), CallerKind::DropIn, false)
                 .refusal()
                 .is_some()
         );

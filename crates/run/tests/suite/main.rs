@@ -12,7 +12,7 @@ mod guard_windows;
 #[cfg(target_os = "linux")]
 mod names;
 mod operation_log;
-mod others;
+mod peers;
 mod replay;
 mod saved_examples;
 mod shared_devices;

@@ -6,12 +6,14 @@ use std::os::fd::AsRawFd;
 use std::os::linux::fs::MetadataExt;
 use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
+use std::time::SystemTime;
 
 use model::plan::{FileRangeFlags, OpenHint, WriteThrough};
 use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, fdatasync, fsync};
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite, pwritev2};
 
 use crate::file::{Access, FileKind, OpenHow};
+use crate::identity::{FileId, FileStamp};
 
 /// Error number: the operation is not supported.
 pub const NOT_SUPPORTED: i32 = libc::EOPNOTSUPP;
@@ -63,6 +65,15 @@ pub fn open_own(path: &Path) -> io::Result<fs::File> {
         true if meta.st_uid() != rustix::process::geteuid().as_raw() => not_own("belongs to another user"),
         true => Ok(file),
     }
+}
+
+/// Opens a file or block device to look at it, and waits for nobody, should a pipe have taken its place.
+///
+/// # Errors
+/// The system's error.
+pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
+    let flags = (OFlags::NONBLOCK | OFlags::NOCTTY).bits() as i32;
+    fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
 /// Opens a file or device.
@@ -340,7 +351,7 @@ pub fn allocate_keeping_size(file: &fs::File, length: u64) -> io::Result<()> {
 
 /// An extended attribute, if the file has it.
 pub fn attribute(file: &fs::File, name: &str) -> Option<Vec<u8>> {
-    let mut value = vec![0u8; 256];
+    let mut value = vec![0u8; 1024];
     let length = rustix::fs::fgetxattr(file, name, &mut value[..]).ok()?;
     value.truncate(length);
     Some(value)
@@ -389,26 +400,83 @@ pub fn lasting_identity(_file: &fs::File) -> Option<String> {
     None
 }
 
+/// What the file system keeps of an open file beside its contents.
+///
+/// # Errors
+/// The system's error.
+pub fn stamp(file: &fs::File) -> io::Result<FileStamp> {
+    stamp_from(&file.metadata()?, rustix::fs::fstatvfs(file)?.f_fsid)
+}
+
+fn stamp_from(meta: &fs::Metadata, file_system: u64) -> io::Result<FileStamp> {
+    Ok(FileStamp {
+        id: FileId {
+            // Numbers of devices change when the machine is started again, and most file systems have one of their own. Where
+            // there is neither, each host and each mount would see another one.
+            file_system: match (file_system, libc::major(meta.st_dev())) {
+                (0, 0) => 0,
+                (0, _) => meta.st_dev(),
+                (number, _) => number,
+            },
+            number: u128::from(meta.st_ino()),
+            born_ns: meta.created().map_or(0, nanoseconds),
+        },
+        length: meta.len(),
+        modified_ns: nanoseconds(meta.modified()?),
+        changed_ns: meta
+            .st_ctime()
+            .saturating_mul(1_000_000_000)
+            .saturating_add(meta.st_ctime_nsec()),
+    })
+}
+
+fn nanoseconds(time: SystemTime) -> i64 {
+    match time.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_nanos()).unwrap_or(i64::MAX),
+        Err(before) => i64::try_from(before.duration().as_nanos()).map_or(i64::MIN, |nanos| -nanos),
+    }
+}
+
+/// Removes the name of a file, as long as it leads to that file and to no other.
+///
+/// # Errors
+/// The system's error; [`io::ErrorKind::NotFound`] if the name leads to something else.
+pub fn remove(path: &Path, id: FileId) -> io::Result<()> {
+    let there = stamp_from(&fs::metadata(path)?, rustix::fs::statvfs(path)?.f_fsid)?;
+    match there.id == id {
+        true => fs::remove_file(path),
+        false => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+/// Single reads at scattered places follow: nothing is read ahead of them.
+pub fn no_read_ahead(file: &fs::File) {
+    let _ = fadvise(file, 0, None, Advice::Random);
+}
+
 /// Opens a file that nobody holds, to remove it. As long as it is open, nobody else takes it for one.
 pub fn open_left(path: &Path) -> Option<fs::File> {
     let file = fs::OpenOptions::new().read(true).write(true).open(path).ok()?;
     try_lock(&file).then_some(file)
 }
 
-/// Removes a file that [`open_left`] has opened.
+/// Removes a file that [`open_left`] has opened, if it still has that name.
 ///
 /// # Errors
 /// The system's error.
-pub fn remove_left(_file: fs::File, path: &Path) -> io::Result<()> {
-    fs::remove_file(path)
+pub fn remove_left(file: fs::File, path: &Path) -> io::Result<()> {
+    remove(path, stamp(&file)?.id)
 }
 
-/// Size of the file system that a path lies on, and bytes that may still be used there.
+/// Size of the file system that a path lies on, and bytes that may still be used there. One that has no size has no bound.
 ///
 /// # Errors
 /// The system's error.
 pub fn space(path: &Path) -> io::Result<(u64, u64)> {
     let stat = rustix::fs::statvfs(path)?;
+    if stat.f_blocks == 0 {
+        return Ok((u64::MAX, u64::MAX));
+    }
     Ok((stat.f_blocks * stat.f_frsize, stat.f_bavail * stat.f_frsize))
 }
 

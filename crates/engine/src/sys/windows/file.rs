@@ -9,15 +9,17 @@ use std::path::Path;
 use model::plan::{FileRangeFlags, WriteThrough};
 use windows_sys::Win32::Foundation::{ERROR_INVALID_FUNCTION, HANDLE};
 use windows_sys::Win32::Storage::FileSystem::{
-    DELETE, FILE_ATTRIBUTE_TEMPORARY, FILE_DISPOSITION_INFO, FILE_FLAG_NO_BUFFERING, FILE_FLAG_OVERLAPPED,
-    FILE_FLAG_RANDOM_ACCESS, FILE_FLAG_SEQUENTIAL_SCAN, FILE_FLAG_WRITE_THROUGH, FILE_GENERIC_READ,
-    FILE_IO_PRIORITY_HINT_INFO, FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE, FileDispositionInfo,
-    FileIoPriorityHintInfo, IoPriorityHintLow, IoPriorityHintNormal, IoPriorityHintVeryLow, SetFileInformationByHandle,
+    DELETE, FILE_ATTRIBUTE_TEMPORARY, FILE_BASIC_INFO, FILE_DISPOSITION_INFO, FILE_FLAG_NO_BUFFERING,
+    FILE_FLAG_OVERLAPPED, FILE_FLAG_RANDOM_ACCESS, FILE_FLAG_SEQUENTIAL_SCAN, FILE_FLAG_WRITE_THROUGH,
+    FILE_GENERIC_READ, FILE_IO_PRIORITY_HINT_INFO, FILE_SHARE_DELETE, FILE_SHARE_READ, FILE_SHARE_WRITE,
+    FileDispositionInfo, FileIoPriorityHintInfo, IoPriorityHintLow, IoPriorityHintNormal, IoPriorityHintVeryLow,
+    SetFileInformationByHandle,
 };
 use windows_sys::Win32::System::Ioctl::{FSCTL_FILE_LEVEL_TRIM, IOCTL_STORAGE_MANAGE_DATA_SET_ATTRIBUTES};
 
 use super::{ioctl, kinds, prepare};
 use crate::file::{Access, FileKind, OpenHow};
+use crate::identity::{FileId, FileStamp};
 
 /// Error number: the operation is not supported.
 pub const NOT_SUPPORTED: i32 = 50;
@@ -70,6 +72,14 @@ fn flags_and_attributes(how: &OpenHow) -> (u32, u32) {
         set.fold(0, |all, (_, one)| all | one)
     };
     (of(&flags), of(&attributes))
+}
+
+/// Opens a file or disk to look at it.
+///
+/// # Errors
+/// The system's error.
+pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
+    fs::File::open(path)
 }
 
 /// Opens a file or device, which others may use at the same time.
@@ -304,6 +314,47 @@ pub fn lasting_identity(file: &fs::File) -> Option<String> {
     let (volume, number) = kinds::numbers(file)?;
     Some(format!("{volume:x}-{number:x}"))
 }
+
+/// What the file system keeps of an open file beside its contents.
+///
+/// # Errors
+/// The system's error.
+pub fn stamp(file: &fs::File) -> io::Result<FileStamp> {
+    let (volume, number) = kinds::numbers(file).ok_or_else(io::Error::last_os_error)?;
+    let times = ioctl::information::<FILE_BASIC_INFO>(file)?;
+    Ok(FileStamp {
+        id: FileId {
+            file_system: volume,
+            number,
+            born_ns: unix_ns(times.CreationTime),
+        },
+        length: file.metadata()?.len(),
+        modified_ns: unix_ns(times.LastWriteTime),
+        changed_ns: unix_ns(times.ChangeTime),
+    })
+}
+
+/// From steps of 100 ns since 1601.
+fn unix_ns(steps: i64) -> i64 {
+    steps.saturating_sub(116_444_736_000_000_000).saturating_mul(100)
+}
+
+/// Removes the name of a file, as long as it leads to that file and to no other.
+///
+/// # Errors
+/// The system's error; [`io::ErrorKind::NotFound`] if the name leads to something else.
+pub fn remove(path: &Path, id: FileId) -> io::Result<()> {
+    let file = fs::OpenOptions::new()
+        .access_mode(FILE_GENERIC_READ | DELETE)
+        .open(path)?;
+    match stamp(&file)?.id == id {
+        true => remove_left(file, path),
+        false => Err(io::ErrorKind::NotFound.into()),
+    }
+}
+
+/// Nothing to say: what is read ahead of single reads is decided by each handle when it is opened.
+pub fn no_read_ahead(_file: &fs::File) {}
 
 /// Nothing to take: whoever has a file open holds it, since what is not held is opened alone (see [`open_left`]).
 pub fn try_lock(_file: &fs::File) -> bool {

@@ -116,6 +116,11 @@ unsafe impl FileFacts for FILE_ID_INFO {
     const CLASS: i32 = FileIdInfo;
 }
 
+// SAFETY: the structure of this class; numbers.
+unsafe impl FileFacts for FILE_BASIC_INFO {
+    const CLASS: i32 = FileBasicInfo;
+}
+
 // SAFETY: the structure of this class; numbers and two truth values.
 unsafe impl FileFacts for FILE_STANDARD_INFO {
     const CLASS: i32 = FileStandardInfo;

@@ -4,7 +4,7 @@ mod text;
 
 pub(super) use text::how;
 
-use ::run::targets::Ground;
+use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
 use analysis::knee::Limit;
 use archive::history::{EntryKind, Subject};
@@ -136,7 +136,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         session,
         document,
         permissions,
-        ground: Ground::default(),
+        shared_files: SharedFiles::default(),
         screen: Screen::of(session, given, false)?,
     };
     let mut sweep = Sweep::new(asked);
@@ -354,14 +354,14 @@ struct Errand<'a> {
     session: &'a Session,
     document: Document,
     permissions: Permissions,
-    ground: Ground,
+    shared_files: SharedFiles,
     screen: Screen,
 }
 
 impl Errand<'_> {
     fn measure(&mut self, next: &Next) -> Result<Results, Faults> {
         let mut plan = plan(&self.document, next)?;
-        self.session.prepare_shared_files(&mut self.ground, &mut plan)?;
+        self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
         let slots = next.slots.map(|slots| format!(", up to {slots} in flight"));
         self.screen.say(&format!(
             "[{}/{}] {}: {} of {}{}, {} left in all",
@@ -373,12 +373,11 @@ impl Errand<'_> {
             slots.unwrap_or_default(),
             duration(next.left),
         ));
-        let permissions = self.ground.permissions(&self.permissions);
         let about = format!("point {} of about {}", next.number, next.of_about);
         self.screen.begin(&plan, Some(about));
-        let (ground, screen) = (&mut self.ground, &mut self.screen);
-        let results = self.session.execution(plan, &permissions).run(&mut |event| {
-            ground.take(&event);
+        let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
+        let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
+            shared_files.adopt_created(&event);
             screen.take(&event);
         });
         Ok(results?)

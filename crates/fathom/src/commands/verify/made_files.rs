@@ -2,15 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use ::run::targets::HeldFile;
-use ::run::targets::guard::Permissions;
+use ::run::targets::TempFile;
 use model::event::Event;
 
 /// Named files that were not there before. Dropping it removes those that the test has made.
 #[derive(Debug)]
 pub(super) struct MadeFiles {
     missing: Vec<PathBuf>,
-    held: Vec<HeldFile>,
+    held: Vec<TempFile>,
 }
 
 impl MadeFiles {
@@ -32,15 +31,8 @@ impl MadeFiles {
             return;
         };
         // A file that cannot be held stays behind; its name was printed when it was made.
-        if let Ok(file) = HeldFile::adopt(&self.missing.swap_remove(index)) {
+        if let Ok(file) = TempFile::adopt(&self.missing.swap_remove(index)) {
             self.held.push(file);
         }
-    }
-
-    /// What the user permits, and the files that were made: they may be written to.
-    pub(super) fn permissions(&self, mut permissions: Permissions) -> Permissions {
-        let paths = self.held.iter().map(|file| file.path().display().to_string());
-        permissions.overwrite.extend(paths);
-        permissions
     }
 }

@@ -8,7 +8,7 @@ mod targets;
 use std::path::PathBuf;
 
 use ::report::junit;
-use ::run::targets::Ground;
+use ::run::targets::SharedFiles;
 use analysis::diagnosis::Question;
 use analysis::requirement::Metric;
 use analysis::verdict::{ClauseVerdict, Outcome, Verdict};
@@ -145,14 +145,14 @@ fn attempts(
     let permissions = permissions::from_args(given);
     let verification = &asked.verification;
     let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
-    let (mut ground, mut search) = (Ground::default(), Search::default());
+    let (mut shared_files, mut search) = (SharedFiles::default(), Search::default());
     let mut made = MadeFiles::missing_among(&verification.paths);
     let (mut probed, mut shallower) = (None, None);
     loop {
         let attempt = verification.next(&search).expect("a judged promise ends the loop");
         screen.say(&introduction(verification, &attempt));
         let mut plan = plan_of(session, asked, &attempt);
-        session.prepare_shared_files(&mut ground, &mut plan)?;
+        session.prepare_shared_files(&mut shared_files, &mut plan)?;
         let label = match attempt {
             Attempt {
                 is_probe: true, slots, ..
@@ -161,12 +161,11 @@ fn attempts(
             Attempt { slots, .. } => Some(format!("again, depth {slots}")),
         };
         screen.begin(&plan, label);
-        let allowed = made.permissions(ground.permissions(&permissions));
         let results = session
-            .execution(plan, &allowed)
+            .execution(plan, &permissions)
             .after(before.clone())
             .run(&mut |event| {
-                ground.take(&event);
+                shared_files.adopt_created(&event);
                 screen.take(&event);
                 made.take(&event);
                 if !attempt.is_probe {

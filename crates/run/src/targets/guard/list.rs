@@ -5,7 +5,9 @@ use engine::{FileKind, Identity, sys};
 use model::Bytes;
 use model::environment::{Device, FileSystem};
 
-use super::{Contents, Decision, Guard, Intent, Origin, Permissions, Reason, Refusal, Subject, Voice, signature};
+use crate::targets::MarkState;
+
+use super::{CallerKind, Contents, Decision, Guard, Intent, Permissions, Reason, Refusal, Subject, signature};
 
 /// Something that could be tested.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,7 +49,7 @@ pub enum MayWrite {
 /// Every disk, partition and mounted file system of a system. Devices are opened for reading only, and not exclusively.
 pub fn list(system: &System) -> Vec<Listing> {
     let permissions = Permissions::default();
-    let guard = Guard::new(system, Voice::Native, &permissions);
+    let guard = Guard::new(system, CallerKind::Native, &permissions);
     let inventory = guard.inventory();
     let devices = inventory.devices.iter().filter(|device| device.size > 0);
     let devices = devices.map(|device| of_device(system, &guard, device));
@@ -65,7 +67,7 @@ fn of_device(system: &System, guard: &Guard<'_>, device: &BlockDevice) -> Listin
         kind: FileKind::BlockDevice,
         identity: Some(Identity::BlockDevice(device.number)),
         size: device.size,
-        origin: Origin::Foreign,
+        mark: MarkState::Unmarked,
         contents: contents.clone(),
         claimed: false,
     };
@@ -87,7 +89,7 @@ fn of_device(system: &System, guard: &Guard<'_>, device: &BlockDevice) -> Listin
 }
 
 fn read_only(path: &str) -> Refusal {
-    Refusal::new(path.as_ref(), Intent::WRITE, vec![Reason::ReadOnly], Voice::Native)
+    Refusal::new(path.as_ref(), Intent::WRITE, vec![Reason::ReadOnly], CallerKind::Native)
 }
 
 /// Where the device and what is made of it are mounted.

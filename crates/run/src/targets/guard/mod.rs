@@ -8,7 +8,7 @@
 //! It decides on the opened descriptor, by device and inode numbers, so that links, aliases and differently spelt names are
 //! one thing. It asks no questions and prints nothing.
 
-mod claim;
+mod claims;
 mod in_use;
 mod intent;
 mod list;
@@ -23,17 +23,19 @@ use std::path::Path;
 use engine::probe::{Inventory, Mount, System};
 use engine::{DeviceNumber, FileKind, Identity};
 
-pub use claim::{Claim, ClaimError};
+pub use claims::{Claim, ClaimError};
 pub use intent::{Existing, Intent};
 pub use list::{Listed, Listing, MayWrite, list};
 pub use permissions::Permissions;
 pub use reason::{Note, Reason, Refusal, Relation};
 pub use signature::{Signature, SignatureKind, find as find_signatures};
-pub use subject::{Contents, Origin, Subject};
+pub use subject::{Contents, Subject};
+
+use super::MarkState;
 
 /// Whose manners apply.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Voice {
+pub enum CallerKind {
     /// A command of our own.
     Native,
     /// A drop-in mode, which promises to run scripts unchanged.
@@ -69,7 +71,7 @@ impl Decision {
 #[derive(Debug)]
 pub struct Guard<'a> {
     system: &'a System,
-    voice: Voice,
+    caller: CallerKind,
     permissions: &'a Permissions,
     inventory: OnceCell<Inventory>,
     /// What this guard has claimed itself, which is no reason to refuse a second name of it.
@@ -78,10 +80,10 @@ pub struct Guard<'a> {
 
 impl<'a> Guard<'a> {
     /// A guard that has not looked yet.
-    pub fn new(system: &'a System, voice: Voice, permissions: &'a Permissions) -> Guard<'a> {
+    pub fn new(system: &'a System, caller: CallerKind, permissions: &'a Permissions) -> Guard<'a> {
         Guard {
             system,
-            voice,
+            caller,
             permissions,
             inventory: OnceCell::new(),
             claims: RefCell::default(),
@@ -116,7 +118,7 @@ impl<'a> Guard<'a> {
         let matters = |reason: &Reason| !in_use || matches!(reason, Reason::Holds(_) | Reason::HasPartitions { .. });
         reasons.extend(others.into_iter().filter(matters));
         if !reasons.is_empty() {
-            return Decision::Refused(Refusal::new(&subject.path, intent, reasons, self.voice));
+            return Decision::Refused(Refusal::new(&subject.path, intent, reasons, self.caller));
         }
         Decision::Allowed { notes }
     }
@@ -124,14 +126,14 @@ impl<'a> Guard<'a> {
     /// Decides about a path that leads nowhere yet.
     pub fn decide_missing(&self, path: &Path, intent: Intent) -> Decision {
         let among_devices = intent.includes(Intent::CREATE) && self.is_among_devices(path);
-        match (among_devices, self.voice) {
+        match (among_devices, self.caller) {
             (false, _) => Decision::Allowed { notes: Vec::new() },
             // A misspelt device: the file would fill memory, and its figures would be those of memory.
-            (true, Voice::Native) => {
+            (true, CallerKind::Native) => {
                 let reasons = vec![Reason::AmongDevices];
-                Decision::Refused(Refusal::new(path, intent, reasons, self.voice))
+                Decision::Refused(Refusal::new(path, intent, reasons, self.caller))
             }
-            (true, Voice::DropIn) => Decision::Allowed {
+            (true, CallerKind::DropIn) => Decision::Allowed {
                 notes: vec![Note::AmongDevices],
             },
         }
@@ -160,9 +162,9 @@ impl<'a> Guard<'a> {
             return Vec::new();
         }
         if reasons.is_empty() {
-            match self.voice {
-                Voice::Native => reasons.push(Reason::DeviceNotNamed),
-                Voice::DropIn => notes.push(Note::BlankDevice),
+            match self.caller {
+                CallerKind::Native => reasons.push(Reason::DeviceNotNamed),
+                CallerKind::DropIn => notes.push(Note::BlankDevice),
             }
         }
         reasons
@@ -173,7 +175,7 @@ impl<'a> Guard<'a> {
             return vec![Reason::KernelFile { kind }];
         }
         // An empty file has nothing to lose: `mktemp` makes them.
-        let foreign = subject.origin == Origin::Foreign && subject.size > 0;
+        let foreign = !matches!(subject.mark, MarkState::Intact { .. }) && subject.size > 0;
         // A file that fathom prepared may have become a disk image since, so its contents count all the same.
         let mut reasons = contents_of(subject);
         self.note_hidden_machines(notes);
@@ -191,12 +193,12 @@ impl<'a> Guard<'a> {
             reasons.clear();
         }
         if foreign {
-            let size = subject.size;
-            match self.voice {
-                Voice::Native if !self.permissions.may_overwrite(self.system, subject) => {
-                    reasons.push(Reason::ForeignFile { size });
+            let (size, mark) = (subject.size, subject.mark);
+            match self.caller {
+                CallerKind::Native if !self.permissions.may_overwrite(self.system, subject) => {
+                    reasons.push(Reason::ForeignFile { size, mark });
                 }
-                Voice::Native | Voice::DropIn => notes.push(Note::WillOverwrite { size }),
+                CallerKind::Native | CallerKind::DropIn => notes.push(Note::WillOverwrite { size, mark }),
             }
         }
         reasons

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use engine::probe::{BlockDevice, BlockKind, Process};
 
-use super::{Intent, Signature, Voice};
+use super::{CallerKind, Intent, Signature};
+use crate::targets::MarkState;
 
 /// A refusal: everything that stands against it, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,10 +113,12 @@ pub enum Reason {
     NotInSystem,
     /// It is a device, and nobody has said that its contents may be lost.
     DeviceNotNamed,
-    /// It is a file that fathom did not make.
+    /// It is a file that fathom did not make, or that has changed since.
     ForeignFile {
         /// Its size in bytes.
         size: u64,
+        /// What its mark shows.
+        mark: MarkState,
     },
     /// It is neither a file nor a block device, so there is no telling what writing does.
     NotStorage,
@@ -206,8 +209,8 @@ impl Refusal {
         self.reasons.iter().all(|reason| reason.lift() != Lift::Never)
     }
 
-    pub(super) fn new(path: &Path, intent: Intent, reasons: Vec<Reason>, voice: Voice) -> Refusal {
-        let help = help(path, &reasons, voice);
+    pub(super) fn new(path: &Path, intent: Intent, reasons: Vec<Reason>, caller: CallerKind) -> Refusal {
+        let help = help(path, &reasons, caller);
         Refusal {
             path: path.to_owned(),
             intent,
@@ -218,23 +221,23 @@ impl Refusal {
 }
 
 /// The reason that is hardest to lift decides what helps.
-fn help(path: &Path, reasons: &[Reason], voice: Voice) -> String {
+fn help(path: &Path, reasons: &[Reason], caller: CallerKind) -> String {
     let path = path.display();
     let hardest = reasons.iter().min_by_key(|reason| reason.lift());
     let Some(hardest) = hardest else { return String::new() };
-    match (hardest.lift(), voice) {
+    match (hardest.lift(), caller) {
         (Lift::Never, _) => release(reasons, hardest),
-        (Lift::Destroy, Voice::Native) => {
+        (Lift::Destroy, CallerKind::Native) => {
             format!("if everything on it may be lost, name it again: --allow-destroy {path}")
         }
-        (Lift::Destroy, Voice::DropIn) => {
+        (Lift::Destroy, CallerKind::DropIn) => {
             format!("if everything on it may be lost, name it again: FATHOM_ALLOW_DESTROY={path}")
         }
-        (Lift::Overwrite, Voice::Native) => {
+        (Lift::Overwrite, CallerKind::Native) => {
             format!("if its contents may be lost, name it again: --allow-overwrite {path}")
         }
         // The drop-in modes never refuse a file for this reason alone.
-        (Lift::Overwrite, Voice::DropIn) => format!("name it again: FATHOM_ALLOW_DESTROY={path}"),
+        (Lift::Overwrite, CallerKind::DropIn) => format!("name it again: FATHOM_ALLOW_DESTROY={path}"),
     }
 }
 
@@ -326,8 +329,8 @@ impl fmt::Display for Reason {
                 f.write_str("the kernel shows nothing about this device, so there is no telling whether it is in use")
             }
             Reason::DeviceNotNamed => f.write_str("it is a device, and nobody has said that its contents may be lost"),
-            Reason::ForeignFile { size } => {
-                write!(f, "it is a file of {} that fathom did not make", model::Bytes(*size))
+            Reason::ForeignFile { size, mark } => {
+                write!(f, "it is a file of {} {}", model::Bytes(*size), mark.describe())
             }
             Reason::NotStorage => f.write_str("it is neither a file nor a block device"),
             Reason::KernelFile { kind } => {
@@ -401,10 +404,12 @@ pub(super) fn describe_holder(holder: &BlockDevice) -> String {
 pub enum Note {
     /// What it holds will be lost, as the user allowed.
     WillDestroy(Signature),
-    /// A file that fathom did not make will be changed.
+    /// A file that fathom did not make, or that has changed since, will be changed.
     WillOverwrite {
         /// Its size in bytes.
         size: u64,
+        /// What its mark shows.
+        mark: MarkState,
     },
     /// A device without any known mark will be written to, as the other tool would.
     BlankDevice,
@@ -420,12 +425,12 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Note::WillDestroy(signature) => write!(f, "{signature} on it will be lost"),
-            Note::WillOverwrite { size } => {
-                write!(
-                    f,
-                    "a file of {} without a mark of fathom's will be changed",
-                    model::Bytes(*size)
-                )
+            Note::WillOverwrite { size, mark } => {
+                let which = match mark {
+                    MarkState::Unmarked => "without a mark of fathom's",
+                    other => other.describe(),
+                };
+                write!(f, "a file of {} {which} will be changed", model::Bytes(*size))
             }
             Note::BlankDevice => f.write_str("a device without any known mark will be written to"),
             Note::AmongDevices => f.write_str("a file will be made in the folder of devices, in memory"),

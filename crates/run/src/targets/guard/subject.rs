@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use engine::{Access, File, FileKind, Identity};
 
 use super::signature::{self, Signature};
+use crate::targets::MarkState;
 
 /// A target, as its open descriptor shows it.
 ///
@@ -20,22 +21,12 @@ pub struct Subject {
     pub identity: Option<Identity>,
     /// Its size in bytes.
     pub size: u64,
-    /// Where its contents come from.
-    pub origin: Origin,
+    /// Whether fathom made it, and nobody has changed it since.
+    pub mark: MarkState,
     /// What was found in it.
     pub contents: Contents,
     /// The kernel has lent the device to something that wants it alone (`EBUSY` for `O_EXCL`).
     pub claimed: bool,
-}
-
-/// Where the contents of a file come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Origin {
-    /// Unknown, so they may be precious.
-    #[default]
-    Foreign,
-    /// Fathom has prepared it: its marker says so.
-    Ours,
 }
 
 /// What was found in a file or device.
@@ -52,13 +43,13 @@ pub enum Contents {
 
 impl Subject {
     /// The facts of an open file, its contents looked at through the same descriptor.
-    pub fn of(file: &File, origin: Origin) -> Subject {
+    pub fn of(file: &File, mark: MarkState) -> Subject {
         Subject {
             path: file.path().to_owned(),
             kind: file.kind(),
             identity: file.identity(),
             size: file.size(),
-            origin,
+            mark,
             contents: Contents::of(file),
             claimed: false,
         }
@@ -71,7 +62,7 @@ impl Subject {
             kind,
             identity,
             size: 0,
-            origin: Origin::Foreign,
+            mark: MarkState::Unmarked,
             contents: Contents::Known(Vec::new()),
             claimed: false,
         }

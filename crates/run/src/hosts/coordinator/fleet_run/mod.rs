@@ -24,7 +24,7 @@ use super::Coordinator;
 use crate::context::{RunContext, RunHooks};
 use crate::error::RunError;
 use crate::results::nothing_measured;
-use crate::targets::{Ground, Removal};
+use crate::targets::{Cleanup, SharedFiles};
 use publish::Published;
 
 /// A step begins this long after all are ready, at least: longer than a message takes.
@@ -99,7 +99,7 @@ pub(super) struct FleetRun<'a> {
     /// Where our own part waits for others, with its targets.
     gate: Gate,
     /// What goes of it once all have ended.
-    removals: Mutex<Vec<Removal>>,
+    removals: Mutex<Vec<Cleanup>>,
 }
 
 impl<'a> FleetRun<'a> {
@@ -368,7 +368,7 @@ impl<'a> FleetRun<'a> {
         &self,
         order: &Order,
         journal: &dyn Journal,
-        ground: &mut Option<Ground>,
+        shared_files: &mut Option<SharedFiles>,
         watcher: &mut dyn FnMut(Event),
     ) -> Option<Result<Results, RunError>> {
         let clock = self.context.clock;
@@ -398,7 +398,7 @@ impl<'a> FleetRun<'a> {
         let mut published = Published::default();
         let own = self.with_listener(|| {
             let plan = order.share.plan.clone();
-            let done = execute_with_shared_files(ground, plan, context, &mut |event| {
+            let done = execute_with_shared_files(shared_files, plan, context, &mut |event| {
                 match event {
                     Event::Ready { step, devices } => {
                         watcher(Event::Ready { step, devices });

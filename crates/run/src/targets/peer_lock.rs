@@ -3,59 +3,37 @@
 //! Nobody knows whether two hosts see one file system or have one each. So all look first; then each makes what it found missing,
 //! and where two make the same file the system lets only one of them have it.
 
-use std::fs;
-use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 
-use model::Nanos;
+use model::{Bytes, Nanos};
 
+use super::cleanup::Cleanup;
 use super::guard::Permissions;
-use super::own::OwnFile;
-use super::{Action, FillError, Preparation, ReadyTargets, TargetError, keep_mark_true, made_on_open, permit};
+use super::marker::{self, MarkState};
+use super::prepare::made_on_open;
+use super::{Action, FillError, Preparation, ReadyTargets, TargetError, permit};
 
 /// How a target was made ready, in words.
 pub(super) const MADE_ELSEWHERE: &str = "written for this run by another process of this test";
 
 /// The other processes that carry out parts of the same test, as preparation sees them.
-pub trait Others: Sync {
+pub trait Peers: Sync {
     /// All targets were looked at here and may be used. Returns once the others are as far: until then nobody makes anything.
-    fn looked(&self);
+    fn await_examined(&self);
 
     /// Another one is making a file that a step needs here too. Returns once nobody is making any, or the test is to stop.
     fn wait_for_file(&self, step: u32);
 
     /// What goes at the end: others may use it until they have ended.
-    fn keep(&self, removal: Removal);
+    fn defer_cleanup(&self, cleanup: Cleanup);
 
     /// The first worker of a step has really begun here, at this time of the run's clock.
     fn began(&self, step: u32, at: Nanos);
 }
 
-impl std::fmt::Debug for dyn Others + '_ {
+impl std::fmt::Debug for dyn Peers + '_ {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Others")
-    }
-}
-
-/// Files that go at the end of a run. Dropping it removes them.
-#[derive(Debug)]
-pub struct Removal {
-    own: Vec<OwnFile>,
-    named: Vec<PathBuf>,
-}
-
-impl Removal {
-    pub(super) fn of(own: Vec<OwnFile>, named: Vec<PathBuf>) -> Removal {
-        Removal { own, named }
-    }
-}
-
-impl Drop for Removal {
-    fn drop(&mut self) {
-        self.own.clear();
-        for path in &self.named {
-            let _ = fs::remove_file(path);
-        }
+        f.write_str("Peers")
     }
 }
 
@@ -99,7 +77,13 @@ impl Preparation<'_> {
             return Err(TargetError::Replaced { path: name.clone() });
         }
         one.action = Action::UseAsItIs;
-        keep_mark_true(self.plan, &one);
+        // Whoever has made it renews its mark in the end, and has to know that less of it is random data then.
+        if self.spoils(number)
+            && let Some(file) = claim.as_ref().and_then(|claim| claim.file().handle())
+        {
+            let _ = marker::begin_beside_others(file, Bytes(0));
+        }
+        one.mark = MarkState::Unmarked;
         ready.elsewhere.push((one, claim));
         Ok(MADE_ELSEWHERE.to_owned())
     }

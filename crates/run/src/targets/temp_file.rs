@@ -1,10 +1,11 @@
-//! Files of our own making: made in a directory that the user named, and gone when the command ends.
+//! Temporary files: made in a directory that the user named, and gone when the command ends.
 //!
-//! Such a file is locked as long as its run lives. One that is not locked was left by a run that was killed, and is removed
-//! by the next run in the same directory.
+//! Such a file is locked as long as its run lives. One that is not locked was left by a run that was killed, and is removed by the
+//! next run in the same directory: if its name is one of ours, it is the file that was made (and no copy of it), and it
+//! has the length that it was to have. Anything else stays.
 //!
 //! On Windows an open file is as good as locked, since what is removed is opened alone first. File systems there have no attributes, so a
-//! note in the user's state directory says which file is ours: it is named after the numbers of the volume and the file, and holds its name.
+//! note in the user's state directory says which file is ours: it is named after the numbers of the volume and the file.
 
 use std::fs;
 use std::io;
@@ -12,19 +13,19 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use engine::{Identity, sys};
+use engine::{FileStamp, Identity, sys};
 use model::Bytes;
 use model::event::Event;
 use model::finding::{Finding, Severity};
 
-use super::marker;
+use super::mark_store;
 
-/// Says that a file is of our own making, so that a stranger's file of such a name is never taken for one.
+/// Says which file it was that we made, how long it was to be, and its name: what else has such a name is never taken for it.
 const ATTRIBUTE: &str = "user.fathom.own";
 
-/// A file of our own. Dropping it removes the file, unless it is to be kept.
+/// A temporary file. Dropping it removes the file, unless it is to be kept.
 #[derive(Debug)]
-pub(super) struct OwnFile {
+pub struct TempFile {
     path: PathBuf,
     keep: bool,
     /// Open for the lock.
@@ -46,19 +47,23 @@ pub(super) fn path_in(folder: &Path, number: usize) -> PathBuf {
     folder.join(format!("fathom-{}-{begun}-{number}.dat", std::process::id()))
 }
 
-impl OwnFile {
-    /// Makes an empty file and locks it.
-    pub(super) fn create(path: &Path, keep: bool) -> io::Result<OwnFile> {
+impl TempFile {
+    /// Makes an empty file, which is to be this long, and locks it.
+    pub(super) fn create(path: &Path, length: u64, keep: bool) -> io::Result<TempFile> {
         let lock = fs::OpenOptions::new()
             .read(true)
             .write(true)
             .create_new(true)
             .open(path)?;
         let locked = sys::file::try_lock(&lock);
-        Ok(OwnFile {
+        Ok(TempFile {
             path: path.to_owned(),
             keep,
-            note: if locked && !keep { mark(&lock, path) } else { None },
+            note: if locked && !keep {
+                mark(&lock, path, length)
+            } else {
+                None
+            },
             lock,
         })
     }
@@ -67,69 +72,85 @@ impl OwnFile {
     pub(super) fn identity(&self) -> Option<Identity> {
         sys::facts::identity_of_file(&self.lock)
     }
-}
-
-/// A file of our own that several runs of one command use. Dropping it removes the file.
-#[derive(Debug)]
-pub struct HeldFile(OwnFile);
-
-impl HeldFile {
-    /// A path in a directory for such a file. `number` tells the files of one command apart.
-    pub fn path_in(folder: &Path, number: usize) -> PathBuf {
-        path_in(folder, number)
-    }
 
     /// Takes over a file that a run of this command has made and left: from now on it is locked, marked as ours, and goes
     /// with this value, or with the next run beside it if this program is killed.
     ///
     /// # Errors
     /// The system's error; the file is then left as it is.
-    pub fn adopt(path: &Path) -> io::Result<HeldFile> {
+    pub fn adopt(path: &Path) -> io::Result<TempFile> {
         let lock = fs::OpenOptions::new().read(true).write(true).open(path)?;
         let locked = sys::file::try_lock(&lock);
-        Ok(HeldFile(OwnFile {
+        Ok(TempFile {
             path: path.to_owned(),
             keep: false,
-            note: if locked { mark(&lock, path) } else { None },
+            note: if locked {
+                mark(&lock, path, lock.metadata()?.len())
+            } else {
+                None
+            },
             lock,
-        }))
-    }
-
-    /// Where it is.
-    pub fn path(&self) -> &Path {
-        &self.0.path
+        })
     }
 }
 
-impl Drop for OwnFile {
+impl Drop for TempFile {
     fn drop(&mut self) {
-        if !self.keep && fs::remove_file(&self.path).is_ok() {
+        let remove = |stamp: FileStamp| sys::file::remove(&self.path, stamp.id);
+        if !self.keep && sys::file::stamp(&self.lock).and_then(remove).is_ok() {
             forget(self.note.as_deref());
         }
     }
 }
 
 /// Says that an open file is ours, as well as that can be said. Returns the note if there is one.
-fn mark(file: &fs::File, path: &Path) -> Option<PathBuf> {
-    if sys::file::set_attribute(file, ATTRIBUTE, b"1").is_ok() {
+fn mark(file: &fs::File, path: &Path, length: u64) -> Option<PathBuf> {
+    let text = mark_of(file, path, length)?;
+    if sys::file::set_attribute(file, ATTRIBUTE, text.as_bytes()).is_ok() {
         return None;
     }
-    let (note, name) = (note_of(file)?, name_of(path)?);
+    let note = note_of(file)?;
     fs::create_dir_all(note.parent()?).ok()?;
-    fs::write(&note, name).ok()?;
+    fs::write(&note, text).ok()?;
     Some(note)
 }
 
-/// True if it was said that this file, which has this path now, is ours.
-fn is_marked(file: &fs::File, path: &Path) -> bool {
-    let noted = || Some(fs::read_to_string(note_of(file)?).ok()? == name_of(path)?);
-    sys::file::attribute(file, ATTRIBUTE).is_some() || noted().unwrap_or(false)
+fn mark_of(file: &fs::File, path: &Path, length: u64) -> Option<String> {
+    let id = sys::file::stamp(file).ok()?.id;
+    Some(format!("2 {length} {id} {}", name_of(path)?))
+}
+
+/// What a file that nobody holds turns out to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leftover {
+    /// Ours, as a killed run left it. An empty one holds nothing to lose.
+    Unchanged,
+    /// Ours, with another length than it was to have: somebody has put something else into it.
+    Changed,
+    /// Not ours.
+    Foreign,
+}
+
+/// What a file is that has this path now.
+fn identify(file: &fs::File, path: &Path) -> Leftover {
+    let said = sys::file::attribute(file, ATTRIBUTE).and_then(|bytes| String::from_utf8(bytes).ok());
+    let noted = || fs::read_to_string(note_of(file)?).ok();
+    let Some((said, meta)) = said.or_else(noted).zip(file.metadata().ok()) else {
+        return Leftover::Foreign;
+    };
+    let length = said.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
+    match mark_of(file, path, length) {
+        Some(mark) if mark != said => Leftover::Foreign,
+        Some(_) if meta.len() == length || meta.len() == 0 => Leftover::Unchanged,
+        Some(_) => Leftover::Changed,
+        None => Leftover::Foreign,
+    }
 }
 
 /// Where the note of a file is, or would be.
 fn note_of(file: &fs::File) -> Option<PathBuf> {
     Some(
-        marker::state_folder()?
+        mark_store::state_folder()?
             .join("own")
             .join(sys::file::lasting_identity(file)?),
     )
@@ -145,7 +166,7 @@ fn forget(note: Option<&Path>) {
     }
 }
 
-/// Removes files in the same directory that a killed run has left behind, and tells of it.
+/// Removes temporary files of killed runs in the same directory, and reports each.
 pub(super) fn sweep(beside: &Path, watcher: &mut dyn FnMut(Event)) {
     let Ok(entries) = fs::read_dir(super::parent_folder(beside)) else {
         return;
@@ -158,25 +179,28 @@ pub(super) fn sweep(beside: &Path, watcher: &mut dyn FnMut(Event)) {
         let numbers = name_of(&path).and_then(|name| name.strip_prefix("fathom-")?.strip_suffix(".dat"));
         let ours = numbers.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-'));
         // What is not ours is not locked either, be it for a moment.
-        if !ours || !fs::File::open(&path).is_ok_and(|file| is_marked(&file, &path)) {
+        let seen = |file: &fs::File| ours && identify(file, &path) != Leftover::Foreign;
+        if !sys::file::open_without_waiting(&path).is_ok_and(|file| seen(&file)) {
             continue;
         }
-        let Some(file) = sys::file::open_left(&path).filter(|file| is_marked(file, &path)) else {
+        let Some(file) = sys::file::open_left(&path).filter(seen) else {
             continue;
         };
-        let size = file.metadata().map(|meta| meta.len()).unwrap_or(0);
-        let note = note_of(&file);
-        if sys::file::remove_left(file, &path).is_ok() {
+        let size = Bytes(file.metadata().map(|meta| meta.len()).unwrap_or(0));
+        let name = path.display();
+        let what = if identify(&file, &path) == Leftover::Changed {
+            format!("{name}, {size} that an earlier run had left when it was killed, has changed since: it stays")
+        } else {
+            let note = note_of(&file);
+            if sys::file::remove_left(file, &path).is_err() {
+                continue;
+            }
             forget(note.as_deref());
-            let what = format!(
-                "removed {}, {} that an earlier run had left when it was killed",
-                path.display(),
-                Bytes(size)
-            );
-            watcher(Event::Notice {
-                finding: Finding::new("LEFTOVER", Severity::Note, what),
-            });
-        }
+            format!("removed {name}, {size} that an earlier run had left when it was killed")
+        };
+        watcher(Event::Notice {
+            finding: Finding::new("LEFTOVER", Severity::Note, what),
+        });
     }
 }
 
@@ -188,32 +212,32 @@ mod tests {
     fn a_file_of_our_own_goes_with_its_run() {
         let folder = tempfile::tempdir().unwrap();
         let path = path_in(folder.path(), 0);
-        let own = OwnFile::create(&path, false).unwrap();
+        let own = TempFile::create(&path, 0, false).unwrap();
         assert!(path.exists());
         drop(own);
         assert!(!path.exists());
-        drop(OwnFile::create(&path, true).unwrap());
+        drop(TempFile::create(&path, 0, true).unwrap());
         assert!(path.exists(), "kept");
     }
 
     #[test]
     fn a_held_file_is_not_swept_and_goes_with_its_holder() {
         let folder = tempfile::tempdir().unwrap();
-        let path = HeldFile::path_in(folder.path(), 0);
+        let path = path_in(folder.path(), 0);
         fs::write(&path, b"data").unwrap();
-        let held = HeldFile::adopt(&path).unwrap();
-        let note = held.0.note.clone();
+        let held = TempFile::adopt(&path).unwrap();
+        let note = held.note.clone();
         sweep(&folder.path().join("fathom-1-1.dat"), &mut |_| {});
-        assert!(held.path().exists() && note.iter().all(|note| note.exists()));
+        assert!(path.exists() && note.iter().all(|note| note.exists()));
         drop(held);
         assert!(!path.exists() && !note.iter().any(|note| note.exists()));
-        assert!(HeldFile::adopt(&path).is_err(), "nothing is made");
+        assert!(TempFile::adopt(&path).is_err(), "nothing is made");
     }
 
     /// What a killed run leaves: its file, which nobody holds any more. Absent where nothing can say that it is ours.
     fn leave(path: &Path) -> Option<()> {
-        let mut own = OwnFile::create(path, false).unwrap();
-        let marked = is_marked(&own.lock, path);
+        let mut own = TempFile::create(path, 4, false).unwrap();
+        let marked = identify(&own.lock, path) == Leftover::Unchanged;
         own.keep = true;
         marked.then_some(())
     }
@@ -236,12 +260,33 @@ mod tests {
             return;
         };
         fs::write(&strangers, b"precious").unwrap();
-        let held = OwnFile::create(&living, false).unwrap();
+        let held = TempFile::create(&living, 4, false).unwrap();
         assert_eq!(swept(folder.path()), 1);
         assert!(!leftover.exists());
         assert!(strangers.exists() && living.exists());
         drop(held);
         assert_eq!(swept(folder.path()), 0);
+    }
+
+    #[test]
+    fn own_data_in_what_a_killed_run_left_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let left = folder.path().join("fathom-1-0.dat");
+        let Some(()) = leave(&left) else { return };
+        fs::write(&left, b"precious").unwrap();
+        let copy = folder.path().join("fathom-2-0.dat");
+        leave(&copy).unwrap();
+        // Another file in its place, with its name and length.
+        let other = folder.path().join("other");
+        fs::write(&other, b"data").unwrap();
+        if let Some(mark) = sys::file::attribute(&fs::File::open(&copy).unwrap(), ATTRIBUTE) {
+            let other = fs::OpenOptions::new().write(true).open(&other).unwrap();
+            sys::file::set_attribute(&other, ATTRIBUTE, &mark).unwrap();
+        }
+        fs::rename(&other, &copy).unwrap();
+        assert_eq!(swept(folder.path()), 1, "one is noted, and none is removed");
+        assert_eq!(fs::read(&left).unwrap(), b"precious");
+        assert_eq!(fs::read(&copy).unwrap(), b"data");
     }
 
     /// A note is of one file, and a name alone says nothing.

@@ -12,7 +12,7 @@ use model::plan::{AtEndOfJob, EngineKind, Plan, Prepare, Stop};
 use model::results::Results;
 use model::{Bytes, Nanos};
 use run::targets::guard::Permissions;
-use run::targets::{Others, Removal};
+use run::targets::{Cleanup, Peers};
 use run::{RunContext, RunError, RunHooks};
 
 const SIZE: Bytes = Bytes::mib(1);
@@ -22,12 +22,12 @@ const SIZE: Bytes = Bytes::mib(1);
 struct Another {
     makes: Option<(PathBuf, Bytes)>,
     was_waited_for: AtomicBool,
-    removals: Mutex<Vec<Removal>>,
+    removals: Mutex<Vec<Cleanup>>,
     starts: Mutex<Vec<Nanos>>,
 }
 
-impl Others for Another {
-    fn looked(&self) {
+impl Peers for Another {
+    fn await_examined(&self) {
         if let Some((path, size)) = &self.makes {
             assert!(!path.exists(), "nothing is made before");
             fs::write(path, vec![7; size.0 as usize]).unwrap();
@@ -39,8 +39,8 @@ impl Others for Another {
         self.was_waited_for.store(true, Ordering::Relaxed);
     }
 
-    fn keep(&self, removal: Removal) {
-        self.removals.lock().unwrap().push(removal);
+    fn defer_cleanup(&self, cleanup: Cleanup) {
+        self.removals.lock().unwrap().push(cleanup);
     }
 
     fn began(&self, step: u32, at: Nanos) {

@@ -6,7 +6,8 @@ use std::path::Path;
 use engine::{Access, File, FileKind, Identity, OpenError, OpenHow, sys};
 use model::plan::{CacheMode, OpenHint};
 
-use super::{Contents, Decision, Guard, Intent, Note, Origin, Refusal, Subject};
+use super::{Contents, Decision, Guard, Intent, Note, Refusal, Subject};
+use crate::targets::MarkState;
 
 /// A target that was judged and may be used as asked.
 ///
@@ -45,8 +46,8 @@ impl Claim {
 
 impl Guard<'_> {
     /// Opens an existing target for reading, for exclusive use if it is a block device that would be changed, and decides on
-    /// the open descriptor. Nothing is ever opened for writing here, so the question alone does no harm. `origin` is asked
-    /// where the contents of the open file come from.
+    /// the open descriptor. Nothing is ever opened for writing here, so the question alone does no harm. `inspect` checks
+    /// the mark of the open file.
     ///
     /// # Errors
     /// [`ClaimError`] if it cannot be opened or must not be used so.
@@ -54,7 +55,7 @@ impl Guard<'_> {
         &self,
         path: &Path,
         intent: Intent,
-        origin: impl FnOnce(&File) -> Origin,
+        inspect: impl FnOnce(&File) -> MarkState,
     ) -> Result<Claim, ClaimError> {
         let identity = sys::facts::identity_of(path);
         // Opening a pipe waits for its other end, and opening a tape or a watchdog has effects.
@@ -86,10 +87,10 @@ impl Guard<'_> {
                 notes: Vec::new(),
             });
         }
-        let origin = origin(&file);
+        let mark = inspect(&file);
         let subject = Subject {
             claimed,
-            ..Subject::of(&file, origin)
+            ..Subject::of(&file, mark)
         };
         match self.decide(&subject, intent) {
             Decision::Allowed { notes } => {

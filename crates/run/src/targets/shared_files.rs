@@ -6,12 +6,11 @@ use model::Bytes;
 use model::event::Event;
 use model::plan::{AtEndOfJob, Plan, Prepare};
 
-use super::guard::Permissions;
-use super::{Action, HeldFile, TargetError, examine};
+use super::{Action, TargetError, TempFile, examine};
 
 /// The files that a study has made in directories. Dropping it removes them.
 #[derive(Debug, Default)]
-pub struct Ground {
+pub struct SharedFiles {
     files: Vec<Made>,
 }
 
@@ -24,16 +23,16 @@ struct Made {
     path: PathBuf,
     size: Bytes,
     keep: bool,
-    held: Option<HeldFile>,
+    held: Option<TempFile>,
 }
 
-impl Ground {
+impl SharedFiles {
     /// Gives each directory that a plan tests the name of a file in it, so that the first run makes the file and the others
     /// use it.
     ///
     /// # Errors
     /// Every target that cannot be used.
-    pub fn settle(&mut self, plan: &mut Plan) -> Result<(), Vec<TargetError>> {
+    pub fn assign_paths(&mut self, plan: &mut Plan) -> Result<(), Vec<TargetError>> {
         self.name_known(plan);
         for one in examine(plan)? {
             let Action::Create { size, own: true } = one.action else {
@@ -68,7 +67,7 @@ impl Ground {
     }
 
     /// Sees what a run does: a file that was made is held from then on.
-    pub fn take(&mut self, event: &Event) {
+    pub fn adopt_created(&mut self, event: &Event) {
         let Event::Prepared { target, .. } = event else { return };
         let made = self
             .files
@@ -76,18 +75,8 @@ impl Ground {
             .find(|made| made.path.display().to_string() == *target);
         if let Some(made) = made.filter(|made| made.held.is_none() && !made.keep) {
             // A file that cannot be held stays behind; its name and size were told when it was made.
-            made.held = HeldFile::adopt(&made.path).ok();
+            made.held = TempFile::adopt(&made.path).ok();
         }
-    }
-
-    /// What the user permits, and what follows from it: files of our own may be written to.
-    pub fn permissions(&self, given: &Permissions) -> Permissions {
-        let mut permissions = given.clone();
-        let held = self.files.iter().filter(|made| made.held.is_some() || made.keep);
-        permissions
-            .overwrite
-            .extend(held.map(|made| made.path.display().to_string()));
-        permissions
     }
 }
 
@@ -112,32 +101,24 @@ mod tests {
 
     #[test]
     fn all_runs_use_the_file_that_the_first_has_made() {
-        let folder = std::env::temp_dir().join(format!("fathom-ground-{}", std::process::id()));
+        let folder = std::env::temp_dir().join(format!("fathom-files-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let name = folder.display().to_string();
-        let mut ground = Ground::default();
+        let mut files = SharedFiles::default();
         let mut first = plan(&name, Some(Bytes::mib(1)));
-        ground.settle(&mut first).unwrap();
+        files.assign_paths(&mut first).unwrap();
         let file = PathBuf::from(&first.targets[0].path);
         assert_eq!(file.parent(), Some(&*folder));
-        assert!(
-            ground.permissions(&Permissions::default()).overwrite.is_empty(),
-            "it is not made yet"
-        );
         std::fs::File::create(&file).unwrap().set_len(1 << 20).unwrap();
-        ground.take(&Event::Prepared {
+        files.adopt_created(&Event::Prepared {
             target: file.display().to_string(),
             how: String::new(),
             took_ns: Nanos(0),
         });
-        assert_eq!(
-            ground.permissions(&Permissions::default()).overwrite,
-            [file.display().to_string()]
-        );
         let mut second = plan(&name, None);
-        ground.settle(&mut second).unwrap();
+        files.assign_paths(&mut second).unwrap();
         assert_eq!(second.targets, first.targets);
-        drop(ground);
+        drop(files);
         assert!(!file.exists());
         std::fs::remove_dir(&folder).unwrap();
     }

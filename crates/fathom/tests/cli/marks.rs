@@ -1,0 +1,457 @@
+//! Files that fathom once made and that hold the user's own data by now: no command changes them without permission.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use testbed::{LoopFs, TmpFs, need};
+
+use crate::support::{Ran, command, finish, text};
+
+const MIB: u64 = 1 << 20;
+
+/// How a user's own data comes into a file that fathom made: shell commands, where `$M` is that file, `$P` is data of the
+/// user's (as large as `seq 1 1000000` makes it), `$Q` is data of the user's of the same size as `$M`, and `$D` is their folder.
+const WAYS: &[(&str, &str)] = &[
+    ("cat", "cat $P > $M"),
+    ("cat of the same size", "cat $Q > $M"),
+    ("cp", "cp $P $M"),
+    ("cp -a", "cp -a $Q $M"),
+    (
+        "cp -a of the marked file, changed and put in its place",
+        "cp -a $M $D/copy && cat $Q > $D/copy && mv $D/copy $M",
+    ),
+    (
+        "cp -a of the marked file, changed in a part, with its old time",
+        "cp -a $M $D/copy && dd if=$P of=$D/copy bs=4k seek=700 count=1 conv=notrunc && touch -r $M $D/copy && mv $D/copy $M",
+    ),
+    (
+        "tar",
+        "mkdir $D/in && cp $Q $D/in/m.dat && tar -C $D/in -cf $D/a.tar m.dat && tar -C $D -xf $D/a.tar",
+    ),
+    (
+        "tar --overwrite",
+        "mkdir $D/in && cp $Q $D/in/m.dat && tar -C $D/in -cf $D/a.tar m.dat && tar -C $D --overwrite -xf $D/a.tar",
+    ),
+    ("dd conv=notrunc", "dd if=$P of=$M conv=notrunc"),
+    (
+        "dd conv=notrunc of a few bytes",
+        "printf precious | dd of=$M bs=1 seek=3456789 conv=notrunc",
+    ),
+    (
+        "dd oflag=direct",
+        "dd if=$Q of=$M bs=4k count=1 seek=1234 oflag=direct conv=notrunc || dd if=$Q of=$M bs=4k conv=notrunc",
+    ),
+    (
+        "a few bytes, with the old time",
+        "touch -r $M $D/time && printf precious | dd of=$M bs=1 seek=3456789 conv=notrunc && touch -r $D/time $M",
+    ),
+    ("rsync --inplace", "rsync --inplace $P $M"),
+    ("rsync --inplace --times", "rsync --inplace --times $Q $M"),
+    ("rsync", "rsync $Q $M"),
+    (
+        "rsync -X of a changed copy",
+        "cp -a $M $D/copy && cat $Q > $D/copy && touch -d 2020-01-01 $D/copy && rsync --times -X $D/copy $M",
+    ),
+    ("mv", "mv $Q $M"),
+    (
+        "restored backup",
+        "cat $Q > $M && cp -a $M $D/backup && rm $M && cp -a $D/backup $M",
+    ),
+    ("longer", "cat $P >> $M"),
+    ("shorter", "cat $P > $M && truncate -s 5000000 $M"),
+    (
+        "re-extended sparse",
+        "truncate -s 0 $M && truncate -s 8M $M && printf precious | dd of=$M bs=1 seek=1234567 conv=notrunc",
+    ),
+    (
+        "a map of memory",
+        "python3 -c 'import mmap, sys; f = open(sys.argv[1], \"r+b\"); m = mmap.mmap(f.fileno(), 0); m[0:8] = b\"precious\"' $M",
+    ),
+];
+
+/// Every command that could write to a file. `{m}` is the file, `{d}` a folder, `{c}` a cache mode that its file system knows.
+const COMMANDS: &[(&str, &[&str])] = &[
+    (
+        "run",
+        &[
+            "run",
+            "--cache",
+            "{c}",
+            "--target",
+            "{m}",
+            "--write",
+            "100",
+            "--time",
+            "200ms",
+            "--warm-up",
+            "0",
+        ],
+    ),
+    (
+        "run of a part",
+        &[
+            "run",
+            "--cache",
+            "{c}",
+            "--target",
+            "{m}",
+            "--size",
+            "4M",
+            "--write",
+            "100",
+            "--time",
+            "200ms",
+            "--warm-up",
+            "0",
+        ],
+    ),
+    (
+        "run that makes it larger",
+        &[
+            "run",
+            "--cache",
+            "{c}",
+            "--target",
+            "{m}",
+            "--size",
+            "16M",
+            "--time",
+            "200ms",
+            "--warm-up",
+            "0",
+        ],
+    ),
+    ("run of a job file", &["run", "{d}/job.toml"]),
+    (
+        "a trim",
+        &[
+            "run",
+            "--cache",
+            "{c}",
+            "--target",
+            "{m}",
+            "--trim",
+            "100",
+            "--time",
+            "200ms",
+            "--warm-up",
+            "0",
+        ],
+    ),
+    (
+        "sweep",
+        &[
+            "sweep",
+            "--cache",
+            "{c}",
+            "{m}",
+            "--over",
+            "depth=1,2",
+            "--write",
+            "100",
+            "--time",
+            "100ms",
+            "--warm-up",
+            "0",
+            "--grid-only",
+            "-q",
+        ],
+    ),
+    (
+        "ab",
+        &[
+            "ab",
+            "--cache",
+            "{c}",
+            "--target {m} --depth 1",
+            "--target {m} --depth 2",
+            "--write",
+            "100",
+            "--time",
+            "50ms",
+            "--warm-up",
+            "0",
+            "-q",
+        ],
+    ),
+    (
+        "verify",
+        &[
+            "verify",
+            "{m}",
+            "--require",
+            "iops>=1",
+            "--read",
+            "0",
+            "--time",
+            "1s",
+            "--warm-up",
+            "0",
+            "-q",
+        ],
+    ),
+    (
+        "precondition",
+        &[
+            "precondition",
+            "--cache",
+            "{c}",
+            "{m}",
+            "--passes",
+            "1",
+            "--round",
+            "50ms",
+            "--rounds",
+            "5",
+            "-q",
+        ],
+    ),
+    ("suite", &["suite", "{d}/suite.toml", "-q"]),
+];
+
+/// A folder with a file of fathom's, and data of a user's.
+struct Place<'a> {
+    folder: &'a Path,
+    marked: PathBuf,
+    cache: &'static str,
+}
+
+impl<'a> Place<'a> {
+    fn of(parent: &'a Path, cache: &'static str) -> Place<'a> {
+        let place = Place {
+            folder: parent,
+            marked: parent.join("m.dat"),
+            cache,
+        };
+        place.shell("seq 1 1000000 > $P && seq 5000000 7000000 | head -c 8388608 > $Q && touch -d 2020-01-01 $P $Q");
+        let job = format!(
+            "[[job]]\ntarget = \"{}\"\nread = 0\ncache = \"{cache}\"\ntime = \"200ms\"\nwarm-up = \"0s\"\n",
+            text(&place.marked)
+        );
+        fs::write(parent.join("job.toml"), job).unwrap();
+        let suite = format!(
+            "name = \"trial\"\nobjective = \"nothing is lost\"\n[defaults]\ntarget = \"{}\"\nread = 0\ncache = \"{cache}\"\ntime = \"1s\"\nwarm-up = \"0s\"\n\
+             [[workload]]\nname = \"writes\"\nrequire = \"iops>=1\"\n",
+            text(&place.marked)
+        );
+        fs::write(parent.join("suite.toml"), suite).unwrap();
+        place
+    }
+
+    fn fathom(&self, words: &[&str]) -> Ran {
+        let at = |word: &&str| {
+            word.replace("{m}", text(&self.marked))
+                .replace("{d}", text(self.folder))
+                .replace("{c}", self.cache)
+        };
+        let words: Vec<String> = words.iter().map(at).collect();
+        // Where the file system knows no attributes, marks are kept there.
+        finish(command(&words).env("XDG_STATE_HOME", self.folder.join("state")))
+    }
+
+    fn make(&self) {
+        let _ = fs::remove_file(&self.marked);
+        let words = [
+            "run",
+            "--target",
+            "{m}",
+            "--cache",
+            "{c}",
+            "--size",
+            "8M",
+            "--write",
+            "100",
+            "--time",
+            "50ms",
+            "--warm-up",
+            "0",
+        ];
+        self.fathom(&words).expect(0, &["8 MiB of random data"]);
+    }
+
+    fn shell(&self, commands: &str) {
+        let output = Command::new("sh")
+            .args(["-ec", commands])
+            .env("M", &self.marked)
+            .env("P", self.folder.join("prec.txt"))
+            .env("Q", self.folder.join("same-size.txt"))
+            .env("D", self.folder)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{commands}: {output:?}");
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        fs::read(&self.marked).unwrap()
+    }
+}
+
+/// Tries every way with every command, and returns what was lost.
+fn losses(folder: &Path, cache: &'static str, ways: &[(&str, &str)], commands: &[(&str, &[&str])]) -> Vec<String> {
+    let mut lost = Vec::new();
+    for (number, (way, how)) in ways.iter().enumerate() {
+        let folder = folder.join(number.to_string());
+        fs::create_dir(&folder).unwrap();
+        let place = Place::of(&folder, cache);
+        place.make();
+        place.shell(how);
+        let mut before = place.bytes();
+        for (name, words) in commands {
+            let ran = place.fathom(words);
+            assert!(!ran.err.contains("panicked"), "{way}, {name}: {ran:#?}");
+            let after = place.bytes();
+            if after != before {
+                lost.push(format!("{way}: {name}: {}", ran.err));
+                before = after;
+            } else if ran.code == Some(0) {
+                lost.push(format!("{way}: {name} was carried out"));
+            }
+        }
+        fs::remove_dir_all(&folder).unwrap();
+    }
+    lost
+}
+
+#[track_caller]
+fn nothing_is_lost(folder: &Path, cache: &'static str, commands: &[(&str, &[&str])]) {
+    let lost = losses(folder, cache, WAYS, commands);
+    assert!(
+        lost.is_empty(),
+        "{} of {}:\n{}",
+        lost.len(),
+        WAYS.len() * commands.len(),
+        lost.join("\n")
+    );
+}
+
+#[test]
+fn own_data_in_a_file_that_fathom_made_is_kept_by_every_command() {
+    let Some(fs) = need(LoopFs::ext4(256 * MIB)) else {
+        return;
+    };
+    nothing_is_lost(fs.path(), "direct", COMMANDS);
+}
+
+/// Those that use it as it is, and that make it larger.
+const FEW: usize = 3;
+
+/// A change that follows at once has the same time there, to the second.
+#[test]
+fn own_data_in_a_file_that_fathom_made_is_kept_where_times_are_whole_seconds() {
+    let Some(fs) = need(LoopFs::ext4_with_whole_seconds(256 * MIB)) else {
+        return;
+    };
+    nothing_is_lost(fs.path(), "direct", &COMMANDS[..FEW]);
+}
+
+#[test]
+fn own_data_in_a_file_that_fathom_made_is_kept_on_xfs() {
+    let Some(fs) = need(LoopFs::xfs(512 * MIB)) else { return };
+    nothing_is_lost(fs.path(), "direct", &COMMANDS[..FEW]);
+}
+
+#[test]
+fn own_data_in_a_file_that_fathom_made_is_kept_on_btrfs() {
+    let Some(fs) = need(LoopFs::btrfs(512 * MIB)) else {
+        return;
+    };
+    nothing_is_lost(fs.path(), "direct", &COMMANDS[..FEW]);
+}
+
+#[test]
+fn own_data_in_a_file_that_fathom_made_is_kept_on_tmpfs() {
+    let Some(fs) = need(TmpFs::of_size(256 * MIB)) else {
+        return;
+    };
+    nothing_is_lost(fs.path(), "buffered", &COMMANDS[..FEW]);
+}
+
+#[test]
+fn own_data_in_a_file_that_fathom_made_is_kept_without_attributes() {
+    let Some(fs) = need(TmpFs::without_attributes()) else {
+        return;
+    };
+    nothing_is_lost(fs.path(), "buffered", &COMMANDS[..FEW]);
+}
+
+/// The reproducer of the report: it reads, since nobody has allowed more.
+#[test]
+fn a_screening_keeps_own_data_in_a_file_that_fathom_made() {
+    let Some(fs) = need(LoopFs::ext4(64 * MIB)) else { return };
+    let lost = losses(fs.path(), "direct", &WAYS[..1], &[("quick", &["quick", "{m}", "-q"])]);
+    assert_eq!(lost, ["cat: quick was carried out"], "it only reads");
+}
+
+/// What it holds is said by nobody: it may have been taken for something else meanwhile.
+#[test]
+fn a_file_whose_run_was_killed_needs_permission() {
+    let Some(fs) = need(LoopFs::ext4(64 * MIB)) else { return };
+    let place = Place::of(fs.path(), "direct");
+    place.make();
+    let words = [
+        "run",
+        "--target",
+        text(&place.marked),
+        "--write",
+        "100",
+        "--time",
+        "60s",
+        "--warm-up",
+        "0",
+        "-q",
+    ];
+    let mut child = command(&words).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let again = COMMANDS[0].1;
+    let left = place.bytes();
+    place.fathom(again).expect(3, &["--allow-overwrite", "killed"]);
+    place.shell("cat $Q > $M");
+    for (name, words) in COMMANDS {
+        assert_ne!(place.fathom(words).code, Some(0), "{name}");
+    }
+    assert_eq!(place.bytes(), fs::read(place.folder.join("same-size.txt")).unwrap());
+    fs::write(&place.marked, left).unwrap();
+    let allowed = [again, &["--allow-overwrite", text(&place.marked)]].concat();
+    place.fathom(&allowed).expect(0, &["IOPS"]);
+}
+
+/// A run of ours leaves a file of ours, however it ends.
+#[test]
+fn a_file_of_ours_stays_ours_from_run_to_run() {
+    let Some(fs) = need(LoopFs::ext4(256 * MIB)) else {
+        return;
+    };
+    let place = Place::of(fs.path(), "direct");
+    place.make();
+    for (name, words) in COMMANDS.iter().filter(|(name, _)| *name != "a trim") {
+        let ran = place.fathom(words);
+        assert!(ran.code != Some(3), "{name}: {ran:#?}");
+    }
+    // Interrupted in the middle.
+    let words = [
+        "run",
+        "--target",
+        text(&place.marked),
+        "--write",
+        "100",
+        "--time",
+        "60s",
+        "--warm-up",
+        "0",
+        "-q",
+    ];
+    let child = command(&words).spawn().unwrap();
+    std::thread::sleep(Duration::from_millis(700));
+    Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    crate::support::end(child);
+    place
+        .fathom(COMMANDS[0].1)
+        .expect(0, &["prepared earlier with 16 MiB of random data"]);
+}

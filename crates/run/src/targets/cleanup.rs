@@ -1,0 +1,130 @@
+//! What is done to files at the end of a run: temporary ones are removed, and marks are renewed.
+
+use std::fs;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Instant;
+
+use engine::{FileId, sys};
+
+use super::marker;
+use super::temp_file::TempFile;
+
+/// What is left to do at the end of a run. Dropping it does it.
+#[derive(Debug, Default)]
+pub struct Cleanup {
+    /// Declared first: they are gone before anything is waited for.
+    temporary: Vec<TempFile>,
+    named: Vec<Removal>,
+    renewals: Renewals,
+}
+
+/// A file that the plan wants removed.
+#[derive(Debug)]
+struct Removal {
+    path: PathBuf,
+    /// Absent for a name that an engine makes files of: whatever has it then is removed.
+    id: Option<FileId>,
+}
+
+impl Cleanup {
+    pub(super) fn remove_temporary(&mut self, file: TempFile) -> &TempFile {
+        self.temporary.push(file);
+        &self.temporary[self.temporary.len() - 1]
+    }
+
+    pub(super) fn remove_named(&mut self, path: PathBuf, id: Option<FileId>) {
+        self.named.retain(|named| named.path != path);
+        self.named.push(Removal { path, id });
+    }
+
+    /// Nothing was carried out, so what the plan wants removed stays.
+    pub(super) fn keep_named(&mut self) {
+        self.named.clear();
+    }
+
+    pub(super) fn renewals(&mut self) -> &mut Renewals {
+        &mut self.renewals
+    }
+}
+
+impl Drop for Cleanup {
+    fn drop(&mut self) {
+        for Removal { path, id } in &self.named {
+            let _ = match id {
+                Some(id) => sys::file::remove(path, *id),
+                None => fs::remove_file(path),
+            };
+        }
+    }
+}
+
+/// Marked files that are written to. Dropping it renews their marks.
+#[derive(Debug, Default)]
+pub(super) struct Renewals {
+    list: Vec<Renewal>,
+    /// From then on whatever others change has a later time.
+    settled: Option<Instant>,
+}
+
+#[derive(Debug)]
+struct Renewal {
+    file: fs::File,
+    id: FileId,
+    /// Its length once it is ready. If that changes somebody else has a hand in it.
+    length: Option<u64>,
+}
+
+impl Renewals {
+    /// Renews the mark of a file at the end.
+    pub(super) fn add(&mut self, file: &fs::File) {
+        let (Ok(file), Ok(stamp)) = (file.try_clone(), sys::file::stamp(file)) else {
+            return;
+        };
+        self.list.retain(|known| known.id != stamp.id);
+        self.list.push(Renewal {
+            file,
+            id: stamp.id,
+            length: None,
+        });
+    }
+
+    /// A file is ready, with the length that it keeps. `seal` renews its mark at once: nothing will be written to it.
+    pub(super) fn ready(&mut self, file: &fs::File, seal: bool) {
+        let Ok(stamp) = sys::file::stamp(file) else { return };
+        let Some(place) = self.list.iter().position(|known| known.id == stamp.id) else {
+            return;
+        };
+        self.list[place].length = Some(stamp.length);
+        if seal {
+            let renewal = self.list.swap_remove(place);
+            self.renew(&renewal);
+        }
+    }
+
+    fn renew(&mut self, renewal: &Renewal) {
+        let length = sys::file::stamp(&renewal.file).ok().map(|stamp| stamp.length);
+        if renewal.length.is_some() && renewal.length != length {
+            return;
+        }
+        // The server of a remote file gives it its times, once it has all of it.
+        if sys::file::is_remote(&renewal.file) {
+            let _ = renewal.file.sync_all();
+        }
+        // Without a mark the file counts as one that may hold anything, which is safe.
+        if let Ok(settled) = marker::seal(&renewal.file) {
+            self.settled = self.settled.max(Some(settled));
+        }
+    }
+}
+
+impl Drop for Renewals {
+    fn drop(&mut self) {
+        for renewal in std::mem::take(&mut self.list) {
+            self.renew(&renewal);
+        }
+        if let Some(settled) = self.settled {
+            thread::sleep(settled.saturating_duration_since(Instant::now()));
+        }
+    }
+}

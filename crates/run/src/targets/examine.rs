@@ -1,0 +1,344 @@
+//! Examining targets: what there is at each path, and what preparation will do about it. Nothing is changed here.
+
+use std::path::{Path, PathBuf};
+
+use engine::{FileKind, sys};
+use model::plan::{Plan, Prepare, StreamTarget, Target, TargetId, TargetKind};
+use model::{Bytes, Direction};
+
+use super::marker::{self, MarkState};
+use super::names::{self, examine_name, fits_engines};
+use super::{Action, TargetError, parent_folder, temp_file};
+
+/// The size of a file of our own where none is given, if the file system has room.
+const DEFAULT_SIZE: u64 = 1 << 30;
+/// No smaller file says anything about a disk.
+const MIN_SIZE: u64 = 16 << 20;
+/// Part of the file system that preparation leaves free.
+const FREE_SHARE_MIN: f64 = 0.20;
+/// Part of the file system that may be used all the same: so little does not change how full it is.
+const NEGLIGIBLE_SHARE: f64 = 0.01;
+
+/// A target that was looked at, with what will be done to it.
+#[derive(Clone, Debug)]
+pub struct Examined {
+    /// Number of the target in the plan.
+    pub number: usize,
+    /// Path that will be opened.
+    pub path: PathBuf,
+    /// What it is, if it exists.
+    pub kind: Option<FileKind>,
+    /// Its size now.
+    pub size: u64,
+    /// What will be done to make it ready.
+    pub action: Action,
+    /// Directions of the operations that the plan issues to it.
+    pub directions: Vec<Direction>,
+    /// What its mark shows.
+    pub mark: MarkState,
+}
+
+/// Directions of the operations that any stream of the plan issues to a target.
+pub fn directions(plan: &Plan, target: TargetId) -> Vec<Direction> {
+    let streams = || {
+        plan.jobs()
+            .flat_map(|(_, job)| &job.workers)
+            .flat_map(|worker| &worker.streams)
+    };
+    let meets = |to: &StreamTarget| to.ids().contains(&target);
+    let occurs = |direction: &Direction| streams().any(|s| meets(&s.target) && s.mix.includes(*direction));
+    Direction::ALL.into_iter().filter(occurs).collect()
+}
+
+/// Looks at every target that is a path, and decides what preparation will do. Nothing is changed.
+///
+/// # Errors
+/// Every [`TargetError`] found.
+pub fn examine(plan: &Plan) -> Result<Vec<Examined>, Vec<TargetError>> {
+    let (mut examined, mut errors) = (Vec::new(), Vec::new());
+    for (number, target) in plan.targets.iter().enumerate() {
+        let found = match target.kind {
+            TargetKind::Path => examine_one(plan, number, target),
+            TargetKind::Name { directory, .. } => examine_name(plan, number, target, directory),
+            TargetKind::Nothing { .. } | TargetKind::Simulated { .. } | TargetKind::Template { .. } => continue,
+        };
+        match found.and_then(|one| fits_engines(plan, target, one)) {
+            Ok(one) => examined.push(one),
+            Err(error) => errors.push(error),
+        }
+    }
+    if errors.is_empty() { Ok(examined) } else { Err(errors) }
+}
+
+pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result<Examined, TargetError> {
+    let path = names::opened_as(&target.path, plan.target_rules, cfg!(windows));
+    let directions = directions(plan, TargetId(number as u32));
+    let found = |path: PathBuf, kind, size, action| Examined {
+        number,
+        path,
+        kind,
+        size,
+        action,
+        directions,
+        mark: MarkState::Unmarked,
+    };
+    let kind = match sys::facts::kind_of(&path) {
+        Ok(kind) => kind,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let action = match made_before(plan, number) {
+                true if target.prepare == Prepare::Existing => Action::UseAsItIs,
+                _ => for_missing(target, &path)?,
+            };
+            return Ok(found(path, None, 0, action));
+        }
+        Err(source) => {
+            return Err(TargetError::Look {
+                path: target.path.clone(),
+                source,
+            });
+        }
+    };
+    if kind == FileKind::Directory {
+        // The drop-in modes name files, as their tools do.
+        if !matches!(target.prepare, Prepare::Filled { .. }) {
+            let help = "name a file in it, or give a size to have one made there".into();
+            return Err(TargetError::Unfit {
+                path: target.path.clone(),
+                what: "a directory",
+                help,
+            });
+        }
+        let size = size_in(&path, wanted(target), &target.path)?;
+        let inside = temp_file::path_in(&path, number);
+        return Ok(found(
+            inside,
+            None,
+            0,
+            Action::Create {
+                size: Bytes(size),
+                own: true,
+            },
+        ));
+    }
+    // fio writes to them as to anything, as large as the job says; the guard knows which of them are harmless.
+    if kind == FileKind::CharacterDevice && plan.target_rules.character_devices {
+        let size = wanted(target).unwrap_or(0);
+        return Ok(found(path, Some(kind), size, Action::UseAsItIs));
+    }
+    let seen = identify(&path, &target.path)?;
+    match seen.kind {
+        FileKind::BlockDevice => Ok(found(path, Some(seen.kind), seen.size, Action::UseAsItIs)),
+        FileKind::Regular => {
+            let action = for_file(target, &path, &seen)?;
+            let mark = seen.mark;
+            Ok(Examined {
+                mark,
+                ..found(path, Some(seen.kind), seen.size, action)
+            })
+        }
+        kind => Err(TargetError::Unfit {
+            path: target.path.clone(),
+            what: if kind == FileKind::CharacterDevice {
+                "a character device"
+            } else {
+                "no file or block device"
+            },
+            help: "test a regular file, a directory or a block device".into(),
+        }),
+    }
+}
+
+/// True if an earlier entry of the plan makes a file of the same path.
+fn made_before(plan: &Plan, number: usize) -> bool {
+    let (before, path) = (&plan.targets[..number], &plan.targets[number].path);
+    let mut same = before.iter().filter(|other| other.path == *path);
+    same.any(|other| matches!(other.prepare, Prepare::Recreate { .. }))
+}
+
+/// What there is at a path.
+pub(super) struct Seen {
+    pub(super) kind: FileKind,
+    pub(super) size: u64,
+    mark: MarkState,
+}
+
+/// What a path is and how large, found out on the open file. Only storage is opened: a pipe would wait for its other end, and
+/// opening a terminal or a tape has effects.
+pub(super) fn identify(path: &Path, name: &str) -> Result<Seen, TargetError> {
+    let look = |source| TargetError::Look {
+        path: name.to_owned(),
+        source,
+    };
+    let seen = |kind, size, mark| Seen { kind, size, mark };
+    let kind = sys::facts::kind_of(path).map_err(look)?;
+    if !matches!(kind, FileKind::Regular | FileKind::BlockDevice) {
+        return Ok(seen(kind, 0, MarkState::Unmarked));
+    }
+    match sys::file::open_without_waiting(path) {
+        Ok(file) => {
+            let (kind, _, size) = sys::file::identify(&file).map_err(look)?;
+            let mark = match kind {
+                FileKind::Regular => marker::inspect(&file),
+                _ => MarkState::Unmarked,
+            };
+            Ok(seen(kind, size, mark))
+        }
+        // There is more to say about a device than that it cannot be opened.
+        Err(_) if kind == FileKind::BlockDevice => Ok(seen(kind, 0, MarkState::Unmarked)),
+        Err(error) => Err(look(error)),
+    }
+}
+
+fn wanted(target: &Target) -> Option<u64> {
+    match &target.prepare {
+        Prepare::Existing => None,
+        Prepare::Filled { size } => size.map(|size| size.0),
+        Prepare::Recreate { size, .. } | Prepare::LayOut { size, .. } => Some(size.0),
+    }
+}
+
+fn for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
+    let missing = |help: &str| TargetError::Missing {
+        path: target.path.clone(),
+        help: help.into(),
+    };
+    if sys::facts::names_a_device(path) {
+        return Err(missing(
+            "check the number or letter, and that the disk is attached (`fathom targets` lists them)",
+        ));
+    }
+    let folder = parent_folder(path);
+    // What fio lays out may lie in folders that are not there either.
+    let with_folders = matches!(target.prepare, Prepare::LayOut { may_create: true, .. });
+    if !folder.is_dir() && !with_folders {
+        return Err(missing(
+            "check the spelling; the directory above it does not exist either",
+        ));
+    }
+    match &target.prepare {
+        Prepare::Existing => Err(missing("check the spelling, or give a size to have it made")),
+        Prepare::LayOut { may_create: false, .. } => Err(missing("the job does not allow it to be made")),
+        Prepare::Filled { size: None } => Err(missing(
+            "check the spelling, or give a size to have a file of that name made",
+        )),
+        Prepare::Filled { size: Some(size) } => {
+            let size = size_in(folder, Some(size.0), &target.path)?;
+            Ok(Action::Create {
+                size: Bytes(size),
+                own: false,
+            })
+        }
+        Prepare::Recreate { size, .. } | Prepare::LayOut { size, .. } => Ok(Action::Create {
+            size: *size,
+            own: false,
+        }),
+    }
+}
+
+/// Bytes of a file system that may be filled: what is left above a fifth of it, and where it is nearly as full as that
+/// already, a hundredth of it, as far as half of what is left.
+pub(super) fn spare(total: u64, available: u64) -> u64 {
+    let part = |share: f64| (total as f64 * share) as u64;
+    let unnoticed = part(NEGLIGIBLE_SHARE).min(available / 2);
+    available.saturating_sub(part(FREE_SHARE_MIN)).max(unnoticed)
+}
+
+/// The size of a file that is to be made in a folder, checked against the space there.
+fn size_in(folder: &Path, wanted: Option<u64>, name: &str) -> Result<u64, TargetError> {
+    let look = |source| TargetError::Look {
+        path: name.to_owned(),
+        source,
+    };
+    let (total, available) = sys::file::space(folder).map_err(look)?;
+    let spare = spare(total, available);
+    let size = match wanted {
+        Some(size) => size,
+        // Whole MiB, so that every usual block size divides it.
+        None => DEFAULT_SIZE.min(available / 20).min(spare).max(MIN_SIZE) >> 20 << 20,
+    };
+    if size > spare {
+        let (wanted, available, total) = (Bytes(size), Bytes(available), Bytes(total));
+        return Err(TargetError::NoRoom {
+            path: name.to_owned(),
+            wanted,
+            available,
+            total,
+        });
+    }
+    Ok(size)
+}
+
+fn for_file(target: &Target, path: &Path, seen: &Seen) -> Result<Action, TargetError> {
+    let size = seen.size;
+    match &target.prepare {
+        Prepare::Existing if size == 0 => Err(empty_file(target)),
+        Prepare::Existing => Ok(Action::UseAsItIs),
+        Prepare::Recreate { size, .. } => Ok(Action::Rewrite { size: *size }),
+        Prepare::LayOut { on_open: true, .. } => Ok(Action::UseAsItIs),
+        Prepare::LayOut {
+            size: least, extend, ..
+        } if size < least.0 => Ok(match extend {
+            true => Action::Extend {
+                from: Bytes(size),
+                to: *least,
+            },
+            false => Action::Rewrite { size: *least },
+        }),
+        Prepare::LayOut { .. } => Ok(Action::UseAsItIs),
+        Prepare::Filled { size: asked } => for_file_to_fill(target, path, seen, asked.map(|asked| asked.0)),
+    }
+}
+
+fn for_file_to_fill(target: &Target, path: &Path, seen: &Seen, asked: Option<u64>) -> Result<Action, TargetError> {
+    let size = seen.size;
+    let room = |more: u64| size_in(parent_folder(path), Some(more), &target.path);
+    match (asked, seen.mark) {
+        (None, _) if size == 0 => Err(empty_file(target)),
+        (Some(asked), _) if size == 0 => Ok(Action::Create {
+            size: Bytes(room(asked)?),
+            own: false,
+        }),
+        (_, MarkState::Intact { random }) if random.0 > 0 && asked.is_none_or(|asked| asked <= random.0) => {
+            Ok(Action::Reuse { size: random })
+        }
+        (Some(asked), MarkState::Intact { random }) if random.0 > 0 || asked > size => {
+            room(asked - random.0)?;
+            let to = Bytes(asked);
+            Ok(Action::Extend { from: random, to })
+        }
+        (Some(wanted), mark) if wanted > size => Err(TargetError::TooSmall {
+            path: target.path.clone(),
+            actual: Bytes(size),
+            wanted: Bytes(wanted),
+            mark,
+        }),
+        _ => Ok(Action::UseAsItIs),
+    }
+}
+
+fn empty_file(target: &Target) -> TargetError {
+    TargetError::Unfit {
+        path: target.path.clone(),
+        what: "an empty file",
+        help: "give a size to have it filled, or name another file".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::spare;
+
+    #[test]
+    fn what_is_filled_leaves_a_fifth_or_is_hardly_anything() {
+        const TOTAL: u64 = 1000;
+        let spare_of = |available| spare(TOTAL, available);
+        assert_eq!(spare_of(1000), 800);
+        assert_eq!(spare_of(500), 300);
+        // A fifth is left and less: a hundredth may still be used, but never the last half of what there is.
+        assert_eq!(spare_of(205), 10);
+        assert_eq!(spare_of(200), 10);
+        assert_eq!(spare_of(21), 10);
+        assert_eq!(spare_of(8), 4);
+        assert_eq!(spare_of(0), 0);
+    }
+}

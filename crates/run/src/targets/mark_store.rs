@@ -1,0 +1,112 @@
+//! Where the marks of files are kept.
+//!
+//! The mark is an extended attribute of its file. Where the file system has none, a registry in the user's state directory
+//! has a line for each file, and where there is no such directory either, the process remembers it as long as it lives.
+
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+
+use engine::{FileId, sys};
+
+const ATTRIBUTE: &str = "user.fathom";
+
+/// Marks that can be kept nowhere else.
+static REMEMBERED: Mutex<Vec<(FileId, String)>> = Mutex::new(Vec::new());
+
+/// The mark of a file, as it was saved.
+pub(super) fn load(file: &fs::File) -> Option<String> {
+    if let Some(bytes) = sys::file::attribute(file, ATTRIBUTE) {
+        return Some(String::from_utf8_lossy(&bytes).into_owned());
+    }
+    let id = sys::file::stamp(file).ok()?.id;
+    registered(id).or_else(|| {
+        let remembered = REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner);
+        remembered
+            .iter()
+            .find(|(of, _)| *of == id)
+            .map(|(_, text)| text.clone())
+    })
+}
+
+/// Saves the mark of a file in place of the one before.
+///
+/// # Errors
+/// The system's error if the file cannot be identified.
+pub(super) fn save(file: &fs::File, text: &str) -> io::Result<()> {
+    if sys::file::set_attribute(file, ATTRIBUTE, text.as_bytes()).is_ok() {
+        return Ok(());
+    }
+    let id = sys::file::stamp(file)?.id;
+    if register(id, text).is_err() {
+        let mut remembered = REMEMBERED.lock().unwrap_or_else(PoisonError::into_inner);
+        remembered.retain(|(of, _)| *of != id);
+        remembered.push((id, text.to_owned()));
+    }
+    Ok(())
+}
+
+/// Where facts about files are kept for later commands of this user.
+pub(super) fn state_folder() -> Option<PathBuf> {
+    let set = |name: &str| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
+    let state = set("XDG_STATE_HOME")
+        .or_else(|| set("HOME").map(|home| home.join(".local/state")))
+        .or_else(|| set("LOCALAPPDATA"))?;
+    Some(state.join("fathom"))
+}
+
+fn registry() -> Option<PathBuf> {
+    Some(state_folder()?.join("prepared"))
+}
+
+fn registered(id: FileId) -> Option<String> {
+    let text = fs::read_to_string(registry()?).ok()?;
+    text.lines().find_map(|line| mark_in(id, line)).map(str::to_owned)
+}
+
+/// The mark in a line, if it is of this file.
+fn mark_in(id: FileId, line: &str) -> Option<&str> {
+    line.strip_prefix(&id.to_string())?.strip_prefix(' ')
+}
+
+/// Replaces the line of a file, in one step, so that a crash leaves the old registry or the new one.
+fn register(id: FileId, text: &str) -> io::Result<()> {
+    let path = registry().ok_or(io::ErrorKind::NotFound)?;
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    // One at a time, so that no line is lost; where files cannot be locked, without that.
+    let turn = fs::File::create(path.with_extension("lock"))?;
+    let _ = turn.lock();
+    let old = fs::read_to_string(&path).unwrap_or_default();
+    let others = old.lines().filter(|line| mark_in(id, line).is_none());
+    let mut new: String = others.map(|line| format!("{line}\n")).collect();
+    new.push_str(&format!("{id} {text}\n"));
+    let draft = path.with_extension(format!("{}", std::process::id()));
+    fs::write(&draft, new)?;
+    fs::rename(&draft, &path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_of_one_file_only() {
+        let id = |number, born_ns| FileId {
+            file_system: 5,
+            number,
+            born_ns,
+        };
+        let line = "5:7@100 2 writing 0 5:7@100";
+        assert_eq!(mark_in(id(7, 100), line), Some("2 writing 0 5:7@100"));
+        assert_eq!(mark_in(id(7, 10), line), None);
+        assert_eq!(mark_in(id(7, 101), line), None);
+        assert_eq!(mark_in(id(70, 100), line), None);
+    }
+}

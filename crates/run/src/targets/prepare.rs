@@ -1,0 +1,448 @@
+//! Preparing targets that the guard has permitted: files are made, filled or extended, and opened again to be looked at.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64};
+
+use engine::probe::{self, System};
+use engine::{Access, Clock, File, FileId, FileKind, Identity, OpenHow, sys};
+use model::content::Content;
+use model::environment::TargetFacts;
+use model::event::Event;
+use model::plan::{AllocateMode, AtEndOfJob, CacheMode, OpenHint, Plan, Prepare, Target, TargetId, TargetKind};
+use model::{Bytes, Direction};
+
+use super::cleanup::Cleanup;
+use super::fill::{self, Expected};
+use super::guard::{Claim, Existing, Intent, Permissions};
+use super::marker::{self, MarkState};
+use super::temp_file::{self, TempFile};
+use super::{Action, Examined, FillError, Peers, TargetError, parent_folder, peer_lock};
+use crate::worker::{ReadyKind, ReadyTarget};
+
+/// Targets that are ready, and what must be undone at the end.
+#[derive(Debug)]
+pub(crate) struct ReadyTargets {
+    pub(crate) list: Vec<ReadyTarget>,
+    pub(crate) facts: Vec<TargetFacts>,
+    pub(super) cleanup: Cleanup,
+    /// Files that were made or written anew here, as they are now.
+    made: Vec<(PathBuf, Option<Identity>)>,
+    /// Targets that another process of the test has made meanwhile.
+    pub(super) elsewhere: Vec<(Examined, Option<Claim>)>,
+}
+
+impl ReadyTargets {
+    /// The file that was made at a path in this run; what it is, where the system tells.
+    fn made_at(&self, path: &Path) -> Option<Option<Identity>> {
+        let made = self.made.iter().find(|(made, _)| made == path);
+        made.map(|(_, identity)| *identity)
+    }
+
+    /// What is left to do at the end.
+    pub(crate) fn finish(self) -> Cleanup {
+        self.cleanup
+    }
+}
+
+/// Targets that the guard has permitted, and how they are made ready.
+pub(crate) struct Preparation<'a> {
+    pub(crate) plan: &'a Plan,
+    /// Where facts are read from.
+    pub(crate) system: &'a System,
+    pub(crate) permitted: &'a [(Examined, Option<Claim>)],
+    pub(crate) clock: Clock,
+    pub(crate) interrupt: &'a AtomicBool,
+    /// Other processes that may want the same files, and what the user allows.
+    pub(crate) others: Option<(&'a dyn Peers, &'a Permissions)>,
+}
+
+/// Carries out what [`super::examine`] has decided and the guard permitted, except for targets that steps prepare anew. On any
+/// failure everything made so far is removed again.
+pub(crate) fn prepare(
+    preparation: &Preparation<'_>,
+    watcher: &mut dyn FnMut(Event),
+) -> Result<ReadyTargets, TargetError> {
+    let mut ready = ReadyTargets {
+        list: Vec::new(),
+        facts: Vec::new(),
+        cleanup: Cleanup::default(),
+        made: Vec::new(),
+        elsewhere: Vec::new(),
+    };
+    match preparation.prepare_all(&mut ready, watcher) {
+        Ok(()) => Ok(ready),
+        Err(error) => {
+            ready.cleanup.keep_named();
+            Err(error)
+        }
+    }
+}
+
+impl Preparation<'_> {
+    fn prepare_all(&self, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Event)) -> Result<(), TargetError> {
+        let plan = self.plan;
+        let mut devices = 0..;
+        for (number, target) in plan.targets.iter().enumerate() {
+            let id = TargetId(number as u32);
+            let later =
+                made_on_open(target).is_some() || (0..plan.steps.len()).any(|step| plan.prepares_anew(step, id));
+            let (what, facts, identity) = match &target.kind {
+                TargetKind::Nothing { size } => (ReadyKind::Nothing, made_up(target, "nothing", *size), None),
+                TargetKind::Simulated { device } => {
+                    let facts = made_up(target, "simulated", device.size);
+                    let device = devices.next().unwrap_or_default();
+                    (ReadyKind::Simulated { device }, facts, None)
+                }
+                TargetKind::Path if !later => self.make_ready(number, 0, ready, watcher)?,
+                TargetKind::Path => {
+                    let path = self.one(number).map(|(one, _)| one.path.clone()).unwrap_or_default();
+                    (ReadyKind::Path(path), made_up(target, "", Bytes(0)), None)
+                }
+                TargetKind::Name { size, .. } => {
+                    let path = self.make_name_ready(number, ready)?;
+                    (ReadyKind::Path(path), made_up(target, "name", *size), None)
+                }
+                // Refused before anything is examined.
+                TargetKind::Template { .. } => (ReadyKind::Nothing, made_up(target, "nothing", Bytes(0)), None),
+            };
+            ready.list.push(ReadyTarget {
+                what,
+                identity,
+                size: facts.size.0,
+                shared_position: Arc::new(AtomicU64::new(0)),
+                lock: Arc::default(),
+            });
+            ready.facts.push(facts);
+        }
+        Ok(())
+    }
+
+    /// Prepares the targets of a step that are made anew for it.
+    pub(crate) fn prepare_step(
+        &self,
+        step: usize,
+        ready: &mut ReadyTargets,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<(), TargetError> {
+        for (number, target) in self.plan.targets.iter().enumerate() {
+            let id = TargetId(number as u32);
+            let opened_first = || self.plan.uses(step, id) && !(0..step).any(|step| self.plan.uses(step, id));
+            let anew = match made_on_open(target) {
+                Some(_) => opened_first(),
+                None => self.plan.prepares_anew(step, id),
+            };
+            if !anew || target.kind != TargetKind::Path {
+                continue;
+            }
+            let (_, facts, identity) = self.make_ready(number, step as u32, ready, watcher)?;
+            // A file that grows while the job runs is as large as the job will make it.
+            let size = made_on_open(target).unwrap_or_default().max(facts.size.0);
+            (ready.list[number].size, ready.list[number].identity) = (size, identity);
+            ready.facts[number] = facts;
+        }
+        Ok(())
+    }
+
+    pub(super) fn one(&self, number: usize) -> Option<&(Examined, Option<Claim>)> {
+        self.permitted.iter().find(|(one, _)| one.number == number)
+    }
+
+    fn make_ready(
+        &self,
+        number: usize,
+        step: u32,
+        ready: &mut ReadyTargets,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<(ReadyKind, TargetFacts, Option<Identity>), TargetError> {
+        let target = &self.plan.targets[number];
+        let place = self.permitted.iter().position(|(one, _)| one.number == number);
+        let Some((place, (one, claim))) = place.map(|place| (place, &self.permitted[place])) else {
+            return Err(TargetError::Missing {
+                path: target.path.clone(),
+                help: "it was not looked at before".into(),
+            });
+        };
+        self.begin_mark(target, (one, claim.as_ref()), ready);
+        let done = match ready.was_made_elsewhere(number) {
+            true => Ok(peer_lock::MADE_ELSEWHERE.to_owned()),
+            false => self.fill(target, (one, claim.as_ref()), ready, watcher),
+        };
+        let how = match (done, self.others) {
+            (Err(TargetError::Fill(error)), Some((others, permissions))) if error.is_taken() => {
+                others.wait_for_file(step);
+                self.look_again(number, permissions, ready)?
+            }
+            (done, _) => done?,
+        };
+        let elsewhere = ready.elsewhere.iter().find(|(one, _)| one.number == number);
+        let (one, claim) = elsewhere.unwrap_or(&self.permitted[place]);
+        let expected = match (claim, ready.made_at(&one.path)) {
+            (Some(claim), _) => claim.file().identity(),
+            (None, made) => made.flatten(),
+        };
+        let file = reopen(one, expected)?;
+        // Whoever has made a file sees to its end.
+        if let (None, Some(handle)) = (elsewhere, file.handle()) {
+            self.renew_mark(target, one, handle, &mut ready.cleanup);
+            let id = sys::file::stamp(handle).ok().map(|stamp| stamp.id);
+            note_end(target, one, id, &mut ready.cleanup);
+        }
+        let mut facts = probe::target(self.system, &file, &how);
+        if one.kind == Some(FileKind::CharacterDevice) {
+            // It has no size of its own.
+            facts.size = Bytes(one.size);
+        }
+        Ok((ReadyKind::Path(one.path.clone()), facts, file.identity()))
+    }
+}
+
+/// The size that a file will have which is made only when its job begins.
+pub(super) fn made_on_open(target: &Target) -> Option<u64> {
+    match &target.prepare {
+        Prepare::LayOut {
+            on_open: true, size, ..
+        } => Some(size.0),
+        _ => None,
+    }
+}
+
+/// Facts about a target that is no file.
+fn made_up(target: &Target, kind: &str, size: Bytes) -> TargetFacts {
+    TargetFacts {
+        path: target.path.clone(),
+        kind: kind.into(),
+        size,
+        ..TargetFacts::default()
+    }
+}
+
+/// Opens a prepared target to look at it.
+fn reopen(one: &Examined, expected: Option<Identity>) -> Result<File, TargetError> {
+    let how = OpenHow {
+        access: Access::Read,
+        cache: CacheMode::BUFFERED,
+        hint: OpenHint::default(),
+        exclusive: false,
+        overlapped: false,
+    };
+    let file = File::open(&one.path, how).map_err(|error| TargetError::Look {
+        path: one.path.display().to_string(),
+        source: error.source,
+    })?;
+    if expected.is_some() && expected != file.identity() {
+        return Err(TargetError::Replaced {
+            path: one.path.display().to_string(),
+        });
+    }
+    Ok(file)
+}
+
+/// A file that cannot be whole is not begun: it would take all the space that others need before it failed.
+fn fits(one: &Examined, size: u64) -> Result<(), TargetError> {
+    let Ok((_, available)) = sys::file::space(parent_folder(&one.path)) else {
+        return Ok(());
+    };
+    // What an existing file takes up is free once it is emptied; a file with holes takes less than its size.
+    let freed = fs::metadata(&one.path).map_or(0, |meta| sys::file::allocated(&meta));
+    if size > available.saturating_add(freed) {
+        return Err(TargetError::NoSpace {
+            path: one.path.display().to_string(),
+            wanted: Bytes(size),
+            available: Bytes(available),
+        });
+    }
+    Ok(())
+}
+
+impl Preparation<'_> {
+    /// Does what was decided. Returns what that was, in words.
+    fn fill(
+        &self,
+        target: &Target,
+        (one, claim): (&Examined, Option<&Claim>),
+        ready: &mut ReadyTargets,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<String, TargetError> {
+        let (from, size, how) = match &one.action {
+            Action::UseAsItIs | Action::CreateDirectory => return Ok("used as it is".into()),
+            Action::Reuse { size } => return Ok(format!("prepared earlier with {size} of random data")),
+            Action::Create { size, .. } => (0, size.0, format!("{size} of random data written for this run")),
+            Action::Extend { from, to } => (from.0, to.0, format!("extended from {from} to {to} with random data")),
+            Action::Rewrite { size } => (0, size.0, format!("written anew with {size}")),
+        };
+        if matches!(target.prepare, Prepare::Recreate { .. }) {
+            fits(one, size)?;
+        }
+        if matches!(target.prepare, Prepare::LayOut { may_create: true, .. }) {
+            create_parent_folder(&one.path)?;
+        }
+        let made_before = ready.made_at(&one.path);
+        let own = matches!(one.action, Action::Create { own: true, .. });
+        let expected = match claim {
+            Some(claim) => Expected::This(claim.file().identity()),
+            None if own => Expected::This(create_temporary(target, one, size, ready, watcher)?),
+            None => made_before.map_or(Expected::Nothing, Expected::This),
+        };
+        let size = if made_on_open(target).is_some() { 0 } else { size };
+        let empty = matches!(one.action, Action::Rewrite { .. }) || made_before.is_some();
+        let fill = self.how_to_fill(target, one, from, size);
+        let fill = fill::Fill {
+            expected,
+            empty,
+            ..fill
+        };
+        let (took, filled) = fill::fill(&fill, self.clock, self.interrupt, watcher)?;
+        if !own {
+            ready.made.retain(|(path, _)| *path != one.path);
+            ready.made.push((one.path.clone(), sys::facts::identity_of(&one.path)));
+        }
+        let how = match filled {
+            fill::Filled::Written => how,
+            fill::Filled::Declared => format!("declared valid at {}: it holds what the disk held before", Bytes(size)),
+        };
+        watcher(Event::Prepared {
+            target: one.path.display().to_string(),
+            how: how.clone(),
+            took_ns: took,
+        });
+        Ok(how)
+    }
+
+    /// What is written to a file, whichever file that is.
+    fn how_to_fill<'a>(&self, target: &'a Target, one: &'a Examined, from: u64, size: u64) -> fill::Fill<'a> {
+        let (content, block, allocate) = match &target.prepare {
+            Prepare::LayOut {
+                content,
+                block,
+                allocate,
+                on_open: false,
+                ..
+            } => (content.as_ref(), *block, *allocate),
+            Prepare::LayOut { block, .. } => (None, *block, AllocateMode::None),
+            Prepare::Recreate { content, .. } => (Some(content), fill::BLOCK, AllocateMode::None),
+            Prepare::Filled { .. } | Prepare::Existing => (Some(&Content::Fresh), fill::BLOCK, AllocateMode::Native),
+        };
+        fill::Fill {
+            path: &one.path,
+            expected: Expected::Nothing,
+            empty: false,
+            // A file that is only allocated has nothing to write.
+            from: if content.is_some() { from } else { size },
+            size,
+            content: content.unwrap_or(&Content::Fresh),
+            block,
+            allocate,
+            flush: !matches!(target.prepare, Prepare::LayOut { flush: false, .. }),
+            // What is checked later has to be there.
+            declare: matches!(target.prepare, Prepare::Recreate { .. }) && self.plan.target_rules.declare_valid,
+            seed: self.plan.seed ^ (one.number as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x00f1_11ed,
+        }
+    }
+}
+
+fn create_parent_folder(path: &Path) -> Result<(), FillError> {
+    let folder = parent_folder(path);
+    fs::create_dir_all(folder).map_err(|error| FillError::File {
+        what: "cannot make the folder",
+        path: folder.display().to_string(),
+        errno: error.raw_os_error(),
+        written: Bytes(0),
+    })
+}
+
+/// Makes an empty temporary file, and removes those that killed runs have left beside it.
+fn create_temporary(
+    target: &Target,
+    one: &Examined,
+    size: u64,
+    ready: &mut ReadyTargets,
+    watcher: &mut dyn FnMut(Event),
+) -> Result<Option<Identity>, FillError> {
+    let keep = target.at_end == AtEndOfJob::Keep;
+    let file = TempFile::create(&one.path, size, keep).map_err(|error| FillError::File {
+        what: "cannot create",
+        path: one.path.display().to_string(),
+        errno: error.raw_os_error(),
+        written: Bytes(0),
+    })?;
+    let identity = ready.cleanup.remove_temporary(file).identity();
+    temp_file::sweep(&one.path, watcher);
+    Ok(identity)
+}
+
+/// Notes a file that the plan wants removed at the end.
+pub(super) fn note_end(target: &Target, one: &Examined, id: Option<FileId>, cleanup: &mut Cleanup) {
+    if is_removed(target) && !matches!(one.kind, Some(FileKind::BlockDevice | FileKind::CharacterDevice)) {
+        cleanup.remove_named(one.path.clone(), id);
+    }
+}
+
+fn is_removed(target: &Target) -> bool {
+    matches!(target.at_end, AtEndOfJob::Remove | AtEndOfJob::RemoveEachPass)
+}
+
+/// Marks of the files that a plan writes to.
+impl Preparation<'_> {
+    /// Before a marked file is changed its mark says so. Should that fail or be interrupted, it is renewed for what is left as it was.
+    fn begin_mark(&self, target: &Target, (one, claim): (&Examined, Option<&Claim>), ready: &mut ReadyTargets) {
+        let (MarkState::Intact { random }, Some(file)) = (one.mark, claim.and_then(|claim| claim.file().handle()))
+        else {
+            return;
+        };
+        let random = match &one.action {
+            Action::Reuse { .. } | Action::UseAsItIs if !self.changes(one.number, one.size) => return,
+            _ if is_removed(target) => return,
+            Action::Reuse { .. } | Action::UseAsItIs if !self.spoils(one.number) => random,
+            Action::Extend { from, .. } if !self.spoils(one.number) => random.min(*from),
+            _ => Bytes(0),
+        };
+        if marker::begin_beside_others(file, random).is_ok() {
+            ready.cleanup.renewals().add(file);
+        }
+    }
+
+    /// Marks a file that was filled, and has the mark of each that is ours renewed: at the end, or now if nothing writes to it.
+    fn renew_mark(&self, target: &Target, one: &Examined, file: &fs::File, cleanup: &mut Cleanup) {
+        let filled = match &one.action {
+            Action::Create { size, own } if !own || target.at_end == AtEndOfJob::Keep => Some(*size),
+            Action::Extend { to: size, .. } | Action::Rewrite { size } => Some(*size),
+            _ => None,
+        };
+        let filled = filled.filter(|_| matches!(target.prepare, Prepare::Filled { .. }) && !is_removed(target));
+        if let Some(size) = filled {
+            let random = if self.spoils(one.number) { Bytes(0) } else { size };
+            if marker::begin(file, random).is_ok() {
+                cleanup.renewals().add(file);
+            }
+        }
+        let size = file.metadata().map_or(one.size, |meta| meta.len());
+        let seal = !self.changes(one.number, size);
+        cleanup.renewals().ready(file, seal);
+    }
+
+    /// True if jobs change what a file of this size holds.
+    fn changes(&self, number: usize, size: u64) -> bool {
+        let existing = Existing {
+            kind: FileKind::Regular,
+            size,
+        };
+        Intent::of(self.plan, TargetId(number as u32), Some(existing)).changes()
+    }
+
+    /// True if jobs write something else to a target than random data, or trim it.
+    pub(super) fn spoils(&self, number: usize) -> bool {
+        let id = TargetId(number as u32);
+        let workers = self.plan.jobs().flat_map(|(_, job)| &job.workers);
+        let mut streams = workers.flat_map(|worker| &worker.streams);
+        streams.any(|stream| {
+            let random = matches!(
+                stream.content,
+                Content::Fresh | Content::Drawn | Content::Once | Content::Stamped
+            );
+            let writes = stream.mix.includes(Direction::Write) && !random;
+            stream.target.ids().contains(&id) && (writes || stream.mix.includes(Direction::Trim))
+        })
+    }
+}

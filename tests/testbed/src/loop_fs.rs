@@ -1,0 +1,79 @@
+//! File systems on loop devices.
+
+use std::path::Path;
+
+use crate::Unavailable;
+use crate::ground::{Directory, Remedy, Undo};
+use crate::loop_device::{LoopDevice, LoopOptions};
+use crate::tools::{run, text};
+
+/// A mounted file system on a loop device of its own, gone when dropped.
+#[derive(Debug)]
+pub struct LoopFs {
+    /// Declared first: it is unmounted before its mount point and its device go.
+    _undo: Undo,
+    directory: Directory,
+    device: LoopDevice,
+}
+
+impl LoopFs {
+    /// An ext4 of this many bytes, part of which it needs for itself.
+    ///
+    /// # Errors
+    /// [`Unavailable`] without root, `losetup` or `mkfs.ext4`, or where mounting is forbidden.
+    pub fn ext4(bytes: u64) -> Result<LoopFs, Unavailable> {
+        // No blocks kept for root, who runs these tests and is to meet a full file system.
+        LoopFs::make("ext4", &["mkfs.ext4", "-q", "-F", "-m", "0"], bytes)
+    }
+
+    /// An ext4 whose inodes have no room for fractions of a second.
+    ///
+    /// # Errors
+    /// Those of [`LoopFs::ext4`].
+    pub fn ext4_with_whole_seconds(bytes: u64) -> Result<LoopFs, Unavailable> {
+        LoopFs::make("ext4", &["mkfs.ext4", "-q", "-F", "-m", "0", "-I", "128"], bytes)
+    }
+
+    /// An XFS of this many bytes, at least 300 MiB.
+    ///
+    /// # Errors
+    /// [`Unavailable`] without root, `losetup` or `mkfs.xfs`, or where mounting is forbidden.
+    pub fn xfs(bytes: u64) -> Result<LoopFs, Unavailable> {
+        LoopFs::make("xfs", &["mkfs.xfs", "-q", "-f"], bytes)
+    }
+
+    /// A Btrfs of this many bytes, at least 128 MiB.
+    ///
+    /// # Errors
+    /// [`Unavailable`] without root, `losetup` or `mkfs.btrfs`, or where the kernel has no Btrfs or forbids mounting.
+    pub fn btrfs(bytes: u64) -> Result<LoopFs, Unavailable> {
+        LoopFs::make("btrfs", &["mkfs.btrfs", "-q", "-f"], bytes)
+    }
+
+    fn make(kind: &str, format: &[&str], bytes: u64) -> Result<LoopFs, Unavailable> {
+        let options = LoopOptions {
+            direct_io: true,
+            ..LoopOptions::default()
+        };
+        let device = LoopDevice::of_size(bytes, options)?;
+        run(format[0], &[&format[1..], &[text(device.path())]].concat())?;
+        let directory = Directory::new()?;
+        let undo = Undo::by(Remedy::Unmount(directory.path().to_owned()), directory.ground())?;
+        run("mount", &["-t", kind, text(device.path()), text(directory.path())])?;
+        Ok(LoopFs {
+            _undo: undo,
+            directory,
+            device,
+        })
+    }
+
+    /// Where it is mounted.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The device it lies on.
+    pub fn device(&self) -> &LoopDevice {
+        &self.device
+    }
+}
