@@ -58,7 +58,7 @@ pub(crate) struct Preparation<'a> {
     pub(crate) others: Option<(&'a dyn Peers, &'a Permissions)>,
 }
 
-/// Carries out what [`super::examine`] has decided and the guard permitted, except for targets that steps prepare anew. On any
+/// Carries out what [`super::examine()`] has decided and the guard permitted, except for targets that steps prepare anew. On any
 /// failure everything made so far is removed again.
 pub(crate) fn prepare(
     preparation: &Preparation<'_>,
