@@ -1,8 +1,10 @@
 //! How many file descriptors a plan needs, for those that want some beside it.
 
-use model::plan::{Job, Plan, Step, Stream, StreamTarget, Worker};
+use std::collections::BTreeSet;
 
-/// What a worker has open beside its files: the ring of its engine, and what wakes it.
+use model::plan::{EngineKind, Job, Plan, Step, Stream, StreamTarget, Worker};
+
+/// What a worker has open beside its files: the ring of its engine, and the statistics of its thread.
 const PER_WORKER: u64 = 2;
 /// What a job has open: its logs.
 const PER_JOB: u64 = 2;
@@ -16,7 +18,20 @@ pub fn descriptors_needed(plan: &Plan) -> u64 {
 }
 
 fn for_step(step: &Step) -> u64 {
-    step.jobs.iter().map(for_job).sum()
+    let streams = || {
+        step.jobs
+            .iter()
+            .flat_map(|job| &job.workers)
+            .flat_map(|worker| &worker.streams)
+    };
+    // A target may be held while it is tested.
+    let held: BTreeSet<u32> = streams()
+        .filter_map(|stream| match &stream.target {
+            StreamTarget::One { target } => Some(target.0),
+            StreamTarget::Files { .. } => None,
+        })
+        .collect();
+    held.len() as u64 + step.jobs.iter().map(for_job).sum::<u64>()
 }
 
 fn for_job(job: &Job) -> u64 {
@@ -24,7 +39,9 @@ fn for_job(job: &Job) -> u64 {
 }
 
 fn for_worker(worker: &Worker) -> u64 {
-    PER_WORKER + worker.streams.iter().map(for_stream).sum::<u64>()
+    // A map keeps its file open, too.
+    let copies = if worker.engine.kind == EngineKind::Mmap { 2 } else { 1 };
+    PER_WORKER + copies * worker.streams.iter().map(for_stream).sum::<u64>()
 }
 
 /// A target is opened once more for each I/O priority that parts of its operations have.
@@ -37,4 +54,65 @@ fn for_stream(stream: &Stream) -> u64 {
         } => (targets.len() as u64).min(u64::from(*open_at_once)),
     };
     open * ways
+}
+
+#[cfg(test)]
+mod tests {
+    use model::plan::{EngineChoice, FileService, TargetId};
+
+    use super::*;
+
+    fn worker(kind: EngineKind, target: StreamTarget) -> Worker {
+        let stream = Stream {
+            target,
+            ..Stream::default()
+        };
+        Worker {
+            engine: EngineChoice {
+                kind,
+                ..EngineChoice::default()
+            },
+            streams: vec![stream],
+            ..Worker::default()
+        }
+    }
+
+    fn needed(steps: Vec<Vec<Worker>>) -> u64 {
+        let step = |workers| Step {
+            jobs: vec![Job {
+                workers,
+                ..Job::default()
+            }],
+            ..Step::default()
+        };
+        let plan = Plan {
+            steps: steps.into_iter().map(step).collect(),
+            ..Plan::default()
+        };
+        descriptors_needed(&plan)
+    }
+
+    /// As counted in `/proc/PID/fd` of runs: of one file and 20 workers each has it open once, with maps twice.
+    #[test]
+    fn the_step_with_most_open_files_counts() {
+        let one = || StreamTarget::One { target: TargetId(0) };
+        let of = |kind, count: usize| (0..count).map(|_| worker(kind, one())).collect::<Vec<_>>();
+        let with_none = needed(vec![Vec::new()]);
+        assert!(needed(vec![of(EngineKind::IoUring, 20)]) >= with_none + 61);
+        assert!(needed(vec![of(EngineKind::Mmap, 20)]) >= with_none + 61);
+        let steps = vec![
+            of(EngineKind::Psync, 3),
+            of(EngineKind::Psync, 20),
+            of(EngineKind::Psync, 1),
+        ];
+        assert_eq!(needed(steps), needed(vec![of(EngineKind::Psync, 20)]));
+        // Of a set no more than are open at once.
+        let set = StreamTarget::Files {
+            targets: (0..1000).map(TargetId).collect(),
+            open_at_once: 10,
+            service: FileService::RoundRobin,
+            operations: 1,
+        };
+        assert_eq!(needed(vec![vec![worker(EngineKind::Psync, set)]]), with_none + 12);
+    }
 }

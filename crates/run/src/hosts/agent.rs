@@ -174,9 +174,10 @@ fn listen(comm: &dyn Comm, place: &LocalHost<'_>, shared: &Shared, begin: Sender
             }
             None => {}
             Some(Incoming::Lost { why, .. }) => {
+                let lost = report_loss(comm, why);
                 // What is measured from here on is for the journal.
                 shared.stop.store(true, Ordering::Release);
-                return Err(report_loss(comm, why));
+                return Err(lost);
             }
             Some(Incoming::Message { bytes, .. }) => match unpack::<ToAgent>(&bytes) {
                 Ok(ToAgent::Clock { number }) => answer(comm, number, &place.clock),

@@ -290,11 +290,13 @@ impl<'a> FleetRun<'a> {
                     *partial_results = Some(*results);
                 }
             }
-            // Results of one that has failed are those of a run that was cut short: why it failed is what counts.
+            // Once it has failed, the rest is of a run that was cut short: the first reason counts.
             Ok(ToCoordinator::Done { results, at_ns }) => {
                 rank.end.get_or_insert(AgentEnd::Done { results, at_ns });
             }
-            Ok(ToCoordinator::Failed { why }) => rank.end = Some(AgentEnd::Failed(why)),
+            Ok(ToCoordinator::Failed { why }) => {
+                rank.end.get_or_insert(AgentEnd::Failed(why));
+            }
             Ok(ToCoordinator::Alive | ToCoordinator::Hello(_) | ToCoordinator::Clock { .. }) => {}
             Err(why) => rank.lost = Some(why),
         }
