@@ -3,6 +3,7 @@
 //! A launcher of MPI has started this program on each of them, or `--hosts` names them and this process leads. Either way the
 //! commands are the same ones: whatever carries a plan out does so on all of them.
 
+mod acceptor;
 mod agent;
 mod child;
 mod journal;
@@ -32,8 +33,8 @@ use self::child::HostProcess;
 
 pub use agent::{serve_duplex, serve_listener};
 pub use journal::{Journals, read as read_journal};
-pub use link::ready;
-pub use transport::{SAME_TOKEN, apart, arrive, token};
+pub use link::ConnectError;
+pub use transport::{apart, arrive, token, with_token_help};
 pub use waiting::interrupted;
 
 /// How long processes that were started here may take to end.

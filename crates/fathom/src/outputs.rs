@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use archive::serve::{Door, Watched};
+use archive::serve::{Door, MAX_CONNECTIONS, Watched};
 use clap::{Arg, ArgMatches, ValueHint};
 use engine::Identity;
+use engine::sys::descriptors::free_descriptors;
 use engine::sys::facts::identity_of;
 use model::event::Event;
 use model::plan::{Plan, Target};
@@ -14,6 +15,7 @@ use model::results::Results;
 use report::html::{self, page};
 use report::live::Metrics;
 use report::{FORMATS, Format, formats, stream};
+use run::descriptors_needed;
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -167,7 +169,7 @@ impl Outputs {
         let Some(text) = &self.metrics else { return Ok(()) };
         let (listener, bound) = address::bind(OPTION, address::parse(OPTION, text)?)?;
         let metrics = Metrics::new(&plan.name, env!("CARGO_PKG_VERSION"));
-        let watched = Watched::begin(listener, Door::new(bound, None), metrics);
+        let watched = Watched::begin(listener, max_connections(plan), Door::new(bound, None), metrics);
         let failed = |error| {
             Faults::one(
                 Fault::new(format!("the server cannot begin: {error}")).at(OPTION),
@@ -366,6 +368,12 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
         return std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);
     }
     archive::write_whole(path, bytes)
+}
+
+/// How many connections the server of a run may have: the file descriptors that the plan leaves, and one to be of use.
+fn max_connections(plan: &Plan) -> usize {
+    let left = free_descriptors().map(|free| free.saturating_sub(descriptors_needed(plan)));
+    left.map_or(MAX_CONNECTIONS, |left| (left as usize).clamp(1, MAX_CONNECTIONS))
 }
 
 fn parse(text: &str) -> Result<Output, Fault> {

@@ -8,6 +8,7 @@
 mod context;
 mod control;
 mod control_groups;
+mod descriptors;
 mod error;
 mod file_lock;
 mod flow;
@@ -32,6 +33,7 @@ mod verify;
 mod worker;
 
 pub use context::{RunContext, RunHooks};
+pub use descriptors::descriptors_needed;
 pub use error::{RunError, WorkerFault};
 pub use pipeline::{CheckedPlan, check, check_engines, execute};
 pub use results::{ENGINE_REVISION, nothing_measured};

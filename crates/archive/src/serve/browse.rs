@@ -18,7 +18,7 @@ use report::html::page::Page;
 use report::html::{self, Library};
 
 use super::door::{self, Door};
-use super::{Trouble, answer_until, list, of_type, page, runtime};
+use super::{MAX_CONNECTIONS, Trouble, answer_until, list, of_type, page, runtime};
 use crate::Saved;
 use crate::history::{Entry, History, HistoryError};
 
@@ -85,7 +85,7 @@ pub fn browse(
             tokio::time::sleep(LOOK).await;
         }
     };
-    let outcome = runtime.block_on(answer_until(listener, router, over));
+    let outcome = runtime.block_on(answer_until(listener, MAX_CONNECTIONS, router, over));
     // A page that is still being made is not waited for.
     runtime.shutdown_background();
     outcome

@@ -5,6 +5,7 @@
 //! starts a server ([`Pages`]).
 
 mod browse;
+mod connections;
 mod door;
 mod list;
 mod watched;
@@ -18,6 +19,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::http::header::{CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderValue};
 use axum::http::{Response, StatusCode};
+use axum::middleware;
 use report::html::{self, escape};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
@@ -26,6 +28,10 @@ pub use browse::{Pages, browse};
 pub use door::{Door, Token};
 pub use watched::Watched;
 
+use connections::{LimitedListener, Tracked};
+
+/// Connections that a server has at the same time, at most.
+pub const MAX_CONNECTIONS: usize = 64;
 /// How long answers that are on their way have after the end.
 const GRACE: Duration = Duration::from_secs(1);
 /// Pages that are made at the same time.
@@ -104,13 +110,19 @@ fn runtime() -> io::Result<Runtime> {
         .build()
 }
 
-/// Answers until `over`, and then for [`GRACE`] at most.
-async fn answer_until(listener: TcpListener, router: Router, over: impl Future<Output = ()>) -> io::Result<()> {
+/// Answers over so many connections at a time until `over`, and then for [`GRACE`] at most.
+async fn answer_until(
+    listener: TcpListener,
+    max_connections: usize,
+    router: Router,
+    over: impl Future<Output = ()>,
+) -> io::Result<()> {
     listener.set_nonblocking(true)?;
-    let listener = tokio::net::TcpListener::from_std(listener)?;
+    let listener = LimitedListener::new(tokio::net::TcpListener::from_std(listener)?, max_connections);
+    let router = router.layer(middleware::from_fn(connections::track));
     let (end, ended) = oneshot::channel::<()>();
     let server = tokio::spawn(async move {
-        let server = axum::serve(listener, router);
+        let server = axum::serve(listener, router.into_make_service_with_connect_info::<Tracked>());
         server
             .with_graceful_shutdown(async {
                 // It is dropped, and nothing is ever sent.

@@ -14,7 +14,7 @@ use std::thread::JoinHandle;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
-use axum::extract::State;
+use axum::extract::{ConnectInfo, State};
 use axum::http::{Response, StatusCode};
 use axum::middleware;
 use axum::routing::get;
@@ -24,6 +24,7 @@ use report::html;
 use report::live::Metrics;
 use tokio::sync::{mpsc, oneshot};
 
+use super::connections::{ActiveRequest, Tracked};
 use super::door::{self, Door};
 use super::{Trouble, answer_until, of_type, page, runtime};
 
@@ -67,11 +68,11 @@ impl Shared {
 }
 
 impl Watched {
-    /// Begins to serve. `metrics` knows nothing yet.
+    /// Begins to serve, over so many connections at a time. `metrics` knows nothing yet.
     ///
     /// # Errors
     /// The system's.
-    pub fn begin(listener: TcpListener, door: Door, metrics: Metrics) -> io::Result<Watched> {
+    pub fn begin(listener: TcpListener, max_connections: usize, door: Door, metrics: Metrics) -> io::Result<Watched> {
         let shared = Arc::new(Shared {
             state: Mutex::new(Now {
                 metrics,
@@ -95,7 +96,7 @@ impl Watched {
                 let _ = ended.await;
             };
             // Where the listener cannot be used any more the run goes on unwatched.
-            let _ = runtime.block_on(answer_until(listener, router, over));
+            let _ = runtime.block_on(answer_until(listener, max_connections, router, over));
             runtime.shutdown_background();
         };
         let thread = std::thread::Builder::new().name("metrics".into()).spawn(serve)?;
@@ -141,13 +142,17 @@ impl Drop for Watched {
 }
 
 /// What is queued for a client.
-struct Lines(mpsc::Receiver<Bytes>);
+struct Lines {
+    queued: mpsc::Receiver<Bytes>,
+    /// The stream is an answer that goes on.
+    _request: ActiveRequest,
+}
 
 impl Stream for Lines {
     type Item = Result<Bytes, Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_recv(context).map(|bytes| bytes.map(Ok))
+        self.queued.poll_recv(context).map(|bytes| bytes.map(Ok))
     }
 }
 
@@ -161,8 +166,8 @@ async fn metrics_of(State(shared): State<Arc<Shared>>) -> Response<Body> {
     of_type(MEDIA, metrics.text().into())
 }
 
-async fn events(State(shared): State<Arc<Shared>>) -> Response<Body> {
-    let (client, lines) = mpsc::channel(BEHIND);
+async fn events(State(shared): State<Arc<Shared>>, ConnectInfo(tracked): ConnectInfo<Tracked>) -> Response<Body> {
+    let (client, queued) = mpsc::channel(BEHIND);
     {
         let mut now = shared.now();
         now.clients.retain(|client| !client.is_closed());
@@ -178,7 +183,11 @@ async fn events(State(shared): State<Arc<Shared>>) -> Response<Body> {
             now.clients.push(client);
         }
     }
-    of_type("text/event-stream", Body::from_stream(Lines(lines)))
+    let lines = Lines {
+        queued,
+        _request: tracked.begin_request(),
+    };
+    of_type("text/event-stream", Body::from_stream(lines))
 }
 
 async fn nothing() -> Response<Body> {

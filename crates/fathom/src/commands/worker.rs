@@ -1,13 +1,13 @@
 //! `fathom worker`: carries out, on this host, what another process tells it.
 
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
-use run::hosts::{Duplex, Role};
+use run::hosts::Duplex;
 
 use crate::address;
 use crate::exit::{EXPLAINED, Exit};
 use crate::fault::{Fault, Faults};
 use crate::fleet::link::Listener;
-use crate::fleet::{self, ready};
+use crate::fleet::{self, ConnectError};
 use crate::session::Session;
 
 /// The command line.
@@ -17,7 +17,7 @@ pub fn command() -> Command {
         .long_about(
             "Carries out on this host what another process asks for: `fathom run --hosts` over there. ssh starts it by itself \
              (--stdio); elsewhere it listens, or connects to the one that leads. Both sides of a connection must have the same \
-             text in FATHOM_TOKEN; what goes over it is neither secret nor sealed (docs/fleet.md tells how to go through ssh).\n\n\
+             text in FATHOM_TOKEN; what goes over it is sealed but not secret (docs/fleet.md tells how to go through ssh).\n\n\
              Who connects stands where SLURM_PROCID, JOB_COMPLETION_INDEX (Kubernetes) or a launcher of MPI says, or FATHOM_RANK (a \
              number from 0 on): %r and for-hosts then mean the same processes each time.\n\n\
              The guard of this host decides about its targets. Programs that a job names run only where FATHOM_ALLOW_EXEC=1 is \
@@ -58,29 +58,23 @@ pub fn command() -> Command {
 /// Serves whoever leads.
 pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     if given.get_flag("stdio") {
-        let duplex = Duplex {
-            reader: Box::new(std::io::stdin()),
-            writer: Box::new(std::io::stdout()),
-        };
+        let duplex = Duplex::unsealed(Box::new(std::io::stdin()), Box::new(std::io::stdout()));
         return Ok(fleet::serve_duplex(&session.process, duplex, None));
     }
     let token = fleet::token()?;
     if let Some(address) = given.get_one::<String>("connect") {
-        let mut stream = fleet::arrive(address, session.process.interrupt_flag(), false).map_err(|error| {
-            if let Some(faults) = fleet::interrupted(session.process.interrupt_flag()) {
+        let interrupt = session.process.interrupt_flag();
+        let duplex = fleet::arrive(address, &token, interrupt, false).map_err(|error| {
+            if let Some(faults) = fleet::interrupted(interrupt) {
                 return faults;
             }
-            let fault = Fault::new(format!("{address} cannot be reached: {error}")).at("--connect");
-            Faults::one(
-                fault.help("start the one that leads, with --hosts listen://ADDR*COUNT, and look at its firewall"),
-                Exit::Refused,
-            )
-        })?;
-        let duplex = ready(&mut stream, Role::Agent, &token).map_err(|error| {
-            let fault = Fault::new(format!("{address} does not take this worker: {error}")).at("--connect");
-            let fault = match error.kind() {
-                std::io::ErrorKind::PermissionDenied => fault.help(fleet::SAME_TOKEN),
-                _ => fault,
+            let fault = |what: String| Fault::new(what).at("--connect");
+            let fault = match error {
+                ConnectError::Unreachable(error) => fault(format!("{address} cannot be reached: {error}"))
+                    .help("start the one that leads, with --hosts listen://ADDR*COUNT, and look at its firewall"),
+                ConnectError::Handshake(error) => {
+                    fleet::with_token_help(fault(format!("{address} does not take this worker: {error}")), &error)
+                }
             };
             Faults::one(fault, Exit::Refused)
         })?;

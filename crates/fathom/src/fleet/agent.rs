@@ -4,34 +4,43 @@ use std::time::Duration;
 
 use run::hosts::{Duplex, LocalHost, Role, StreamComm};
 
-use super::link::{Listener, ready};
+use super::acceptor::Acceptor;
+use super::link::Listener;
 use super::{place, served};
 use crate::exit::Exit;
 use crate::process::Process;
+
+/// Pause after an error of the listener, such as too many open files.
+const ERROR_PAUSE: Duration = Duration::from_millis(20);
 
 /// Serves those that come, one after the other, until it is told to stop; or the first alone.
 pub fn serve_listener(process: &Process, listener: &Listener, token: &str, once: bool) -> Exit {
     listener.set_nonblocking();
     loop {
-        if process.is_interrupted() {
+        let Some((from, duplex)) = await_coordinator(process, listener, token) else {
             return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
-        }
-        match listener.accept() {
-            Ok((mut link, from)) => match ready(&mut link, Role::Agent, token) {
-                Ok(duplex) => {
-                    drop(link);
-                    eprintln!("{from} leads");
-                    let exit = serve_duplex(process, duplex, None);
-                    eprintln!("{from} has left");
-                    if once {
-                        return exit;
-                    }
-                }
-                Err(error) => eprintln!("{from} is not let in: {error}"),
-            },
-            Err(_) => std::thread::sleep(Duration::from_millis(20)),
+        };
+        eprintln!("{from} leads");
+        let exit = serve_duplex(process, duplex, None);
+        eprintln!("{from} has left");
+        if once {
+            return exit;
         }
     }
+}
+
+/// The next coordinator that knows the token; `None` where this process is asked to stop.
+fn await_coordinator(process: &Process, listener: &Listener, token: &str) -> Option<(String, Duplex)> {
+    let mut acceptor = Acceptor::new(Role::Agent, token, 1);
+    while !process.is_interrupted() {
+        match acceptor.poll(listener) {
+            Ok(Some((from, Ok(duplex)))) => return Some((from, duplex)),
+            Ok(Some((from, Err(error)))) => eprintln!("{from} is not let in: {error}"),
+            Ok(None) => {}
+            Err(_) => std::thread::sleep(ERROR_PAUSE),
+        }
+    }
+    None
 }
 
 /// Serves over a stream, as the number that this process was told among those that come.

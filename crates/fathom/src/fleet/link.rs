@@ -5,15 +5,23 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 #[cfg(unix)]
 use std::path::PathBuf;
-use std::time::Duration;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
-use run::hosts::{Duplex, Role, introduce};
+use run::hosts::{Duplex, HANDSHAKE_TIMEOUT, HandshakeError, Role, Session, accept_session, connect_session};
 
-/// How long an address, or the other side of a connection, may take to answer.
+/// How long an address may take to answer.
 pub const PATIENCE: Duration = Duration::from_secs(10);
+/// Pause between two attempts to connect.
+const RETRY_PAUSE: Duration = Duration::from_millis(200);
+/// A handshake notices after this time that it is cancelled.
+const CANCEL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// The two directions of a connection.
+pub type Halves = (Box<dyn Read + Send>, Box<dyn Write + Send>);
 
 /// A connection.
-pub trait Link: Read + Write + Send {
+pub trait Link: Read + Write + Send + std::fmt::Debug {
     /// How long is waited for what is read; `None` for as long as it takes.
     ///
     /// # Errors
@@ -24,7 +32,7 @@ pub trait Link: Read + Write + Send {
     ///
     /// # Errors
     /// Those of the system.
-    fn halves(&self) -> io::Result<Duplex>;
+    fn halves(&self) -> io::Result<Halves>;
 }
 
 impl Link for TcpStream {
@@ -34,11 +42,8 @@ impl Link for TcpStream {
         self.set_read_timeout(at_most)
     }
 
-    fn halves(&self) -> io::Result<Duplex> {
-        Ok(Duplex {
-            reader: Box::new(self.try_clone()?),
-            writer: Box::new(self.try_clone()?),
-        })
+    fn halves(&self) -> io::Result<Halves> {
+        Ok((Box::new(self.try_clone()?), Box::new(self.try_clone()?)))
     }
 }
 
@@ -49,11 +54,8 @@ impl Link for std::os::unix::net::UnixStream {
         self.set_read_timeout(at_most)
     }
 
-    fn halves(&self) -> io::Result<Duplex> {
-        Ok(Duplex {
-            reader: Box::new(self.try_clone()?),
-            writer: Box::new(self.try_clone()?),
-        })
+    fn halves(&self) -> io::Result<Halves> {
+        Ok((Box::new(self.try_clone()?), Box::new(self.try_clone()?)))
     }
 }
 
@@ -62,20 +64,136 @@ impl Link for Box<dyn Link> {
         (**self).wait(at_most)
     }
 
-    fn halves(&self) -> io::Result<Duplex> {
+    fn halves(&self) -> io::Result<Halves> {
         (**self).halves()
     }
 }
 
-/// Makes a connection ready for messages, once both sides have shown that they may.
+/// A connection during its handshake, which must end in time however slowly its bytes come.
+struct Timed<'a, L> {
+    link: &'a mut L,
+    deadline: Instant,
+    cancelled: &'a AtomicBool,
+}
+
+impl<'a, L: Link> Timed<'a, L> {
+    fn new(link: &'a mut L, cancelled: &'a AtomicBool) -> Timed<'a, L> {
+        Timed {
+            link,
+            deadline: Instant::now() + HANDSHAKE_TIMEOUT,
+            cancelled,
+        }
+    }
+}
+
+impl<L: Link> Read for Timed<'_, L> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        loop {
+            if self.cancelled.load(Ordering::Relaxed) {
+                let why = "it was silent while more connections came than can wait";
+                return Err(io::Error::new(io::ErrorKind::ConnectionAborted, why));
+            }
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            self.link.wait(Some(left.min(CANCEL_INTERVAL)))?;
+            match self.link.read(bytes) {
+                Err(error) if matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {}
+                outcome => return outcome,
+            }
+        }
+    }
+}
+
+impl<L: Link> Write for Timed<'_, L> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A whole handshake fits the buffer of a connection.
+        self.link.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.link.flush()
+    }
+}
+
+/// The handshake of a connection that was accepted. `claim_seat` takes a seat for a side that knows the token.
 ///
 /// # Errors
-/// Those of the connection, and of a side that may not.
-pub fn ready(link: &mut impl Link, role: Role, token: &str) -> io::Result<Duplex> {
-    link.wait(Some(PATIENCE))?;
-    introduce(link, role, token)?;
+/// [`HandshakeError`].
+pub fn accept_handshake(
+    link: &mut impl Link,
+    (role, token): (Role, &str),
+    cancelled: &AtomicBool,
+    claim_seat: impl FnOnce() -> bool,
+) -> Result<Duplex, HandshakeError> {
+    let session = accept_session(&mut Timed::new(link, cancelled), role, token, claim_seat)?;
+    seal(link, session)
+}
+
+fn seal(link: &impl Link, session: Session) -> Result<Duplex, HandshakeError> {
     link.wait(None)?;
-    link.halves()
+    let (reader, writer) = link.halves()?;
+    Ok(Duplex::sealed(reader, writer, session))
+}
+
+/// Why there is no connection.
+#[derive(Debug)]
+pub enum ConnectError {
+    /// There is nothing at the address.
+    Unreachable(io::Error),
+    /// There is, and it is not for this process.
+    Handshake(HandshakeError),
+}
+
+/// How a process connects.
+#[derive(Clone, Copy, Debug)]
+pub struct Connector<'a> {
+    pub role: Role,
+    pub token: &'a str,
+    /// Attempts go on for so long, while there is hope.
+    pub timeout: Duration,
+    /// The listener may be started later than this process.
+    pub awaits_listener: bool,
+    pub interrupt: &'a AtomicBool,
+}
+
+impl Connector<'_> {
+    /// Connects and shakes hands; again, where the other side was not ready for this process.
+    ///
+    /// # Errors
+    /// Why the last attempt failed that said something.
+    pub fn connect<L: Link>(&self, connect: impl Fn() -> io::Result<L>) -> Result<Duplex, ConnectError> {
+        let begun = Instant::now();
+        let mut answered = None;
+        loop {
+            let unreachable = match connect() {
+                Ok(mut link) => match self.shake(&mut link) {
+                    Ok(duplex) => return Ok(duplex),
+                    Err(error) if error.is_temporary() => {
+                        answered = Some(error);
+                        None
+                    }
+                    Err(error) => return Err(ConnectError::Handshake(error)),
+                },
+                Err(error) => Some(error),
+            };
+            let is_over = begun.elapsed() + RETRY_PAUSE > self.timeout || self.interrupt.load(Ordering::Relaxed);
+            match (answered.take(), unreachable) {
+                (Some(error), _) if is_over => return Err(ConnectError::Handshake(error)),
+                (None, Some(error)) if is_over || !self.awaits_listener => {
+                    return Err(ConnectError::Unreachable(error));
+                }
+                (before, _) => answered = before,
+            }
+            std::thread::sleep(RETRY_PAUSE);
+        }
+    }
+
+    fn shake(&self, link: &mut impl Link) -> Result<Duplex, HandshakeError> {
+        let session = connect_session(&mut Timed::new(link, self.interrupt), self.role, self.token)?;
+        seal(link, session)
+    }
 }
 
 /// Connects to the first of these addresses that answers.

@@ -2,10 +2,12 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 
-use run::hosts::{LocalHost, Rendezvous, Role, StreamComm};
+use run::hosts::{LocalHost, Rendezvous, StreamComm};
 
+use super::link::ConnectError;
+use super::transport::{self, with_token_help};
 use super::waiting::interrupted;
-use super::{Part, goes_on, leading, link, place, served, transport};
+use super::{Part, goes_on, leading, place, served};
 use crate::address;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -27,27 +29,24 @@ pub(super) fn meet(process: &Process, rendezvous: &Rendezvous) -> Result<Part, F
             count: rendezvous.size as usize - 1,
             help: "start all with the same FATHOM_HEAD",
         };
-        let streams = others.at((&listener, bound), &token, interrupt)?;
+        let streams = others.at((listener, bound), &token, interrupt)?;
         let comm = StreamComm::new(0, rendezvous.size, streams, "TCP");
         return leading(Box::new(comm), &place(process, widened_from), goes_on(false)?);
     }
     let address = format!("{}:{}", rendezvous.host, rendezvous.port);
     let fault = |what: String| Fault::new(what).at(HEAD);
-    let mut stream = transport::arrive(&address, interrupt, process.is_quiet()).map_err(|error| {
+    let duplex = transport::arrive(&address, &token, interrupt, process.is_quiet()).map_err(|error| {
         if let Some(faults) = interrupted(interrupt) {
             return faults;
         }
-        let fault = fault(format!("{address} cannot be reached: {error}"));
-        Faults::one(
-            fault.help("it is where process 0 waits: look at its name, whether it runs, and at its firewall"),
-            Exit::Refused,
-        )
-    })?;
-    let duplex = link::ready(&mut stream, Role::Agent, &token).map_err(|error| {
-        Faults::one(
-            fault(format!("{address} does not take this process: {error}")),
-            Exit::Refused,
-        )
+        let fault = match error {
+            ConnectError::Unreachable(error) => fault(format!("{address} cannot be reached: {error}"))
+                .help("it is where process 0 waits: look at its name, whether it runs, and at its firewall"),
+            ConnectError::Handshake(error) => {
+                with_token_help(fault(format!("{address} does not take this process: {error}")), &error)
+            }
+        };
+        Faults::one(fault, Exit::Refused)
     })?;
     let comm = StreamComm::new(1, 2, vec![duplex], "a stream");
     let place = LocalHost {

@@ -1,15 +1,16 @@
 //! How hosts are reached: a process of this program on each, by ssh, over TCP, or on this machine.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, ToSocketAddrs};
 use std::process::{Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use run::hosts::{Duplex, Role, StreamComm};
+use run::hosts::{Duplex, HandshakeError, Role, StreamComm};
 
+use super::acceptor::Acceptor;
 use super::child::HostProcess;
-use super::link::{connect, ready};
+use super::link::{ConnectError, Connector, Listener, PATIENCE, connect};
 use super::waiting::{Notice, interrupted};
 use crate::address;
 use crate::exit::Exit;
@@ -75,7 +76,7 @@ pub fn all(hosts: &[String], interrupt: &AtomicBool) -> Result<Reached, Faults> 
         let (kind, duplexes) = if let Some(rest) = host.strip_prefix("listen://") {
             ("TCP", awaited(host, rest, interrupt)?)
         } else if let Some(rest) = host.strip_prefix("tcp://") {
-            let connected = connected(host, rest);
+            let connected = connected(host, rest, interrupt);
             (
                 "TCP",
                 vec![connected.map_err(|faults| interrupted(interrupt).unwrap_or(faults))?],
@@ -139,10 +140,7 @@ fn started(host: &str) -> Result<(HostProcess, Duplex), Faults> {
     match (child.stdout.take(), child.stdin.take()) {
         (Some(reader), Some(writer)) => Ok((
             HostProcess::new(host, child),
-            Duplex {
-                reader: Box::new(reader),
-                writer: Box::new(writer),
-            },
+            Duplex::unsealed(Box::new(reader), Box::new(writer)),
         )),
         _ => Err(at(host, "there are no pipes to it".into(), "")),
     }
@@ -183,7 +181,7 @@ pub fn token() -> Result<String, Faults> {
 }
 
 /// A worker that listens.
-fn connected(host: &str, rest: &str) -> Result<Duplex, Faults> {
+fn connected(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duplex, Faults> {
     let token = token()?;
     let port = rest.rsplit_once(':').map(|(_, port)| port.parse::<u16>());
     let Some(Ok(_)) = port else {
@@ -192,7 +190,7 @@ fn connected(host: &str, rest: &str) -> Result<Duplex, Faults> {
             "for example tcp://db1:7745: the port on which `fathom worker --listen` waits there",
         )));
     };
-    let addresses = std::net::ToSocketAddrs::to_socket_addrs(rest).map_err(|error| {
+    let addresses = rest.to_socket_addrs().map_err(|error| {
         let what = format!("this name has no address: {error}");
         at(
             host,
@@ -201,22 +199,41 @@ fn connected(host: &str, rest: &str) -> Result<Duplex, Faults> {
         )
     })?;
     let addresses: Vec<SocketAddr> = addresses.collect();
-    connect(&addresses)
-        .and_then(|mut stream| ready(&mut stream, Role::Coordinator, &token))
-        .map_err(|error| {
-            let help = match error.kind() {
-                io::ErrorKind::PermissionDenied => SAME_TOKEN,
-                io::ErrorKind::InvalidData => {
-                    "the port is that of another program: name the one of `fathom worker --listen`"
-                }
-                _ => "is `fathom worker --listen` running there, and is the port open?",
-            };
-            at(host, error.to_string(), help)
-        })
+    let connector = Connector {
+        role: Role::Coordinator,
+        token: &token,
+        timeout: PATIENCE,
+        awaits_listener: false,
+        interrupt,
+    };
+    connector.connect(|| connect(&addresses)).map_err(|error| {
+        let not_there = "is `fathom worker --listen` running there, and is the port open?";
+        match error {
+            ConnectError::Unreachable(error) => at(host, error.to_string(), not_there),
+            ConnectError::Handshake(error) => {
+                let help = match error {
+                    HandshakeError::WrongToken => SAME_TOKEN,
+                    HandshakeError::NotFathom => {
+                        "the port is that of another program: name the one of `fathom worker --listen`"
+                    }
+                    _ => not_there,
+                };
+                at(host, error.to_string(), help)
+            }
+        }
+    })
 }
 
 /// What to do where two sides do not know the same token.
-pub const SAME_TOKEN: &str = "set FATHOM_TOKEN to the same text on both sides";
+const SAME_TOKEN: &str = "set FATHOM_TOKEN to the same text on both sides";
+
+/// A fault of a handshake, with what to do about its token if that is the cause.
+pub fn with_token_help(fault: Fault, error: &HandshakeError) -> Fault {
+    match error {
+        HandshakeError::WrongToken => fault.help(SAME_TOKEN),
+        _ => fault,
+    }
+}
 
 /// Workers that come by themselves: `listen://ADDRESS*COUNT`.
 fn awaited(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Vec<Duplex>, Faults> {
@@ -233,7 +250,7 @@ fn awaited(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Vec<Duplex>
         count,
         help: "start them with `fathom worker --connect`",
     };
-    awaited.at((&listener, bound), &token, interrupt)
+    awaited.at((listener, bound), &token, interrupt)
 }
 
 /// Processes that come by themselves.
@@ -249,57 +266,51 @@ impl Awaited<'_> {
     /// Waits until all have come.
     pub fn at(
         &self,
-        (listener, bound): (&TcpListener, SocketAddr),
+        (listener, bound): (TcpListener, SocketAddr),
         token: &str,
         interrupt: &AtomicBool,
     ) -> Result<Vec<Duplex>, Faults> {
         let failed = |error: io::Error| at(self.named, error.to_string(), "");
-        listener.set_nonblocking(true).map_err(failed)?;
         let workers = if self.count == 1 {
             "1 worker".into()
         } else {
             format!("{} workers", self.count)
         };
         eprintln!("waiting for {workers} on {bound}");
+        let listener = Listener::Network(listener);
+        listener.set_nonblocking();
+        let mut acceptor = Acceptor::new(Role::Coordinator, token, self.count);
         let (begun, mut streams) = (Instant::now(), Vec::new());
         while streams.len() < self.count {
-            match listener.accept() {
-                Ok((mut stream, from)) => {
-                    stream.set_nonblocking(false).map_err(failed)?;
-                    match ready(&mut stream, Role::Coordinator, token) {
-                        Ok(duplex) => streams.push(duplex),
-                        Err(error) => eprintln!("a process at {from} is not let in: {error}"),
-                    }
-                }
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    if let Some(faults) = interrupted(interrupt) {
-                        return Err(faults);
-                    }
-                    if begun.elapsed() > ARRIVAL {
-                        let what = format!("{} of {} workers came", streams.len(), self.count);
-                        return Err(at(self.named, what, self.help));
-                    }
-                    std::thread::sleep(Duration::from_millis(20));
-                }
-                Err(error) => return Err(failed(error)),
+            match acceptor.poll(&listener).map_err(failed)? {
+                Some((_, Ok(duplex))) => streams.push(duplex),
+                Some((from, Err(error))) => eprintln!("a process at {from} is not let in: {error}"),
+                None => {}
+            }
+            if let Some(faults) = interrupted(interrupt) {
+                return Err(faults);
+            }
+            if begun.elapsed() > ARRIVAL && streams.len() < self.count {
+                let what = format!("{} of {} workers came", streams.len(), self.count);
+                return Err(at(self.named, what, self.help));
             }
         }
         Ok(streams)
     }
 }
 
-/// Connects to who leads, which may be started after this, or get its name later.
+/// Connects to the coordinator, which may be started after this process, or get its name later.
 ///
 /// # Errors
 /// Why it cannot be reached, after [`ARRIVAL`] or where this process is asked to stop.
-pub fn arrive(address: &str, interrupt: &AtomicBool, quiet: bool) -> io::Result<TcpStream> {
-    let begun = Instant::now();
+pub fn arrive(address: &str, token: &str, interrupt: &AtomicBool, quiet: bool) -> Result<Duplex, ConnectError> {
     let _notice = Notice::unless(quiet, format!("waiting for the one that leads, at {address}"));
-    loop {
-        match TcpStream::connect(address) {
-            Ok(stream) => return Ok(stream),
-            Err(error) if interrupt.load(Ordering::Relaxed) || begun.elapsed() > ARRIVAL => return Err(error),
-            Err(_) => std::thread::sleep(Duration::from_millis(200)),
-        }
-    }
+    let connector = Connector {
+        role: Role::Agent,
+        token,
+        timeout: ARRIVAL,
+        awaits_listener: true,
+        interrupt,
+    };
+    connector.connect(|| connect(&address.to_socket_addrs()?.collect::<Vec<_>>()))
 }

@@ -5,6 +5,7 @@
 
 mod baseline;
 mod capture;
+mod connections;
 mod convert;
 mod diagnosis;
 mod examples;

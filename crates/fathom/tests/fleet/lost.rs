@@ -202,11 +202,12 @@ fn under_mpi_too_a_process_that_hangs_is_lost_in_bounded_time() {
             signal(hung, "KILL");
         }
         let ran = end(child);
+        // A launcher may itself end by a signal when a process of it is killed.
         assert_ne!(ran.code, Some(0));
-        ran.expect(
-            ran.code.unwrap_or(-1),
-            &["HOST-LOST", "nothing was heard of it for", "IOPS"],
-        );
+        for part in ["HOST-LOST", "nothing was heard of it for", "IOPS"] {
+            let there = ran.out.contains(part) || ran.err.contains(part);
+            assert!(there, "{launcher}: `{part}` is missing:\n{}\n{}", ran.out, ran.err);
+        }
         let lost: Vec<bool> = ranks(&ground.saved("saved"))
             .iter()
             .map(|rank| rank.lost.is_some())

@@ -8,6 +8,7 @@ mod launched;
 mod libraries;
 mod lost;
 mod shared;
+mod strangers;
 mod studies;
 mod unreached;
 
@@ -19,6 +20,7 @@ use std::time::{Duration, Instant};
 use model::fleet::RankFacts;
 use model::results::{JobResults, Results};
 use model::{Nanos, PerDirection};
+use run::hosts::{Comm, Duplex, Incoming, Role, StreamComm, accept_session};
 use testbed::{Directory, Hosts, Slurm, TmpFs, Unavailable, need};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_fathom");
@@ -599,12 +601,18 @@ fn a_wrong_token_or_version_is_refused() {
     let port = listener.local_addr().unwrap().port();
     let old = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
-        run::hosts::introduce(&mut stream, run::hosts::Role::Agent, TOKEN).unwrap();
+        let session = accept_session(&mut stream, Role::Agent, TOKEN, || true).unwrap();
+        let halves = (stream.try_clone().unwrap(), stream);
+        let comm = StreamComm::new(
+            1,
+            2,
+            vec![Duplex::sealed(Box::new(halves.0), Box::new(halves.1), session)],
+            "TCP",
+        );
         let hello = r#"{"Hello":{"protocol":1,"version":"0.0.1","host":{"name":"old","system":"","kernel":"","architecture":""},"widened_from":null}}"#;
-        use std::io::{Read, Write};
-        stream.write_all(&(hello.len() as u32).to_le_bytes()).unwrap();
-        stream.write_all(hello.as_bytes()).unwrap();
-        let _ = stream.read(&mut [0; 64]);
+        comm.send(0, hello.as_bytes());
+        // Until the coordinator has left.
+        while !matches!(comm.receive(WATCHDOG), None | Some(Incoming::Lost { .. })) {}
     });
     let list = format!("tcp://127.0.0.1:{port}");
     end(ground.with_hosts(None, &list, "saved")).expect(3, &["old", "fathom 0.0.1", "install the same version"]);

@@ -51,7 +51,7 @@ pub fn run_agent(comm: &dyn Comm, place: &LocalHost<'_>, journal: &dyn Journal) 
         }
         match comm.receive(POLL_INTERVAL) {
             None => {}
-            Some(Incoming::Lost { why, .. }) => return Err(format!("the process that leads is gone: {why}")),
+            Some(Incoming::Lost { why, .. }) => return Err(report_loss(comm, why)),
             Some(Incoming::Message { bytes, .. }) => match unpack::<ToAgent>(&bytes)? {
                 ToAgent::Clock { number } => answer(comm, number, &place.clock),
                 ToAgent::CarryOut(order) => {
@@ -67,6 +67,13 @@ pub fn run_agent(comm: &dyn Comm, place: &LocalHost<'_>, journal: &dyn Journal) 
             },
         }
     }
+}
+
+/// Tells the coordinator why nothing more is taken from it, in case it is still there. The sentence for this host.
+fn report_loss(comm: &dyn Comm, why: String) -> String {
+    let lost = format!("the process that leads is gone: {why}");
+    comm.send(0, &pack(&ToCoordinator::Failed { why }));
+    lost
 }
 
 fn answer(comm: &dyn Comm, number: u32, clock: &Clock) {
@@ -116,7 +123,7 @@ fn execute_order(
     let mut heard = Instant::now();
     while heard.elapsed() < MERGE_TIMEOUT {
         if shared.arrived.load(Ordering::Acquire) {
-            journal.forget(&order.run, order.rank.number);
+            journal.forget(order.run.as_str(), order.rank.number);
             return Ok(());
         }
         let incoming = comm.receive(POLL_INTERVAL);
@@ -130,7 +137,7 @@ fn execute_order(
                 ToAgent::Leave => return Err("the process that leads has left before all was told".into()),
                 ToAgent::Stop | ToAgent::Begin { .. } | ToAgent::GoOn | ToAgent::CarryOut(_) | ToAgent::Alive => {}
             },
-            Some(Incoming::Lost { why, .. }) => return Err(format!("the process that leads is gone: {why}")),
+            Some(Incoming::Lost { why, .. }) => return Err(report_loss(comm, why)),
             None => comm.send(0, &pack(&ToCoordinator::Alive)),
         }
     }
@@ -169,7 +176,7 @@ fn listen(comm: &dyn Comm, place: &LocalHost<'_>, shared: &Shared, begin: Sender
             Some(Incoming::Lost { why, .. }) => {
                 // What is measured from here on is for the journal.
                 shared.stop.store(true, Ordering::Release);
-                return Err(format!("the process that leads is gone: {why}"));
+                return Err(report_loss(comm, why));
             }
             Some(Incoming::Message { bytes, .. }) => match unpack::<ToAgent>(&bytes) {
                 Ok(ToAgent::Clock { number }) => answer(comm, number, &place.clock),
@@ -336,7 +343,7 @@ impl<'a> JournalWriter<'a> {
         JournalWriter {
             journal,
             kept: JournalEntry {
-                run: order.run.clone(),
+                run: order.run.as_str().to_owned(),
                 rank: order.rank.clone(),
                 common: order.common.clone(),
                 jobs: order.share.jobs.clone(),

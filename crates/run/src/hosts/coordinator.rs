@@ -16,7 +16,7 @@ use model::results::Results;
 
 use self::fleet_run::FleetRun;
 use super::comm::{Comm, Incoming};
-use super::message::{Introduction, Order, PROTOCOL, ToAgent, ToCoordinator, pack, unpack};
+use super::message::{Introduction, Order, PROTOCOL, RunId, ToAgent, ToCoordinator, pack, unpack};
 use super::order::{Renumbered, ordered};
 use super::{HostFault, Journal, LocalHost, POLL_INTERVAL};
 use crate::context::RunContext;
@@ -268,7 +268,7 @@ impl Coordinator {
         }
         let shares = self.shares(&plan)?;
         self.compare_clocks(&context.clock);
-        let run = format!("{}-{}-{}", unix_now() / 1_000_000, std::process::id(), self.runs);
+        let run = RunId::new(unix_now() / 1_000_000, std::process::id(), self.runs);
         let order = |number: u32| Order {
             run: run.clone(),
             rank: self.rank(number),
@@ -306,7 +306,7 @@ impl Coordinator {
         }
         self.ground = ground;
         if self.works {
-            journal.forget(&run, 0);
+            journal.forget(run.as_str(), 0);
         }
         let results = results?;
         if context.hooks.snapshots.is_some() {
@@ -334,9 +334,14 @@ impl Coordinator {
             for number in 0..CLOCK_PROBES {
                 let asked = clock.now();
                 self.comm.send(process, &pack(&ToAgent::Clock { number }));
-                while begun.elapsed() < CLOCK_TIMEOUT {
-                    let Some(Incoming::Message { from, bytes }) = self.comm.receive(Duration::from_millis(5)) else {
-                        continue;
+                while begun.elapsed() < CLOCK_TIMEOUT && self.peers[process as usize].lost.is_none() {
+                    let (from, bytes) = match self.comm.receive(Duration::from_millis(5)) {
+                        Some(Incoming::Message { from, bytes }) => (from, bytes),
+                        Some(Incoming::Lost { from, why }) => {
+                            self.peers[from as usize].lost.get_or_insert(why);
+                            continue;
+                        }
+                        None => continue,
                     };
                     let answered = clock.now();
                     match unpack(&bytes) {
@@ -348,6 +353,9 @@ impl Coordinator {
                             }
                             break;
                         }
+                        Ok(ToCoordinator::Failed { why }) => {
+                            self.peers[from as usize].lost.get_or_insert(why);
+                        }
                         _ => {}
                     }
                 }
@@ -355,7 +363,9 @@ impl Coordinator {
             let peer = &mut self.peers[process as usize];
             match best {
                 Some((round_trip, ahead)) => (peer.round_trip, peer.ahead_ns) = (round_trip, ahead),
-                None => peer.lost = Some("it does not answer".into()),
+                None => {
+                    peer.lost.get_or_insert_with(|| "it does not answer".into());
+                }
             }
         }
         self.comm.set_low_latency(false);

@@ -12,7 +12,7 @@ use super::barrier::Arrival;
 use crate::targets::guard::Permissions;
 
 /// Raised whenever the messages change.
-pub(super) const PROTOCOL: u32 = 3;
+pub(super) const PROTOCOL: u32 = 4;
 
 /// Who a process is, told by each before anything else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,11 +59,45 @@ pub(super) enum ToAgent {
     Alive,
 }
 
+/// The name of a run: digits and `-` only, because an agent makes a folder of that name.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub(super) struct RunId(String);
+
+impl RunId {
+    /// Longer than the clock, a process and a count are together.
+    const MAX_LENGTH: usize = 64;
+
+    /// A name that no other run has: of this moment, this process, and its `count`-th run.
+    pub(super) fn new(unix_ms: u64, process: u32, count: u32) -> RunId {
+        RunId(format!("{unix_ms}-{process}-{count}"))
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl TryFrom<String> for RunId {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<RunId, String> {
+        let is_plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-');
+        match is_plain && (1..=RunId::MAX_LENGTH).contains(&text.len()) {
+            true => Ok(RunId(text)),
+            false => Err(format!(
+                "`{}` does not name a run: only digits and `-` do",
+                text.escape_debug().take(RunId::MAX_LENGTH).collect::<String>()
+            )),
+        }
+    }
+}
+
 /// What a rank is to do.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct Order {
     /// Names the run, for what is kept of it.
-    pub(super) run: String,
+    pub(super) run: RunId,
     pub(super) rank: Rank,
     /// The plan of the whole, before it was shared.
     pub(super) common: Plan,
@@ -135,4 +169,35 @@ pub(super) fn pack<T: Serialize>(message: &T) -> Vec<u8> {
 /// A sentence, if it is none.
 pub(super) fn unpack<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, String> {
     serde_json::from_slice(bytes).map_err(|error| format!("it sent what cannot be understood: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_named_by_digits_and_dashes_only() {
+        let check = |text: &str, is_name: bool| {
+            let read = unpack::<RunId>(serde_json::to_string(text).unwrap().as_bytes());
+            assert_eq!(read.is_ok(), is_name, "{text}: {read:?}");
+            if is_name {
+                assert_eq!(read.unwrap().as_str(), text);
+            }
+        };
+        check("1795519200000-4242-1", true);
+        for wrong in [
+            "",
+            "..",
+            "../../etc",
+            "1/2",
+            "1\\2",
+            "C:1",
+            "1\u{0}",
+            "run",
+            "１",
+            &"1".repeat(65),
+        ] {
+            check(wrong, false);
+        }
+    }
 }

@@ -8,6 +8,8 @@ mod agent;
 mod barrier;
 mod comm;
 mod coordinator;
+mod frames;
+mod handshake;
 mod intervals;
 mod launch;
 mod message;
@@ -32,9 +34,10 @@ pub use crate::error::HostFault;
 pub use agent::run_agent;
 pub use comm::{Comm, Incoming};
 pub use coordinator::Coordinator;
+pub use handshake::{HANDSHAKE_TIMEOUT, HandshakeError, Role, Session, accept_session, connect_session};
 pub use launch::{Launch, detect_launcher};
 pub use rendezvous::{Rendezvous, announced_rank, rendezvous};
-pub use streams::{Duplex, PROCESS_ENDED, Role, StreamComm, introduce};
+pub use streams::{Duplex, PROCESS_ENDED, StreamComm};
 
 /// Joins the processes of a launcher through its library.
 ///

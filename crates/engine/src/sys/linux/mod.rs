@@ -11,6 +11,7 @@ pub(crate) mod ring;
 pub(crate) mod vectors;
 
 pub mod clock;
+pub mod descriptors;
 pub mod facts;
 pub mod file;
 pub mod mpi;

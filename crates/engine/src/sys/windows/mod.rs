@@ -13,6 +13,7 @@ pub(crate) mod program;
 pub(crate) mod routines;
 
 pub mod clock;
+pub mod descriptors;
 pub mod events;
 pub mod facts;
 pub mod file;

@@ -6,9 +6,10 @@ use std::collections::HashSet;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::atomic::AtomicBool;
 
 use ::run::RunError;
-use ::run::hosts::{Duplex, Role};
+use ::run::hosts::{Duplex, HandshakeError, Role};
 use archive::history::EntryKind;
 use dialects::fio::{self, Address, Disk, Found, FoundKind, Jobs, Part, Reading, TraceFile};
 use model::assigned::Assigned;
@@ -27,7 +28,7 @@ use super::surroundings::{self, Here, RealDisk};
 use super::{FAILED, SIGNALLED, banner, failures, logs, tell_read};
 use crate::drop_in::{can_keep, complain, keep, note};
 use crate::fleet;
-use crate::fleet::link::{self, ready};
+use crate::fleet::link::{self, ConnectError, Connector};
 use crate::permissions;
 use crate::session::Session;
 
@@ -303,7 +304,7 @@ fn connect(session: &Session, hosts: &[At<'_>]) -> Result<Vec<Host>, Refused> {
     let token = given_token()?;
     let mut duplexes = Vec::new();
     for host in hosts {
-        duplexes.push(reached(host, token.as_deref())?);
+        duplexes.push(reached(host, token.as_deref(), session.process.interrupt_flag())?);
     }
     let named: Vec<String> = hosts.iter().map(|host| host.hostname.clone()).collect();
     let fleet = fleet::of_duplexes(&session.process, duplexes, &named).map_err(|faults| Refused {
@@ -317,7 +318,7 @@ fn connect(session: &Session, hosts: &[At<'_>]) -> Result<Vec<Host>, Refused> {
     Ok(machines)
 }
 
-fn reached(host: &At<'_>, token: Option<&str>) -> Result<Duplex, Refused> {
+fn reached(host: &At<'_>, token: Option<&str>, interrupt: &AtomicBool) -> Result<Duplex, Refused> {
     let (hostname, port) = (&host.hostname, host.port);
     let not_there = |error: io::Error| {
         // The words without the number, as fio has them.
@@ -330,9 +331,9 @@ fn reached(host: &At<'_>, token: Option<&str>) -> Result<Duplex, Refused> {
             hints: vec!["start `fathom fio --server` there, and look at its port and its firewall".into()],
         }
     };
-    let not_let_in = |error: io::Error| {
-        let hint = match error.kind() {
-            io::ErrorKind::PermissionDenied => ON_TOKENS,
+    let not_let_in = |error: HandshakeError| {
+        let hint = match error {
+            HandshakeError::WrongToken => ON_TOKENS,
             _ => {
                 "only `fathom fio --server` and `fathom worker --listen` are understood: servers of fio itself speak otherwise"
             }
@@ -342,18 +343,24 @@ fn reached(host: &At<'_>, token: Option<&str>) -> Result<Duplex, Refused> {
             hints: vec![hint.into()],
         }
     };
-    let asked = token.unwrap_or_default();
-    match &host.address {
-        Address::Socket(path) => {
-            let mut link = link::connect_at(Path::new(path)).map_err(not_there)?;
-            ready(&mut link, Role::Coordinator, asked).map_err(not_let_in)
-        }
+    let connector = Connector {
+        role: Role::Coordinator,
+        token: token.unwrap_or_default(),
+        timeout: link::PATIENCE,
+        awaits_listener: false,
+        interrupt,
+    };
+    let connected = match &host.address {
+        Address::Socket(path) => connector.connect(|| link::connect_at(Path::new(path))),
         Address::Network { version_6, .. } => {
             let found = addresses((hostname, port, *version_6), token.is_some())?;
-            let mut link = link::connect(&found).map_err(not_there)?;
-            ready(&mut link, Role::Coordinator, asked).map_err(not_let_in)
+            connector.connect(|| link::connect(&found))
         }
-    }
+    };
+    connected.map_err(|error| match error {
+        ConnectError::Unreachable(error) => not_there(error),
+        ConnectError::Handshake(error) => not_let_in(error),
+    })
 }
 
 fn introduction(host: &Host) -> String {

@@ -290,7 +290,10 @@ impl<'a> FleetRun<'a> {
                     *partial_results = Some(*results);
                 }
             }
-            Ok(ToCoordinator::Done { results, at_ns }) => rank.end = Some(AgentEnd::Done { results, at_ns }),
+            // Results of one that has failed are those of a run that was cut short: why it failed is what counts.
+            Ok(ToCoordinator::Done { results, at_ns }) => {
+                rank.end.get_or_insert(AgentEnd::Done { results, at_ns });
+            }
             Ok(ToCoordinator::Failed { why }) => rank.end = Some(AgentEnd::Failed(why)),
             Ok(ToCoordinator::Alive | ToCoordinator::Hello(_) | ToCoordinator::Clock { .. }) => {}
             Err(why) => rank.lost = Some(why),

@@ -1,0 +1,28 @@
+//! File descriptors of this process.
+
+use std::fs;
+
+use rustix::process::{Resource, getrlimit};
+
+/// How many more this process may open; `None` if there is no limit.
+pub fn free_descriptors() -> Option<u64> {
+    let limit = getrlimit(Resource::Nofile).current?;
+    // The directory itself is open while it is counted.
+    let open = fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count().saturating_sub(1));
+    Some(limit.saturating_sub(open as u64))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_open_file_is_one_less() {
+        let before = free_descriptors().expect("tests run with a limit");
+        let many: Vec<fs::File> = (0..50).map(|_| fs::File::open("/dev/null").unwrap()).collect();
+        let after = free_descriptors().expect("tests run with a limit");
+        drop(many);
+        // Tests beside this one have some open as well.
+        assert!(before.saturating_sub(after).abs_diff(50) < 25, "{before} {after}");
+    }
+}

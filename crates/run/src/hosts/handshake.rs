@@ -1,0 +1,263 @@
+//! The handshake of a connection: both sides prove that they know the token, and derive the keys of what follows.
+//!
+//! The side that connects proves itself first, so a stranger who connects learns nothing that depends on the token. Who
+//! listens, and how long a handshake may take, is the caller's business.
+
+use std::io::{self, Read, Write};
+use std::time::Duration;
+
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+use thiserror::Error;
+
+/// How long one handshake may take, from the first byte to the last.
+pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// Which part a process has in the fleet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It leads.
+    Coordinator,
+    /// It executes what the coordinator sends.
+    Agent,
+}
+
+/// Why a handshake failed.
+#[derive(Debug, Error)]
+pub enum HandshakeError {
+    /// A proof came, and it was made with another token.
+    #[error("the two sides do not have the same token")]
+    WrongToken,
+    /// The greeting is that of another program.
+    #[error("what answers there is no fathom")]
+    NotFathom,
+    /// The greeting is that of another version.
+    #[error("another version of fathom answers there; install the same version on all hosts")]
+    OtherVersion,
+    /// Nothing came.
+    #[error("it says nothing: it serves another one, or is no fathom")]
+    Silent,
+    /// The connection ended before a greeting.
+    #[error("it ends the connection without a greeting: it is no fathom, or is ending")]
+    HungUp,
+    /// The connection ended within the handshake.
+    #[error("it ended the connection before the handshake was complete")]
+    Interrupted,
+    /// The handshake took too long.
+    #[error("its handshake was not complete within {} s", HANDSHAKE_TIMEOUT.as_secs())]
+    Slow,
+    /// The agent has a coordinator.
+    #[error("the agent serves another coordinator")]
+    Busy,
+    /// The coordinator has its agents.
+    #[error("it came too late: all processes that the coordinator waited for have come")]
+    Full,
+    /// The connection failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+}
+
+impl HandshakeError {
+    /// A later attempt may succeed.
+    pub fn is_temporary(&self) -> bool {
+        use HandshakeError::{Busy, Full, HungUp, Interrupted, Io, NotFathom, OtherVersion, Silent, Slow, WrongToken};
+        match self {
+            Silent | HungUp | Interrupted | Slow | Busy | Io(_) => true,
+            WrongToken | NotFathom | OtherVersion | Full => false,
+        }
+    }
+
+    /// What a read failed with once the greeting has come.
+    fn from_read(error: io::Error) -> HandshakeError {
+        match error.kind() {
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => HandshakeError::Slow,
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => HandshakeError::Interrupted,
+            _ => HandshakeError::Io(error),
+        }
+    }
+}
+
+/// Keys that seal the messages of one connection, one for each direction.
+pub(super) struct SessionKeys {
+    /// Seals what this side sends.
+    pub(super) sending: Hmac<Sha256>,
+    /// Seals what this side receives.
+    pub(super) receiving: Hmac<Sha256>,
+}
+
+/// What a successful handshake yields. It shows nothing: it is a secret.
+pub struct Session(pub(super) SessionKeys);
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Session(…)")
+    }
+}
+
+const PROOF: usize = 32;
+const NONCE: usize = 32;
+/// The program, and the version of the handshake and of the frames after it.
+const GREETING: [u8; 8] = *b"fathom\x00\x02";
+const NAME: usize = GREETING.len() - 1;
+
+/// The accepting side's verdict on the connecting side's proof.
+const WELCOME: u8 = 1;
+const WRONG_TOKEN: u8 = 2;
+const NO_SEAT: u8 = 3;
+
+/// The handshake of the side that connects.
+///
+/// # Errors
+/// [`HandshakeError`].
+pub fn connect_session(stream: &mut (impl Read + Write), role: Role, token: &str) -> Result<Session, HandshakeError> {
+    let own = greet(stream)?;
+    read_greeting(stream)?;
+    let others: [u8; NONCE] = read(stream)?;
+    let nonces = Nonces::new(role, own, others);
+    stream.write_all(&nonces.proof(token, role).finalize().into_bytes())?;
+    stream.flush()?;
+    let [verdict] = read(stream)?;
+    match (verdict, role) {
+        (WELCOME, _) => {}
+        (WRONG_TOKEN, _) => return Err(HandshakeError::WrongToken),
+        (NO_SEAT, Role::Coordinator) => return Err(HandshakeError::Busy),
+        (NO_SEAT, Role::Agent) => return Err(HandshakeError::Full),
+        _ => return Err(HandshakeError::NotFathom),
+    }
+    let proof: [u8; PROOF] = read(stream)?;
+    let expected = nonces.proof(token, role.other());
+    expected.verify_slice(&proof).map_err(|_| HandshakeError::WrongToken)?;
+    Ok(nonces.session(token, role))
+}
+
+/// The handshake of the side that accepts. `claim_seat` takes a seat for a side that knows the token, if there is one left.
+///
+/// # Errors
+/// [`HandshakeError`]; `Full` or `Busy` where there was no seat.
+pub fn accept_session(
+    stream: &mut (impl Read + Write),
+    role: Role,
+    token: &str,
+    claim_seat: impl FnOnce() -> bool,
+) -> Result<Session, HandshakeError> {
+    let own = greet(stream)?;
+    read_greeting(stream).map_err(|error| match error {
+        HandshakeError::Silent => HandshakeError::Slow,
+        other => other,
+    })?;
+    let others: [u8; NONCE] = read(stream)?;
+    let nonces = Nonces::new(role, own, others);
+    let proof: [u8; PROOF] = read(stream)?;
+    let expected = nonces.proof(token, role.other());
+    if expected.verify_slice(&proof).is_err() {
+        stream.write_all(&[WRONG_TOKEN])?;
+        return Err(HandshakeError::WrongToken);
+    }
+    if !claim_seat() {
+        stream.write_all(&[NO_SEAT])?;
+        return Err(match role {
+            Role::Coordinator => HandshakeError::Full,
+            Role::Agent => HandshakeError::Busy,
+        });
+    }
+    let mut answer = vec![WELCOME];
+    answer.extend(nonces.proof(token, role).finalize().into_bytes());
+    stream.write_all(&answer)?;
+    stream.flush()?;
+    Ok(nonces.session(token, role))
+}
+
+/// Sends the greeting and a new nonce.
+fn greet(stream: &mut impl Write) -> io::Result<[u8; NONCE]> {
+    let mut nonce = [0; NONCE];
+    getrandom::fill(&mut nonce).map_err(|error| io::Error::other(error.to_string()))?;
+    stream.write_all(&GREETING)?;
+    stream.write_all(&nonce)?;
+    stream.flush()?;
+    Ok(nonce)
+}
+
+fn read_greeting(stream: &mut impl Read) -> Result<(), HandshakeError> {
+    let mut greeting = [0; GREETING.len()];
+    stream
+        .read_exact(&mut greeting)
+        .map_err(|error| match HandshakeError::from_read(error) {
+            HandshakeError::Slow => HandshakeError::Silent,
+            HandshakeError::Interrupted => HandshakeError::HungUp,
+            other => other,
+        })?;
+    match (greeting == GREETING, greeting[..NAME] == GREETING[..NAME]) {
+        (true, _) => Ok(()),
+        (false, true) => Err(HandshakeError::OtherVersion),
+        (false, false) => Err(HandshakeError::NotFathom),
+    }
+}
+
+fn read<const LENGTH: usize>(stream: &mut impl Read) -> Result<[u8; LENGTH], HandshakeError> {
+    let mut bytes = [0; LENGTH];
+    stream.read_exact(&mut bytes).map_err(HandshakeError::from_read)?;
+    Ok(bytes)
+}
+
+impl Role {
+    fn other(self) -> Role {
+        match self {
+            Role::Coordinator => Role::Agent,
+            Role::Agent => Role::Coordinator,
+        }
+    }
+}
+
+/// The random numbers of one connection: neither side alone chooses what is proved and derived.
+struct Nonces {
+    coordinator: [u8; NONCE],
+    agent: [u8; NONCE],
+}
+
+impl Nonces {
+    fn new(role: Role, own: [u8; NONCE], others: [u8; NONCE]) -> Nonces {
+        let (coordinator, agent) = match role {
+            Role::Coordinator => (own, others),
+            Role::Agent => (others, own),
+        };
+        Nonces { coordinator, agent }
+    }
+
+    /// A value that only the token yields (HMAC, RFC 2104, with SHA-256), different for each purpose.
+    fn derive(&self, token: &str, purpose: &str) -> Hmac<Sha256> {
+        let mut mac = keyed(token.as_bytes());
+        mac.update(&self.coordinator);
+        mac.update(&self.agent);
+        mac.update(purpose.as_bytes());
+        mac
+    }
+
+    /// What a side proves itself with. The role is part of it, so that no side's proof can be sent back to it.
+    fn proof(&self, token: &str, role: Role) -> Hmac<Sha256> {
+        self.derive(
+            token,
+            match role {
+                Role::Coordinator => "proof of the coordinator",
+                Role::Agent => "proof of the agent",
+            },
+        )
+    }
+
+    fn session(&self, token: &str, role: Role) -> Session {
+        let key = |purpose| keyed(&self.derive(token, purpose).finalize().into_bytes());
+        let (to_agent, to_coordinator) = (key("frames to the agent"), key("frames to the coordinator"));
+        let (sending, receiving) = match role {
+            Role::Coordinator => (to_agent, to_coordinator),
+            Role::Agent => (to_coordinator, to_agent),
+        };
+        Session(SessionKeys { sending, receiving })
+    }
+}
+
+fn keyed(key: &[u8]) -> Hmac<Sha256> {
+    #[expect(clippy::expect_used, reason = "HMAC takes keys of every length")]
+    Hmac::<Sha256>::new_from_slice(key).expect("any key will do")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+use std::io::{PipeReader, PipeWriter};
+use std::thread;
+
+use super::*;
+
+const TOKEN: &str = "0123456789abcdef";
+
+/// One end of a connection.
+struct End(PipeReader, PipeWriter);
+
+impl Read for End {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        self.0.read(bytes)
+    }
+}
+
+impl Write for End {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.1.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn connection() -> (End, End) {
+    let ((read_a, write_b), (read_b, write_a)) = (io::pipe().unwrap(), io::pipe().unwrap());
+    (End(read_a, write_a), End(read_b, write_b))
+}
+
+type Outcome = Result<Session, HandshakeError>;
+
+/// A handshake of a coordinator that connects with this token, and an agent that accepts.
+fn shake(token: &'static str, has_seat: bool) -> (Outcome, Outcome) {
+    let (mut one, mut other) = connection();
+    let connecting = thread::spawn(move || connect_session(&mut one, Role::Coordinator, token));
+    let accepted = accept_session(&mut other, Role::Agent, TOKEN, || has_seat);
+    (connecting.join().unwrap(), accepted)
+}
+
+fn tag(key: &Hmac<Sha256>) -> Vec<u8> {
+    key.clone().finalize().into_bytes().to_vec()
+}
+
+#[test]
+fn both_sides_derive_the_same_keys_and_no_two_are_equal() {
+    let (Ok(Session(connected)), Ok(Session(accepted))) = shake(TOKEN, true) else {
+        panic!("they know the same token");
+    };
+    assert_eq!(tag(&connected.sending), tag(&accepted.receiving));
+    assert_eq!(tag(&connected.receiving), tag(&accepted.sending));
+    assert_ne!(tag(&connected.sending), tag(&connected.receiving));
+    let (Ok(Session(again)), Ok(_)) = shake(TOKEN, true) else {
+        panic!("they know the same token");
+    };
+    assert_ne!(
+        tag(&connected.sending),
+        tag(&again.sending),
+        "each connection has its own"
+    );
+}
+
+#[test]
+fn a_wrong_token_is_named_on_both_sides() {
+    let (connected, accepted) = shake("another-token-of-16", true);
+    assert!(matches!(connected, Err(HandshakeError::WrongToken)), "{connected:?}");
+    assert!(matches!(accepted, Err(HandshakeError::WrongToken)), "{accepted:?}");
+}
+
+#[test]
+fn who_comes_too_late_hears_that_and_not_of_a_token() {
+    let (connected, accepted) = shake(TOKEN, false);
+    assert!(matches!(connected, Err(HandshakeError::Busy)), "{connected:?}");
+    assert!(matches!(accepted, Err(HandshakeError::Busy)), "{accepted:?}");
+    let (mut one, mut other) = connection();
+    let late = thread::spawn(move || connect_session(&mut one, Role::Agent, TOKEN));
+    let accepted = accept_session(&mut other, Role::Coordinator, TOKEN, || false);
+    assert!(matches!(accepted, Err(HandshakeError::Full)), "{accepted:?}");
+    let late = late.join().unwrap();
+    assert!(matches!(late, Err(HandshakeError::Full)), "{late:?}");
+}
+
+#[test]
+fn a_connection_that_ends_early_says_nothing_of_a_token() {
+    // The other side leaves before its verdict.
+    let (mut one, mut other) = connection();
+    let leaving = thread::spawn(move || {
+        other.write_all(&GREETING).unwrap();
+        other.write_all(&[7; NONCE]).unwrap();
+        other.read_exact(&mut [0; GREETING.len() + NONCE + PROOF]).unwrap();
+    });
+    let outcome = connect_session(&mut one, Role::Agent, TOKEN);
+    assert!(matches!(outcome, Err(HandshakeError::Interrupted)), "{outcome:?}");
+    leaving.join().unwrap();
+    // Before its greeting.
+    let (mut one, End(_reader, writer)) = connection();
+    drop(writer);
+    let outcome = connect_session(&mut one, Role::Agent, TOKEN);
+    assert!(matches!(outcome, Err(HandshakeError::HungUp)), "{outcome:?}");
+}
+
+/// What a side answers to one that sends its own bytes back to it, or those of a fathom before.
+#[test]
+fn reflections_and_other_versions_are_refused() {
+    let (mut one, mut other) = connection();
+    let mirror = thread::spawn(move || {
+        let mut bytes = [0; GREETING.len() + NONCE];
+        other.read_exact(&mut bytes).unwrap();
+        other.write_all(&bytes).unwrap();
+        let mut proof = [0; PROOF];
+        other.read_exact(&mut proof).unwrap();
+        other.write_all(&[WELCOME]).unwrap();
+        other.write_all(&proof).unwrap();
+    });
+    let outcome = connect_session(&mut one, Role::Coordinator, TOKEN);
+    assert!(matches!(outcome, Err(HandshakeError::WrongToken)), "{outcome:?}");
+    mirror.join().unwrap();
+    let check = |greeting: &[u8; 8], is_other_version: bool| {
+        let (mut one, mut other) = connection();
+        other.write_all(greeting).unwrap();
+        match connect_session(&mut one, Role::Coordinator, TOKEN) {
+            Err(HandshakeError::OtherVersion) => assert!(is_other_version),
+            Err(HandshakeError::NotFathom) => assert!(!is_other_version),
+            outcome => panic!("{outcome:?}"),
+        }
+    };
+    check(b"fathom\x00\x01", true);
+    check(b"SSH-2.0-", false);
+}
