@@ -124,6 +124,16 @@ fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<
     found
 }
 
+/// The sums of both paths of machines where the loads are counted on one path and exceed its limit: the other path
+/// carried a part of them, so only the sum limits them.
+pub(crate) fn sums_beyond_one_path(loads: &[&Observation], layers: &[Layer]) -> Vec<Layer> {
+    let uses = |layer: &Layer| caps::demand(layer, loads).is_some();
+    let sums = both_paths(loads, layers).into_iter();
+    sums.filter(|both| !(uses(both.cached) && uses(both.uncached)))
+        .map(|both| both.layer)
+        .collect()
+}
+
 /// `VM Standard_D8ds_v4, cached + uncached`.
 fn name_of_sum(cached: &Layer, uncached: &Layer) -> String {
     let machine = cached.name.strip_suffix(CachePath::Cached.word());
@@ -187,6 +197,11 @@ fn about_both(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<String> {
         };
         let together = together(taken, layer);
         return match all <= sum.high * (1.0 + caps::ABOVE) {
+            // Neither path carries more than its own limit, so their sum is reached only where both are.
+            true if sum.is_met_by(all) => vec![format!(
+                "Both limits of the machine are reached. {together}, so a part of the load took the {other} path. To hold each \
+                 path against its own jobs, name the path of each (--path JOB={other}, or `path` in a job file)."
+            )],
             true => vec![format!(
                 "{together}. One path cannot carry that, so a part of the load probably took the {other} path, but every job is \
                  counted as {taken}: name the path of each job (--path JOB={other}, or `path` in a job file)."
@@ -324,8 +339,19 @@ mod tests {
         let [sentence] = &table.sentences[..] else {
             panic!("{table:?}")
         };
+        assert!(
+            sentence.starts_with("Both limits of the machine are reached."),
+            "{sentence}"
+        );
         assert!(sentence.contains("118.1 % of the cached limit alone"), "{sentence}");
         assert!(sentence.contains("--path JOB=uncached"), "{sentence}");
+        // 84,000 of 77,000 is beyond one path as well, and leaves room on the other.
+        let loads = [load("a", Direction::Read, 84_000.0, on(CachePath::Cached))];
+        let tables = limit_tables(&loads, &limits_of("Standard_D8ds_v4"));
+        assert!(
+            tables[0].sentences[0].contains("One path cannot carry that"),
+            "{tables:?}"
+        );
         // Without any path all of it is uncached.
         let table = azure(StoragePath::default(), StoragePath::default());
         assert!(

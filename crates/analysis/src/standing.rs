@@ -5,6 +5,7 @@ use model::observation::Observation;
 use serde::Serialize;
 
 use crate::caps::{self, Demand, Layer, LayerKind, Limit};
+use crate::shared_limits::sums_beyond_one_path;
 
 /// A load against one limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -48,7 +49,8 @@ pub fn standings(load: &Observation, others: &[&Observation], layers: &[Layer]) 
         caps::demand(layer, &[load])?;
         Some(of_layer(layer, caps::demand(layer, &loads)?))
     };
-    let mut rows: Vec<Standing> = layers.iter().filter_map(one).flatten().collect();
+    let sums = sums_beyond_one_path(&loads, layers);
+    let mut rows: Vec<Standing> = layers.iter().chain(&sums).filter_map(one).flatten().collect();
     rows.sort_by(|one, other| other.share.total_cmp(&one.share));
     rows
 }

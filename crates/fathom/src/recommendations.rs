@@ -3,17 +3,29 @@
 //! The texts are the string literals of all crates and the pages for users. A command line, `fathom` with the words behind
 //! it in backquotes, at the start of a line or behind a prompt, is held against the command line's own tree; any other
 //! `--option` must be one of some command, a flag of fio, a job option of fio where the line is about fio, or one of
-//! another program on the same line.
+//! another program on the same line. Where the commands that print a text are known, an option that it names by itself
+//! must be one of each of them, because the reader adds it to the command that was run. Values of job options are parsed.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Command;
-use dialects::fio;
+use dialects::native::{self, JobSpec};
+use dialects::{Place, fio};
 
 /// Programs whose options stand in our pages.
 const OTHER_PROGRAMS: [&str; 3] = ["cargo ", "mpirun ", "srun "];
+
+/// Sources of texts, with the commands that print them.
+const PRINTED_BY: [(&str, &[&str]); 6] = [
+    ("crates/analysis/src/diagnosis/", &["run", "verify", "explain"]),
+    ("crates/analysis/src/verdict/", &["verify"]),
+    ("crates/study/src/verify/", &["verify"]),
+    ("crates/fathom/src/commands/verify/", &["verify"]),
+    ("crates/study/src/sweep/", &["sweep"]),
+    ("crates/fathom/src/commands/sweep/", &["sweep"]),
+];
 
 /// A text with where it stands, for messages.
 struct Text {
@@ -209,6 +221,61 @@ fn fault_of(root: &Command, line: &str) -> Option<String> {
     ))
 }
 
+/// Options that a text names by themselves, and that a command which prints the text does not have.
+fn misplaced_options(root: &Command, Text { place, text }: &Text) -> Vec<String> {
+    let printing = PRINTED_BY.iter().filter(|(source, _)| place.starts_with(source));
+    let mut bare = text.clone();
+    for line in command_lines(text) {
+        bare = bare.replace(line, "");
+    }
+    let mut faults = Vec::new();
+    for name in printing.flat_map(|(_, commands)| *commands) {
+        let command = root.find_subcommand(name).expect("the table names commands");
+        let known = options_of(command);
+        let unknown = named_options(&bare)
+            .into_iter()
+            .filter(|option| !known.contains(*option));
+        faults
+            .extend(unknown.map(|option| format!("{place}: `{name}` prints it and has no option --{option}: {text}")));
+    }
+    faults
+}
+
+/// The values of job options that a text recommends: `native content=random`, and those of a command line of `run`.
+fn recommended_values(text: &str) -> Vec<(&str, &str)> {
+    let ends = |letter: char| letter.is_whitespace() || ",;)`'\"".contains(letter);
+    let first_word = |rest: &str| rest.find(ends).unwrap_or(rest.len());
+    let mut found = Vec::new();
+    for (index, _) in text.match_indices("native ") {
+        let rest = &text[index + "native ".len()..];
+        found.extend(rest[..first_word(rest)].split_once('='));
+    }
+    for line in command_lines(text).into_iter().filter(|line| line.starts_with("run ")) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let options = words
+            .windows(2)
+            .filter_map(|pair| Some((pair[0].strip_prefix("--")?, pair[1])));
+        found.extend(options.filter(|(name, _)| native::find(name).is_some()));
+    }
+    let is_placeholder = |value: &str| value == "…" || value.starts_with(|letter: char| letter.is_ascii_uppercase());
+    found.retain(|(_, value)| !is_placeholder(value) && !value.starts_with("--"));
+    found
+}
+
+fn refused_values(Text { place, text }: &Text) -> Vec<String> {
+    let refused = recommended_values(text).into_iter().filter_map(|(name, value)| {
+        let value = value.trim_matches('\'');
+        let complaint = native::apply(&mut JobSpec::default(), name, value, || Place {
+            file: "command line".into(),
+            line: 0,
+            text: name.into(),
+        })
+        .err()?;
+        Some(format!("{place}: {} in: {text}", complaint.what))
+    });
+    refused.collect()
+}
+
 fn faults_of(texts: &[Text]) -> Vec<String> {
     let mut root = crate::command_line::command();
     root.build();
@@ -218,7 +285,10 @@ fn faults_of(texts: &[Text]) -> Vec<String> {
     // Options of an engine included.
     let is_job_option_of_fio = |option: &str| fio::table::rows().any(|row| row.is_called(option));
     let mut faults = Vec::new();
-    for Text { place, text } in texts {
+    for recommended in texts {
+        let Text { place, text } = recommended;
+        faults.extend(misplaced_options(&root, recommended));
+        faults.extend(refused_values(recommended));
         let lines = command_lines(text).into_iter();
         faults.extend(lines.filter_map(|line| Some(format!("{place}: {} in `fathom {line}`", fault_of(&root, line)?))));
         for line in text.lines() {
@@ -253,19 +323,36 @@ fn every_recommended_command_and_option_exists() {
 fn a_recommendation_of_what_does_not_exist_is_found() {
     let source = r##"let a = "`fathom run --target DIR \
                      --sequential`"; let b = '"'; // `fathom run --comment`
-        let c = r#"`fathom measure x`"#; let d = "use --no-such-thing"; let e = "`fathom run --depth 8`";"##;
-    let texts: Vec<Text> = literals(source)
+        let c = r#"`fathom measure x`"#; let d = "use --no-such-thing"; let e = "`fathom run --depth 8`";
+        let f = "write random data (native content=fresh)"; let g = "`fathom run --time soon`";"##;
+    let mut texts: Vec<Text> = literals(source)
         .into_iter()
         .map(|text| Text {
             place: "here".into(),
             text,
         })
         .collect();
+    let in_verdict = |text: &str| Text {
+        place: "crates/analysis/src/verdict/doubt.rs".into(),
+        text: text.into(),
+    };
+    // `verify` prints it, and has --depth; `run` has --confirm.
+    texts.extend(
+        [
+            "repeat with --confirm",
+            "repeat with --depth 8",
+            "`fathom run --confirm`",
+        ]
+        .map(in_verdict),
+    );
     let faults = faults_of(&texts);
     let expected = [
         "`run` has no option --sequential",
         "there is no command `measure`",
         "there is no option --no-such-thing",
+        "`content`: `fresh` is none of",
+        "`time`: ",
+        "`verify` prints it and has no option --confirm",
     ];
     assert_eq!(faults.len(), expected.len(), "{faults:#?}");
     for (fault, part) in faults.iter().zip(expected) {

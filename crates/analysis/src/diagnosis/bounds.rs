@@ -5,6 +5,7 @@ use model::observation::Observation;
 
 use super::context::Counts;
 use crate::caps::{self, Demand, Layer, LayerKind, Limit};
+use crate::shared_limits::sums_beyond_one_path;
 
 /// How far a rate that the test itself asks for may be missed or exceeded: schedules are exact.
 const OWN_RATE: f64 = 0.01;
@@ -67,7 +68,8 @@ pub(crate) fn bounds(observation: &Observation, others: &[&Observation], layers:
         return found;
     };
     let loads = caps::at_once(observation, others);
-    for layer in layers {
+    let sums = sums_beyond_one_path(&loads, layers);
+    for layer in layers.iter().chain(&sums) {
         // What it does nothing against itself does not limit it.
         if caps::demand(layer, &[observation]).is_some()
             && let Some(demand) = caps::demand(layer, &loads)

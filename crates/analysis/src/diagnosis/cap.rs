@@ -132,7 +132,8 @@ fn advice(subject: &Subject<'_>, bound: &Bound) -> Vec<String> {
     let can_repeat = subject.context.question == Question::Limit && subject.verdict().is_none();
     if can_repeat && bound.kind != LayerKind::Application {
         advice.push(
-            "--confirm runs it again at twice the depth: IOPS stay and latency doubles if this is the limit".into(),
+            "`fathom run --confirm` repeats it at twice the depth: IOPS stay and latency doubles if this is the limit"
+                .into(),
         );
     }
     advice

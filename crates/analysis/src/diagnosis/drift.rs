@@ -38,7 +38,7 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
         Sign::new(sentence)
             .show(first)
             .show(last)
-            .advise("measure until it no longer changes: --until-steady")
+            .advise("measure until it no longer changes: `fathom run --until-steady 0.3%`")
             .advise("a disk that fills, fragments or runs warm becomes slower like this"),
     )
 }

@@ -147,13 +147,14 @@ fn undetermined(subject: &Subject<'_>) -> Sign {
     }
     let sign = Sign::new("the figures do not tell what limited this load".into());
     if subject.context.question != Question::Limit {
-        return sign.advise("run `fathom sweep` with --over depth: it shows whether more depth brings more");
+        return sign
+            .advise("`fathom sweep --over depth=1..64` measures more depths: it shows whether more depth brings more");
     }
     match subject.queue_is_full() {
-        Some(true) => sign.advise("run again with --confirm: whether twice the depth brings more tells a limit from a latency"),
+        Some(true) => sign.advise("repeat it with `fathom run --confirm`: whether twice the depth brings more tells a limit from a latency"),
         Some(false) | None => sign.advise(
-            "run without a rate and with a full queue, then with --confirm: whether twice the depth brings more tells a \
-             limit from a latency",
+            "repeat it without a rate and with a full queue, with `fathom run --confirm`: whether twice the depth brings \
+             more tells a limit from a latency",
         ),
     }
 }

@@ -7,7 +7,7 @@ use model::stats::median;
 use super::sign::{Sign, figure, held};
 use super::subject::Subject;
 use super::{Signature, remark};
-use crate::attribution::{Fault, describe_fault, others};
+use crate::attribution::{Attribution, Fault, describe_fault, others};
 
 /// A processor above this share of its time is full.
 const FULL: f64 = 0.95;
@@ -36,7 +36,8 @@ pub(super) const PROCESSOR: Signature = Signature {
 
 fn look(subject: &Subject<'_>) -> Option<Sign> {
     let cores = &subject.observation.cores;
-    if cores.is_empty() || subject.rate_is_kept() || sleeps_at_a_limit(subject) {
+    if cores.is_empty() || subject.rate_is_kept() || sleeps_at_a_limit(subject) || storage_missed_beside_others(subject)
+    {
         return None;
     }
     let full = |core: &&CoreShare| core.busy() > FULL;
@@ -71,7 +72,7 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
                 "full",
             ))
             .advise(
-                "spread interrupts and workers over more processors, or use larger blocks; stop what else runs here",
+                "spread interrupts and workers over more processors, or use larger blocks; stop other programs on this machine",
             ),
     )
 }
@@ -126,6 +127,16 @@ fn share_waited(subject: &Subject<'_>) -> Option<f64> {
 fn sleeps_at_a_limit(subject: &Subject<'_>) -> bool {
     let sleeps = |generator: model::observation::Generator| generator.busiest_worker < IDLE_WORKER;
     subject.observation.generator.is_some_and(sleeps) && subject.bounds.iter().any(|bound| bound.is_met())
+}
+
+/// Other programs kept the processors busier than this one did, and most of what is missing is still the storage's: it
+/// was in the storage while the processors were busy.
+fn storage_missed_beside_others(subject: &Subject<'_>) -> bool {
+    let Some(attribution) = Attribution::new(subject.observation, None) else {
+        return false;
+    };
+    let others = others(subject.observation, |_| true);
+    others.cpu_share > others.own_share && attribution.share(Fault::Storage) > 0.5
 }
 
 /// One processor does most of the kernel's work.

@@ -185,30 +185,27 @@ impl<'a> Subject<'a> {
                 missing.push(what.to_owned());
             }
         };
-        lacks(self.rate().is_none(), "no rate: no limit could be compared");
+        lacks(self.rate().is_none(), "limits: there is no rate");
         lacks(
             self.mean_latency().is_none(),
-            "no latency: the queue could not be judged (Little's law)",
+            "the queue: there is no latency (Little's law)",
         );
-        lacks(
-            observation.load.depth.is_none(),
-            "no queue depth: the queue could not be judged",
-        );
+        lacks(observation.load.depth.is_none(), "the queue: there is no queue depth");
         lacks(
             observation.load.closed_loop.is_none(),
-            "not told whether a rate was asked for: the generator could not be judged",
+            "the generator: it is unknown whether a rate was set",
         );
         lacks(
             observation.cores.is_empty() && observation.generator.is_none(),
-            "no processor times: generator and processors could not be judged",
+            "generator and processors: there are no processor times",
         );
         lacks(
             self.seconds.len() < 2 * LEAST_SEGMENT,
-            "no series of at least 20 s: bursts, cliffs and declines could not be looked for",
+            "bursts, cliffs and declines: there is no series of at least 20 s",
         );
         lacks(
             !self.bounds.iter().any(|bound| bound.kind != LayerKind::Application),
-            "no limit was given or found: --vm, --disk or --cap names those that are known",
+            "limits: none is known; name those of machine and disks with --vm, --disk or --cap",
         );
         missing
     }

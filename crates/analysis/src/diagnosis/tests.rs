@@ -463,8 +463,11 @@ fn processors_that_others_keep_busy_are_named_as_theirs() {
         user: 0.99,
         ..CoreShare::default()
     };
-    let others = |waited: Nanos| {
+    let others_of = |waited: Nanos, slots: Nanos, operations: u64| {
         let mut observation = paced(move |second| {
+            second.facts.operations = operations;
+            second.facts.queue.issued = operations;
+            second.facts.queue.in_use_ns = slots;
             second.facts.threads.run_delay_ns = waited;
             second.hosts[0].busy_ns = Nanos::millis(1980);
             second.hosts[0].busiest_others = vec![BusyProcess {
@@ -476,6 +479,7 @@ fn processors_that_others_keep_busy_are_named_as_theirs() {
         observation.cores = vec![full(0), full(1)];
         diagnose(&observation, &[], &Context::default())
     };
+    let others = |waited: Nanos| others_of(waited, Nanos(0), 1000);
     let found = others(Nanos::millis(400));
     assert_eq!(found.answer, Answer::Processor);
     assert!(
@@ -487,4 +491,9 @@ fn processors_that_others_keep_busy_are_named_as_theirs() {
     );
     // Threads that never waited for a processor were not held up by busy ones.
     assert_ne!(others(Nanos(0)).answer, Answer::Processor);
+    // 700 of 1,200 are missing in each second, and 200 ms of it are worth 240. Those that every slot held are the
+    // storage's.
+    let waited = Nanos::millis(200);
+    assert_ne!(others_of(waited, Nanos::secs(32), 500).answer, Answer::Processor);
+    assert_eq!(others_of(waited, Nanos(0), 500).answer, Answer::Processor);
 }

@@ -126,7 +126,7 @@ pub(super) const COMPRESSIBLE: Rule = Rule {
     severity: Severity::Warning,
     about: "What is written can be compressed or is the same again and again.",
     why: "storage that compresses or knows duplicates writes less than it was given, and looks faster than it is",
-    fix: "write fresh random data (native content=fresh, fio refill_buffers, DiskSpd -Zr)",
+    fix: "write fresh random data (native content=random, fio refill_buffers, DiskSpd -Zr)",
     look: |rule, test, findings| {
         for job in test.jobs() {
             let written = streams_of(job).filter(|stream| stream.mix.includes(Direction::Write));

@@ -25,6 +25,7 @@ mod stopping;
 mod studies;
 mod suites;
 mod support;
+mod throttle;
 mod truth;
 mod verify;
 mod verify_inputs;

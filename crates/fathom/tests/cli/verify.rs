@@ -560,6 +560,8 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
     assert_eq!(json["climb"]["saturated"], true, "{json:#}");
     let diagnosis = &json["diagnoses"][0]["diagnosis"];
     assert_eq!(diagnosis["confirmed"], true, "{json:#}");
+    let layer = diagnosis["layer"].as_str().unwrap_or_default();
+    assert!(layer.starts_with("control group, reads"), "{json:#}");
     // It is about the window, not about the probe before.
     let evidence = diagnosis["evidence"].as_array().unwrap();
     let in_flight = evidence
