@@ -15,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A run with a server beside it.
 struct Run {
-    folder: Directory,
+    _folder: Directory,
     child: Child,
     address: SocketAddr,
 }
@@ -47,7 +47,11 @@ impl Run {
         let address = address.unwrap_or_else(|| panic!("no address is printed: {line}"));
         // What comes after it fits the pipe.
         child.stderr = Some(err.into_inner());
-        Run { folder, child, address }
+        Run {
+            _folder: folder,
+            child,
+            address,
+        }
     }
 
     fn connect(&self) -> TcpStream {
