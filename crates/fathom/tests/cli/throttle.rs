@@ -61,7 +61,7 @@ fn verify_rate(device: &LoopDevice, iops: u32, seconds: u32) -> (Option<i32>, Va
 }
 
 /// The only clause, which is INCONCLUSIVE because of others; what it says.
-fn reason_of_others<'a>(code: Option<i32>, json: &'a Value) -> &'a str {
+fn reason_of_others(code: Option<i32>, json: &Value) -> &str {
     let clause = &json["verdict"]["clauses"][0];
     assert_eq!(
         (code, &clause["outcome"], &clause["cause"]),
