@@ -17,12 +17,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_open_file_is_one_less() {
+    fn open_files_leave_fewer() {
         let before = free_descriptors().expect("tests run with a limit");
-        let many: Vec<fs::File> = (0..50).map(|_| fs::File::open("/dev/null").unwrap()).collect();
+        let many: Vec<fs::File> = (0..200).map(|_| fs::File::open("/dev/null").unwrap()).collect();
         let after = free_descriptors().expect("tests run with a limit");
         drop(many);
-        // Tests beside this one have some open as well.
-        assert!(before.saturating_sub(after).abs_diff(50) < 25, "{before} {after}");
+        // Tests beside this one open and close some as well.
+        assert!(before.saturating_sub(after).abs_diff(200) < 100, "{before} {after}");
     }
 }
