@@ -63,9 +63,7 @@ impl Fault {
         };
         let help = match error.kind() {
             io::ErrorKind::NotFound => Some("check the spelling, and that its directory exists".to_owned()),
-            io::ErrorKind::PermissionDenied => {
-                Some("choose a place that this user may use, or run as root".into())
-            }
+            io::ErrorKind::PermissionDenied => Some("choose a place that this user may use, or run as root".into()),
             io::ErrorKind::StorageFull => Some("free some space, or write it elsewhere".into()),
             _ => None,
         };
