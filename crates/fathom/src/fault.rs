@@ -1,6 +1,6 @@
 //! What went wrong, as a user sees it: what, where, why, and what to do.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::Path;
 
 use archive::ArchiveError;
@@ -56,17 +56,15 @@ impl Fault {
     }
 
     /// A file of the user's that cannot be read or written.
-    pub fn of_file(verb: &str, path: &Path, error: &std::io::Error) -> Fault {
+    pub fn of_file(verb: &str, path: &Path, error: &io::Error) -> Fault {
         let why = match error.raw_os_error() {
             Some(number) => engine::os_error_name(number),
             None => error.to_string(),
         };
         let help = match error.kind() {
-            std::io::ErrorKind::NotFound => Some("check the spelling, and that its directory exists".to_owned()),
-            std::io::ErrorKind::PermissionDenied => {
-                Some("choose a place that this user may use, or run as root".into())
-            }
-            std::io::ErrorKind::StorageFull => Some("free some space, or write it elsewhere".into()),
+            io::ErrorKind::NotFound => Some("check the spelling, and that its directory exists".to_owned()),
+            io::ErrorKind::PermissionDenied => Some("choose a place that this user may use, or run as root".into()),
+            io::ErrorKind::StorageFull => Some("free some space, or write it elsewhere".into()),
             _ => None,
         };
         Fault {
@@ -119,7 +117,7 @@ impl Faults {
     /// Shows them on stderr.
     pub fn print(&self, colour: bool) {
         // Where stderr is closed there is nobody to tell.
-        let _ = std::io::stderr().write_all(self.text(colour).as_bytes());
+        let _ = io::stderr().write_all(self.text(colour).as_bytes());
     }
 
     /// What is shown.
@@ -176,9 +174,15 @@ impl From<Vec<TargetError>> for Faults {
     }
 }
 
-/// Errors of operations while something was prepared, rather than of what was asked for.
+/// Errors of operations while something was prepared, rather than of what was asked for: what the system forbids cannot
+/// begin.
 fn went_wrong(error: &TargetError) -> bool {
-    matches!(error, TargetError::Fill(_))
+    let TargetError::Fill(error) = error else { return false };
+    let kind = error.errno().map(|errno| io::Error::from_raw_os_error(errno).kind());
+    !matches!(
+        kind,
+        Some(io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem)
+    )
 }
 
 impl From<RunError> for Faults {
@@ -260,5 +264,31 @@ impl From<ArchiveError> for Faults {
                 Exit::Refused,
             ),
         }
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use model::Bytes;
+    use run::targets::FillError;
+
+    use super::*;
+
+    fn exit(errno: i32) -> Exit {
+        let error = FillError::File {
+            what: "cannot create",
+            path: "/mnt/fathom.tmp".into(),
+            errno: Some(errno),
+            written: Bytes(0),
+        };
+        Faults::from(vec![TargetError::Fill(error)]).exit()
+    }
+
+    /// `--help` has 3 for what cannot begin.
+    #[test]
+    fn what_the_system_forbids_is_refused() {
+        let (eacces, erofs, eio) = (13, 30, 5);
+        assert_eq!((exit(eacces), exit(erofs)), (Exit::Refused, Exit::Refused));
+        assert_eq!(exit(eio), Exit::Failed);
     }
 }

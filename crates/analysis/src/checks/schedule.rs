@@ -11,6 +11,8 @@ use super::{Check, JobView};
 const RATE_TOLERANCE: f64 = 0.01;
 /// Schedule delay beyond this share of the service time is more than the program's own work.
 const LAG: f64 = 0.10;
+/// From this share of the operations on that found every slot taken, the target held them up.
+const TAKEN: f64 = 0.5;
 /// Delays below this come from timers and the scheduler.
 const LEAST_LAG: Nanos = Nanos::micros(50);
 /// Percentage points by which a drawn mix may miss its share.
@@ -50,6 +52,15 @@ fn asked(job: &JobView<'_>) -> Option<(f64, RateUnit)> {
     same.then(|| (rates.iter().map(Rate::per_second).sum(), unit))
 }
 
+/// Whether every slot was in use when most operations came due: `None` where the seconds were not recorded.
+fn slots_were_taken(job: &JobView<'_>) -> Option<bool> {
+    let queues = job.results.seconds.iter().map(|second| &second.queue);
+    let (blocked, issued) = queues.fold((0, 0), |(blocked, issued), queue| {
+        (blocked + queue.blocked, issued + queue.issued)
+    });
+    (issued > 0).then(|| blocked as f64 > TAKEN * issued as f64)
+}
+
 fn rate_not_kept(job: &JobView<'_>) -> Option<Finding> {
     let (asked, unit) = asked(job)?;
     let total = job.results.total();
@@ -74,8 +85,21 @@ fn rate_not_kept(job: &JobView<'_>) -> Option<Finding> {
         done / seconds
     );
     let finding = Finding::new("RATE-NOT-KEPT", Severity::Warning, what).at(&*job.plan.name);
-    let finding = finding.why("operations waited for a free place in the queue; the response time shows for how long");
-    Some(finding.help("the target cannot keep this rate at this depth: ask for less, or allow more depth or workers"))
+    let (why, help) = match slots_were_taken(job) {
+        Some(false) => (
+            "operations were issued late although slots were free",
+            "leave a processor to each worker, or use more workers; other programs may use the processors",
+        ),
+        Some(true) => (
+            "every slot was in use when most operations came due; the response time shows how long they waited",
+            "ask for less; a greater --depth helps only if the target serves more at once",
+        ),
+        None => (
+            "operations waited for a free place in the queue; the response time shows for how long",
+            "the target cannot keep this rate at this depth: ask for less, or allow more depth or workers",
+        ),
+    };
+    Some(finding.why(why).help(help))
 }
 
 fn lag(job: &JobView<'_>) -> Option<Finding> {
@@ -89,8 +113,17 @@ fn lag(job: &JobView<'_>) -> Option<Finding> {
     let what =
         format!("1 % of the operations were issued {late} or more after they were due (median service {service})");
     let finding = Finding::new("SCHED-LAG", Severity::Note, what).at(&*job.plan.name);
-    let finding = finding.why("the queue was full or the processor busy; response times count from when they were due");
-    Some(finding.help("compare service and response time; if the target is not the limit, use more workers"))
+    let (why, help) = match slots_were_taken(job) {
+        Some(true) => (
+            "every slot was in use when they came due; response times count from then",
+            "the target is the limit: ask for less, or find out with `fathom sweep --over depth=1..64` what it can do",
+        ),
+        Some(false) | None => (
+            "the queue was full or the processor busy; response times count from when they were due",
+            "compare service and response time; if the target is not the limit, use more workers",
+        ),
+    };
+    Some(finding.why(why).help(help))
 }
 
 pub(super) const MIX: Check = Check {
@@ -137,6 +170,7 @@ mod tests {
     use model::Nanos;
     use model::histogram::Histogram;
     use model::mix::{Mix, MixRule};
+    use model::seconds::IntervalFacts;
 
     #[test]
     fn a_kept_rate_is_silent() {
@@ -156,6 +190,29 @@ mod tests {
         let found = rules(&results);
         assert!(found.contains(&"RATE-NOT-KEPT".to_owned()), "{found:?}");
         assert!(found.contains(&"SCHED-LAG".to_owned()), "{found:?}");
+    }
+
+    /// Advice was "use more workers" where the storage held every slot.
+    #[test]
+    fn advice_follows_what_the_slots_show() {
+        let advice = |blocked: u64| {
+            let mut results = samples::paced(32, 9_000, Nanos::millis(1));
+            let mut delay = Histogram::new();
+            delay.record_times(20_000_000, 9_000);
+            samples::reads(&mut results.steps[0].jobs[0]).schedule_delay = Some(delay);
+            let mut second = IntervalFacts::default();
+            (second.queue.issued, second.queue.blocked) = (9_000, blocked);
+            results.steps[0].jobs[0].seconds = vec![second];
+            let found = super::super::check(&results);
+            let of = |rule: &str| found.iter().find(|one| one.rule == rule).unwrap().help.clone().unwrap();
+            [of("RATE-NOT-KEPT"), of("SCHED-LAG")]
+        };
+        assert!(
+            advice(8_900)
+                .iter()
+                .all(|help| help.contains("ask for less") && !help.contains("workers"))
+        );
+        assert!(advice(0).iter().all(|help| help.contains("use more workers")));
     }
 
     #[test]

@@ -61,7 +61,8 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
     let step = step(subject)?;
     let bucket = (step.before.mean - step.after.mean) * step.at;
     let known = known(subject, &step, bucket);
-    if known.is_none() && (!is_flat(&step.after) || slc::same_bytes(subject, &step) == Some(true)) {
+    // Without known credits, writes that slow down after an amount of bytes filled a cache, unless another rate refutes it.
+    if known.is_none() && (!is_flat(&step.after) || slc::look(subject).is_some()) {
         return None;
     }
     let refill = bucket / step.after.mean.max(f64::MIN_POSITIVE);

@@ -28,13 +28,26 @@ pub(super) const CAP: Signature = Signature {
 
 fn look(subject: &Subject<'_>) -> Option<Sign> {
     // With several levels the totals describe none of them.
-    let explains =
-        |bound: &&Bound| subject.context.question != Question::MissedLatency || bound.kind != LayerKind::Application;
+    let explains = |bound: &&Bound| subject.context.question == Question::Limit || bound.kind != LayerKind::Application;
     let met = |bound: &&Bound| subject.is_level() && bound.is_met() || is_met_in_most_seconds(subject, bound);
     let bound = subject
         .bounds
         .iter()
         .find(|bound| explains(bound) && met(bound) && !is_refuted(subject, bound))?;
+    Some(met_limit(subject, bound))
+}
+
+/// The rate that a missed promise asks for, where nothing but it was met: other causes come before it.
+pub(super) fn rate_asked_for(subject: &Subject<'_>) -> Option<Sign> {
+    if subject.context.question != Question::MissedRate || !subject.is_level() {
+        return None;
+    }
+    let asked = |bound: &&Bound| bound.kind == LayerKind::Application && bound.is_met();
+    let bound = subject.bounds.iter().find(asked)?;
+    Some(met_limit(subject, bound))
+}
+
+fn met_limit(subject: &Subject<'_>, bound: &Bound) -> Sign {
     let percent = 100.0 * bound.share();
     let unit = bound.unit();
     let (used, limit) = (words(bound.used, unit), words(bound.limit.low, unit));
@@ -83,7 +96,7 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
     for advice in advice(subject, bound) {
         sign = sign.advise(advice);
     }
-    Some(sign)
+    sign
 }
 
 /// Most seconds lie at a limit and hardly any above it: stalls are why the mean lies below.
@@ -121,6 +134,8 @@ fn is_refuted(subject: &Subject<'_>, bound: &Bound) -> bool {
 fn advice(subject: &Subject<'_>, bound: &Bound) -> Vec<String> {
     let mut advice = Vec::new();
     match bound.kind {
+        // The rate of a promise is what it asks for.
+        LayerKind::Application if subject.context.question != Question::Limit => {}
         LayerKind::Application => advice.push("leave the rate out to see what the target can do".to_owned()),
         LayerKind::ControlGroup => {
             advice.push("raise or lift the limit of the control group, if this process may have more".into());

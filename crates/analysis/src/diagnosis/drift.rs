@@ -5,8 +5,12 @@ use model::diagnosis::Answer;
 use super::Signature;
 use super::sign::{Sign, figure};
 use super::subject::Subject;
+use crate::attribution::Attribution;
 use crate::requirement::Metric;
 use crate::shifts::{Shift, shift};
+
+/// From this share of the operations on that found every slot taken, the latency is that of a backlog.
+const BACKLOG: f64 = 0.5;
 
 pub(super) const DRIFT: Signature = Signature {
     answer: Answer::Drift,
@@ -22,16 +26,20 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
             figure("rate at the start", from, "IOPS"),
             figure("rate at the end", to, "IOPS"),
         ),
-        // A rate that is not kept lets operations wait longer and longer.
-        Shift::Drift { from, to } if to > from && (subject.rate_is_kept() || subject.is_closed_loop()) => (
-            format!(
-                "the latency rose from {} to {} over the window, without a step",
-                Metric::Mean.show(from),
-                Metric::Mean.show(to)
-            ),
-            figure("latency at the start", from / 1e6, "ms"),
-            figure("latency at the end", to / 1e6, "ms"),
-        ),
+        // A rate that is not kept lets operations wait longer and longer, and 1 % of it is enough.
+        Shift::Drift { from, to }
+            if to > from && (subject.rate_is_kept() || subject.is_closed_loop()) && !only_waits(subject) =>
+        {
+            (
+                format!(
+                    "the latency rose from {} to {} over the window, without a step",
+                    Metric::Mean.show(from),
+                    Metric::Mean.show(to)
+                ),
+                figure("latency at the start", from / 1e6, "ms"),
+                figure("latency at the end", to / 1e6, "ms"),
+            )
+        }
         _ => return None,
     };
     Some(
@@ -41,4 +49,9 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
             .advise("measure until it no longer changes: `fathom run --until-steady 0.3%`")
             .advise("a disk that fills, fragments or runs warm becomes slower like this"),
     )
+}
+
+/// Most operations of a paced load waited for a free slot: their latency tells how far behind the load is.
+fn only_waits(subject: &Subject<'_>) -> bool {
+    Attribution::new(subject.observation, None).is_some_and(|found| found.blocked_share() > BACKLOG)
 }

@@ -18,6 +18,7 @@ mod generator;
 mod latency;
 mod network;
 mod noisy;
+mod others;
 mod processor;
 mod provider;
 mod quantum;
@@ -63,6 +64,8 @@ pub const SIGNATURES: &[Signature] = &[
     provider::PROVIDER,
     generator::GENERATOR,
     processor::PROCESSOR,
+    others::OTHER_PROGRAMS,
+    others::OTHER_IO,
     cap::CAP,
     saturated::SATURATED,
     latency::LATENCY_BOUND,
@@ -92,7 +95,9 @@ pub fn diagnose(observation: &Observation, layers: &[Layer], context: &Context<'
     also.extend(processor::skew(&subject));
     also.extend(cap::exceeded(&subject));
     also.extend(subject.contradictions());
-    let (answer, sign) = first.unwrap_or_else(|| (Answer::Undetermined, undetermined(&subject)));
+    let (answer, sign) = first
+        .or_else(|| Some((Answer::Cap, cap::rate_asked_for(&subject)?)))
+        .unwrap_or_else(|| (Answer::Undetermined, undetermined(&subject)));
     let mut evidence = sign.evidence;
     subject.add_basics(&mut evidence);
     Diagnosis {

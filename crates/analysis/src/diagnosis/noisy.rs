@@ -50,7 +50,7 @@ pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
     let share = length as f64 / seconds.len() as f64;
     // A dip that lasts to the end is a new level rather than a visit.
     let comes_back = low.iter().rev().take_while(|low| **low).count() < LASTING;
-    if count < FEWEST || share > MOST || period(seconds).is_some() || !comes_back || sinks(seconds, floor) {
+    if count < FEWEST || share > MOST || period(seconds).is_some() || !comes_back || sinks(subject, floor) {
         return None;
     }
     let sentence = format!("others used the same storage: {count} dips below {floor:.0} IOPS, at no regular distance");
@@ -74,7 +74,10 @@ fn usual(seconds: &[f64]) -> (f64, f64) {
 }
 
 /// Seconds without dips become slower too: that is the device's own doing.
-fn sinks(seconds: &[f64], floor: f64) -> bool {
-    let calm: Vec<f64> = seconds.iter().copied().filter(|value| *value >= floor).collect();
+fn sinks(subject: &Subject<'_>, floor: f64) -> bool {
+    // What a paced load catches up after a dip is no level.
+    let asked = subject.observation.load.rate_iops.unwrap_or(f64::INFINITY);
+    let calm = subject.seconds.iter().filter(|value| **value >= floor);
+    let calm: Vec<f64> = calm.map(|value| value.min(asked)).collect();
     super::thermal::decline(&calm).is_some_and(|lost| lost > 0.05)
 }

@@ -15,6 +15,8 @@ const ALIKE: f64 = 0.5;
 const SAME_WAVE: f64 = 0.1;
 /// A series that varies by this share between its intervals saws visibly.
 const SAWS: f64 = 0.4;
+/// One that varies less has no portions at all: its period is that of a queue's own waves.
+const SAWS_MIN: f64 = 0.05;
 
 pub(super) const THROTTLE_QUANTUM: Signature = Signature {
     answer: Answer::ThrottleQuantum,
@@ -39,7 +41,7 @@ pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
     if modes.is_none() && (seconds - wave).abs() <= subject.fine_secs.max(SAME_WAVE * wave) {
         return None;
     }
-    if seconds > SLOWEST + 1e-9 || (modes.is_none() && saws < SAWS) {
+    if seconds > SLOWEST + 1e-9 || saws < if modes.is_some() { SAWS_MIN } else { SAWS } {
         return None;
     }
     let rate = subject.rate()?;

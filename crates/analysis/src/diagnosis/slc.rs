@@ -3,7 +3,7 @@
 use model::diagnosis::Answer;
 
 use super::Signature;
-use super::burst::{Step, step};
+use super::burst::{Step, is_flat, step};
 use super::sign::{Sign, figure, held};
 use super::subject::Subject;
 
@@ -17,12 +17,13 @@ const SAME: f64 = 0.15;
 
 pub(super) const SLC_CLIFF: Signature = Signature {
     answer: Answer::SlcCliff,
-    about: "A load of writes alone loses a quarter or more of its rate in one sharp step (credits that run out look the same \
-            where the level after it is flat); or a run at another rate has the step after the same number of bytes.",
+    about: "A load of writes alone loses a quarter or more of its rate in one sharp step, where no credits are known (unknown \
+            ones look the same if the level after it is flat); or a run at another rate has the step after the same number \
+            of bytes.",
     look,
 };
 
-fn look(subject: &Subject<'_>) -> Option<Sign> {
+pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
     let step = step(subject)?;
     let at_the_same_bytes = same_bytes(subject, &step);
     let writes_alone = subject.write_percent()? > 99.0;
@@ -31,8 +32,13 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
         return None;
     }
     let bytes = bytes_before(subject, &step)?;
+    // Another rate tells a cache from credits that nobody named.
+    let or_credits = match at_the_same_bytes.is_none() && is_flat(&step.after) {
+        true => ", or credits ran out",
+        false => "",
+    };
     let sentence = format!(
-        "the fast memory for writes was full after {:.1} GB: the rate fell from {:.0} to {:.0} IOPS",
+        "the fast memory for writes was full after {:.1} GB{or_credits}: the rate fell from {:.0} to {:.0} IOPS",
         bytes / 1e9,
         step.before.mean,
         step.after.mean
@@ -52,7 +58,10 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
         None => sign.show(figure("written before the step", bytes / 1e9, "GB")),
     };
     if at_the_same_bytes.is_none() {
-        sign = sign.advise("repeat at half the rate: the step comes after the same number of bytes if it is a cache");
+        sign = sign.advise(
+            "repeat at half the rate: the step comes after the same number of bytes if it is a cache, and not if credits \
+             ran out",
+        );
     }
     Some(sign.advise(
         "what counts for long writes is the second level; the cache is free again after a while without writes",
@@ -61,7 +70,7 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
 
 /// Whether the step came after the same number of bytes at another rate: `None` without such a run, or where that run
 /// did not write so much.
-pub(super) fn same_bytes(subject: &Subject<'_>, step: &Step) -> Option<bool> {
+fn same_bytes(subject: &Subject<'_>, step: &Step) -> Option<bool> {
     let bytes = bytes_before(subject, step)?;
     let (at_step, written, stepped) = at_other_rate(subject)?;
     if stepped {

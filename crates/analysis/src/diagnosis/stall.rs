@@ -5,6 +5,7 @@ use model::diagnosis::Answer;
 use super::Signature;
 use super::sign::{Sign, figure, held};
 use super::subject::Subject;
+use crate::attribution::{Attribution, Fault, Missed};
 
 /// An interval is empty by chance where this many operations or fewer are usual in it.
 const EXPECTED: f64 = 5.0;
@@ -16,7 +17,7 @@ const UNUSUAL: f64 = 5.0;
 pub(super) const STALL: Signature = Signature {
     answer: Answer::Stall,
     about: "No operation was completed for 0.2 s or more, which is more than five median latencies, where five or more \
-            are usual in each interval.",
+            are usual in each interval; not in seconds in which a paced load was issued late although slots were free.",
     look,
 };
 
@@ -40,7 +41,7 @@ pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
     )
 }
 
-/// Start and length of each, in seconds.
+/// Start and length of each, in seconds: those in which the storage held operations, as far as seconds tell.
 pub(super) fn stalls(subject: &Subject<'_>) -> Vec<(f64, f64)> {
     let usual = model::stats::median(&subject.fine) * subject.fine_secs;
     let latency = subject
@@ -62,5 +63,21 @@ pub(super) fn stalls(subject: &Subject<'_>) -> Vec<(f64, f64)> {
         }
         at += run.len();
     }
+    if let Some(attribution) = Attribution::new(subject.observation, None) {
+        found.retain(|stall| !is_of_generator(&attribution, *stall));
+    }
     found
+}
+
+/// Most of what is missing around a stall was never issued: the machine stood still, not the storage.
+fn is_of_generator(attribution: &Attribution, (start, length): (f64, f64)) -> bool {
+    let (mut storage, mut others) = (0.0, 0.0);
+    let touches = |missed: &&Missed| missed.at < start + length && missed.at + 1.0 > start;
+    for missed in attribution.missed.iter().filter(touches) {
+        match missed.fault {
+            Fault::Storage | Fault::OtherIo => storage += missed.operations,
+            Fault::Generator | Fault::OtherCpu => others += missed.operations,
+        }
+    }
+    others > storage
 }

@@ -104,10 +104,12 @@ impl<'a> Subject<'a> {
         self.segments.len() <= 1
     }
 
-    /// The first and the last level, and when the last began, in seconds.
+    /// The first and the last level, and when the last began, in seconds. A rate that came back to its first level has
+    /// neither risen nor fallen.
     pub(super) fn shift(&self) -> Option<(f64, f64, f64)> {
         let (first, last) = (self.segments.first()?, self.segments.last()?);
-        (self.segments.len() > 1).then_some((first.level, last.level, last.start as f64))
+        let differ = (first.level - last.level).abs() >= SAME_LEVEL * first.level.max(last.level);
+        (self.segments.len() > 1 && differ).then_some((first.level, last.level, last.start as f64))
     }
 
     /// Percent of the operations that write.
@@ -149,7 +151,12 @@ impl<'a> Subject<'a> {
             add(figure("rate", rate, "IOPS"));
         }
         if let Some(latency) = self.mean_latency() {
-            add(figure("mean latency", latency / 1e6, "ms"));
+            // Reports show the response time of a paced load, which is longer.
+            let what = match self.observation.total.response {
+                Some(_) => "mean service time",
+                None => "mean latency",
+            };
+            add(figure(what, latency / 1e6, "ms"));
         }
         if let (Some(full), Some(depth)) = (self.fullness(), self.observation.load.depth) {
             let depth = depth as f64;

@@ -1,12 +1,16 @@
 //! Reports of others and cases made by hand, with the answers that people gave.
 
 use model::environment::VolumeUse;
-use model::observation::{CoreShare, Flow, Generator, Observation, Second};
-use model::seconds::{BusyProcess, HostSample, IntervalFacts};
+use model::histogram::Histogram;
+use model::observation::{CoreShare, Flow, Generator, Latency, Observation, Second, SeriesPoint};
+use model::seconds::{BusyProcess, DeviceSample, HostSample, IntervalFacts};
 use model::{Bytes, Nanos};
 
 use super::samples::{closed, with_series};
-use super::{Answer, Context, Counts, KnownBurst, Network, Signature, Temperature, Verdict, compare, diagnose};
+use super::{
+    Answer, Context, Counts, Diagnosis, KnownBurst, Network, Question, Signature, Temperature, Verdict, compare,
+    diagnose,
+};
 use crate::caps::{Applies, Layer, LayerKind, Limit};
 
 fn layer(name: &str, kind: LayerKind, iops: f64) -> Layer {
@@ -496,4 +500,187 @@ fn processors_that_others_keep_busy_are_named_as_theirs() {
     let waited = Nanos::millis(200);
     assert_ne!(others_of(waited, Nanos::secs(32), 500).answer, Answer::Processor);
     assert_eq!(others_of(waited, Nanos(0), 500).answer, Answer::Processor);
+}
+
+fn judged(observation: &Observation, question: Question) -> Diagnosis {
+    let context = Context {
+        question,
+        ..Context::default()
+    };
+    diagnose(observation, &[], &context)
+}
+
+/// The verdict named others, and the diagnosis below it advised more depths.
+#[test]
+fn others_are_named_for_seconds_that_they_disturb() {
+    let with_device = |second: &mut Second| {
+        second.hosts[0].device = Some(DeviceSample {
+            operations: 1300,
+            bytes: Bytes(1300 * 8192),
+        });
+    };
+    let mut disturbed = paced(with_device);
+    let found = judged(&disturbed, Question::MissedRate);
+    assert_eq!(found.answer, Answer::Noisy, "{}", found.sentence);
+    let words = "in 60 of 60 missed seconds other programs moved";
+    assert!(found.sentence.starts_with(words), "{}", found.sentence);
+    // The rate is kept, and others had a part in the latencies.
+    disturbed.load.rate_iops = Some(1000.0);
+    let found = judged(&disturbed, Question::MissedLatency);
+    assert!(
+        found.sentence.starts_with("in 60 of 60 seconds other"),
+        "{}",
+        found.sentence
+    );
+    // Other programs on the processors, of which this source has no shares.
+    let starved = paced(|second| {
+        second.facts.threads.run_delay_ns = Nanos::millis(400);
+        second.hosts[0].busy_ns = Nanos::millis(1980);
+    });
+    let found = judged(&starved, Question::MissedRate);
+    assert_eq!(found.answer, Answer::Processor, "{}", found.sentence);
+}
+
+/// "The rate rose from 6000 to 6000 IOPS": it came back.
+#[test]
+fn a_rate_that_comes_back_has_not_risen() {
+    let series = [vec![6000.0; 25], vec![5000.0; 12], vec![6000.0; 25]].concat();
+    let found = diagnose(&with_series(closed(32, 5806.0), &series), &[], &Context::default());
+    assert_eq!(found.answer, Answer::Undetermined);
+    assert!(
+        !found.sentence.contains("rose") && !found.sentence.contains("fell"),
+        "{}",
+        found.sentence
+    );
+}
+
+/// Thirteen dips after each of which a paced load caught up, more of them late than early.
+#[test]
+fn what_a_paced_load_catches_up_hides_no_neighbour() {
+    let starts = [5, 11, 17, 23, 29, 34, 42, 49, 56, 63, 80, 100, 111];
+    let mut series = vec![6000.0; 120];
+    for (number, start) in starts.into_iter().enumerate() {
+        let length = 2 + number % 2;
+        series[start..start + length].fill(4200.0);
+        let peak = if number < 10 { 11_400.0 } else { 7_000.0 };
+        series[start + length] = peak;
+    }
+    let mut observation = with_series(closed(32, 5999.0), &series);
+    (observation.load.closed_loop, observation.load.rate_iops) = (Some(false), Some(6000.0));
+    let found = judged(&observation, Question::MissedLatency);
+    assert_eq!(found.answer, Answer::Noisy, "{}", found.sentence);
+    assert!(found.sentence.contains("13 dips"), "{}", found.sentence);
+}
+
+/// Operations of 300 us on 12 servers at depth 16: two humps, and a count that swings by less than the depth.
+#[test]
+fn a_plain_queue_lets_through_no_portions() {
+    let waves = |swing: u64| {
+        let mut observation = closed(16, 40_000.0);
+        let one = |number: u64| SeriesPoint {
+            start_ns: Nanos::millis(100 * number),
+            length_ns: Nanos::millis(100),
+            operations: [
+                if number % 3 == 0 {
+                    4000 + 2 * swing
+                } else {
+                    4000 - swing
+                },
+                0,
+                0,
+            ],
+            ..SeriesPoint::default()
+        };
+        observation.series = (0..600).map(one).collect();
+        let mut humps = Histogram::new();
+        humps.record_times(300_000, 1_600_000);
+        humps.record_times(600_000, 800_000);
+        observation.total.latency = Latency::of(&humps);
+        diagnose(&observation, &[], &Context::default()).answer
+    };
+    assert_ne!(waves(4), Answer::ThrottleQuantum);
+    assert_eq!(waves(1000), Answer::ThrottleQuantum);
+}
+
+/// An outage of four seconds, after which the load caught up: 1,000 a second on average.
+#[test]
+fn an_outage_is_no_rate_that_the_test_asks_for() {
+    let outage = |in_use: Nanos| {
+        let observation = paced(|second| {
+            if (7..11).contains(&(second.facts.start_ns.as_secs() as u64)) {
+                (second.facts.operations, second.facts.queue.issued) = (0, 0);
+                second.facts.queue.in_use_ns = in_use;
+            }
+        });
+        let series = [vec![1000.0; 7], vec![0.0; 4], vec![5000.0], vec![1000.0; 8]].concat();
+        let mut observation = with_series(observation, &series);
+        observation.load.rate_iops = Some(1000.0);
+        observation
+    };
+    let found = judged(&outage(Nanos::secs(32)), Question::MissedRate);
+    assert_eq!(found.answer, Answer::Stall, "{}", found.sentence);
+    assert!(!found.also.iter().any(|remark| remark.rule == "D-CAP"));
+    // Slots were free and nothing was issued: the machine stood still.
+    let found = judged(&outage(Nanos(0)), Question::MissedRate);
+    assert_ne!(found.answer, Answer::Stall, "{}", found.sentence);
+    assert!(!found.also.iter().any(|remark| remark.rule == "D-STALL"));
+}
+
+/// `fathom verify` advised to leave out the rate of the promise itself.
+#[test]
+fn the_rate_of_a_promise_is_not_advised_away() {
+    let mut kept = closed(32, 1000.0);
+    (kept.load.closed_loop, kept.load.rate_iops) = (Some(false), Some(1000.0));
+    let found = judged(&kept, Question::MissedRate);
+    assert_eq!(found.answer, Answer::Cap, "{}", found.sentence);
+    assert!(found.advice.is_empty(), "{:?}", found.advice);
+    assert!(judged(&kept, Question::Limit).advice[0].contains("leave the rate out"));
+}
+
+#[test]
+fn writes_without_known_credits_filled_a_cache() {
+    let series = [vec![5000.0; 12], vec![1500.0; 18]].concat();
+    let mut writes = with_series(closed(32, 2900.0), &series);
+    writes.directions.write = writes.directions.read.take();
+    writes.load.read_percent = Some(0.0);
+    let found = diagnose(&writes, &[], &Context::default());
+    assert_eq!(found.answer, Answer::SlcCliff, "{}", found.sentence);
+    let context = Context {
+        bursts: vec![KnownBurst {
+            layer: "gp2".into(),
+            counts: Counts::Operations,
+            ceiling: 5000.0,
+            refill: 1500.0,
+            bucket: 5.4e6,
+        }],
+        ..Context::default()
+    };
+    assert_eq!(diagnose(&writes, &[], &context).answer, Answer::BurstEnd);
+}
+
+/// A limit of 5,950 and 6,000 asked for: the rate counts as kept, and the backlog grows.
+#[test]
+fn a_growing_backlog_is_no_drift() {
+    let rising = |blocked: u64| {
+        let mut observation = with_series(paced(|second| second.facts.queue.blocked = blocked), &[1000.0; 60]);
+        observation.load.rate_iops = Some(1005.0);
+        for (number, point) in observation.series.iter_mut().enumerate() {
+            point.mean_ns = Some(1e6 * (1 + number) as f64);
+        }
+        judged(&observation, Question::MissedLatency).answer
+    };
+    assert_eq!(rising(0), Answer::Drift);
+    assert_ne!(rising(900), Answer::Drift);
+}
+
+#[test]
+fn service_time_is_named_where_there_is_a_response_time() {
+    let mut both = closed(32, 1000.0);
+    let names = |observation: &Observation| -> Vec<String> {
+        let found = diagnose(observation, &[], &Context::default());
+        found.evidence.into_iter().map(|one| one.what).collect()
+    };
+    assert!(names(&both).contains(&"mean latency".to_owned()));
+    both.total.response.clone_from(&both.total.latency);
+    assert!(names(&both).contains(&"mean service time".to_owned()));
 }

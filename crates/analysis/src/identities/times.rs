@@ -106,11 +106,15 @@ pub(super) const LARGEST: Rule = Rule {
     names: &["MAX-ONE-SAMPLE"],
     about: "The largest value is a single operation.",
     look: |load, _, findings| {
-        let Some(latency) = &load.total.latency else { return };
+        let Some(latency) = load.total.waited() else { return };
         if let (Some(max), Some(samples)) = (latency.max_ns, latency.samples)
             && samples > 1
         {
-            let what = format!("the largest latency ({}) is one operation of {samples}", time(max));
+            let which = match load.total.response {
+                Some(_) => "response time",
+                None => "latency",
+            };
+            let what = format!("the largest {which} ({}) is one operation of {samples}", time(max));
             let finding = Finding::new("MAX-ONE-SAMPLE", Severity::Note, what).at(&*load.name);
             findings.push(finding.why("it grows with the length of a test and says nothing about the next"));
         }
@@ -142,6 +146,23 @@ mod tests {
         spoil(load.total.latency.as_mut().expect("it has one"));
         let found = rules(&load);
         assert!(found.contains(&expected.to_owned()), "{found:?}");
+    }
+
+    /// The table shows response times up to 115 s, and the service time of 17.3 ms stood beside it.
+    #[test]
+    fn the_largest_value_is_that_of_the_table() {
+        let mut load = sound();
+        load.total.response.clone_from(&load.total.latency);
+        load.total.response.as_mut().expect("just set").max_ns = Some(115e9);
+        let found = super::super::examine(&load, super::super::Purpose::default());
+        let largest = found
+            .iter()
+            .find(|one| one.rule == "MAX-ONE-SAMPLE")
+            .expect("it is always told");
+        assert_eq!(
+            largest.what,
+            "the largest response time (115 s) is one operation of 3840000"
+        );
     }
 
     #[test]

@@ -56,6 +56,21 @@ fn a_promise_that_is_kept_passes() {
     }
 }
 
+/// A short transfer was a bare PASS, and `--strict` ended with 1 without a reason.
+#[test]
+fn warnings_stand_below_the_verdict() {
+    let device = "servers = 8\nservice = \"1ms\"\nfault = \"operation 3000 half\"";
+    let arguments = ["--require", "iops>=500", "--time", "20s"];
+    let said = ["PASS", "What weakens the figures", "warning SHORT-TRANSFERS"];
+    if let Some(ran) = on_device(device, &arguments) {
+        ran.expect(0, &said);
+    }
+    if let Some(ran) = on_device(device, &[&arguments[..], &["--strict"]].concat()) {
+        ran.expect(1, &said);
+        ran.expect(1, &["With --strict these findings make it end with exit code 1."]);
+    }
+}
+
 #[test]
 fn a_promise_that_is_broken_fails_with_its_figures() {
     let policy = ["--policy", "s4/ssd-ultra", "--size", "40GB", "--time", "60s"];

@@ -332,7 +332,7 @@ pub(super) fn behaviour(at: &Place<'_>, _: &Place<'_>) -> String {
     match &at.target.kind {
         TargetKind::Path | TargetKind::Template { number: _ } => "a file or device".into(),
         TargetKind::Name { size: _, directory } => if *directory { "a directory" } else { "a name" }.into(),
-        TargetKind::Nothing { size } => format!("nothing of {}", words::size(size.0)),
+        TargetKind::Nothing { size } => format!("the null engine, {size}"),
         TargetKind::Simulated { device } => native::simulated_words(device),
     }
 }

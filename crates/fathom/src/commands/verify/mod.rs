@@ -9,9 +9,9 @@ use std::path::PathBuf;
 
 use ::report::junit;
 use ::run::targets::SharedFiles;
-use analysis::diagnosis::Question;
+use analysis::diagnosis::{Answer, JobDiagnosis, Question};
 use analysis::requirement::Metric;
-use analysis::verdict::{ClauseVerdict, Outcome, Verdict};
+use analysis::verdict::{Cause, ClauseVerdict, Outcome, Verdict};
 use archive::history::{EntryKind, Subject};
 use clap::ArgMatches;
 use jiff::Zoned;
@@ -93,9 +93,14 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
             Some(shallower) => study::diagnosis::diagnoses_repeated(&results, shallower, &known),
             None => study::diagnosis::diagnoses(&results, &known, None),
         };
+        if names_others(&verdict) {
+            let says_nothing = |one: &JobDiagnosis| one.diagnosis.answer == Answer::Undetermined;
+            results.diagnoses.retain(|one| !says_nothing(one));
+        }
     }
     let verified = report::document(&asked, &results, verdict, &issued);
-    let text = report::text(&verified);
+    let strict = given.get_flag("strict");
+    let text = report::text(&verified, strict);
     let json = serde_json::to_string_pretty(&verified).expect("plain values are valid JSON") + "\n";
     let page = match outputs.want_page() {
         true => report::page(&asked, &results, &verified),
@@ -110,11 +115,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         outputs::write_file(path, document.as_bytes())
             .map_err(|error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal))?;
     }
-    Ok(Exit::of_verdict(
-        &results,
-        verified.verdict.outcome,
-        given.get_flag("strict"),
-    ))
+    Ok(Exit::of_verdict(&results, verified.verdict.outcome, strict))
 }
 
 /// What the diagnosis is to explain: a rate that was kept says nothing about a latency that was not.
@@ -125,6 +126,13 @@ fn question(verdict: &Verdict) -> Question {
         true => Question::MissedRate,
         false => Question::MissedLatency,
     }
+}
+
+/// The verdict found others at work: a diagnosis that does not know why has nothing to add.
+fn names_others(verdict: &Verdict) -> bool {
+    let clauses = verdict.clauses.iter().filter_map(|judged| judged.cause);
+    let reasons = verdict.reasons.iter().filter_map(|reason| reason.cause);
+    clauses.chain(reasons).any(|cause| cause == Cause::Others)
 }
 
 /// What was issued in the end, after which probes.

@@ -1,9 +1,10 @@
 //! Reports of a verdict: the document for programs, the text, the page, and JUnit.
 
-use ::report::html;
 use ::report::junit::{Case, CaseOutcome, Suite};
+use ::report::{formats, html};
 use analysis::verdict::{self, ClauseVerdict, FORMAT_VERSION, Outcome, Verdict, Verified, VerifiedKind};
 use jiff::Zoned;
+use model::finding::{Finding, Severity};
 use model::fleet::Fleet;
 use model::results::Results;
 use study::verify::{self, Paragraph};
@@ -56,7 +57,8 @@ pub(super) fn page(asked: &Asked, results: &Results, verified: &Verified) -> Str
     html::file(&page)
 }
 
-pub(super) fn text(verified: &Verified) -> String {
+/// The verdict, what weakens it, and what limited the load. `strict` names the warnings that decide the exit code.
+pub(super) fn text(verified: &Verified, strict: bool) -> String {
     let mut text = String::new();
     for paragraph in verify::text(verified) {
         text += &match paragraph {
@@ -64,10 +66,32 @@ pub(super) fn text(verified: &Verified) -> String {
             Paragraph::Sentences(sentences) => screen::wrapped(&sentences),
         };
     }
+    text += &weaknesses(verified, strict);
     for one in &verified.diagnoses {
         let mut bytes = b"\nWhat limits the load\n".to_vec();
         ::report::diagnosis::write_one(&one.diagnosis, &mut bytes).expect("writing to memory does not fail");
         text += &String::from_utf8_lossy(&bytes);
+    }
+    text
+}
+
+/// Warnings and errors of the self-checks, and whether they are why a PASS does not end with 0.
+fn weaknesses(verified: &Verified, strict: bool) -> String {
+    // What the diagnosis below answers with more to go by is said there.
+    let is_diagnosed = |finding: &Finding| !verified.diagnoses.is_empty() && finding.rule.starts_with("D-");
+    let findings = verified.findings.iter();
+    let shown: Vec<Finding> = findings
+        .filter(|finding| finding.severity >= Severity::Warning && !is_diagnosed(finding))
+        .cloned()
+        .collect();
+    if shown.is_empty() {
+        return String::new();
+    }
+    let mut bytes = b"\nWhat weakens the figures\n".to_vec();
+    formats::findings(&shown, &mut bytes).expect("writing to memory does not fail");
+    let mut text = String::from_utf8_lossy(&bytes).into_owned();
+    if strict && verified.verdict.outcome == Outcome::Pass {
+        text += "With --strict these findings make it end with exit code 1.\n";
     }
     text
 }
