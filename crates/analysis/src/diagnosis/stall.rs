@@ -22,7 +22,10 @@ pub(super) const STALL: Signature = Signature {
 };
 
 pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
-    let stalls = stalls(subject);
+    let mut stalls = stalls(subject);
+    if let Some(attribution) = Attribution::new(subject.observation, None) {
+        stalls.retain(|stall| !is_of_generator(&attribution, *stall));
+    }
     let longest = stalls.iter().map(|stall| stall.1).max_by(f64::total_cmp)?;
     let all: f64 = stalls.iter().map(|stall| stall.1).sum();
     let times: Vec<String> = stalls.iter().take(5).map(|stall| format!("{:.1} s", stall.0)).collect();
@@ -41,7 +44,7 @@ pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
     )
 }
 
-/// Start and length of each, in seconds: those in which the storage held operations, as far as seconds tell.
+/// Start and length of each, in seconds, whoever stood still.
 pub(super) fn stalls(subject: &Subject<'_>) -> Vec<(f64, f64)> {
     let usual = model::stats::median(&subject.fine) * subject.fine_secs;
     let latency = subject
@@ -62,9 +65,6 @@ pub(super) fn stalls(subject: &Subject<'_>) -> Vec<(f64, f64)> {
             found.push((at as f64 * subject.fine_secs, length));
         }
         at += run.len();
-    }
-    if let Some(attribution) = Attribution::new(subject.observation, None) {
-        found.retain(|stall| !is_of_generator(&attribution, *stall));
     }
     found
 }

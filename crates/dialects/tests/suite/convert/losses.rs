@@ -12,7 +12,7 @@ use model::plan::{
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
-use crate::convert::support::flags;
+use crate::convert::support::{flags, job_file};
 
 /// A job that reads and writes through the cache, so that every part of a plan has a meaning in it.
 fn base() -> Plan {
@@ -489,6 +489,15 @@ fn what_does_not_come_back_is_listed() {
         });
         assert!(same || !listed(&ours).is_empty(), "{name}:\n{}", ours.text);
     }
+}
+
+/// It said "nothing of 1t".
+#[test]
+fn fio_has_its_null_engine_for_a_simulated_device() {
+    let job = "[[job]]\ntarget = \"simulated:disk\"\n[simulated.disk]\nsize = \"1t\"\nservice = \"1ms\"\n";
+    let found = listed(&convert::to(Dialect::Fio, &job_file(job)));
+    let named = |line: &String| line.ends_with("fio: the null engine, 1 TiB");
+    assert!(found.iter().any(named), "{found:#?}");
 }
 
 /// What fio can say is in the text of these, and nothing of it is called lost.

@@ -93,7 +93,7 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
             Some(shallower) => study::diagnosis::diagnoses_repeated(&results, shallower, &known),
             None => study::diagnosis::diagnoses(&results, &known, None),
         };
-        if names_others(&verdict) {
+        if is_cause_elsewhere(&verdict) {
             let says_nothing = |one: &JobDiagnosis| one.diagnosis.answer == Answer::Undetermined;
             results.diagnoses.retain(|one| !says_nothing(one));
         }
@@ -128,11 +128,13 @@ fn question(verdict: &Verdict) -> Question {
     }
 }
 
-/// The verdict found others at work: a diagnosis that does not know why has nothing to add.
-fn names_others(verdict: &Verdict) -> bool {
+/// The verdict names the generator or others: a diagnosis that does not know why has nothing to add.
+fn is_cause_elsewhere(verdict: &Verdict) -> bool {
     let clauses = verdict.clauses.iter().filter_map(|judged| judged.cause);
     let reasons = verdict.reasons.iter().filter_map(|reason| reason.cause);
-    clauses.chain(reasons).any(|cause| cause == Cause::Others)
+    clauses
+        .chain(reasons)
+        .any(|cause| matches!(cause, Cause::Generator | Cause::Others))
 }
 
 /// What was issued in the end, after which probes.
