@@ -581,7 +581,7 @@ fn a_plain_queue_lets_through_no_portions() {
             start_ns: Nanos::millis(100 * number),
             length_ns: Nanos::millis(100),
             operations: [
-                if number % 3 == 0 {
+                if number.is_multiple_of(3) {
                     4000 + 2 * swing
                 } else {
                     4000 - swing
