@@ -20,6 +20,8 @@ const BLOCKED_SHARE: f64 = 0.9;
 const EXPLAINS: f64 = 0.5;
 /// Others who keep the processors busy disturb from this share of a thread's time on that it waited.
 const WAITED: f64 = 0.02;
+/// A second that took so long, in seconds, had no turn of the loop at its end.
+const STOOD_STILL_SECS: f64 = 1.5;
 /// A latency is disturbed from this share of it on that a thread waited for a processor.
 const WAITED_OF_LATENCY: f64 = 0.1;
 /// Other programs keep the processors busy from this share of their time on.
@@ -124,6 +126,50 @@ impl Attribution {
     pub fn blocked_share(&self) -> f64 {
         self.blocked as f64 / self.issued.max(1) as f64
     }
+}
+
+/// A stretch that makes up for operations missed before: more than the promised rate is asked of the storage in it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Backlog {
+    /// When the first operations were missed, in seconds.
+    pub from: f64,
+    /// When they had been made up for.
+    pub until: f64,
+    /// Whose fault it was that they were missed.
+    pub fault: Fault,
+}
+
+/// Stretches in which a paced load fell behind through no fault of the storage, and caught up.
+pub fn backlogs(observation: &Observation) -> Vec<Backlog> {
+    let found = Attribution::new(observation, None);
+    let (Some(found), Some(rate)) = (found, observation.load.rate_iops) else {
+        return Vec::new();
+    };
+    let mut backlogs: Vec<Backlog> = Vec::new();
+    let mut open = false;
+    for facts in observation.seconds.iter().map(|second| &second.facts) {
+        let (at, length) = (facts.start_ns.as_secs(), facts.length_ns.as_secs());
+        let missed = found.missed.iter().find(|missed| missed.at == at);
+        let catches_up = facts.operations as f64 > (2.0 - MISSED_BELOW) * rate * length;
+        match missed {
+            Some(missed) if missed.fault == Fault::Storage => open = false,
+            Some(missed) => {
+                backlogs.push(Backlog {
+                    from: at,
+                    until: at + length,
+                    fault: missed.fault,
+                });
+                open = true;
+            }
+            None if open && catches_up => {
+                if let Some(last) = backlogs.last_mut() {
+                    last.until = at + length;
+                }
+            }
+            None => open = false,
+        }
+    }
+    backlogs
 }
 
 /// What others did over the whole window, for a sentence.
@@ -249,8 +295,10 @@ impl SecondView<'_> {
             return Fault::OtherIo;
         }
         let blocked = due * share(queue.full_ns, queue.queues_ns);
-        let slow = limit_ns
-            .is_some_and(|limit| facts.operations > 0 && facts.service_ns.0 as f64 / facts.operations as f64 > limit);
+        // While the loop stands still, completions wait to be noticed: service times are its own then.
+        let stood_still = facts.length_ns.as_secs() > STOOD_STILL_SECS;
+        let service = facts.service_ns.0 as f64 / facts.operations.max(1) as f64;
+        let slow = !stood_still && limit_ns.is_some_and(|limit| service > limit);
         // What was issued and did not come back is in the storage.
         let not_issued = due - queue.issued as f64;
         let held = not_issued < EXPLAINS * missing;

@@ -30,6 +30,9 @@ pub struct Clause {
     pub target: f64,
     /// Share of the target that may be missing.
     pub tolerance: f64,
+    /// A policy promises it. What else a user asks for is no part of it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub of_policy: bool,
 }
 
 /// What a clause is about.
@@ -214,6 +217,7 @@ fn clause(text: &str) -> Result<Clause, Complaint> {
         side,
         target,
         tolerance: usual_tolerance(metric),
+        of_policy: false,
     })
 }
 
@@ -396,6 +400,9 @@ fn share(text: &str) -> Result<f64, Complaint> {
     let percent = text.strip_suffix('%').and_then(number).map(|value| value / 100.0);
     match percent.or_else(|| number(text)) {
         Some(value) if value > 0.0 && value < 1.0 => Ok(value),
+        Some(value) if percent.is_none() && (1.0..100.0).contains(&value) => {
+            Err((format!("`{text}` lacks its percent sign"), format!("write {text}%")))
+        }
         _ => Err((format!("`{text}` is no share below 100 %"), help)),
     }
 }

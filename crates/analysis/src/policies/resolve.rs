@@ -536,6 +536,7 @@ fn clause(form: &ClauseForm, values: &Values) -> Result<Clause, PolicyError> {
         Metric::Iops | Metric::Throughput | Metric::Availability => value,
     };
     let mut clause = Clause {
+        of_policy: true,
         text: String::new(),
         metric,
         direction,

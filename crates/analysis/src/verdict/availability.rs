@@ -6,8 +6,9 @@
 use model::observation::SeriesPoint;
 use model::stats::{lag_one_correlation, wilson};
 
+use super::doubt::Doubt;
 use super::judgement::is_rate;
-use super::{Case, Cause, ClauseVerdict, Outcome};
+use super::{Case, Cause, ClauseVerdict, Outcome, Reason};
 use crate::requirement::{Clause, Metric};
 
 /// Length of an interval that holds or does not, in seconds.
@@ -16,35 +17,41 @@ const SECOND: f64 = 1.0;
 const LEVEL: f64 = 0.90;
 
 impl Case<'_> {
-    pub(super) fn availability(&self, clause: &Clause) -> ClauseVerdict {
-        let verdict = |outcome, value, interval, cause, reason: String| ClauseVerdict {
+    pub(super) fn availability(&self, clause: &Clause, reasons: &[Reason]) -> ClauseVerdict {
+        let verdict = |outcome, value, interval, doubt: Option<Doubt>, reason: String| ClauseVerdict {
             clause: clause.clone(),
             outcome,
             value,
             interval,
             probability_if_broken: None,
             probability_if_kept: None,
-            cause,
-            action: cause.map(|cause| self.action(clause, cause)),
+            cause: doubt.as_ref().map(|doubt| doubt.cause),
+            action: doubt.map(|doubt| doubt.action.unwrap_or_else(|| self.action(clause, doubt.cause))),
             reason,
+        };
+        let open = |doubt: Doubt, value, interval| {
+            let why = doubt.why.clone();
+            verdict(Outcome::Inconclusive, value, interval, Some(doubt), why)
         };
         let seconds = seconds(&self.observation.series);
         if seconds.len() < 10 {
             let why = "there is no series of at least ten seconds to count in".to_owned();
-            return verdict(Outcome::Inconclusive, None, (None, None), Some(Cause::Absent), why);
+            return open(Doubt::new(Cause::Absent, why), None, (None, None));
         }
-        let asked_for_less = |other: &Clause| self.asked_for_less(self.target_iops(other)?);
-        if let Some(why) = self
+        // What a user asks for beside a policy is no part of what the policy promises.
+        let others: Vec<&Clause> = self
             .clauses
             .iter()
-            .filter(|other| is_rate(other))
-            .find_map(asked_for_less)
-        {
-            return verdict(Outcome::Inconclusive, None, (None, None), Some(Cause::Generator), why);
+            .filter(|other| other.metric != Metric::Availability && (other.of_policy || !clause.of_policy))
+            .collect();
+        let rates = others.iter().filter(|other| is_rate(other));
+        let targets = rates.filter_map(|other| self.target_iops(other));
+        if let Some(doubt) = targets.into_iter().find_map(|target| self.asked_for_less(target)) {
+            return open(doubt, None, (None, None));
         }
         let held: Vec<f64> = seconds
             .iter()
-            .map(|second| f64::from(u8::from(self.holds(second))))
+            .map(|second| f64::from(u8::from(others.iter().all(|other| holds(other, second)))))
             .collect();
         let (count, n) = (held.iter().sum::<f64>(), held.len() as f64);
         // Bad seconds come in groups, which tell less than as many that lie apart.
@@ -56,6 +63,9 @@ impl Case<'_> {
         let interval = (Some(low), Some(high));
         match high < clause.target {
             true => {
+                if let Some(doubt) = self.not_of_storage(&others, &seconds, reasons) {
+                    return open(doubt, Some(count / n), interval);
+                }
                 let reason = format!(
                     "{seen}, which is too few for {}",
                     Metric::Availability.show(clause.target)
@@ -72,26 +82,39 @@ impl Case<'_> {
         }
     }
 
-    /// True if one second keeps every clause that can be told from it.
-    fn holds(&self, second: &Second) -> bool {
-        self.clauses.iter().all(|clause| {
-            let least = |counted: [f64; 3], one: f64| {
-                let sum = clause.direction.map_or(counted.iter().sum(), |of| counted[of as usize]);
-                // An operation more or less at the edge of a second is no miss.
-                sum + one >= clause.target * (1.0 - clause.tolerance) * second.length
-            };
-            match clause.metric {
-                Metric::Iops => least(second.operations, 1.0),
-                Metric::Throughput => {
-                    let operations: f64 = second.operations.iter().sum();
-                    let one = second.bytes.iter().sum::<f64>() / operations.max(1.0);
-                    least(second.bytes, one)
-                }
-                Metric::Mean if clause.direction.is_none() => second.mean_ns.is_none_or(|mean| mean <= clause.target),
-                // A second is too short for a percentile, and its series does not tell directions apart.
-                Metric::Mean | Metric::Quantile { .. } | Metric::Availability => true,
-            }
-        })
+    /// Why seconds that missed clauses may not be the storage's fault.
+    fn not_of_storage(&self, others: &[&Clause], seconds: &[Second], reasons: &[Reason]) -> Option<Doubt> {
+        let whole = reasons
+            .iter()
+            .find_map(|reason| Some(Doubt::new(reason.cause?, reason.what.clone())));
+        let missed = |other: &&&Clause| seconds.iter().any(|second| !holds(other, second));
+        let of_clauses = || {
+            others
+                .iter()
+                .filter(missed)
+                .find_map(|other| self.against_failing(other))
+        };
+        whole.or_else(of_clauses)
+    }
+}
+
+/// True if one second keeps a clause, as far as that can be told from it.
+fn holds(clause: &Clause, second: &Second) -> bool {
+    let least = |counted: [f64; 3], one: f64| {
+        let sum = clause.direction.map_or(counted.iter().sum(), |of| counted[of as usize]);
+        // An operation more or less at the edge of a second is no miss.
+        sum + one >= clause.target * (1.0 - clause.tolerance) * second.length
+    };
+    match clause.metric {
+        Metric::Iops => least(second.operations, 1.0),
+        Metric::Throughput => {
+            let operations: f64 = second.operations.iter().sum();
+            let one = second.bytes.iter().sum::<f64>() / operations.max(1.0);
+            least(second.bytes, one)
+        }
+        Metric::Mean if clause.direction.is_none() => second.mean_ns.is_none_or(|mean| mean <= clause.target),
+        // A second is too short for a percentile, and its series does not tell directions apart.
+        Metric::Mean | Metric::Quantile { .. } | Metric::Availability => true,
     }
 }
 

@@ -8,7 +8,7 @@ use super::estimate;
 use super::judgement::{breaks, is_rate};
 use super::load::SlotsNeeded;
 use super::{Case, Cause};
-use crate::attribution::{self, Attribution, Fault, Others, describe_fault};
+use crate::attribution::{self, Attribution, Fault, Missed, Others, describe_fault};
 use crate::requirement::{Clause, Metric};
 use crate::shifts;
 
@@ -40,7 +40,7 @@ impl Doubt {
         }
     }
 
-    fn advise(self, action: String) -> Doubt {
+    pub(super) fn advise(self, action: String) -> Doubt {
         Doubt {
             action: Some(action),
             ..self
@@ -81,7 +81,11 @@ impl Case<'_> {
     /// Why a bad figure does not show that the clause is broken.
     pub(super) fn against_failing(&self, clause: &Clause) -> Option<Doubt> {
         match clause.metric {
-            Metric::Iops | Metric::Throughput => self.rate_not_of_storage(self.target_iops(clause)?),
+            Metric::Iops | Metric::Throughput => {
+                let target = self.target_iops(clause)?;
+                let stall = || self.rate_rests_on_one_stall(clause, target);
+                self.rate_not_of_storage(target).or_else(stall)
+            }
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability if self.is_uncapped() => {
                 let why = "the load was not held at the promised rate, and beyond it operations wait for one another";
                 Some(Doubt::new(Cause::Uncapped, why.to_owned()))
@@ -98,8 +102,8 @@ impl Case<'_> {
 
     /// Why a missed rate may not be the storage's fault.
     fn rate_not_of_storage(&self, target: f64) -> Option<Doubt> {
-        if let Some(why) = self.asked_for_less(target) {
-            return Some(Doubt::new(Cause::Generator, why).advise(format!("repeat with --rate {target:.0}")));
+        if let Some(doubt) = self.asked_for_less(target) {
+            return Some(doubt);
         }
         let limit_ns = self.promised_latency_secs().map(|secs| secs * 1e9);
         let Some(found) = Attribution::new(self.observation, limit_ns) else {
@@ -199,7 +203,25 @@ impl Case<'_> {
         if all > 0.0 { stalled / all } else { 0.0 }
     }
 
-    /// Each stall: when it began, and when what waited for its end had been served.
+    /// Stalls of the storage: when each began, and how long it took. Where the generator stood still, or others used the
+    /// device, nothing came back either.
+    fn stalls_of_storage(&self) -> Vec<(f64, f64)> {
+        let found = Attribution::new(self.observation, None);
+        let missed = found.iter().flat_map(|found| &found.missed);
+        let elsewhere: Vec<f64> = missed
+            .filter(|missed| missed.fault != Fault::Storage)
+            .map(|missed| missed.at)
+            .collect();
+        let mut stalls = shifts::stall_list(self.observation);
+        stalls.retain(|(at, length)| {
+            !elsewhere
+                .iter()
+                .any(|second| second + 1.0 > *at && *second < at + length)
+        });
+        stalls
+    }
+
+    /// Each stall of the storage: when it began, and when what waited for its end had been served.
     fn stalls(&self) -> Vec<(f64, f64)> {
         let served = |(at, length): (f64, f64)| {
             let mut until = at + length + 1.0;
@@ -212,7 +234,7 @@ impl Case<'_> {
             }
             (at, until)
         };
-        shifts::stall_list(self.observation).into_iter().map(served).collect()
+        self.stalls_of_storage().into_iter().map(served).collect()
     }
 
     /// The cause beside the storage with the largest share of the excess over a latency limit.
@@ -221,10 +243,15 @@ impl Case<'_> {
             0.0,
             [(Fault::Generator, 0.0), (Fault::OtherIo, 0.0), (Fault::OtherCpu, 0.0)],
         );
+        let backlogs = attribution::backlogs(self.observation);
         for interval in self.interval_sums(clause) {
             let excess = interval.excess(clause);
             all += excess;
-            if let Some(fault) = attribution::disturbance(self.observation, interval.at)
+            let backlog = backlogs
+                .iter()
+                .find(|backlog| touches(&interval, (backlog.from, backlog.until)));
+            let fault = backlog.map(|backlog| backlog.fault);
+            if let Some(fault) = fault.or_else(|| attribution::disturbance(self.observation, interval.at))
                 && let Some(known) = by_fault.iter_mut().find(|(of, _)| *of == fault)
             {
                 known.1 += excess;
@@ -237,8 +264,7 @@ impl Case<'_> {
 
     /// The only stall of a short test, if the clause would be kept without it.
     fn rests_on_one_stall(&self, clause: &Clause) -> Option<Doubt> {
-        let stalls = shifts::stall_list(self.observation);
-        let ([(at, length)], [stall]) = (&stalls[..], &self.stalls()[..]) else {
+        let ([(at, length)], [stall]) = (&self.stalls_of_storage()[..], &self.stalls()[..]) else {
             return None;
         };
         let (mut sum, mut beyond, mut n) = (0.0, 0.0, 0.0);
@@ -249,13 +275,35 @@ impl Case<'_> {
             Metric::Quantile { share } => beyond <= (1.0 - share) * n,
             _ => sum <= clause.target * n,
         };
+        (kept && n > 0.0).then(|| self.one_stall(*at, *length))
+    }
+
+    /// The only stall of a short test, if a rate that every other second kept is missed by nothing else, and if so few
+    /// operations are missing that the full time would allow for them.
+    fn rate_rests_on_one_stall(&self, clause: &Clause, target: f64) -> Option<Doubt> {
+        let [(at, length)] = self.stalls_of_storage()[..] else {
+            return None;
+        };
+        let missed = Attribution::new(self.observation, None)?.missed;
+        let in_stall = |missed: &&Missed| missed.at + 1.0 > at && missed.at < at + length;
+        let missing = |missed: &mut dyn Iterator<Item = &Missed>| missed.map(|missed| missed.operations).sum::<f64>();
+        let (stalled, all) = (
+            missing(&mut missed.iter().filter(in_stall)),
+            missing(&mut missed.iter()),
+        );
         let measured = self.observation.measured_ns?.as_secs();
-        (kept && n > 0.0).then(|| {
-            let why = format!(
-                "one stall of {length:.1} s at {at:.0} s decides it; whether stalls recur cannot be told from {measured:.0} s"
-            );
-            Doubt::new(Cause::Stall, why)
-        })
+        let allowed = |secs: f64| clause.tolerance * target * secs;
+        let decides =
+            !self.has_full_time() && all - stalled <= allowed(measured) && all <= allowed(self.full_time_secs());
+        decides.then(|| self.one_stall(at, length))
+    }
+
+    fn one_stall(&self, at: f64, length: f64) -> Doubt {
+        let measured = self.observation.measured_ns.unwrap_or_default().as_secs();
+        let why = format!(
+            "one stall of {length:.1} s at {at:.0} s decides it; whether stalls recur cannot be told from {measured:.0} s"
+        );
+        Doubt::new(Cause::Stall, why)
     }
 
     /// Others who took part in the seconds that a rate missed: a longer test would not be better.

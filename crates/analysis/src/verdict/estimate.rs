@@ -60,6 +60,8 @@ pub(super) struct Clustered {
 pub(super) enum Unknown {
     /// The source does not have the figure.
     Absent,
+    /// Not one operation of this direction was issued.
+    NotIssued(Direction),
     /// So many values are needed, and so many there are.
     TooFew { needed: u64, found: u64 },
 }
@@ -245,6 +247,19 @@ fn plain(value: f64) -> Spread {
         low: value * (1.0 - PLAIN),
         high: value * (1.0 + PLAIN),
     }
+}
+
+/// The direction of a clause, if all operations were of another.
+pub(super) fn not_issued(observation: &Observation, direction: Option<Direction>) -> Option<Unknown> {
+    let direction = direction?;
+    let of_plan = observation.load.read_percent.filter(|_| direction != Direction::Trim);
+    let share = of_plan.or_else(|| observation.read_percent())?;
+    let share = if direction == Direction::Read {
+        share
+    } else {
+        100.0 - share
+    };
+    (share == 0.0).then_some(Unknown::NotIssued(direction))
 }
 
 /// The mean of what a user waits: of a direction, or of all operations where the source does not

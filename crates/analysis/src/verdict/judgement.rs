@@ -40,7 +40,7 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
         .enumerate()
         .map(|(number, (clause, estimate))| {
             if clause.metric == Metric::Availability {
-                return case.availability(clause);
+                return case.availability(clause, &reasons);
             }
             match estimate {
                 Ok(estimate) => case.decide(clause, estimate, if_broken[number], if_kept[number], &reasons),
@@ -121,6 +121,9 @@ fn holm(probabilities: &[Option<f64>]) -> Vec<f64> {
 impl Case<'_> {
     fn estimate(&self, clause: &Clause) -> Result<Estimate, Unknown> {
         let (observation, direction) = (self.observation, clause.direction);
+        if let Some(unknown) = estimate::not_issued(observation, direction) {
+            return Err(unknown);
+        }
         match clause.metric {
             Metric::Iops => estimate::rate(observation, direction, false),
             Metric::Throughput => estimate::rate(observation, direction, true),
@@ -140,6 +143,7 @@ impl Case<'_> {
                     Cause::Absent,
                     format!("{} does not report this figure", source(self.observation)),
                 ),
+                Unknown::NotIssued(direction) => (Cause::Mix, format!("not one {} was issued", direction.word())),
                 Unknown::TooFew { needed, found } => spoilt(reasons)
                     .map(|doubt| (doubt.cause, doubt.why))
                     .unwrap_or_else(|| {
@@ -216,23 +220,21 @@ impl Case<'_> {
             .slump(clause)
             .filter(|_| is_rate(clause) && outcome == Outcome::Fail);
         let mut text = match slump {
-            Some(slump) => describe_slump(clause, estimate, &slump),
+            Some(slump) => self.describe_slump(clause, estimate, &slump),
             None => plainly(clause, estimate, outcome),
         };
         if estimate::lacks_split(self.observation, clause.direction) && clause.metric == Metric::Mean {
             text += "; the source does not tell directions apart, so this is the mean of all operations";
         }
-        if outcome == Outcome::Fail {
-            // A slump says when and how much; a change point beside it is its edge.
-            let shift = self
-                .shift(clause)
-                .filter(|_| slump.is_none() || breaks(clause, estimate.value));
-            text += &shift.map(|shift| describe_shift(&shift)).unwrap_or_default();
-            if let Some(climb) = self.context.climb.filter(|climb| is_rate(clause) && climb.saturated)
-                && let Some((slots, _)) = climb.probes.last()
-            {
-                text += &format!("; saturated: up to {slots} operations in flight brought no more");
-            }
+        // A slump says when and how much. What changed for the better is no matter of a promise that is kept.
+        let shift = self.shift(clause).filter(|_| slump.is_none());
+        let shift = shift.filter(|shift| outcome == Outcome::Fail || is_adverse(shift));
+        text += &shift.map(|shift| describe_shift(&shift)).unwrap_or_default();
+        if outcome == Outcome::Fail
+            && let Some(climb) = self.context.climb.filter(|climb| is_rate(clause) && climb.saturated)
+            && let Some((slots, _)) = climb.probes.last()
+        {
+            text += &format!("; saturated: up to {slots} operations in flight brought no more");
         }
         if outcome == Outcome::Pass
             && let Some(credits) = self.on_credit(clause.metric, clause.target)
@@ -242,12 +244,37 @@ impl Case<'_> {
         text
     }
 
+    /// A rate with the seconds in which it was not there.
+    fn describe_slump(&self, clause: &Clause, estimate: &Estimate, slump: &Slump) -> String {
+        let measured = self.observation.measured_ns.map_or(0.0, |length| length.as_secs());
+        let lasts = slump.count == 1 && slump.at + slump.seconds as f64 > measured - 1.0;
+        if !lasts || !breaks(clause, estimate.value) {
+            return describe_stretches(clause, estimate, slump);
+        }
+        let before = self.observation.seconds.iter().map(|second| &second.facts);
+        let before = before.filter(|facts| facts.start_ns.as_secs() < slump.at);
+        let (operations, time) = before.fold((0, 0.0), |sum, facts| {
+            (sum.0 + facts.operations, sum.1 + facts.length_ns.as_secs())
+        });
+        let figure = plainly(clause, estimate, Outcome::Fail);
+        match time >= 1.0 {
+            true => {
+                let show = |iops: f64| Metric::Iops.show(iops.round());
+                let (before, after) = (show(operations as f64 / time), show(slump.iops));
+                format!("{figure}; {before} IOPS for {:.0} s, then {after}", slump.at)
+            }
+            // It was so from the start.
+            false => figure,
+        }
+    }
+
     /// Why the figure itself does not decide it.
     fn open(&self, clause: &Clause, estimate: &Estimate) -> String {
         let (figure, target) = (shown(clause, estimate), clause.metric.show(limit(clause)));
         let side = match estimate.interval() {
             (Some(low), _) if low > limit(clause) => "above",
             (_, Some(high)) if high < limit(clause) => "below",
+            _ if clause.metric.show(estimate.value) == target => return format!("{figure} is on the limit itself"),
             _ => return format!("{figure} is too close to {target} to tell"),
         };
         let changed = self.shift(clause).map_or_else(
@@ -264,9 +291,6 @@ impl Case<'_> {
             return format!("repeat for the full time of {:.0} s", self.full_time_secs());
         }
         match cause {
-            Cause::Generator if clause.metric == Metric::Availability => {
-                "repeat with the rate that the clauses ask for"
-            }
             Cause::Generator => "raise --workers, or use a machine with more processors",
             Cause::Others => "stop the others, or repeat when they are idle",
             Cause::Stall | Cause::Spread => "measure for longer with --time",
@@ -275,6 +299,7 @@ impl Case<'_> {
                 Some(rate) => return format!("repeat with the promised rate: --rate {rate:.0}"),
                 None => "repeat with the promised rate, with --rate",
             },
+            Cause::Mix if clause.direction.is_some() => "repeat with reads and writes: --read PERCENT",
             Cause::Load | Cause::Mix => "repeat with the load that the promise is about",
             Cause::Samples => "measure for longer with --time, or at a higher rate",
             Cause::Absent => match clause.metric {
@@ -318,10 +343,22 @@ fn describe_shift(shift: &Shift) -> String {
     }
 }
 
-/// A rate that the mean does not show: the seconds in which it was not there.
-fn describe_slump(clause: &Clause, estimate: &Estimate, slump: &Slump) -> String {
+/// True if the storage became worse.
+fn is_adverse(shift: &Shift) -> bool {
+    match *shift {
+        Shift::Rate { from, to, .. } | Shift::RateDrift { from, to } => to < from,
+        Shift::Latency { from, to, .. } | Shift::Drift { from, to } => to > from,
+        Shift::Stalls { .. } => true,
+    }
+}
+
+/// The seconds in which a rate was not there.
+fn describe_stretches(clause: &Clause, estimate: &Estimate, slump: &Slump) -> String {
     let (mean, target) = (clause.metric.show(estimate.value), clause.metric.show(clause.target));
-    let served = format!("{:.0}", slump.iops);
+    let served = match slump.iops.round() {
+        0.0 => "nothing was served".to_owned(),
+        iops => format!("only {iops:.0} IOPS were served"),
+    };
     let stretches = match slump.count {
         1 => format!("for {} s from {:.0} s on", slump.seconds, slump.at),
         count => format!(
@@ -330,13 +367,10 @@ fn describe_slump(clause: &Clause, estimate: &Estimate, slump: &Slump) -> String
         ),
     };
     match breaks(clause, estimate.value) {
-        true => format!(
-            "{}; {stretches} only {served} IOPS were served",
-            plainly(clause, estimate, Outcome::Fail)
-        ),
-        false => format!(
-            "{stretches} only {served} IOPS were served; what was served later raised the mean to {mean}, against {target}"
-        ),
+        true => format!("{}; {stretches} {served}", plainly(clause, estimate, Outcome::Fail)),
+        false => {
+            format!("{stretches} {served}; what was served later raised the mean to {mean}, against {target}")
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use model::finding::Severity;
 use model::observation::Observation;
 
+use super::doubt::Doubt;
 use super::judgement::breaks;
 use super::{Case, Cause, Reason};
 use crate::attribution::Attribution;
@@ -197,9 +198,12 @@ impl Case<'_> {
     }
 
     /// A rate was asked for that is below `target` operations per second.
-    pub(super) fn asked_for_less(&self, target: f64) -> Option<String> {
+    pub(super) fn asked_for_less(&self, target: f64) -> Option<Doubt> {
         let asked = self.observation.load.rate_iops?;
-        (asked < target * (1.0 - BEYOND)).then(|| format!("only {asked:.0} operations per second were asked for"))
+        (asked < target * (1.0 - BEYOND)).then(|| {
+            let why = format!("only {asked:.0} operations per second were asked for");
+            Doubt::new(Cause::Generator, why).advise(format!("repeat with --rate {target:.0}"))
+        })
     }
 
     /// Every slot may have been taken because there were too few of them for `target` operations per
@@ -218,7 +222,12 @@ impl Case<'_> {
         let (needed, latency) = self.needed(target);
         ((slots as f64) < needed * (1.0 - 1e-9)).then(|| SlotsNeeded {
             why: format!(
-                "{slots} slots are too few: {target:.0} operations per second at {:.3} ms each keep {:.0} in flight",
+                "{} too few: {target:.0} operations per second at {:.3} ms each keep {:.0} in flight",
+                if slots == 1 {
+                    "1 slot is".to_owned()
+                } else {
+                    format!("{slots} slots are")
+                },
                 latency * 1e3,
                 needed.ceil()
             ),
@@ -340,9 +349,10 @@ impl Case<'_> {
         let open = self.observation.total.response.is_some();
         (max < promised * LITTLE_HEADROOM && !open).then(|| {
             format!(
-                "{depth} operations in flight at {:.3} ms each allow {max:.0} per second, little more than the promised \
+                "{depth} operations in flight at {:.3} ms each allow {max:.0} per second, {} than the promised \
                  {promised:.0}: such a closed loop hides a part of every stall",
-                service / 1e6
+                service / 1e6,
+                if max < promised { "fewer" } else { "hardly more" }
             )
         })
     }

@@ -1,6 +1,5 @@
 //! `fathom warm-up`, and what is remembered of it.
 
-use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -326,7 +325,7 @@ fn identity(path: &Path) -> Option<String> {
             Some(format!("device {known}"))
         }
         Identity::File { .. } => {
-            let file = File::open(path).ok()?;
+            let file = engine::sys::file::open_without_waiting(path).ok()?;
             engine::sys::file::identity(&file).map(|text| format!("file {text}"))
         }
         Identity::CharacterDevice(_) => None,

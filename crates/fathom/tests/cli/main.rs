@@ -28,5 +28,6 @@ mod support;
 mod throttle;
 mod truth;
 mod verify;
+mod verify_faults;
 mod verify_inputs;
 mod warm_up;

@@ -228,16 +228,12 @@ fn a_short_test_fails_a_latency_that_no_later_second_can_mend() {
 fn an_outage_that_the_mean_hides_fails_the_rate() {
     let outage = "servers = 64\nservice = \"500us\"\niops-cap = 8000\nstall = \"100s 40s\"";
     if let Some(ran) = on_device(outage, &["--require", "iops>=6000", "--time", "300s"]) {
-        let parts = [
-            "FAIL          iops >= 6000",
-            "only 0 IOPS were served",
-            "raised the mean to",
-        ];
+        let parts = ["FAIL          iops >= 6000", "nothing was served", "raised the mean to"];
         ran.expect(1, &parts);
     }
     let outage = "servers = 64\nservice = \"500us\"\niops-cap = 9000\nstall = \"12s 5s\"";
     if let Some(ran) = on_device(outage, &["--require", "iops>=6000", "--time", "30s"]) {
-        ran.expect(1, &["FAIL          iops >= 6000", "for 5 s from 11 s on only"]);
+        ran.expect(1, &["FAIL          iops >= 6000", "for 5 s from 11 s on"]);
     }
     let neighbour = "servers = 4\nservice = \"lognormal 600us 0.3\"\nneighbour = \"20s 10s 3\"";
     if let Some(ran) = on_device(neighbour, &["--require", "iops>=4000", "--time", "120s"]) {

@@ -31,7 +31,7 @@ pub use permit::{Judged, Objection, judge};
 pub(crate) use permit::{Permitted, permit};
 pub(crate) use prepare::{Preparation, ReadyTargets, prepare};
 pub use shared_files::SharedFiles;
-pub use survey::survey;
+pub use survey::{storage_facts, survey};
 pub use temp_file::TempFile;
 
 /// Why a target cannot be used.

@@ -34,6 +34,16 @@ fn look(system: &System, plan: &Plan, target: &Target) -> TargetFacts {
 }
 
 fn path(system: &System, path: &str) -> TargetFacts {
+    let name = Path::new(path);
+    if name.is_dir() {
+        return around(system, name, "directory", path);
+    }
+    storage_facts(system, name).unwrap_or_else(|| around(system, super::parent_folder(name), "", path))
+}
+
+/// The facts of a file or block device, which is opened for reading. Anything else is not opened: a pipe would wait for its
+/// other end, and opening a terminal or a tape has effects.
+pub fn storage_facts(system: &System, path: &Path) -> Option<TargetFacts> {
     let how = OpenHow {
         access: Access::Read,
         cache: CacheMode::BUFFERED,
@@ -41,18 +51,12 @@ fn path(system: &System, path: &str) -> TargetFacts {
         exclusive: false,
         overlapped: false,
     };
-    let name = Path::new(path);
-    if name.is_dir() {
-        return around(system, name, "directory", path);
+    let kind = sys::facts::kind_of(path).ok()?;
+    if !matches!(kind, FileKind::Regular | FileKind::BlockDevice) {
+        return None;
     }
-    // Pipes and the like would make us wait for somebody at the other end.
-    let kind = sys::facts::kind_of(name);
-    let storage = kind.is_ok_and(|kind| matches!(kind, FileKind::Regular | FileKind::BlockDevice));
-    let opened = storage.then(|| File::open(name, how).ok()).flatten();
-    match opened {
-        Some(file) => probe::target(system, &file, ""),
-        None => around(system, super::parent_folder(name), "", path),
-    }
+    let file = File::open(path, how).ok()?;
+    Some(probe::target(system, &file, ""))
 }
 
 /// The facts of a folder, for what would be made in it.

@@ -134,6 +134,13 @@ impl Promise {
                 "add --require, for example --require 'iops>=4000,p99<=3ms'",
             );
         }
+        if let Some(clause) = self.clauses.iter().find(|clause| self.lacks_direction(clause)) {
+            let direction = clause.direction.map_or("operation", Direction::word);
+            return fault(
+                &format!("{clause} is about {direction}s, and there are none in the load"),
+                "say how many of 100 operations are reads, for example --read 70",
+            );
+        }
         if self.rate_iops > IOPS_MAX {
             let what = format!(
                 "{} operations of {} per second are more than any machine can be asked for",
@@ -152,6 +159,16 @@ impl Promise {
             );
         }
         Ok(self)
+    }
+
+    /// The load has no operations of the direction that a clause is about.
+    fn lacks_direction(&self, clause: &Clause) -> bool {
+        match clause.direction {
+            None => false,
+            Some(Direction::Read) => self.workload.read_percent == 0.0,
+            Some(Direction::Write) => self.workload.read_percent == 100.0,
+            Some(Direction::Trim) => true,
+        }
     }
 
     /// The mean latency that is promised, in seconds: by a clause, else in words.

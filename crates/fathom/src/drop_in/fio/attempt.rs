@@ -1,12 +1,15 @@
 //! Executes what of a plan can be executed, again without the clones that could not begin.
 
+use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use ::run::targets::storage_facts;
 use ::run::{RunError, RunHooks};
 use dialects::fio::{Jobs, Unusable};
 use engine::idle::IdleProfile;
+use engine::probe::System;
 use model::environment::DeviceUse;
 use model::event::Event;
 use model::plan::Plan;
@@ -17,7 +20,7 @@ use super::output::Output;
 use super::partial_plan::{Origin, PartialPlan};
 use super::status::{self, Status};
 use super::trigger::Trigger;
-use super::{FAILED, failures, print_reports, surroundings};
+use super::{FAILED, failures, print_reports};
 use crate::permissions;
 use crate::session::Session;
 
@@ -176,12 +179,13 @@ fn unix_now() -> u64 {
 
 /// The disks of files that could not be opened, which did nothing.
 fn add_disks(results: &mut Results, unusable: &[Unusable]) {
+    let system = System::live();
     for one in unusable.iter().filter(|one| one.function.starts_with("open(")) {
         let workers = &results.plan.steps[one.job.0].jobs[one.job.1].workers;
         let ids = workers[one.clone].streams.iter().flat_map(|stream| stream.target.ids());
         for id in ids {
             let path = &results.plan.target(*id).path;
-            let Some(facts) = surroundings::facts_of(path) else {
+            let Some(facts) = storage_facts(&system, Path::new(path)) else {
                 continue;
             };
             for device in &facts.devices {

@@ -1,8 +1,10 @@
 //! Why jobs failed, in fio's words, with what to do about it in ours.
 
 use std::fs::OpenOptions;
+use std::path::Path;
 
 use dialects::fio::Unusable;
+use engine::{FileKind, sys};
 use model::Direction;
 use model::plan::{Control, EngineKind, Job, Plan, Prepare, Stream, StreamTarget, TargetKind, Tracked, Worker};
 use model::results::{FailedOperation, Failure, JobResults, Results, WorkerResults};
@@ -129,6 +131,10 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
             }
             // What another user may open shows when that user opens it.
             if worker.placement.user.is_some() || worker.placement.group.is_some() {
+                return None;
+            }
+            // A pipe would wait for its other end. What is neither file nor device is refused when targets are examined.
+            if sys::facts::kind_of(Path::new(&target.path)).is_ok_and(|kind| kind == FileKind::Other) {
                 return None;
             }
             let opened = OpenOptions::new().read(true).write(writes).open(&target.path);

@@ -8,10 +8,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use dialects::fio::{Disk, Found, FoundKind, Surroundings, TraceFile};
 use engine::probe::{self, System};
-use engine::{Access, Identity, OpenHow, sys};
+use engine::{Identity, sys};
 use jiff::Zoned;
-use model::environment::TargetFacts;
-use model::plan::{CacheMode, OpenHint};
 
 /// Files, variables and hardware as they are.
 #[derive(Debug, Default)]
@@ -184,19 +182,6 @@ fn collect_files(folder: &Path, found: &mut Vec<String>) -> std::io::Result<()> 
         }
     }
     Ok(())
-}
-
-/// What is known of a file or device that is not written to.
-pub(super) fn facts_of(path: &str) -> Option<TargetFacts> {
-    let how = OpenHow {
-        access: Access::Read,
-        cache: CacheMode::BUFFERED,
-        hint: OpenHint::default(),
-        exclusive: false,
-        overlapped: false,
-    };
-    let file = engine::File::open(Path::new(path), how).ok()?;
-    Some(probe::target(&System::live(), &file, ""))
 }
 
 /// A seed that nobody knows before.

@@ -1,0 +1,134 @@
+//! Verdicts of devices that keep a promise while something else does not, and of devices that hide what they do.
+
+use std::fs;
+
+use testbed::{Directory, need};
+
+use crate::support::{Ran, fathom, text};
+
+/// A verification of a simulated device, whose time is simulated too.
+fn on_device(lines: &str, arguments: &[&str]) -> Option<Ran> {
+    let folder = need(Directory::new())?;
+    let device = folder.path().join("device.toml");
+    fs::write(&device, format!("[simulated.disk]\nsize = \"8GiB\"\n{lines}\n")).unwrap();
+    let words = ["verify", text(&device), "--quiet"];
+    Some(fathom(&[&words[..], arguments].concat()))
+}
+
+const FAST: &str = "servers = 64\nservice = \"lognormal 1ms 0.5\"\niops-cap = 8000";
+
+/// Seconds that a single slot cannot fill are no fault of the storage, whatever clause counts them.
+#[test]
+fn seconds_that_too_few_slots_missed_fail_no_availability() {
+    let policy = ["--policy", "s4/ssd-ultra", "--size", "400GB", "--depth", "1"];
+    if let Some(ran) = on_device(FAST, &[&policy[..], &["--time", "60s", "--warm-up", "0"]].concat()) {
+        ran.expect(2, &["INCONCLUSIVE  availability >= 99 %", "1 slot is too few"]);
+    }
+}
+
+/// A virtual machine that stood still for 30 s: what was due meanwhile is made up for afterwards, at twice the rate.
+#[test]
+fn a_pause_of_the_host_fails_no_promise() {
+    let paused = format!("{FAST}\nhost-pause = [\"100s 30s\"]");
+    if let Some(ran) = on_device(&paused, &["--require", "iops>=4000,p99<=4ms,availability>=99%"]) {
+        let parts = [
+            "INCONCLUSIVE  p99 <= 4 ms",
+            "slots were free and fathom issued operations late",
+            "INCONCLUSIVE  availability >= 99 %",
+        ];
+        ran.expect(2, &parts);
+    }
+    // The same time in the storage is the storage's.
+    let stalled = format!("{FAST}\nstall = [\"100s 30s\"]");
+    if let Some(ran) = on_device(&stalled, &["--require", "iops>=4000,p99<=4ms"]) {
+        ran.expect(1, &["FAIL          p99 <= 4 ms"]);
+    }
+}
+
+/// 1.5 s of 30 s are more than the tolerance, and 1.5 s of 300 s are not.
+#[test]
+fn one_stall_fails_no_rate_that_the_full_time_would_keep() {
+    let one = "servers = 64\nservice = \"500us\"\niops-cap = 2000\nstall = [\"7s 1500ms\"]";
+    if let Some(ran) = on_device(one, &["--require", "iops>=1990", "--quick"]) {
+        ran.expect(2, &["INCONCLUSIVE  iops >= 1990", "one stall of 1.5 s", "decides it"]);
+    }
+    if let Some(ran) = on_device(one, &["--require", "iops>=1990"]) {
+        ran.expect(0, &["PASS          iops >= 1990"]);
+    }
+    // No full time makes up for 4 s.
+    let long = "servers = 64\nservice = \"500us\"\niops-cap = 2000\nstall = [\"12s 4s\"]";
+    if let Some(ran) = on_device(long, &["--require", "iops>=1990", "--quick"]) {
+        ran.expect(1, &["FAIL          iops >= 1990"]);
+    }
+}
+
+/// 300 operations per second for each of its seconds is what a gp2 disk of 100 GiB promises.
+#[test]
+fn a_clause_of_a_policy_is_not_broken_by_what_the_user_asks_for_beside_it() {
+    let policy = ["--policy", "aws/gp2", "--size", "100GiB", "--require", "iops>=3000"];
+    let slow = "servers = 64\nservice = \"1ms\"\niops-cap = 300";
+    if let Some(ran) = on_device(slow, &[&policy[..], &["--time", "20s", "--warm-up", "0"]].concat()) {
+        ran.expect(1, &["PASS          iops >= 300", "FAIL          iops >= 3000"]);
+        assert!(!ran.out.contains("FAIL          availability"), "{}", ran.out);
+    }
+}
+
+#[test]
+fn a_clause_about_operations_that_are_not_issued_is_refused() {
+    let slow = "servers = 64\nservice = \"1ms\"\nwrite-buffer = \"4KiB 50\"";
+    for (clause, share) in [
+        ("write.mean<=5ms", "100"),
+        ("read.mean<=5ms", "0"),
+        ("write.iops>=10", "100"),
+    ] {
+        let require = format!("iops>=1000,{clause}");
+        if let Some(ran) = on_device(slow, &["--require", &require, "--read", share, "--time", "20s"]) {
+            ran.expect(4, &["there are none in the load", "--read 70"]);
+        }
+    }
+    let mixed = [
+        "--require",
+        "iops>=1000,write.mean<=5ms",
+        "--read",
+        "50",
+        "--time",
+        "20s",
+    ];
+    if let Some(ran) = on_device(slow, &mixed) {
+        ran.expect(1, &["FAIL          write.mean <= 5 ms"]);
+    }
+}
+
+/// A figure that keeps its limit on the way to one that does not is told with both its ends.
+#[test]
+fn what_becomes_worse_within_the_limit_is_told() {
+    let drift = "servers = 10\nservice = \"1ms\"\ndrift = 0.003";
+    if let Some(ran) = on_device(drift, &["--require", "iops>=1000,mean<=1.6ms"]) {
+        ran.expect(0, &["is at or below 1.6 ms; from 1.1", " ms at the start to 1.9"]);
+    }
+    let stalls = "servers = 64\nservice = \"500us\"\nstall = [\"5s 2500ms\", \"12s 2500ms\"]";
+    if let Some(ran) = on_device(stalls, &["--require", "iops>=1000", "--time", "20s", "--warm-up", "0"]) {
+        ran.expect(0, &["2 stalls of up to 2.5 s"]);
+    }
+}
+
+/// 70,000 credits at 2,500 a second are spent 28 s after the start, 5 s of which are warm-up.
+#[test]
+fn the_end_of_credits_is_told_to_the_second() {
+    let credits = "servers = 64\nservice = \"500us\"\nlayer = \"iops 500 burst 3000 bucket 70000\"";
+    if let Some(ran) = on_device(
+        credits,
+        &[
+            "--require",
+            "iops>=3000",
+            "--time",
+            "30s",
+            "--warm-up",
+            "5s",
+            "--depth",
+            "64",
+        ],
+    ) {
+        ran.expect(1, &["FAIL          iops >= 3000", "3000 IOPS for 23 s, then 500"]);
+    }
+}
