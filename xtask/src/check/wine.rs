@@ -14,14 +14,7 @@ const PACKAGES: [&str; 5] = [
 ];
 
 /// Tests of these that ask something of the system, or of what differs on Windows.
-const TESTS: [&str; 6] = [
-    "suite",
-    "windows",
-    "each_step",
-    "engine_wishes",
-    "operation_log",
-    "sharing",
-];
+const TESTS: [&str; 2] = ["suite", "windows"];
 
 /// Compiles every package for Windows, where a warning is a failure, and runs unit tests of [`PACKAGES`], [`TESTS`], and
 /// the recorded profiles of DiskSpd under Wine. Last, the live view is looked at on its console.
