@@ -162,7 +162,7 @@ fn processors_that_other_programs_keep_busy_are_theirs() {
     let diagnosis = &json["diagnoses"][0]["diagnosis"];
     let sentence = diagnosis["sentence"].as_str().unwrap();
     if diagnosis["answer"] == "processor" {
-        assert!(sentence.starts_with("other programs used"), "{diagnosis:#}");
+        assert!(sentence.contains("other programs used"), "{diagnosis:#}");
     }
     assert!(
         !sentence.contains("every processor of this machine was full"),

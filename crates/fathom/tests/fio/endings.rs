@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use testbed::{Directory, FaultFs, LoopFs, TmpFs, need};
@@ -216,6 +216,20 @@ fn reports_go_through_pipes_and_open_files() {
     let text = std::io::read_to_string(read.unwrap()).unwrap();
     assert!(text.starts_with('{'), "{text}");
     end(child).expect(0, &[]);
+}
+
+/// A pipe as a target waited for its other end, and the first signal with it.
+#[test]
+fn a_pipe_as_a_target_is_refused_at_once() {
+    let place = Place::new();
+    let made = Command::new("mkfifo").arg(place.path().join("fifo")).status();
+    assert!(made.unwrap().success());
+    for rw in ["read", "write"] {
+        let begun = Instant::now();
+        let ran = place.line(&format!("--name=x --filename=fifo --rw={rw} --size=1m"));
+        ran.expect(1, &["fifo"]);
+        assert!(begun.elapsed() < Duration::from_secs(10), "{rw}: {:?}", begun.elapsed());
+    }
 }
 
 #[test]
