@@ -11,8 +11,9 @@ use std::ptr::null;
 
 use windows_sys::Win32::Foundation::{ERROR_INSUFFICIENT_BUFFER, ERROR_IO_PENDING, ERROR_MORE_DATA};
 use windows_sys::Win32::Storage::FileSystem::{
-    FILE_FLAG_BACKUP_SEMANTICS, FILE_ID_INFO, FILE_REMOTE_PROTOCOL_INFO, FILE_STANDARD_INFO, FILE_STORAGE_INFO,
-    FileIdInfo, FileRemoteProtocolInfo, FileStandardInfo, FileStorageInfo, GetFileInformationByHandleEx,
+    FILE_BASIC_INFO, FILE_FLAG_BACKUP_SEMANTICS, FILE_ID_INFO, FILE_REMOTE_PROTOCOL_INFO, FILE_STANDARD_INFO,
+    FILE_STORAGE_INFO, FileBasicInfo, FileIdInfo, FileRemoteProtocolInfo, FileStandardInfo, FileStorageInfo,
+    GetFileInformationByHandleEx,
 };
 use windows_sys::Win32::System::IO::{DeviceIoControl, GetOverlappedResult, OVERLAPPED};
 use windows_sys::Win32::System::Threading::CreateEventW;
