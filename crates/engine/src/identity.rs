@@ -71,7 +71,7 @@ pub struct FileId {
     pub file_system: u64,
     /// Number of the file there.
     pub number: u128,
-    /// When it was made, in nanoseconds since 1970; 0 where the file system does not keep it.
+    /// When it was made, in nanoseconds since 1970; 0 where the file system does not keep it, and on Windows.
     pub born_ns: i64,
 }
 

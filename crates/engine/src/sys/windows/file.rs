@@ -326,7 +326,8 @@ pub fn stamp(file: &fs::File) -> io::Result<FileStamp> {
         id: FileId {
             file_system: volume,
             number,
-            born_ns: unix_ns(times.CreationTime),
+            // NTFS and ReFS never give a number twice, and where the time of birth is not kept it is that of the last change.
+            born_ns: 0,
         },
         length: file.metadata()?.len(),
         modified_ns: unix_ns(times.LastWriteTime),
