@@ -9,6 +9,7 @@ use super::judgement::{breaks, is_rate};
 use super::load::SlotsNeeded;
 use super::{Case, Cause};
 use crate::attribution::{self, Attribution, Fault, Missed, Others, describe_fault};
+use crate::policies::open_loop_slots;
 use crate::requirement::{Clause, Metric};
 use crate::shifts;
 
@@ -165,7 +166,9 @@ impl Case<'_> {
                     100.0 * found.blocked_share(),
                     found.blocked_secs_max
                 );
-                Doubt::new(Cause::Generator, why).advise(format!("give it more slots: --depth {}", 2 * slots))
+                let needed = self.promised_iops().map(|rate| open_loop_slots(self.needed(rate).0));
+                let enough = needed.map_or(0, u64::from).max(2 * u64::from(slots));
+                Doubt::new(Cause::Generator, why).advise(format!("give it more slots: --depth {enough}"))
             }
             _ => {
                 let why = format!("operations were issued later than they were due; {kept}");

@@ -155,7 +155,7 @@ impl Case<'_> {
 
     /// Operations in flight that a rate takes by Little's law, and the latency that they follow from,
     /// in seconds.
-    fn needed(&self, target: f64) -> (f64, f64) {
+    pub(super) fn needed(&self, target: f64) -> (f64, f64) {
         let own = self
             .observation
             .total

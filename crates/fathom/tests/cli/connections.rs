@@ -133,7 +133,8 @@ fn idle_connections_beside_few_descriptors_fail_no_run() {
 #[test]
 fn slow_headers_are_ended_after_five_seconds() {
     let run = Run::start(QUIET, 1024);
-    let (mut slow, mut silent, begun) = (run.connect(), run.connect(), Instant::now());
+    let begun = Instant::now();
+    let (mut slow, mut silent) = (run.connect(), run.connect());
     slow.write_all(b"GET /metrics HTTP/1.1\r\nX-Slow: ").unwrap();
     let mut ends = [None, None];
     while ends.contains(&None) {

@@ -243,7 +243,7 @@ fn a_simulated_device_is_lost_in_plain_words() {
     let ran = fathom(&["convert", "--to", "fio", text(&job)]);
     ran.expect(
         6,
-        &["lost: native target: a simulated device (size 1g, servers 64, iops-cap 4000); fio: nothing of"],
+        &["lost: native target: a simulated device (size 1g, servers 64, iops-cap 4000); fio: the null engine, 1 TiB"],
     );
     assert!(!ran.err.contains("SimulatedDevice"), "{ran:#?}");
 }

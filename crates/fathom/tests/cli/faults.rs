@@ -127,7 +127,7 @@ fn whoever_may_not_open_it_is_told_so() {
     nobody(&short(text(&secret), &[])).expect(3, &["Permission denied", text(&secret), "help:"]);
     let new = folder.path().join("new");
     nobody(&short(text(&new), &["--size", "16m"]))
-        .expect(1, &["cannot create", text(&new), "Permission denied", "help:"]);
+        .expect(3, &["cannot create", text(&new), "Permission denied", "help:"]);
     nobody(&["run", "--target", "null", "--time", "100ms", "--save", text(&new)])
         .expect(3, &["cannot write", "Permission denied", "help:"]);
 }

@@ -23,6 +23,12 @@ fn seconds_that_too_few_slots_missed_fail_no_availability() {
     let policy = ["--policy", "s4/ssd-ultra", "--size", "400GB", "--depth", "1"];
     if let Some(ran) = on_device(FAST, &[&policy[..], &["--time", "60s", "--warm-up", "0"]].concat()) {
         ran.expect(2, &["INCONCLUSIVE  availability >= 99 %", "1 slot is too few"]);
+        // One report gives one depth.
+        assert!(
+            ran.out.contains("--depth 32") && !ran.out.contains("--depth 2\n"),
+            "{}",
+            ran.out
+        );
     }
 }
 
