@@ -167,7 +167,7 @@ impl Case<'_> {
                     found.blocked_secs_max
                 );
                 let needed = self.promised_iops().map(|rate| open_loop_slots(self.needed(rate).0));
-                let enough = needed.map_or(0, u64::from).max(2 * u64::from(slots));
+                let enough = needed.map_or(0, u64::from).max(2 * slots);
                 Doubt::new(Cause::Generator, why).advise(format!("give it more slots: --depth {enough}"))
             }
             _ => {
