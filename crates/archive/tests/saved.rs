@@ -151,6 +151,15 @@ fn a_file_that_cannot_be_read_or_written_is_named() {
 #[cfg(target_os = "linux")]
 #[test]
 fn an_interrupted_write_leaves_the_old_file_whole() {
+    const FILE: &str = "FATHOM_TEST_FILE";
+    // In the process that this test starts, which dies of it.
+    if let Some(path) = std::env::var_os(FILE) {
+        let noise: Vec<u8> = (0..4_000_000u32)
+            .map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8)
+            .collect();
+        write_whole(Path::new(&path), &noise).expect("written");
+        return;
+    }
     let folder = folder();
     let path = folder.path().join("result.json");
     save(&example(), &path).expect("saved");
@@ -158,11 +167,11 @@ fn an_interrupted_write_leaves_the_old_file_whole() {
     let child = std::process::Command::new("sh")
         .args([
             "-c",
-            "ulimit -c 0; ulimit -f 64; exec \"$0\" --exact --ignored \"$1\" --nocapture",
+            "ulimit -c 0; ulimit -f 64; exec \"$0\" --exact \"$1\" --nocapture",
         ])
         .arg(std::env::current_exe().expect("this program has a path"))
-        .arg("writes_a_large_result_to_the_file_named_in_the_environment")
-        .env("FATHOM_TEST_FILE", &path)
+        .arg("an_interrupted_write_leaves_the_old_file_whole")
+        .env(FILE, &path)
         .output()
         .expect("started");
     assert!(!child.status.success(), "the limit was not in force");
@@ -177,14 +186,4 @@ fn an_interrupted_write_leaves_the_old_file_whole() {
     // The next attempt succeeds all the same.
     save(&large(), &path).expect("saved");
     assert_eq!(load(&path).expect("loaded"), large());
-}
-
-#[test]
-#[ignore = "a part of the test above, which runs it in a process of its own"]
-fn writes_a_large_result_to_the_file_named_in_the_environment() {
-    let path = std::env::var_os("FATHOM_TEST_FILE").expect("the test above sets it");
-    let noise: Vec<u8> = (0..4_000_000u32)
-        .map(|number| (number.wrapping_mul(2_654_435_761) >> 24) as u8)
-        .collect();
-    write_whole(Path::new(&path), &noise).expect("written");
 }

@@ -22,6 +22,19 @@ pub struct Request {
     pub action: Action,
 }
 
+impl Request {
+    /// A request to flush a whole file.
+    pub fn flush(file: u16, slot: Slot, action: Action) -> Request {
+        Request {
+            offset: 0,
+            length: 0,
+            slot,
+            file,
+            action,
+        }
+    }
+}
+
 /// What an operation does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {

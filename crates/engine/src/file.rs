@@ -56,6 +56,19 @@ pub struct OpenHow {
     pub overlapped: bool,
 }
 
+impl OpenHow {
+    /// To read facts about a file, with or without a claim on it.
+    pub fn to_inspect(exclusive: bool) -> OpenHow {
+        OpenHow {
+            access: Access::Read,
+            cache: CacheMode::BUFFERED,
+            hint: OpenHint::default(),
+            exclusive,
+            overlapped: false,
+        }
+    }
+}
+
 /// What will be done through an open file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {

@@ -261,13 +261,8 @@ fn a_panic_undoes_everything() {
     assert!(made.iter().all(|path| !is_mounted(path) && !path.exists()));
 }
 
-/// Called in a process of its own by the next test, which kills it.
-#[test]
-#[ignore = "part of another test"]
-fn makes_things_and_dies() {
-    if std::env::var_os("FATHOM_TESTBED_DIE").is_none() {
-        return;
-    }
+/// Makes one thing of each kind, says where they are, and dies.
+fn make_things_and_die() -> ! {
     let tmpfs = TmpFs::of_size(MIB).unwrap();
     let device = LoopDevice::of_size(MIB, LoopOptions::default()).unwrap();
     let zram = Zram::of_size(UNUSUAL).unwrap();
@@ -285,12 +280,16 @@ fn makes_things_and_dies() {
 
 #[test]
 fn what_a_killed_process_leaves_is_swept_up() {
+    const DIES: &str = "FATHOM_TESTBED_DIE";
+    if std::env::var_os(DIES).is_some() {
+        make_things_and_die();
+    }
     if need(Zram::of_size(MIB)).is_none() {
         return;
     }
     let output = Command::new(std::env::current_exe().unwrap())
-        .args(["--exact", "makes_things_and_dies", "--nocapture", "--ignored"])
-        .env("FATHOM_TESTBED_DIE", "1")
+        .args(["--exact", "what_a_killed_process_leaves_is_swept_up", "--nocapture"])
+        .env(DIES, "1")
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -33,5 +33,6 @@ pub use flags::Flags;
 pub use jobs::{End, Job, Jobs, Reading};
 pub use options::JobOptions;
 pub use plan::{Here, Lowered, Unusable, lower};
+pub use print::verify_method_name;
 pub use show::VERSION;
 pub use table::{Surroundings, Told};

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use testbed::{LoopFs, TmpFs, need};
@@ -286,6 +286,15 @@ impl<'a> Place<'a> {
     fn bytes(&self) -> Vec<u8> {
         fs::read(&self.marked).unwrap()
     }
+
+    /// A run that writes to the marked file for a minute, as soon as it does so.
+    fn start_writing(&self) -> Child {
+        let mut words = vec!["run", "--target", text(&self.marked), "--write", "100"];
+        words.extend(["--time", "60s", "--warm-up", "0", "-q"]);
+        let child = command(&words).spawn().unwrap();
+        std::thread::sleep(Duration::from_millis(700));
+        child
+    }
 }
 
 /// Tries every way with every command, and returns what was lost.
@@ -390,20 +399,7 @@ fn a_file_whose_run_was_killed_needs_permission() {
     let Some(fs) = need(LoopFs::ext4(64 * MIB)) else { return };
     let place = Place::of(fs.path(), "direct");
     place.make();
-    let words = [
-        "run",
-        "--target",
-        text(&place.marked),
-        "--write",
-        "100",
-        "--time",
-        "60s",
-        "--warm-up",
-        "0",
-        "-q",
-    ];
-    let mut child = command(&words).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(700));
+    let mut child = place.start_writing();
     child.kill().unwrap();
     child.wait().unwrap();
     let again = COMMANDS[0].1;
@@ -432,20 +428,7 @@ fn a_file_of_ours_stays_ours_from_run_to_run() {
         assert!(ran.code != Some(3), "{name}: {ran:#?}");
     }
     // Interrupted in the middle.
-    let words = [
-        "run",
-        "--target",
-        text(&place.marked),
-        "--write",
-        "100",
-        "--time",
-        "60s",
-        "--warm-up",
-        "0",
-        "-q",
-    ];
-    let child = command(&words).spawn().unwrap();
-    std::thread::sleep(Duration::from_millis(700));
+    let child = place.start_writing();
     Command::new("kill")
         .args(["-INT", &child.id().to_string()])
         .status()

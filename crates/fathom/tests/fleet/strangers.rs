@@ -191,16 +191,18 @@ fn a_relay_that_changes_a_target_is_cut_off_before_anything_is_opened() {
     let bytes = |value: u8| vec![value; 1 << 20];
     fs::write(&own_file, bytes(1)).unwrap();
     fs::write(&foreign, bytes(2)).unwrap();
+    let overwrite = |port: u16| {
+        let mut command = Command::new(PROGRAM);
+        let child = own(&mut command, &ground.journal())
+            .args(ground.words("saved"))
+            .args(["--hosts", &format!("tcp://127.0.0.1:{port}"), "--allow-overwrite"])
+            .arg(&own_file)
+            .spawn()
+            .unwrap();
+        end(child)
+    };
     let agent = Agent::new(&ground, TOKEN);
-    let port = relay(agent.port, |piece| renamed(piece, b"own-file", b"foe-file"));
-    let mut command = Command::new(PROGRAM);
-    let child = own(&mut command, &ground.journal())
-        .args(ground.words("saved"))
-        .args(["--hosts", &format!("tcp://127.0.0.1:{port}"), "--allow-overwrite"])
-        .arg(&own_file)
-        .spawn()
-        .unwrap();
-    let ran = end(child);
+    let ran = overwrite(relay(agent.port, |piece| renamed(piece, b"own-file", b"foe-file")));
     assert!(
         fs::read(&foreign).unwrap() == bytes(2),
         "the foreign file was written to"
@@ -212,15 +214,7 @@ fn a_relay_that_changes_a_target_is_cut_off_before_anything_is_opened() {
     agent.end().expect(6, &[why]);
     // The same relay does no harm where it changes nothing.
     let agent = Agent::new(&ground, TOKEN);
-    let port = relay(agent.port, |piece| piece);
-    let mut command = Command::new(PROGRAM);
-    let child = own(&mut command, &ground.journal())
-        .args(ground.words("saved"))
-        .args(["--hosts", &format!("tcp://127.0.0.1:{port}"), "--allow-overwrite"])
-        .arg(&own_file)
-        .spawn()
-        .unwrap();
-    end(child).expect(0, &["by TCP"]);
+    overwrite(relay(agent.port, |piece| piece)).expect(0, &["by TCP"]);
     assert!(fs::read(&own_file).unwrap() != bytes(1));
 }
 

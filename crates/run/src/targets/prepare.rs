@@ -6,11 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use engine::probe::{self, System};
-use engine::{Access, Clock, File, FileId, FileKind, Identity, OpenHow, sys};
+use engine::{Clock, File, FileId, FileKind, Identity, OpenHow, sys};
 use model::content::Content;
 use model::environment::TargetFacts;
 use model::event::Event;
-use model::plan::{AllocateMode, AtEndOfJob, CacheMode, OpenHint, Plan, Prepare, Target, TargetId, TargetKind};
+use model::plan::{AllocateMode, AtEndOfJob, Plan, Prepare, Target, TargetId, TargetKind};
 use model::{Bytes, Direction};
 
 use super::cleanup::Cleanup;
@@ -220,14 +220,7 @@ fn made_up(target: &Target, kind: &str, size: Bytes) -> TargetFacts {
 
 /// Opens a prepared target to look at it.
 fn reopen(one: &Examined, expected: Option<Identity>) -> Result<File, TargetError> {
-    let how = OpenHow {
-        access: Access::Read,
-        cache: CacheMode::BUFFERED,
-        hint: OpenHint::default(),
-        exclusive: false,
-        overlapped: false,
-    };
-    let file = File::open(&one.path, how).map_err(|error| TargetError::Look {
+    let file = File::open(&one.path, OpenHow::to_inspect(false)).map_err(|error| TargetError::Look {
         path: one.path.display().to_string(),
         source: error.source,
     })?;

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use engine::probe::{self, System};
-use engine::{Access, File, FileKind, OpenHow, sys};
+use engine::{File, FileKind, OpenHow, sys};
 use model::Bytes;
 use model::environment::TargetFacts;
-use model::plan::{CacheMode, OpenHint, Plan, Target, TargetKind};
+use model::plan::{Plan, Target, TargetKind};
 
 /// What is known of each target of a plan, in plan order. One that does not exist yet has the facts of the folder in which it
 /// would be made, and no kind.
@@ -44,18 +44,11 @@ fn path(system: &System, path: &str) -> TargetFacts {
 /// The facts of a file or block device, which is opened for reading. Anything else is not opened: a pipe would wait for its
 /// other end, and opening a terminal or a tape has effects.
 pub fn storage_facts(system: &System, path: &Path) -> Option<TargetFacts> {
-    let how = OpenHow {
-        access: Access::Read,
-        cache: CacheMode::BUFFERED,
-        hint: OpenHint::default(),
-        exclusive: false,
-        overlapped: false,
-    };
     let kind = sys::facts::kind_of(path).ok()?;
     if !matches!(kind, FileKind::Regular | FileKind::BlockDevice) {
         return None;
     }
-    let file = File::open(path, how).ok()?;
+    let file = File::open(path, OpenHow::to_inspect(false)).ok()?;
     Some(probe::target(system, &file, ""))
 }
 

@@ -45,16 +45,11 @@ fn flush_open(
     file: u16,
     sync: &SyncRule,
 ) -> Result<(), Box<Failure>> {
-    let request = Request {
-        offset: 0,
-        length: 0,
-        slot: Slot(0),
-        file,
-        action: match sync.kind {
-            FlushKind::Data => Action::FlushData,
-            FlushKind::Full => Action::Flush,
-        },
+    let action = match sync.kind {
+        FlushKind::Data => Action::FlushData,
+        FlushKind::Full => Action::Flush,
     };
+    let request = Request::flush(file, Slot(0), action);
     if let Some(features) = features {
         features.on_final_flush(io, &request);
     }

@@ -15,6 +15,7 @@ pub(super) mod verify;
 pub(crate) use files::increment;
 use model::plan::{Dialect, Job, Plan, Stream, Target, Worker};
 use model::{Nanos, PerDirection};
+pub use verify::verify_method_name;
 
 use super::draft::Parts;
 use super::table::Row;

@@ -10,30 +10,32 @@ fn check(section: &Section<'_>, word: fn(&Verify) -> Option<String>) -> Option<S
     section.stream().verify.as_ref().and_then(word)
 }
 
+/// The value of `verify` for a method.
+pub fn verify_method_name(method: VerifyMethod) -> &'static str {
+    match method {
+        VerifyMethod::Md5 => "md5",
+        VerifyMethod::Crc64 => "crc64",
+        VerifyMethod::Crc32 => "crc32",
+        VerifyMethod::Crc32c => "crc32c",
+        VerifyMethod::Crc16 => "crc16",
+        VerifyMethod::Crc7 => "crc7",
+        VerifyMethod::Sha1 => "sha1",
+        VerifyMethod::Sha256 => "sha256",
+        VerifyMethod::Sha512 => "sha512",
+        VerifyMethod::Sha3_224 => "sha3-224",
+        VerifyMethod::Sha3_256 => "sha3-256",
+        VerifyMethod::Sha3_384 => "sha3-384",
+        VerifyMethod::Sha3_512 => "sha3-512",
+        VerifyMethod::Xxhash => "xxhash",
+        VerifyMethod::Header => "meta",
+        VerifyMethod::Pattern => "pattern",
+        VerifyMethod::PatternWithHeader => "pattern_hdr",
+        VerifyMethod::None => "null",
+    }
+}
+
 pub(in crate::fio) fn verify(section: &Section<'_>) -> Option<String> {
-    check(section, |verify| {
-        let word = match verify.method {
-            VerifyMethod::Md5 => "md5",
-            VerifyMethod::Crc64 => "crc64",
-            VerifyMethod::Crc32 => "crc32",
-            VerifyMethod::Crc32c => "crc32c",
-            VerifyMethod::Crc16 => "crc16",
-            VerifyMethod::Crc7 => "crc7",
-            VerifyMethod::Sha1 => "sha1",
-            VerifyMethod::Sha256 => "sha256",
-            VerifyMethod::Sha512 => "sha512",
-            VerifyMethod::Sha3_224 => "sha3-224",
-            VerifyMethod::Sha3_256 => "sha3-256",
-            VerifyMethod::Sha3_384 => "sha3-384",
-            VerifyMethod::Sha3_512 => "sha3-512",
-            VerifyMethod::Xxhash => "xxhash",
-            VerifyMethod::Header => "meta",
-            VerifyMethod::Pattern => "pattern",
-            VerifyMethod::PatternWithHeader => "pattern_hdr",
-            VerifyMethod::None => "null",
-        };
-        Some(word.into())
-    })
+    check(section, |verify| Some(verify_method_name(verify.method).into()))
 }
 
 pub(in crate::fio) fn do_verify(section: &Section<'_>) -> Option<String> {

@@ -1,5 +1,6 @@
 //! What verification found wrong, in the lines of fio.
 
+use dialects::fio;
 use model::mismatch::{BlockFault, HeaderField, Mismatch};
 use model::plan::VerifyMethod;
 
@@ -63,26 +64,12 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The name of a method in messages, which call a pattern one with or without a header.
 fn name(method: VerifyMethod) -> &'static str {
-    match method {
-        VerifyMethod::Md5 => "md5",
-        VerifyMethod::Crc64 => "crc64",
-        VerifyMethod::Crc32 => "crc32",
-        VerifyMethod::Crc32c => "crc32c",
-        VerifyMethod::Crc16 => "crc16",
-        VerifyMethod::Crc7 => "crc7",
-        VerifyMethod::Sha1 => "sha1",
-        VerifyMethod::Sha256 => "sha256",
-        VerifyMethod::Sha512 => "sha512",
-        VerifyMethod::Sha3_224 => "sha3-224",
-        VerifyMethod::Sha3_256 => "sha3-256",
-        VerifyMethod::Sha3_384 => "sha3-384",
-        VerifyMethod::Sha3_512 => "sha3-512",
-        VerifyMethod::Xxhash => "xxhash",
-        VerifyMethod::Header => "meta",
-        VerifyMethod::Pattern | VerifyMethod::PatternWithHeader => "pattern",
-        VerifyMethod::None => "null",
-    }
+    fio::verify_method_name(match method {
+        VerifyMethod::PatternWithHeader => VerifyMethod::Pattern,
+        other => other,
+    })
 }
 
 #[cfg(test)]

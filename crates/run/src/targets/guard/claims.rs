@@ -3,8 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use engine::{Access, File, FileKind, Identity, OpenError, OpenHow, sys};
-use model::plan::{CacheMode, OpenHint};
+use engine::{File, FileKind, Identity, OpenError, OpenHow, sys};
 
 use super::{Contents, Decision, Guard, Intent, Note, Refusal, Subject};
 use crate::targets::MarkState;
@@ -65,11 +64,11 @@ impl Guard<'_> {
             return Err(ClaimError::Refused(refusal));
         }
         let alone = intent.changes() && matches!(identity, Some(Identity::BlockDevice(_)));
-        let (file, claimed) = match File::open(path, reading(alone)) {
+        let (file, claimed) = match File::open(path, OpenHow::to_inspect(alone)) {
             Ok(file) => (file, false),
             Err(error) if alone && error.source.raw_os_error() == Some(sys::file::BUSY) => {
                 let ours = identity.is_some_and(|identity| self.claims.borrow().contains(&identity));
-                (File::open(path, reading(false))?, !ours)
+                (File::open(path, OpenHow::to_inspect(false))?, !ours)
             }
             Err(error) => return Err(error.into()),
         };
@@ -127,15 +126,5 @@ fn kind_not_to_open(path: &Path, identity: Option<Identity>) -> Option<FileKind>
             let kind = sys::facts::kind_of(path).ok()?;
             (!matches!(kind, FileKind::Regular | FileKind::Directory)).then_some(FileKind::Other)
         }
-    }
-}
-
-fn reading(exclusive: bool) -> OpenHow {
-    OpenHow {
-        access: Access::Read,
-        cache: CacheMode::BUFFERED,
-        hint: OpenHint::default(),
-        exclusive,
-        overlapped: false,
     }
 }

@@ -504,7 +504,7 @@ impl Features {
         }
         let file = io.streams[number].file;
         self.files
-            .queue_unscheduled(io, pool, number, slot, (file, action), (0, 0));
+            .queue_unscheduled(io, pool, number, Request::flush(file, slot, action));
     }
 
     /// A stream begins another pass.
@@ -611,23 +611,8 @@ impl Features {
 
 impl Files {
     /// Queues an operation that no sequence has drawn.
-    fn queue_unscheduled(
-        &mut self,
-        io: &mut IoLoop,
-        pool: usize,
-        number: usize,
-        slot: Slot,
-        (file, action): (u16, Action),
-        (offset, length): (u64, u32),
-    ) {
-        io.queue_unscheduled(pool, number, slot, (file, action), (offset, length));
-        let request = Request {
-            offset,
-            length,
-            slot,
-            file,
-            action,
-        };
+    fn queue_unscheduled(&mut self, io: &mut IoLoop, pool: usize, number: usize, request: Request) {
+        io.queue_unscheduled(pool, number, request);
         self.watchers.on_queued(io, &request);
     }
 

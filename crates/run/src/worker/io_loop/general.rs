@@ -177,14 +177,14 @@ impl IoLoop {
     }
 
     /// Queues an operation that no sequence has drawn and no schedule knows of. Flushes have a length of 0.
-    pub(crate) fn queue_unscheduled(
-        &mut self,
-        pool: usize,
-        number: usize,
-        slot: Slot,
-        (file, action): (u16, Action),
-        (offset, length): (u64, u32),
-    ) {
+    pub(crate) fn queue_unscheduled(&mut self, pool: usize, number: usize, request: Request) {
+        let Request {
+            offset,
+            length,
+            slot,
+            file,
+            action,
+        } = request;
         let stream = &mut self.streams[number];
         let cell = match action {
             Action::Read => stream.cells[Direction::Read],
@@ -210,13 +210,6 @@ impl IoLoop {
         {
             gate.issued_unscheduled();
         }
-        let request = Request {
-            offset,
-            length,
-            slot,
-            file,
-            action,
-        };
         self.push(pool, request);
     }
 
@@ -225,7 +218,7 @@ impl IoLoop {
     fn queue_flush(&mut self, pool: usize, number: usize, slot: Slot, action: Action, features: Option<&mut Features>) {
         match features {
             Some(features) => features.queue_flush(self, pool, number, slot, action),
-            None => self.queue_unscheduled(pool, number, slot, (self.streams[number].file, action), (0, 0)),
+            None => self.queue_unscheduled(pool, number, Request::flush(self.streams[number].file, slot, action)),
         }
     }
 

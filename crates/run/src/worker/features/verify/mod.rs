@@ -5,13 +5,14 @@
 mod check;
 mod stream;
 
-use engine::{Action, Slot};
+use engine::{Action, Request, Slot};
 use model::event::Phase;
 use model::mismatch::Mismatch;
 use model::sequence::Operation;
 use model::{Direction, Nanos};
 
 use super::{EndedOperation, FeatureResults, Files};
+use crate::verify::Block;
 use crate::verify::state::Progress;
 use crate::worker::io_loop::{Budget, IoLoop};
 use crate::worker::slots::SlotRecord;
@@ -19,8 +20,18 @@ use crate::worker::slots::SlotRecord;
 pub(crate) use check::load_state;
 pub(crate) use stream::{StreamVerification, VerifySetup};
 
-/// So many writes of a replay are passed over before the worker checks whether it should stop, and so many are worked out
-/// ahead of reading back.
+/// A request to do something to a whole block.
+fn request_for(block: Block, slot: Slot, file: u16, action: Action) -> Request {
+    Request {
+        offset: block.offset,
+        length: block.length,
+        slot,
+        file,
+        action,
+    }
+}
+
+/// Writes of a replay that the worker skips before it checks whether to stop, and that it computes ahead of reading back.
 const REPLAYED_AT_ONCE: u64 = 1024;
 
 /// The verification of a worker's streams.
@@ -47,7 +58,7 @@ enum SlotTag {
     Nothing,
     /// A write, where it is kept, and its file.
     Write(Option<crate::verify::history::Note>, u32),
-    Check(crate::verify::Block),
+    Check(Block),
     Trim(crate::verify::history::Note),
     Flush(crate::verify::history::FlushMark),
 }
@@ -149,8 +160,8 @@ impl Verification {
         let block = stream.expected(written.block);
         stream.tags[slot.0 as usize] = SlotTag::Check(block);
         stream.count_backlog_read();
-        let place = (block.offset, block.length);
-        files.queue_unscheduled(io, pool, number, slot, (file, Action::Read), place);
+        let request = request_for(block, slot, file, Action::Read);
+        files.queue_unscheduled(io, pool, number, request);
         true
     }
 
@@ -173,8 +184,8 @@ impl Verification {
         };
         stream.tags[slot.0 as usize] = SlotTag::Trim(note);
         stream.has_just_read = false;
-        let place = (block.offset, block.length);
-        files.queue_unscheduled(io, pool, number, slot, (file, Action::Trim), place);
+        let request = request_for(block, slot, file, Action::Trim);
+        files.queue_unscheduled(io, pool, number, request);
         true
     }
 
