@@ -1,314 +1,22 @@
-//! A plan as flags of `fathom run`, or as a job file of ours.
+//! The options of a job file that describe a part of a plan.
 
 use model::access::{Access, Placement, RangeBasis};
 use model::block_size::BlockSizes;
 use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, CatchUp, Control, Depth, Dialect, Divide, EngineKind, Extent, FlushKind, Job, Pacing, Plan, Process,
-    RateUnit, SimulatedDevice, SimulatedService, Stop, Stream, StreamTarget, Target, TargetKind, WriteThrough,
+    AtEndOfJob, CatchUp, Control, Depth, Dialect, Divide, EngineKind, Extent, FlushKind, Pacing, Plan, Process,
+    RateUnit, SimulatedDevice, SimulatedService, Stop, Stream, StreamTarget, Target, WriteThrough,
 };
 use model::{Bytes, Direction, Nanos};
 
-use super::crews::{Apart, Crew, Names, crews};
-use super::words::{self, size, time};
-use super::{Conversion, Form, Lost, compare, dialect_name};
-use crate::diagnostic::{Diagnostic, Place};
+use super::{JobText, Options, target_name};
+use crate::convert::compare;
+use crate::convert::crews::Crew;
+use crate::convert::words::{self, size, time};
 use crate::native::simulated::mood_words;
-use crate::native::{self, Document, JobSpec};
 
-/// So many workers that each walk the whole of a target are written as so many jobs: ours divide it.
-const MOST_WALKERS: usize = 8;
-
-/// The plan in our own words: flags where there is one job, else a job file.
-pub fn to_native(plan: &Plan) -> Conversion {
-    let text = Text::of(plan);
-    let (form, text, read) = match text.fits_flags(plan) {
-        true => (Form::CommandLine, text.flags(), text.document()),
-        false => {
-            let text = text.toml();
-            let read = native::read_job_file("job.toml", &text);
-            (Form::JobFile, text, read)
-        }
-    };
-    let found = match read.and_then(|document| native::lower(&document)) {
-        Ok(got) => compare::compare(plan, &got, Dialect::Native),
-        Err(complaints) => compare::Differences {
-            lost: refused(plan, complaints),
-            ..compare::Differences::default()
-        },
-    };
-    Conversion {
-        dialect: Dialect::Native,
-        text,
-        form,
-        one_line: None,
-        lost: found.lost,
-        differs: found.differs,
-    }
-}
-
-/// What our own reader says of the text: the text is shown, and why it does not run.
-fn refused(plan: &Plan, complaints: Vec<Diagnostic>) -> Vec<Lost> {
-    let lost = |complaint: Diagnostic| Lost {
-        job: None,
-        what: format!("{}: the whole of it", dialect_name(plan.origin.dialect)),
-        why: format!("native refuses it: {}", complaint.what),
-    };
-    complaints.into_iter().map(lost).collect()
-}
-
-/// Names of options with their values.
-type Options = Vec<(&'static str, String)>;
-
-struct Text<'a> {
-    name: Option<&'a str>,
-    seed: Option<u64>,
-    objective: Option<&'a str>,
-    jobs: Vec<JobText>,
-    simulated: Vec<(String, &'a SimulatedDevice)>,
-    caps: Vec<String>,
-}
-
-#[derive(Default)]
-struct JobText {
-    name: String,
-    options: Options,
-    parts: Vec<(u32, Options)>,
-}
-
-impl<'a> Text<'a> {
-    fn of(plan: &'a Plan) -> Text<'a> {
-        let mut jobs = Vec::new();
-        let mut names = Names::default();
-        for (number, step) in plan.steps.iter().enumerate() {
-            let mut written: Vec<String> = Vec::new();
-            for job in &step.jobs {
-                let crews = crews_of(job);
-                for (index, crew) in crews.iter().enumerate() {
-                    let name = match crews.len() {
-                        1 => names.take(&job.name),
-                        _ => names.take(&format!("{} {}", job.name, index + 1)),
-                    };
-                    // The others of a job may be several here; the last of them is waited for.
-                    let after = job.after.last().and_then(|after| written.get(after.0 as usize));
-                    let mut text = job_text(plan, crew, name.clone());
-                    if number > 0 {
-                        text.options.push(("step", (number + 1).to_string()));
-                    }
-                    if let Some(after) = after {
-                        text.options.push(("after", after.clone()));
-                    }
-                    jobs.push(text);
-                    if index + 1 == crews.len() {
-                        written.push(name);
-                    }
-                }
-            }
-        }
-        let simulated = plan.targets.iter().filter_map(|target| match &target.kind {
-            TargetKind::Simulated { device } => Some((target_name(target)["simulated:".len()..].to_owned(), device)),
-            TargetKind::Path | TargetKind::Name { .. } | TargetKind::Template { .. } | TargetKind::Nothing { .. } => {
-                None
-            }
-        });
-        let native = plan.origin.dialect == Dialect::Native;
-        Text {
-            name: (native && plan.name != "run").then_some(plan.name.as_str()),
-            seed: (plan.seed != 1 && native).then_some(plan.seed),
-            objective: plan.origin.objective.as_deref(),
-            jobs,
-            simulated: simulated.collect(),
-            // A name with a comma has no place in them; the comparison lists what is missing.
-            caps: plan
-                .limits
-                .iter()
-                .map(native::cap_text)
-                .filter(|text| native::parse_cap(text).is_ok())
-                .collect(),
-        }
-    }
-
-    /// Flags say one job without parts, whose name is nobody's choice.
-    fn fits_flags(&self, plan: &Plan) -> bool {
-        let unnamed = |job: &JobText| job.name == "job1" || plan.origin.dialect != Dialect::Native;
-        let one = matches!(&self.jobs[..], [job] if unnamed(job) && job.parts.is_empty());
-        one && self.simulated.is_empty() && self.caps.is_empty()
-    }
-
-    fn flags(&self) -> String {
-        let mut line = "fathom run".to_owned();
-        for (name, value) in self.jobs.iter().flat_map(|job| &job.options) {
-            match value.as_str() {
-                "true" => line += &format!(" --{name}"),
-                value => line += &format!(" --{name} {}", quoted(value)),
-            }
-        }
-        if let Some(seed) = self.seed {
-            line += &format!(" --seed {seed}");
-        }
-        if let Some(name) = self.name {
-            line += &format!(" --name {}", quoted(name));
-        }
-        if let Some(objective) = self.objective {
-            line += &format!(" --objective {}", quoted(objective));
-        }
-        line + "\n"
-    }
-
-    /// What the flags mean.
-    fn document(&self) -> Result<Document, Vec<Diagnostic>> {
-        let mut document = Document {
-            name: self.name.map(str::to_owned),
-            seed: self.seed,
-            objective: self.objective.map(str::to_owned),
-            ..Document::default()
-        };
-        for job in &self.jobs {
-            let mut spec = JobSpec::default();
-            for (name, value) in &job.options {
-                let place = || Place {
-                    file: "command line".into(),
-                    line: 0,
-                    text: format!("--{name} {value}"),
-                };
-                native::apply(&mut spec, name, value, place).map_err(|complaint| vec![complaint])?;
-            }
-            document.jobs.push(spec);
-        }
-        Ok(document)
-    }
-
-    fn toml(&self) -> String {
-        let mut text = String::new();
-        if let Some(name) = self.name {
-            text += &format!("name = {}\n", basic(name));
-        }
-        if let Some(seed) = self.seed {
-            text += &format!("seed = {seed}\n");
-        }
-        if let Some(objective) = self.objective {
-            text += &format!("objective = {}\n", basic(objective));
-        }
-        if !self.caps.is_empty() {
-            let caps: Vec<String> = self.caps.iter().map(|cap| basic(cap)).collect();
-            text += &format!("cap = [{}]\n", caps.join(", "));
-        }
-        for job in &self.jobs {
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            text += &format!("[[job]]\nname = {}\n", basic(&job.name));
-            text += &table(&job.options);
-            for (share, options) in &job.parts {
-                text += &format!("\n[[job.part]]\nshare = {share}\n{}", table(options));
-            }
-        }
-        for (name, device) in &self.simulated {
-            text += &format!("\n[simulated.{}]\n{}", basic(name), table(&simulated(device)));
-        }
-        text
-    }
-}
-
-/// Keys of a table. Those that were given more than once are lists.
-fn table(options: &Options) -> String {
-    let mut text = String::new();
-    let mut done: Vec<&str> = Vec::new();
-    for (name, _) in options {
-        if done.contains(name) {
-            continue;
-        }
-        done.push(name);
-        let values: Vec<String> = options
-            .iter()
-            .filter(|(other, _)| other == name)
-            .map(|(_, value)| toml_value(value))
-            .collect();
-        match values.as_slice() {
-            [one] => text += &format!("{name} = {one}\n"),
-            several => text += &format!("{name} = [{}]\n", several.join(", ")),
-        }
-    }
-    text
-}
-
-fn toml_value(value: &str) -> String {
-    let number = value
-        .parse::<i64>()
-        .is_ok_and(|number| number >= 0 && number.to_string() == value);
-    match number || value == "true" || value == "false" {
-        true => value.to_owned(),
-        false => basic(value),
-    }
-}
-
-/// A basic string of TOML.
-fn basic(text: &str) -> String {
-    let mut out = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => out.extend(['\\', letter]),
-            letter if letter.is_control() => out += &format!("\\u{:04X}", u32::from(letter)),
-            letter => out.push(letter),
-        }
-    }
-    out + "\""
-}
-
-/// A word for a shell.
-pub(super) fn quoted(text: &str) -> String {
-    let plain = |letter: char| letter.is_alphanumeric() || "-_./:,=+@%".contains(letter);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
-}
-
-/// Crews that one job of ours can be.
-fn crews_of(job: &Job) -> Vec<Crew<'_>> {
-    let divides = |access: &Access| {
-        matches!(
-            access,
-            Access::Sequential(_)
-                | Access::Random {
-                    placement: Placement::Once(_)
-                }
-        )
-    };
-    let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
-    let walking = streams().all(|stream| stream.pattern.access.iter().all(divides));
-    let native = job
-        .workers
-        .iter()
-        .all(|worker| matches!(worker.draws, model::draws::DrawsForm::Native { .. }));
-    let apart = Apart {
-        regions: walking,
-        depths: native,
-        starts: false,
-    };
-    let mut all = Vec::new();
-    for crew in crews(job, apart) {
-        let region = crew.worker().streams[0].region;
-        let undivided = crew.workers.iter().all(|worker| worker.streams[0].region == region);
-        match walking && undivided && (2..=MOST_WALKERS).contains(&crew.workers.len()) {
-            true => all.extend(crew.apart()),
-            false => all.push(crew),
-        }
-    }
-    all
-}
-
-fn target_name(target: &Target) -> String {
-    match &target.kind {
-        TargetKind::Path | TargetKind::Name { .. } | TargetKind::Template { .. } => target.path.clone(),
-        TargetKind::Nothing { .. } => "null".into(),
-        TargetKind::Simulated { .. } if target.path.starts_with("simulated:") => target.path.clone(),
-        TargetKind::Simulated { .. } => format!("simulated:{}", target.path),
-    }
-}
-
-fn job_text(plan: &Plan, crew: &Crew<'_>, name: String) -> JobText {
+pub(super) fn job_text(plan: &Plan, crew: &Crew<'_>, name: String) -> JobText {
     let worker = crew.worker();
     let count = crew.workers.len();
     let mut options: Options = Vec::new();
@@ -705,7 +413,7 @@ fn system(crew: &Crew<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, St
 }
 
 /// A simulated device in words, without what every device has: `a simulated device (size 1g, servers 64)`.
-pub(super) fn simulated_words(device: &SimulatedDevice) -> String {
+pub(in crate::convert) fn simulated_words(device: &SimulatedDevice) -> String {
     let usual = simulated(&SimulatedDevice::default());
     let own = simulated(device).into_iter().filter(|option| !usual.contains(option));
     let own: Vec<String> = own.map(|(name, value)| format!("{name} {value}")).collect();
@@ -715,7 +423,7 @@ pub(super) fn simulated_words(device: &SimulatedDevice) -> String {
     }
 }
 
-fn simulated(device: &SimulatedDevice) -> Options {
+pub(super) fn simulated(device: &SimulatedDevice) -> Options {
     let SimulatedDevice {
         size,
         servers,
