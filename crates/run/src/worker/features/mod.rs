@@ -10,6 +10,7 @@ mod compute;
 mod dataless;
 mod file_locks;
 mod file_set;
+mod files;
 mod flow;
 mod issue_trace;
 mod latency_limit;
@@ -52,6 +53,7 @@ use crate::setup_error::SetupError;
 use crate::{issue_trace as trace_lines, operation_log as operation_lines};
 
 pub(super) use file_set::{FileSet, FileSets};
+pub(super) use files::{FileWatchers, Files};
 pub(super) use verify::{StreamVerification, Verification, VerifySetup, load_state};
 
 /// The features of one worker; at least one is there.
@@ -70,20 +72,6 @@ pub(crate) struct Features {
     pub(super) wait_counts: Option<WaitCounts>,
     pub(super) compute: Option<Compute>,
     pub(super) dataless: Option<Dataless>,
-}
-
-/// Files that are opened and closed while the worker runs, and the features that need to know of that.
-#[derive(Debug, Default)]
-pub(super) struct Files {
-    pub(super) sets: Option<FileSets>,
-    pub(super) watchers: FileWatchers,
-}
-
-/// What needs to know which files are open: locks, which belong to targets, and the trace of what is issued.
-#[derive(Debug, Default)]
-pub(super) struct FileWatchers {
-    pub(super) locks: Option<FileLocks>,
-    pub(super) trace: Option<IssueTrace>,
 }
 
 /// The next operation of a stream.
@@ -572,101 +560,6 @@ impl Features {
             io.round = io.round.wrapping_add(1);
             io.submit_from(pool, Some(self));
         }
-    }
-}
-
-/// Files.
-impl Features {
-    /// Files of the engine that the streams have open.
-    fn open_files(&self, io: &IoLoop) -> Vec<u16> {
-        let streams = 0..io.streams.len();
-        let mut open: Vec<u16> = streams.flat_map(|number| self.open_files_of(io, number)).collect();
-        open.sort_unstable();
-        open.dedup();
-        open
-    }
-
-    /// Files of the engine that a stream has open.
-    pub(super) fn open_files_of(&self, io: &IoLoop, number: usize) -> Vec<u16> {
-        if let Some(replay) = &self.replay {
-            return replay.open_files(number);
-        }
-        let sets = self.files.sets.as_ref();
-        match sets.and_then(|sets| sets.get(number)) {
-            Some(set) => set.open_files(),
-            None => vec![io.streams[number].file],
-        }
-    }
-
-    /// Files of a stream that the engine does not hold.
-    pub(super) fn closed_files_of(&self, number: usize) -> Vec<&ReadyTarget> {
-        if let Some(replay) = &self.replay {
-            return replay.closed_files(number);
-        }
-        let sets = self.files.sets.as_ref();
-        sets.and_then(|sets| sets.get(number))
-            .map_or(Vec::new(), FileSet::closed_files)
-    }
-}
-
-impl Files {
-    /// Queues an operation that no sequence has drawn.
-    fn queue_unscheduled(&mut self, io: &mut IoLoop, pool: usize, number: usize, request: Request) {
-        io.queue_unscheduled(pool, number, request);
-        self.watchers.on_queued(io, &request);
-    }
-
-    /// The number of a stream's present file, counted within the stream.
-    fn present(&self, number: usize) -> u32 {
-        let sets = self.sets.as_ref();
-        sets.and_then(|sets| sets.get(number)).map_or(0, FileSet::present) as u32
-    }
-
-    /// The engine's file for one of a stream's files, opened if need be. `None` if that cannot be now.
-    fn open(&mut self, io: &mut IoLoop, number: usize, file: u32) -> Option<u16> {
-        let Some(set) = self.sets.as_mut().and_then(|sets| sets.set(number)) else {
-            return Some(io.streams[number].file);
-        };
-        match set.open_to_read(io, &mut self.watchers, file as usize) {
-            Ok(file) => file,
-            Err(failure) => {
-                io.fail(*failure);
-                None
-            }
-        }
-    }
-}
-
-impl FileWatchers {
-    /// A request was queued.
-    fn on_queued(&mut self, io: &IoLoop, request: &Request) {
-        if let Some(trace) = &mut self.trace {
-            trace.on_queued(request, io.batch.reaped);
-        }
-    }
-
-    fn on_opened(&mut self, io: &IoLoop, place: u16) {
-        if let Some(trace) = &mut self.trace {
-            trace.on_opened(place, io.batch.reaped);
-        }
-    }
-
-    fn on_closed(&mut self, io: &IoLoop, place: u16) {
-        if let Some(trace) = &mut self.trace {
-            trace.on_closed(place, io.batch.reaped);
-        }
-    }
-
-    /// The file in this place of the engine was closed, and another target opened there.
-    fn on_exchanged(&mut self, io: &IoLoop, place: u16, (target, ready): (u32, &ReadyTarget)) {
-        if let Some(locks) = &mut self.locks {
-            locks.exchange(place, target, &ready.lock);
-        }
-        self.on_closed(io, place);
-        if let Some(trace) = &mut self.trace {
-            trace.set_target(place, target);
-        }
-        self.on_opened(io, place);
     }
 }
 

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
+mod machines;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -401,63 +403,6 @@ fn long_operations_count_as_several() {
 }
 
 #[test]
-fn the_machine_binds_before_its_disks() {
-    let catalogue = Catalogue::built_in();
-    let wanted = Disks {
-        machine: Some("b2ms".into()),
-        disks: vec!["P30".into()],
-        count: 4,
-        cached: false,
-    };
-    let layers = stack(&catalogue, &wanted).unwrap();
-    assert_eq!(layers.len(), 2);
-    assert_eq!(
-        (layers[0].kind, layers[0].iops),
-        (LayerKind::Machine, Some(Limit::exactly(1920.0)))
-    );
-    assert_eq!(
-        layers[0].bytes_per_sec,
-        Some(Limit {
-            low: 22.5e6,
-            high: 22.5 * 1_048_576.0
-        })
-    );
-    assert_eq!(
-        (layers[1].name.as_str(), layers[1].iops),
-        ("4 × P30", Some(Limit::exactly(20_000.0)))
-    );
-    let found = reach(&layers, Bytes::kib(4), 100.0, 1).unwrap();
-    assert_eq!(
-        (found.iops.low, found.layer.as_str()),
-        (1920.0, "VM Standard_B2ms, uncached")
-    );
-    assert_eq!(found.stranded.len(), 1);
-    assert_eq!(found.stranded[0].iops, 18_080.0);
-    near(found.stranded[0].share, 0.904);
-
-    let cached = Disks {
-        machine: Some("Standard_D8ds_v4".into()),
-        cached: true,
-        ..wanted.clone()
-    };
-    assert_eq!(
-        stack(&catalogue, &cached).unwrap()[0].iops,
-        Some(Limit::exactly(77_000.0))
-    );
-
-    let google = Disks {
-        machine: Some("n2-standard-8".into()),
-        disks: vec!["gcp/pd-ssd:size=512GiB".into()],
-        count: 2,
-        cached: false,
-    };
-    let layers = stack(&catalogue, &google).unwrap();
-    // Two of 512 GiB share what one of 1 TiB has, and the machine allows less than half of that.
-    near(layers[1].iops.unwrap().low, 36_720.0);
-    assert_eq!(reach(&layers, Bytes::kib(4), 100.0, 1).unwrap().iops.low, 15_000.0);
-}
-
-#[test]
 fn what_is_not_in_the_catalogue_is_said_with_what_is() {
     let catalogue = Catalogue::built_in();
     let with = |machine: Option<&str>, disk: &str| Disks {
@@ -498,145 +443,6 @@ fn what_is_not_in_the_catalogue_is_said_with_what_is() {
     assert!(error.contains("needs `size`"), "the only entry that ends so: {error}");
     let error = stack(&catalogue, &with(None, "aws/gp3:500GiB")).unwrap_err();
     assert!(error.contains("write KEY=VALUE"), "{error}");
-}
-
-/// Figures of the pages that the entries name as their sources.
-#[test]
-fn machines_that_were_missing_have_the_limits_of_their_sources() {
-    let figures = |policy: &str, tier: &str| {
-        let found = resolve(policy, &[("tier", tier)]);
-        let layer = &found.layers[0];
-        let bursts: Vec<f64> = found.bursts.iter().map(|burst| burst.ceiling).collect();
-        let bytes = layer.bytes_per_sec.unwrap().low / 1e6;
-        (layer.iops.unwrap().low, bytes, bursts)
-    };
-    // The Lsv4 and Lasv4 size series of the Azure documentation, Premium SSD.
-    assert_eq!(
-        figures("azure/vm", "Standard_L8s_v4"),
-        (12_800.0, 424.0, vec![40_000.0, 1.25e9])
-    );
-    assert_eq!(
-        figures("azure/vm", "Standard_L8as_v4"),
-        (15_200.0, 360.0, vec![20_000.0, 1.25e9])
-    );
-    // A burst of operations alone, and none at all.
-    assert_eq!(
-        figures("azure/vm", "Standard_L32s_v4"),
-        (51_200.0, 1696.0, vec![80_000.0])
-    );
-    assert_eq!(figures("azure/vm", "Standard_L96s_v4"), (153_600.0, 5088.0, vec![]));
-    // DescribeInstanceTypes: 3,600 IOPS and 650 Mbps of m6id.large, up to 40,000 and 10,000; 6,250 IOPS and 1,562 Mbps of
-    // m6in.large and m6idn.large, up to 100,000 and 25,000.
-    assert_eq!(figures("aws/vm", "m6id.large"), (3600.0, 81.25, vec![40_000.0, 1.25e9]));
-    for tier in ["m6in.large", "m6idn.large"] {
-        assert_eq!(figures("aws/vm", tier), (6250.0, 195.25, vec![100_000.0, 3.125e9]));
-    }
-    assert_eq!(figures("aws/vm", "m6idn.32xlarge"), (400_000.0, 12_500.0, vec![]));
-}
-
-/// Baseline and burst of an instance, and an instance without a burst.
-#[test]
-fn instances_of_ec2_have_a_baseline_and_a_burst() {
-    let large = resolve("aws/vm", &[("tier", "m6i.large")]);
-    let layer = &large.layers[0];
-    assert_eq!(
-        (layer.name.as_str(), layer.kind),
-        ("VM m6i.large, EBS", LayerKind::Machine)
-    );
-    assert_eq!(layer.iops, Some(Limit::exactly(3600.0)));
-    assert_eq!(layer.bytes_per_sec.unwrap().low, 81.25e6);
-    let [operations, bytes] = &large.bursts[..] else {
-        panic!("{:?}", large.bursts)
-    };
-    assert_eq!(
-        (operations.of, operations.ceiling, operations.refill),
-        (BurstOf::Iops, 40_000.0, 3600.0)
-    );
-    assert_eq!(
-        (bytes.of, bytes.ceiling, bytes.refill),
-        (BurstOf::Bytes, 1250e6, 81.25e6)
-    );
-    for burst in [operations, bytes] {
-        assert_eq!((burst.lasts_secs(), burst.refills_secs()), (1800.0, 86_400.0));
-    }
-    let whole = resolve("aws/vm", &[("tier", "m6i.32xlarge")]);
-    assert_eq!((iops(&whole), whole.bursts.len()), (160_000.0, 0));
-}
-
-/// Sizes with the same figures keep their own names.
-#[test]
-fn a_machine_is_named_as_it_was_asked_for() {
-    for (entry, tier) in [
-        ("aws/vm", "r7a.large"),
-        ("azure/vm", "Standard_E8s_v3"),
-        ("gcp/vm", "n2d-highcpu-96"),
-    ] {
-        let name = resolve(entry, &[("tier", tier)]).layers[0].name.clone();
-        assert!(name.starts_with(&format!("VM {tier}, ")), "{name}");
-    }
-}
-
-#[test]
-fn sizes_of_azure_and_google_have_the_figures_of_their_pages() {
-    let azure = |tier: &str| resolve("azure/vm", &[("tier", tier)]);
-    let v5 = azure("Standard_D8ds_v5");
-    assert_eq!((iops(&v5), v5.layers[0].bytes_per_sec.unwrap().low), (12_800.0, 290e6));
-    assert_eq!(v5.bursts[0].ceiling, 20_000.0);
-    assert_eq!(
-        azure("Standard_E64s_v3").cached[0].iops,
-        Some(Limit::exactly(128_000.0))
-    );
-    // Known in whole MiB/s, rounded down.
-    let v3 = azure("Standard_L8s_v3");
-    let bytes = v3.layers[0].bytes_per_sec.unwrap();
-    assert_eq!((bytes.low / 1_048_576.0, bytes.high / 1_048_576.0), (276.0, 277.0));
-    assert!(v3.bursts.is_empty() && v3.cached.is_empty());
-
-    let with = |machine: &str, disk: &str| {
-        let wanted = Disks {
-            machine: Some(machine.into()),
-            disks: vec![disk.into()],
-            count: 1,
-            cached: false,
-        };
-        stack(&Catalogue::built_in(), &wanted)
-    };
-    for (machine, disk, expected) in [
-        ("n2-highmem-64", "gcp/pd-ssd:size=1TiB", 100_000.0),
-        ("n2-highmem-64", "gcp/pd-balanced:size=1TiB", 80_000.0),
-        ("n2-highmem-64", "gcp/pd-extreme:iops=20000", 120_000.0),
-        ("c3-standard-22-lssd", "gcp/pd-ssd:size=1TiB", 25_000.0),
-        ("t2d-standard-1", "gcp/pd-ssd:size=1TiB", 15_000.0),
-    ] {
-        let layers = with(machine, disk).unwrap();
-        assert_eq!(layers[0].iops, Some(Limit::exactly(expected)), "{machine} {disk}");
-    }
-    let catalogue = Catalogue::built_in();
-    let has = |name: &str, disks: &[&str]| {
-        let disks: Vec<String> = disks.iter().map(|disk| (*disk).to_owned()).collect();
-        has_machine(&catalogue, name, &disks)
-    };
-    assert!(has("d8ds_v5", &[]) && has("m6i.large", &["aws/gp3:size=1TiB"]) && has("n2-standard-8", &["gcp/pd-ssd"]));
-    assert!(!has("n2-standard-8", &[]), "its limits depend on the disk");
-    assert!(!has("n2-standard-8", &["P30"]) && !has("m99.large", &[]));
-    let error = with("n2-standard-8", "P30").unwrap_err();
-    assert!(
-        error.contains("no limits of n2-standard-8 with azure/premium"),
-        "{error}"
-    );
-}
-
-#[test]
-fn the_credits_of_a_machine_count_beside_those_of_its_disks() {
-    let wanted = Disks {
-        machine: Some("m6i.large".into()),
-        disks: vec!["aws/gp2:size=100GiB".into()],
-        count: 1,
-        cached: false,
-    };
-    let found = credits(&Catalogue::built_in(), &wanted).unwrap();
-    let names: Vec<&str> = found.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["VM m6i.large, EBS", "VM m6i.large, EBS", "aws/gp2:size=100GiB"]);
 }
 
 #[test]

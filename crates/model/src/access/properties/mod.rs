@@ -1,11 +1,21 @@
 //! What every pattern promises, whatever its parameters: it stays within its area, keeps its alignment, covers what it
 //! says it covers and hits the shares it names. A new variant joins by one line in [`every_pattern`].
 
+mod shares;
+
 use proptest::prelude::*;
 
 use super::*;
 use crate::draws::{DrawsForm, Purpose, Reduction};
 use crate::units::Bytes;
+
+/// A thousand blocks of 4 KiB.
+const THOUSAND: Area = Area {
+    base: 1 << 20,
+    length: 1000 * 4096,
+    block: 4096,
+    alignment: 4096,
+};
 
 /// A value of every variant, with the name that a failure shows.
 fn every_pattern() -> Vec<(&'static str, Access)> {
@@ -375,241 +385,6 @@ proptest! {
                 prop_assert_eq!(position, number as u64 % work % range);
             }
         }
-    }
-}
-
-/// Operations that a test of shares looks at.
-const OPERATIONS: usize = 200_000;
-
-/// A thousand blocks of 4 KiB.
-const THOUSAND: Area = Area {
-    base: 1 << 20,
-    length: 1000 * 4096,
-    block: 4096,
-    alignment: 4096,
-};
-
-/// How often each position of [`THOUSAND`] was drawn.
-fn counts(placement: Placement) -> Vec<u64> {
-    let mut counts = vec![0; 1000];
-    for place in reads(&Access::Random { placement }, THOUSAND, 42, OPERATIONS) {
-        counts[((place.offset - THOUSAND.base) / 4096) as usize] += 1;
-    }
-    counts
-}
-
-/// χ² against the expected chances, which must stay below its 99.99 % quantile (Wilson and Hilferty 1931).
-fn assert_chances(what: &str, counts: &[u64], chances: &[f64]) {
-    let n = counts.iter().sum::<u64>() as f64;
-    assert!((chances.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{what}: not chances");
-    let chi2: f64 = counts
-        .iter()
-        .zip(chances)
-        .map(|(count, chance)| (*count as f64 - n * chance).powi(2) / (n * chance))
-        .sum();
-    let freedom = (chances.len() - 1) as f64;
-    let part = 2.0 / (9.0 * freedom);
-    let limit = freedom * (1.0 - part + 3.719 * part.sqrt()).powi(3);
-    assert!(chi2 < limit, "{what}: chi-square {chi2:.1}, limit {limit:.1}");
-}
-
-/// The share lies within five standard deviations of what was promised.
-fn assert_share(what: &str, found: u64, of: u64, share: f64) {
-    let deviation = (of as f64 * share * (1.0 - share)).sqrt();
-    let off = found as f64 - of as f64 * share;
-    assert!(off.abs() <= 5.0 * deviation, "{what}: {found} of {of} is not {share}");
-}
-
-#[test]
-fn uniform_positions_are_equally_likely() {
-    for (name, placement) in every_placement() {
-        if matches!(placement, Placement::Uniform(_)) {
-            assert_chances(name, &counts(placement), &[0.001; 1000]);
-        }
-    }
-}
-
-#[test]
-fn stepped_distributions_keep_their_shares() {
-    let check = |what: &str, placement: Placement, parts: &[(f64, std::ops::Range<usize>)]| {
-        let counts = counts(placement);
-        // Within a range all positions are equally likely; outside all of them there is nothing.
-        let mut chances = Vec::new();
-        let mut found = Vec::new();
-        for (share, range) in parts {
-            chances.extend(range.clone().map(|_| share / range.len() as f64));
-            found.extend_from_slice(&counts[range.clone()]);
-        }
-        assert_eq!(found.iter().sum::<u64>(), OPERATIONS as u64, "{what}: some lie outside");
-        assert_chances(what, &found, &chances);
-    };
-    for rule in [RangesRule::Native, RangesRule::Diskspd] {
-        check(
-            "percent",
-            percent_ranges(rule, &[(60.0, 5.0), (0.0, 45.0), (30.0, 20.0), (10.0, 30.0)]),
-            &[(0.6, 0..50), (0.3, 500..700), (0.1, 700..1000)],
-        );
-        let mib = 256.0 * 4096.0;
-        check(
-            "bytes",
-            ranges(RangeBasis::Bytes, rule, &[(80.0, mib), (0.0, mib), (20.0, 0.0)]),
-            &[(0.8, 0..256), (0.2, 512..1000)],
-        );
-    }
-    // A share that is no whole percent is kept as well.
-    check(
-        "fractions",
-        percent_ranges(RangesRule::Native, &[(12.5, 10.0), (87.5, 90.0)]),
-        &[(0.125, 0..100), (0.875, 100..1000)],
-    );
-}
-
-#[test]
-fn zipf_keeps_its_law_at_every_rank() {
-    for theta in [0.5, 0.99, 1.0, 1.2, 2.0] {
-        let weights: Vec<f64> = (1..=1000).map(|rank| f64::from(rank).powf(-theta)).collect();
-        let sum: f64 = weights.iter().sum();
-        let mut chances: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
-        let mut at_start = counts(zipf(theta, Some(0.0)));
-        // Spread over the area, the same operations fall on the same number of positions, only elsewhere.
-        let mut spread = counts(zipf(theta, None));
-        // Cells with less than some twenty operations are put together.
-        let keep = chances
-            .iter()
-            .take_while(|chance| **chance * OPERATIONS as f64 > 20.0)
-            .count();
-        spread.sort_unstable_by(|one, other| other.cmp(one));
-        assert_share("hottest", spread[0], OPERATIONS as u64, chances[0]);
-        if keep < chances.len() {
-            let rest: f64 = chances[keep..].iter().sum();
-            let counted: u64 = at_start[keep..].iter().sum();
-            chances.truncate(keep);
-            at_start.truncate(keep);
-            chances.push(rest);
-            at_start.push(counted);
-        }
-        assert_chances(&format!("zipf {theta}"), &at_start, &chances);
-    }
-}
-
-#[test]
-fn pareto_gives_the_hot_part_what_the_cold_has_not() {
-    for h in [0.1, 0.2, 0.4] {
-        let at_start = counts(Placement::Pareto(Pareto { h, center: Some(0.0) }));
-        let hot = (1000.0 * h) as usize;
-        let of = OPERATIONS as u64;
-        let found: u64 = at_start[..hot].iter().sum();
-        assert_share(&format!("h {h}"), found, of, 1.0 - h);
-        // It is similar to itself: the same holds again within the hot part.
-        let hotter: u64 = at_start[..(1000.0 * h * h).round() as usize].iter().sum();
-        assert_share(&format!("h {h}, twice"), hotter, of, (1.0 - h) * (1.0 - h));
-    }
-}
-
-#[test]
-fn normal_has_the_width_it_says() {
-    let bell = counts(Placement::Normal(Normal {
-        deviation_percent: 10.0,
-        center: 0.4,
-    }));
-    let within = |deviations: usize| bell[400 - 100 * deviations..400 + 100 * deviations].iter().sum::<u64>();
-    for (deviations, share) in [(1, 0.682_689), (2, 0.954_500), (3, 0.997_300)] {
-        assert_share("normal", within(deviations), OPERATIONS as u64, share);
-    }
-    // What lies beyond an end comes back in at the other.
-    let edge = counts(Placement::Normal(Normal {
-        deviation_percent: 10.0,
-        center: 0.0,
-    }));
-    assert_share("halves", edge[..500].iter().sum(), OPERATIONS as u64, 0.5);
-}
-
-#[test]
-fn mixed_patterns_jump_as_often_as_they_say() {
-    let area = Area {
-        length: 1 << 40,
-        ..THOUSAND
-    };
-    for (continuation, percent) in [Continuation::Stride, Continuation::Length]
-        .into_iter()
-        .flat_map(|continuation| [0, 1, 10, 50, 95, 100].map(|percent| (continuation, percent)))
-    {
-        let access = Access::Mixed(Mixed {
-            placement: Placement::Uniform(Uniform::default()),
-            random_percent: PerDirection::all(percent),
-            continuation,
-        });
-        let places = reads(&access, area, 7, OPERATIONS);
-        let what = format!("{continuation:?} {percent} %");
-        let jumps = places.iter().filter(|place| !place.continues).count() as u64;
-        let share = f64::from(percent) / 100.0;
-        assert_share(&what, jumps, OPERATIONS as u64, share);
-        for pair in places.windows(2) {
-            if pair[1].continues {
-                assert_eq!(pair[1].offset, pair[0].offset + 4096, "{what}: a run is without gaps");
-            }
-        }
-        // Lengths of runs are geometric: after each operation the run goes on with the same chance.
-        if (10..100).contains(&percent) {
-            let mut lengths = vec![0u64; 20];
-            let mut run = None;
-            for place in &places {
-                match (place.continues, run) {
-                    (true, Some(length)) => run = Some(length + 1),
-                    (true, None) => {}
-                    (false, ended) => {
-                        if let Some(length) = ended {
-                            lengths[std::cmp::min(length, 20) - 1] += 1;
-                        }
-                        run = Some(1);
-                    }
-                }
-            }
-            let go_on = 1.0 - share;
-            let mut chances: Vec<f64> = (0..19).map(|length| share * go_on.powi(length)).collect();
-            chances.push(go_on.powi(19));
-            let keep = chances
-                .iter()
-                .take_while(|chance| **chance * jumps as f64 > 20.0)
-                .count();
-            if keep < 20 {
-                let (rest, counted) = (chances[keep..].iter().sum(), lengths[keep..].iter().sum());
-                chances.truncate(keep);
-                lengths.truncate(keep);
-                chances.push(rest);
-                lengths.push(counted);
-            }
-            assert_chances(&what, &lengths, &chances);
-        }
-    }
-}
-
-#[test]
-fn each_direction_of_a_mixed_pattern_has_a_share_of_its_own() {
-    for continuation in [Continuation::Stride, Continuation::Length] {
-        let random_percent = PerDirection {
-            read: 20,
-            write: 80,
-            trim: 0,
-        };
-        let access = Access::Mixed(Mixed {
-            placement: Placement::Uniform(Uniform::default()),
-            random_percent,
-            continuation,
-        });
-        let area = Area {
-            length: 1 << 40,
-            ..THOUSAND
-        };
-        let mut walk = Walk::new(&access, PerDirection::all(area), DrawsForm::Native { seed: 3 });
-        let mut jumps = [0u64; 2];
-        for number in 0..OPERATIONS {
-            let direction = Direction::ALL[number % 2];
-            let (place, _) = walk.next(direction, 0, 4096).expect("it never ends");
-            jumps[number % 2] += u64::from(!place.continues);
-        }
-        assert_share("reads", jumps[0], OPERATIONS as u64 / 2, 0.2);
-        assert_share("writes", jumps[1], OPERATIONS as u64 / 2, 0.8);
     }
 }
 

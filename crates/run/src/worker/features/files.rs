@@ -1,0 +1,118 @@
+//! The files of a worker that open and close while it runs.
+
+use engine::Request;
+
+use super::Features;
+use super::file_locks::FileLocks;
+use super::file_set::{FileSet, FileSets};
+use super::issue_trace::IssueTrace;
+use crate::worker::ReadyTarget;
+use crate::worker::io_loop::IoLoop;
+
+/// Files that are opened and closed while the worker runs, and the features that need to know of that.
+#[derive(Debug, Default)]
+pub(in crate::worker) struct Files {
+    pub(in crate::worker) sets: Option<FileSets>,
+    pub(in crate::worker) watchers: FileWatchers,
+}
+
+/// What needs to know which files are open: locks, which belong to targets, and the trace of what is issued.
+#[derive(Debug, Default)]
+pub(in crate::worker) struct FileWatchers {
+    pub(in crate::worker) locks: Option<FileLocks>,
+    pub(in crate::worker) trace: Option<IssueTrace>,
+}
+
+impl Features {
+    /// Files of the engine that the streams have open.
+    pub(super) fn open_files(&self, io: &IoLoop) -> Vec<u16> {
+        let streams = 0..io.streams.len();
+        let mut open: Vec<u16> = streams.flat_map(|number| self.open_files_of(io, number)).collect();
+        open.sort_unstable();
+        open.dedup();
+        open
+    }
+
+    /// Files of the engine that a stream has open.
+    pub(in crate::worker) fn open_files_of(&self, io: &IoLoop, number: usize) -> Vec<u16> {
+        if let Some(replay) = &self.replay {
+            return replay.open_files(number);
+        }
+        let sets = self.files.sets.as_ref();
+        match sets.and_then(|sets| sets.get(number)) {
+            Some(set) => set.open_files(),
+            None => vec![io.streams[number].file],
+        }
+    }
+
+    /// Files of a stream that the engine does not hold.
+    pub(in crate::worker) fn closed_files_of(&self, number: usize) -> Vec<&ReadyTarget> {
+        if let Some(replay) = &self.replay {
+            return replay.closed_files(number);
+        }
+        let sets = self.files.sets.as_ref();
+        sets.and_then(|sets| sets.get(number))
+            .map_or(Vec::new(), FileSet::closed_files)
+    }
+}
+
+impl Files {
+    /// Queues an operation that no sequence has drawn.
+    pub(super) fn queue_unscheduled(&mut self, io: &mut IoLoop, pool: usize, number: usize, request: Request) {
+        io.queue_unscheduled(pool, number, request);
+        self.watchers.on_queued(io, &request);
+    }
+
+    /// The number of a stream's present file, counted within the stream.
+    pub(super) fn present(&self, number: usize) -> u32 {
+        let sets = self.sets.as_ref();
+        sets.and_then(|sets| sets.get(number)).map_or(0, FileSet::present) as u32
+    }
+
+    /// The engine's file for one of a stream's files, opened if need be. `None` if that cannot be now.
+    pub(super) fn open(&mut self, io: &mut IoLoop, number: usize, file: u32) -> Option<u16> {
+        let Some(set) = self.sets.as_mut().and_then(|sets| sets.set(number)) else {
+            return Some(io.streams[number].file);
+        };
+        match set.open_to_read(io, &mut self.watchers, file as usize) {
+            Ok(file) => file,
+            Err(failure) => {
+                io.fail(*failure);
+                None
+            }
+        }
+    }
+}
+
+impl FileWatchers {
+    /// A request was queued.
+    pub(super) fn on_queued(&mut self, io: &IoLoop, request: &Request) {
+        if let Some(trace) = &mut self.trace {
+            trace.on_queued(request, io.batch.reaped);
+        }
+    }
+
+    pub(super) fn on_opened(&mut self, io: &IoLoop, place: u16) {
+        if let Some(trace) = &mut self.trace {
+            trace.on_opened(place, io.batch.reaped);
+        }
+    }
+
+    pub(super) fn on_closed(&mut self, io: &IoLoop, place: u16) {
+        if let Some(trace) = &mut self.trace {
+            trace.on_closed(place, io.batch.reaped);
+        }
+    }
+
+    /// The file in this place of the engine was closed, and another target opened there.
+    pub(super) fn on_exchanged(&mut self, io: &IoLoop, place: u16, (target, ready): (u32, &ReadyTarget)) {
+        if let Some(locks) = &mut self.locks {
+            locks.exchange(place, target, &ready.lock);
+        }
+        self.on_closed(io, place);
+        if let Some(trace) = &mut self.trace {
+            trace.set_target(place, target);
+        }
+        self.on_opened(io, place);
+    }
+}

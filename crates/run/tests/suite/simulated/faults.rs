@@ -1,0 +1,200 @@
+//! Devices that fail, stall or are too slow, and hosts that stand still.
+
+use super::*;
+
+#[test]
+fn a_frozen_host_is_charged_to_the_operations_that_were_due() {
+    // 300 ms of 2 s at 4,000 operations a second: the late ones waited up to 300 ms, evenly spread. 15 % of all waited,
+    // so the 99th percentile lies at 300 ms × (1 − 1/15) = 280 ms.
+    let mut one = stream();
+    one.depth = 32;
+    one.pacing = Pacing::Together { rate: Rate::iops(4000) };
+    let frozen = SimulatedDevice {
+        host_pauses: vec![SimulatedPause {
+            at_ns: Nanos::secs(1),
+            for_ns: Nanos::millis(300),
+        }],
+        service: SimulatedService::Constant {
+            time_ns: Nanos::micros(10),
+        },
+        ..device()
+    };
+    let job = run_job(plan(frozen, Stop::after(Nanos::secs(2)), vec![worker(vec![one])]));
+    let total = job.total();
+    let response = total.response.as_ref().expect("a paced stream has response times");
+    assert_eq!(total.operations, 8000);
+    assert!(
+        off(response.quantile(0.99) as f64, 280e6) < 0.01,
+        "p99 {}",
+        response.quantile(0.99)
+    );
+    assert!(off(response.max() as f64, 300e6) < 0.01, "max {}", response.max());
+    assert!(
+        off(response.quantile(0.90) as f64, 100e6) < 0.02,
+        "p90 {}",
+        response.quantile(0.90)
+    );
+    assert!(
+        response.quantile(0.80) < 20_000,
+        "those outside the freeze did not wait"
+    );
+    // The service itself was never slow: that is what a closed loop would have shown.
+    assert!(total.total.max() < 1_000_000, "{}", total.total.max());
+}
+
+#[test]
+fn a_stalled_device_shows_in_both_latencies() {
+    let stalled = SimulatedDevice {
+        stalls: vec![SimulatedPause {
+            at_ns: Nanos::secs(4),
+            for_ns: Nanos::secs(1),
+        }],
+        service: SimulatedService::Constant {
+            time_ns: Nanos::millis(1),
+        },
+        ..device()
+    };
+    let mut closed = stream();
+    closed.depth = 32;
+    let mut open = closed.clone();
+    open.pacing = Pacing::Together { rate: Rate::iops(1000) };
+    let run = |one| {
+        run_job(plan(
+            stalled.clone(),
+            Stop::after(Nanos::secs(10)),
+            vec![worker(vec![one])],
+        ))
+        .total()
+    };
+    let closed = run(closed);
+    assert!(
+        off(closed.total.quantile(0.99) as f64, 1e6) < 0.01,
+        "a closed loop hides the stall"
+    );
+    assert!(closed.total.max() > 900_000_000);
+    let open = run(open);
+    let p99 = open.latency().quantile(0.99) as f64;
+    // 10 % of the operations were due in the stall or while it was made up for.
+    assert!((0.85e9..1.0e9).contains(&p99), "{p99}");
+}
+
+#[test]
+fn every_single_fault_is_reported_and_nothing_is_lost() {
+    let operations = 40;
+    for nth in 1..=operations + 1 {
+        let faulty = SimulatedDevice {
+            faults: vec![SimulatedFault::Nth {
+                operation: nth,
+                errno: 5,
+            }],
+            ..device()
+        };
+        let mut one = stream();
+        one.depth = 6;
+        let stop = Stop {
+            operations: Some(operations),
+            ..Stop::default()
+        };
+        let job = run_job(plan(faulty, stop, vec![worker(vec![one])]));
+        let failure = &job.workers[0].failure;
+        if nth > operations {
+            assert_eq!(*failure, None);
+            assert_eq!(job.total().operations, operations);
+            continue;
+        }
+        let failure = failure.as_ref().expect("the fault is reported");
+        assert_eq!(failure.errno, Some(5));
+        assert!(
+            failure.what.contains("read failed") && failure.at.contains("offset"),
+            "{failure:?}"
+        );
+        assert_eq!(job.ended, Some(EndReason::Failed));
+        // All that were issued came back, in the window or while draining; the failed one is no completed operation.
+        let lifetime = job.workers[0].streams[0].lifetime.read.operations;
+        assert!((nth - 1..nth + 6).contains(&lifetime), "fault {nth}: {lifetime}");
+    }
+}
+
+#[test]
+fn tolerated_errors_and_short_transfers_are_counted() {
+    let faults = vec![
+        SimulatedFault::Nth { operation: 3, errno: 5 },
+        SimulatedFault::Nth {
+            operation: 10,
+            errno: 0,
+        },
+        SimulatedFault::Bytes {
+            offset: 0,
+            length: 4096 * 1000,
+            errno: 5,
+        },
+    ];
+    let faulty = SimulatedDevice { faults, ..device() };
+    let mut one = stream();
+    one.on_error.tolerate_read = vec![5];
+    let stop = Stop {
+        operations: Some(500),
+        ..Stop::default()
+    };
+    let job = run_job(plan(faulty, stop, vec![worker(vec![one])]));
+    let total = job.total();
+    assert_eq!(job.workers[0].failure, None);
+    assert!(total.errors >= 1 && total.first_error == Some(5));
+    assert_eq!(total.operations + total.errors, 500);
+    assert_eq!(total.short, 1);
+    assert_eq!(total.bytes.0, (total.operations - 1) * 4096 + 2048);
+}
+
+#[test]
+fn an_operation_that_takes_too_long_has_failed() {
+    // The 500th operation begins at 49.9 ms and is held up by 20 ms.
+    let stalled = SimulatedDevice {
+        stalls: vec![SimulatedPause {
+            at_ns: Nanos::micros(49_950),
+            for_ns: Nanos::millis(20),
+        }],
+        ..device()
+    };
+    let stop = Stop {
+        operations: Some(1000),
+        ..Stop::default()
+    };
+    let run = |most: Option<Nanos>, tolerate: Vec<i32>| {
+        let mut one = stream();
+        one.on_error.latency_ns_max.read = most;
+        one.on_error.latency_ns_max.write = Some(Nanos(1));
+        one.on_error.tolerate_read = tolerate;
+        run_job(plan(stalled.clone(), stop, vec![worker(vec![one])]))
+    };
+    let job = run(Some(Nanos::millis(1)), Vec::new());
+    let failure = job.workers[0].failure.as_ref().expect("it has failed");
+    assert!(
+        failure.what.contains("a read took 20.1 ms, longer than the 1.00 ms")
+            || failure.what.contains("a read took 20.1 ms, longer than the 1 ms"),
+        "{failure:?}"
+    );
+    assert_eq!(job.ended, Some(EndReason::Failed));
+    // The one that was too slow is counted: it did what it should.
+    assert_eq!(job.total().operations, 500);
+
+    let job = run(Some(Nanos::millis(1)), vec![110]);
+    assert_eq!(job.workers[0].failure, None);
+    let total = job.total();
+    assert_eq!((total.operations, total.errors, total.first_error), (999, 1, Some(110)));
+    let job = run(Some(Nanos::millis(21)), Vec::new());
+    assert_eq!(job.total().operations, 1000);
+}
+
+#[test]
+fn a_failed_write_is_called_a_write() {
+    let faulty = SimulatedDevice {
+        faults: vec![SimulatedFault::Nth { operation: 3, errno: 5 }],
+        ..device()
+    };
+    let mut one = stream();
+    one.mix = Mix::WRITES;
+    one.on_error.tolerate_read = vec![5];
+    let job = run_job(plan(faulty, Stop::after(Nanos::secs(1)), vec![worker(vec![one])]));
+    let failure = job.workers[0].failure.as_ref().expect("what is tolerated is reads");
+    assert!(failure.what.contains("a write failed"), "{failure:?}");
+}
