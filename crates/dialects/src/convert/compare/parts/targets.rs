@@ -1,0 +1,143 @@
+//! Targets: what they are, how they are prepared, and which part of them is used.
+
+use model::Bytes;
+use model::plan::{AtEndOfJob, Dialect, Extent, Prepare, PrepareWhen, Region, StreamTarget, TargetKind};
+
+use super::{Difference, both, differing};
+use crate::convert::compare::{Pair, Place, is_device, known_size};
+use crate::convert::{native, words};
+
+/// Targets of several streams, or a set of files: either way each has to be there.
+pub(in crate::convert::compare) fn paths(pair: &Pair<'_>) -> Difference {
+    let streams = pair.got.worker.streams.iter();
+    let there: Vec<&str> = streams
+        .flat_map(|stream| stream.target.ids())
+        .map(|id| pair.got.plan.target(*id).path.as_str())
+        .collect();
+    let wanted = pair.wanted.paths();
+    // A file is made in a folder.
+    let is_there = |path: &&str| {
+        there
+            .iter()
+            .any(|name| name == path || path.ends_with('/') && name.starts_with(path))
+    };
+    match wanted.iter().all(is_there) {
+        true => None,
+        false => both(wanted.join(", "), pair.got.paths().join(", ")),
+    }
+}
+
+pub(in crate::convert::compare) fn files(pair: &Pair<'_>) -> Difference {
+    let choice = |target: &StreamTarget| match target {
+        StreamTarget::Files {
+            // The numbers of targets are those of each plan.
+            targets: _,
+            open_at_once,
+            service,
+            operations,
+        } => Some((*open_at_once, *service, *operations)),
+        StreamTarget::One { target: _ } => None,
+    };
+    let (wanted, got) = (&pair.wanted.stream.target, &pair.got.stream.target);
+    let (count, (open, service, operations)) = (wanted.ids().len(), choice(wanted)?);
+    if count < 2 || choice(wanted) == choice(got) {
+        return None;
+    }
+    both(
+        format!("{count} files, {service:?}, {operations} operations each, {open} open"),
+        "targets of which each operation picks any",
+    )
+}
+
+pub(in crate::convert::compare) fn behaviour(at: &Place<'_>, _: &Place<'_>) -> String {
+    match &at.target.kind {
+        TargetKind::Path | TargetKind::Template { number: _ } => "a file or device".into(),
+        TargetKind::Name { size: _, directory } => if *directory { "a directory" } else { "a name" }.into(),
+        TargetKind::Nothing { size } => format!("the null engine, {size}"),
+        TargetKind::Simulated { device } => native::simulated_words(device),
+    }
+}
+
+/// How both make a file of the target, unless it is nothing that is made.
+fn prepared<'p>(pair: &Pair<'p>) -> Option<(&'p Prepare, &'p Prepare)> {
+    let real = !matches!(
+        pair.wanted.target.kind,
+        TargetKind::Nothing { .. } | TargetKind::Simulated { .. }
+    );
+    // Nobody makes a device.
+    let file = real && !is_device(&pair.wanted.target.path);
+    file.then_some((&pair.wanted.target.prepare, &pair.got.target.prepare))
+}
+
+pub(in crate::convert::compare) fn file_size(pair: &Pair<'_>) -> Difference {
+    let (wanted, got) = prepared(pair)?;
+    let words = |size: Bytes| format!("a file of {}", words::size(size.0));
+    let wanted = wanted.size()?;
+    differing(Some(wanted), got.size(), |size| size.map(words).unwrap_or_default())
+}
+
+pub(in crate::convert::compare) fn preparation(pair: &Pair<'_>) -> Difference {
+    let (wanted, got) = prepared(pair)?;
+    let way = |prepare: &Prepare| match prepare {
+        Prepare::Existing => "a file that is used as it is",
+        Prepare::Filled { .. } => "a file that is made once, full of random data, and used again",
+        Prepare::Recreate { .. } => "a file that is made anew",
+        Prepare::LayOut { .. } => "a file that is laid out if it is too small",
+    };
+    wanted.size()?;
+    differing(way(wanted), way(got), |way| way)
+}
+
+pub(in crate::convert::compare) fn prepared_anew(pair: &Pair<'_>) -> Difference {
+    let anew = |at: &Place<'_>| at.plan.prepare == PrepareWhen::EachStep && at.plan.steps.len() > 1;
+    let recreated = |at: &Place<'_>| matches!(at.target.prepare, Prepare::Recreate { .. });
+    let differ = recreated(&pair.wanted) && recreated(&pair.got) && anew(&pair.wanted) != anew(&pair.got);
+    match differ {
+        true => both("the file is made anew for each step", "it made once"),
+        false => None,
+    }
+}
+
+pub(in crate::convert::compare) fn end(pair: &Pair<'_>) -> Difference {
+    if matches!(
+        pair.wanted.target.kind,
+        TargetKind::Nothing { .. } | TargetKind::Simulated { .. }
+    ) {
+        return None;
+    }
+    let (wanted, got) = (pair.wanted.target.at_end, pair.got.target.at_end);
+    if (pair.from, wanted, got) == (Dialect::Native, AtEndOfJob::Keep, AtEndOfJob::KeepNamed) {
+        return both("a file of our own making stays", "it removed");
+    }
+    let stays = |at_end: AtEndOfJob| match at_end {
+        AtEndOfJob::KeepNamed | AtEndOfJob::Keep => "it stays",
+        AtEndOfJob::Remove => "it is removed at the end",
+        AtEndOfJob::RemoveEachPass => "it is removed after every pass",
+    };
+    differing(stays(wanted), stays(got), |words| words)
+}
+
+pub(in crate::convert::compare) fn region(pair: &Pair<'_>) -> Difference {
+    // Where the size is not known, two sizes of which a percent is a multiple of any block
+    // tell the same from the similar.
+    let known = known_size(pair.wanted.target).map(|size| vec![size]);
+    let sizes = known.unwrap_or_else(|| vec![100 << 48, 300 << 40]);
+    let areas = |region: &Region| sizes.iter().map(|size| region.resolve(*size)).collect::<Vec<_>>();
+    let (wanted, got) = (&pair.wanted.stream.region, &pair.got.stream.region);
+    let in_words = |Region { base, length }: &Region| {
+        let length = length.map_or("everything".to_owned(), |length| extent(&length));
+        format!("{length} from {}", extent(base))
+    };
+    match areas(wanted) == areas(got) {
+        true => None,
+        false => both(in_words(wanted), in_words(got)),
+    }
+}
+
+fn extent(extent: &Extent) -> String {
+    match (extent.bytes.0, extent.percent) {
+        (bytes, 0.0) => words::size(bytes),
+        (0, percent) => format!("{percent} %"),
+        (bytes, percent) => format!("{} and {percent} %", words::size(bytes)),
+    }
+}
