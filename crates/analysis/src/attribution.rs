@@ -20,8 +20,8 @@ const BLOCKED_SHARE: f64 = 0.9;
 const EXPLAINS: f64 = 0.5;
 /// Others who keep the processors busy disturb from this share of a thread's time on that it waited.
 const WAITED: f64 = 0.02;
-/// A second that took so long, in seconds, had no turn of the loop at its end.
-const STOOD_STILL_SECS: f64 = 1.5;
+/// An interval longer than this, in seconds: the loop was paused when it should have ended.
+const PAUSED_SECS: f64 = 1.5;
 /// A latency is disturbed from this share of it on that a thread waited for a processor.
 const WAITED_OF_LATENCY: f64 = 0.1;
 /// Other programs keep the processors busy from this share of their time on.
@@ -295,10 +295,10 @@ impl SecondView<'_> {
             return Fault::OtherIo;
         }
         let blocked = due * share(queue.full_ns, queue.queues_ns);
-        // While the loop stands still, completions wait to be noticed: service times are its own then.
-        let stood_still = facts.length_ns.as_secs() > STOOD_STILL_SECS;
+        // While the loop is paused it reaps nothing, so service times include the pause.
+        let was_paused = facts.length_ns.as_secs() > PAUSED_SECS;
         let service = facts.service_ns.0 as f64 / facts.operations.max(1) as f64;
-        let slow = !stood_still && limit_ns.is_some_and(|limit| service > limit);
+        let slow = !was_paused && limit_ns.is_some_and(|limit| service > limit);
         // What was issued and did not come back is in the storage.
         let not_issued = due - queue.issued as f64;
         let held = not_issued < EXPLAINS * missing;

@@ -472,7 +472,7 @@ pub fn burst(layer: String, burst: Burst) -> KnownBurst {
     }
 }
 
-/// Credits of a diagnosis in the words of the catalogue.
+/// Converts the credits of a diagnosis to those of the catalogue.
 pub fn policy_burst(known: &KnownBurst) -> Burst {
     Burst {
         of: match known.counts {

@@ -44,7 +44,7 @@ fn for_worker(worker: &Worker) -> u64 {
     PER_WORKER + copies * worker.streams.iter().map(for_stream).sum::<u64>()
 }
 
-/// A target is opened once more for each I/O priority that parts of its operations have.
+/// A target is opened again for each I/O priority of its operations.
 fn for_stream(stream: &Stream) -> u64 {
     let ways = 1 + stream.priorities.len() as u64;
     let open = match &stream.target {

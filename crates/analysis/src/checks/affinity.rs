@@ -11,7 +11,7 @@ const NAMED: usize = 4;
 pub(super) const WIDENED: Check = Check {
     rules: &["AFFINITY-WIDENED"],
     about: "Whether a launcher had bound the processes of the test to fewer processors than they may use.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         let mut bound: Vec<String> = subject.environments().filter_map(alone).collect();
         bound.extend(of_ranks(subject));
         if bound.is_empty() {
@@ -70,7 +70,7 @@ mod tests {
 
     fn found(results: &Results) -> Vec<String> {
         let mut findings = Vec::new();
-        (WIDENED.look)(&Subject::new(results), &mut findings);
+        (WIDENED.detect)(&Subject::new(results), &mut findings);
         findings.into_iter().map(|finding| finding.what).collect()
     }
 

@@ -32,7 +32,7 @@ const USUAL_OPERATIONS: f64 = 10.0;
 pub(super) const COURSE: Check = Check {
     rules: &["NOT-STEADY", "STALLS"],
     about: "Whether the rate drifted over the measured window, and whether it stood still in between.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         for (_, _, seen) in subject.observations() {
             findings.extend(drift(&seen).into_iter().chain(stalls(&seen)));
         }
@@ -42,7 +42,7 @@ pub(super) const COURSE: Check = Check {
 pub(super) const CHANGES: Check = Check {
     rules: &["CHANGEPOINT"],
     about: "Whether the rate changed from one level to another within the measured window, and when.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         findings.extend(subject.observations().filter_map(|(_, _, seen)| changes(&seen)));
     },
 };

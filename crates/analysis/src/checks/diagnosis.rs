@@ -14,7 +14,7 @@ pub(super) const DIAGNOSIS: Check = Check {
         "D-STALL",
     ],
     about: "What limited a job, where the system's own limits or the series tell it beyond doubt.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         for (step, job, seen) in subject.observations() {
             findings.extend(crate::diagnosis::finding_of(subject.results, (step, job), &seen));
         }

@@ -24,7 +24,7 @@ const MEMORY: f64 = 0.05;
 pub(super) const LOST: Check = Check {
     rules: &["HOST-LOST"],
     about: "Hosts of a test that were lost before it ended.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         let goes_on = subject.results.fleet.as_ref().is_some_and(|fleet| fleet.goes_on);
         let ranks = subject
             .results
@@ -52,7 +52,7 @@ pub(super) const LOST: Check = Check {
 pub(super) const TOGETHER: Check = Check {
     rules: &["START-SKEW"],
     about: "How far apart the processes of a test on several hosts began.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         let Some(fleet) = &subject.results.fleet else { return };
         for step in 0..subject.results.steps.len() {
             let starts = || fleet.ranks.iter().filter_map(|rank| rank.starts_ns.get(step));
@@ -86,7 +86,7 @@ fn longest(subject: &Subject<'_>, step: usize) -> Nanos {
 pub(super) const ALIKE: Check = Check {
     rules: &["HOSTS-DIFFER"],
     about: "What is not the same on the hosts of a test.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         let Some((first, others)) = subject.results.hosts.split_first() else {
             return;
         };
@@ -180,7 +180,7 @@ fn without_places(options: &str) -> String {
 pub(super) const EVEN: Check = Check {
     rules: &["STRAGGLER"],
     about: "Hosts of a test that did much less than the others.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         let Some(fleet) = &subject.results.fleet else { return };
         for job in subject.jobs() {
             // Rates that are told are no sign of speed.
@@ -272,7 +272,7 @@ mod tests {
         });
         let mut findings = Vec::new();
         for check in [&TOGETHER, &EVEN] {
-            (check.look)(&Subject::new(&results), &mut findings);
+            (check.detect)(&Subject::new(&results), &mut findings);
         }
         findings
             .iter()
@@ -308,7 +308,7 @@ mod tests {
         lost.environment = Default::default();
         results.hosts.extend([two, lost]);
         let mut findings = Vec::new();
-        (ALIKE.look)(&Subject::new(&results), &mut findings);
+        (ALIKE.detect)(&Subject::new(&results), &mut findings);
         assert_eq!(findings.len(), 1);
         assert!(
             findings[0].what.contains("usable processors 48 instead of 64"),
@@ -346,7 +346,7 @@ mod tests {
             two.environment.targets = of_second;
             results.hosts.push(two);
             let mut findings = Vec::new();
-            (ALIKE.look)(&Subject::new(&results), &mut findings);
+            (ALIKE.detect)(&Subject::new(&results), &mut findings);
             findings.into_iter().map(|finding| finding.what).collect::<Vec<_>>()
         };
         // Another name in another place is what one expects.

@@ -14,7 +14,7 @@ const DRIFT_PPM: f64 = 100.0;
 pub(super) const PROCESSOR: Check = Check {
     rules: &["GEN-CPU", "STOLEN-TIME"],
     about: "Processor time of the workers, and time that the hypervisor gave to others.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         findings.extend(subject.jobs().filter_map(|job| busy(&job)));
         for (plan, step) in subject.steps() {
             let window = step.observed_ns.0 as f64 * step.cores.len() as f64;
@@ -74,7 +74,7 @@ fn busy(job: &JobView<'_>) -> Option<Finding> {
 pub(super) const CLOCK: Check = Check {
     rules: &["CLOCK"],
     about: "Our clock against the system's at both ends of the run.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         for environment in subject.environments() {
             let Some(drift) = environment.clock.drift_ppm.filter(|drift| drift.abs() > DRIFT_PPM) else {
                 continue;
@@ -94,7 +94,7 @@ pub(super) const INTERVALS: Check = Check {
     rules: &["LOST-INTERVALS", "LOG-WAITS", "TRACE-WAITS"],
     about: "Intervals that were joined because nobody collected them in time; waits for the operation log, or for the trace that \
             is carried out.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         for job in subject.jobs() {
             let rows: u64 = job.results.workers.iter().map(|worker| worker.joined_rows).sum();
             let lost = job.results.lost_intervals + rows;

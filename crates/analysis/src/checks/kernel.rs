@@ -15,7 +15,7 @@ const LEAST: u64 = 4 << 20;
 pub(super) const KERNEL: Check = Check {
     rules: &["CACHE-HITS", "READ-AHEAD", "NOT-ON-DEVICE", "OTHER-LOAD"],
     about: "Bytes that we moved against bytes that the devices under the targets moved, by the kernel's own counters.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         for (step, results) in subject.results.steps.iter().enumerate() {
             for device in &results.devices {
                 let moved = subject.results.moved(step, device);

@@ -15,7 +15,7 @@ use crate::identities::{Filled, Little};
 pub(super) const LITTLE: Check = Check {
     rules: &["QD-NOT-ACHIEVED", "LITTLE-MISMATCH"],
     about: "Operations in flight, from rate and latency, against the queue depth that was asked for.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         let steered = |control: &Control| matches!(control, Control::LatencyTarget(_));
         for job in subject.jobs() {
             if !job.is_closed_loop() || job.has_failed() || job.plan.control.iter().any(steered) {

@@ -40,7 +40,7 @@ pub struct Check {
     pub rules: &'static [&'static str],
     /// What it looks at, in a sentence.
     pub about: &'static str,
-    look: fn(&Subject<'_>, &mut Vec<Finding>),
+    detect: fn(&Subject<'_>, &mut Vec<Finding>),
 }
 
 /// All checks, in the order in which their findings are shown.
@@ -80,7 +80,7 @@ pub fn check(results: &Results) -> Vec<Finding> {
     let mut findings = Vec::new();
     let subject = Subject::new(results);
     for check in CHECKS {
-        (check.look)(&subject, &mut findings);
+        (check.detect)(&subject, &mut findings);
     }
     findings
 }

@@ -15,7 +15,7 @@ pub(super) const OUTCOME: Check = Check {
         "NOTHING-MEASURED",
     ],
     about: "Workers that failed, operations that failed and were tolerated, runs that were cut short.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         for job in subject.jobs() {
             for worker in &job.results.workers {
                 let Some(failure) = &worker.failure else { continue };
@@ -58,7 +58,7 @@ pub(super) const OUTCOME: Check = Check {
 pub(super) const NOT_HONOURED: Check = Check {
     rules: &["NOT-HONOURED", "SYNC-ENGINE"],
     about: "Features that were asked for or usual and could not be had, with the reason.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         for job in subject.jobs() {
             let mut workers_without: BTreeMap<&str, u32> = BTreeMap::new();
             for worker in &job.results.workers {

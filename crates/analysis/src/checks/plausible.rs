@@ -19,7 +19,7 @@ const FAR_BEYOND: f64 = 1.5;
 pub(super) const PLAUSIBLE: Check = Check {
     rules: &["IMPLAUSIBLE"],
     about: "The rate of direct I/O against what the link of the device, or the arm of a spinning disk, can do at all.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         let host = subject.results.hosts.first();
         let virtual_machine = host.is_some_and(|host| host.environment.host.hypervisor.is_some());
         each_job(subject, |seen, facts| {
@@ -39,7 +39,7 @@ pub(super) const PLAUSIBLE: Check = Check {
 pub(super) const CACHE_HIT: Check = Check {
     rules: &["DEVICE-CACHE-HIT"],
     about: "The rate of direct I/O against limits of disks and control groups that are known: far beyond them a cache answers.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         for (step, job, seen) in subject.observations() {
             findings.extend(beyond_limits(&seen, &system_layers(subject.results, step, job), &[]));
         }
@@ -80,7 +80,7 @@ pub fn beyond_limits(seen: &Observation, layers: &[Layer], bursts: &[KnownBurst]
 }
 
 /// Every job that did direct I/O on real targets, with the facts about those.
-fn each_job(subject: &Subject<'_>, mut look: impl FnMut(&Observation, &[&TargetFacts])) {
+fn each_job(subject: &Subject<'_>, mut detect: impl FnMut(&Observation, &[&TargetFacts])) {
     let known = |number: &u32| subject.results.hosts.first()?.environment.target(*number);
     let observations = subject.observations();
     for (step, job, seen) in observations.filter(|(_, _, seen)| seen.load.direct == Some(true)) {
@@ -94,7 +94,7 @@ fn each_job(subject: &Subject<'_>, mut look: impl FnMut(&Observation, &[&TargetF
         numbers.dedup();
         let facts: Vec<&TargetFacts> = numbers.iter().filter_map(known).collect();
         if facts.len() == numbers.len() {
-            look(&seen, &facts);
+            detect(&seen, &facts);
         }
     }
 }

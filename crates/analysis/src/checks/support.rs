@@ -17,7 +17,7 @@ const SHOWN: [(f64, &str); 4] = [
 pub(super) const PERCENTILES: Check = Check {
     rules: &["PCT-UNSUPPORTED"],
     about: "Whether there were enough operations for the percentiles that people read.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         for job in subject.jobs() {
             for (direction, found) in job.results.directions().iter() {
                 let Some(found) = found.as_ref().filter(|found| found.operations > 0) else {
@@ -42,7 +42,7 @@ pub(super) const PERCENTILES: Check = Check {
 pub(super) const MODES: Check = Check {
     rules: &["TWO-MODES"],
     about: "Whether latencies have two modes, such as hits and misses of a cache, which no mean describes.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         findings.extend(subject.observations().flat_map(|(_, _, seen)| find_two_modes(&seen)));
     },
 };

@@ -12,7 +12,7 @@ const HELD_BACK: f64 = 0.01;
 pub(super) const NETWORK: Check = Check {
     rules: &["NET-LOSS"],
     about: "Packets that interfaces lost and segments that TCP sent again while the test ran.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         for host in &subject.results.hosts {
             let Some(system) = &host.system else { continue };
             let mut lost: Vec<String> = system
@@ -66,7 +66,7 @@ pub(super) const HELD: Check =
     Check {
         rules: &["THROTTLED-CPU"],
         about: "Time for which a control group or heat held processors back.",
-        look: |subject, findings| {
+        detect: |subject, findings| {
             for host in &subject.results.hosts {
                 let Some(system) = &host.system else { continue };
                 let run = Nanos(host.ended_unix_ns.saturating_sub(host.started_unix_ns));
@@ -98,7 +98,7 @@ pub(super) const HELD: Check =
 pub(super) const HEALTH: Check = Check {
     rules: &["HEALTH-CHANGED"],
     about: "What the devices said of their health after the test against what they said before it.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         let mut seen: Vec<&str> = Vec::new();
         for facts in subject.environments().flat_map(|environment| &environment.targets) {
             for device in &facts.devices {

@@ -9,7 +9,7 @@ use super::Check;
 pub(super) const ALLOCATION: Check = Check {
     rules: &["HOLES", "UNWRITTEN-UNKNOWN"],
     about: "Parts of files that were never written: reading them needs no device.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         let reads = |target: u32| {
             subject.jobs().any(|job| {
                 job.streams().any(|stream| {
@@ -55,7 +55,7 @@ pub(super) const ALLOCATION: Check = Check {
 pub(super) const CACHED: Check = Check {
     rules: &["BUFFERED"],
     about: "Whether the page cache lies between the test and the device.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         for job in subject.jobs() {
             let real = job.results.workers.iter().any(|worker| !worker.engine.kind.pretends());
             if real && job.streams().any(|stream| !stream.cache.direct) {
@@ -72,7 +72,7 @@ pub(super) const CACHED: Check = Check {
 pub(super) const OWNER: Check = Check {
     rules: &["OWNER-MOVED"],
     about: "Whether the node of a cluster that owns a volume changed while the test ran.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         for facts in subject.environments().flat_map(|environment| &environment.targets) {
             let (Some(before), Some(after)) = (&facts.owner, &facts.owner_after) else {
                 continue;

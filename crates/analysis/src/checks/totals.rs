@@ -11,7 +11,7 @@ use super::{Check, JobView};
 pub(super) const TOTALS: Check = Check {
     rules: &["TOTALS-MISMATCH"],
     about: "Bytes against operations × block size; histograms and interval series against the totals.",
-    look: |subject, findings| {
+    detect: |subject, findings| {
         for job in subject.jobs() {
             let mut faults = Vec::new();
             let workers = job.plan.workers.iter().zip(&job.results.workers);

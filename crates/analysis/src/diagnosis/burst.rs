@@ -25,7 +25,7 @@ pub(super) const BURST_END: Signature = Signature {
     answer: Answer::BurstEnd,
     about: "After one step down the rate is as flat as only an allowance is (variation below 1.5 %), or both levels are those \
             of credits that the layer is known to have. Bucket = (level before − level after) × time before.",
-    look,
+    detect,
 };
 
 /// One step down, with what lies around it.
@@ -57,12 +57,12 @@ pub(super) fn is_flat(level: &Segment) -> bool {
     level.variation() < FLAT || level.deviation.powi(2) < REGULAR * level.mean
 }
 
-fn look(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Subject<'_>) -> Option<Sign> {
     let step = step(subject)?;
     let bucket = (step.before.mean - step.after.mean) * step.at;
     let known = known(subject, &step, bucket);
     // Without known credits, writes that slow down after an amount of bytes filled a cache, unless another rate refutes it.
-    if known.is_none() && (!is_flat(&step.after) || slc::look(subject).is_some()) {
+    if known.is_none() && (!is_flat(&step.after) || slc::detect(subject).is_some()) {
         return None;
     }
     let refill = bucket / step.after.mean.max(f64::MIN_POSITIVE);

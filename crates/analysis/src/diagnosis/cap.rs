@@ -23,10 +23,10 @@ pub(super) const CAP: Signature = Signature {
     about: "The rate lies from 3 % below to 5 % above a limit of a layer (1 % around a rate that the test itself asks for), \
             or that of three seconds in four does and no more than 10 % of the seconds lie above it; of several, the least. A \
             second depth that brings more refutes it, one that only adds latency confirms it.",
-    look,
+    detect,
 };
 
-fn look(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Subject<'_>) -> Option<Sign> {
     // With several levels the totals describe none of them.
     let explains = |bound: &&Bound| subject.context.question == Question::Limit || bound.kind != LayerKind::Application;
     let met = |bound: &&Bound| subject.is_level() && bound.is_met() || is_met_in_most_seconds(subject, bound);

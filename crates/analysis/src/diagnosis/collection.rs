@@ -22,10 +22,10 @@ pub(super) const GARBAGE_COLLECTION: Signature = Signature {
     answer: Answer::GarbageCollection,
     about: "Writes become slower and less even: in the second half of the window the mean is lower by 3 % or more, and the \
             variation half as large again as in the first.",
-    look,
+    detect,
 };
 
-pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
+pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
     if subject.write_percent()? < WRITES
         || subject.fine.len() < 2 * LEAST
         || super::burst::step(subject).is_some_and(|step| super::burst::is_flat(&step.after))

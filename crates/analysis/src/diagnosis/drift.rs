@@ -16,10 +16,10 @@ pub(super) const DRIFT: Signature = Signature {
     answer: Answer::Drift,
     about: "The rate falls, or the mean latency rises, from the start of the window to its end, without a step: the slope of a \
             least-squares line over sixteen parts of the window is nine standard errors or more.",
-    look,
+    detect,
 };
 
-fn look(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Subject<'_>) -> Option<Sign> {
     let (sentence, first, last) = match shift(subject.observation)? {
         Shift::RateDrift { from, to } if to < from => (
             format!("the rate fell from {from:.0} to {to:.0} IOPS over the window, without a step"),

@@ -23,10 +23,10 @@ pub(super) const GENERATOR: Signature = Signature {
     about: "A worker used more than 90 % of a processor, the rate came within 70 % of what the engine reaches without a \
             device, the queue was not kept full, or in most of the seconds that a paced load missed slots were free and \
             operations were issued late.",
-    look,
+    detect,
 };
 
-fn look(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Subject<'_>) -> Option<Sign> {
     // Who gets the rate he asked for was fast enough.
     if subject.rate_is_kept() {
         return None;

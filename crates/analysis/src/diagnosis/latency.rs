@@ -14,10 +14,10 @@ pub(super) const LATENCY_BOUND: Signature = Signature {
     answer: Answer::LatencyBound,
     about: "The queue was full, and twice the depth brought at least half as much again; or one operation was in flight at a \
             time; or the latency is about that of an unloaded device.",
-    look,
+    detect,
 };
 
-fn look(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Subject<'_>) -> Option<Sign> {
     if !subject.is_closed_loop() || !subject.is_level() || has_stalls_or_dips(subject) || !subject.queue_is_full()? {
         return None;
     }
@@ -56,9 +56,9 @@ fn look(subject: &Subject<'_>) -> Option<Sign> {
 
 /// Something else happened in the window, so its mean says nothing about a single operation.
 fn has_stalls_or_dips(subject: &Subject<'_>) -> bool {
-    super::stall::look(subject).is_some()
-        || super::noisy::look(subject).is_some()
-        || super::collection::look(subject).is_some()
-        || super::quantum::look(subject).is_some()
-        || super::thermal::look(subject).is_some()
+    super::stall::detect(subject).is_some()
+        || super::noisy::detect(subject).is_some()
+        || super::collection::detect(subject).is_some()
+        || super::quantum::detect(subject).is_some()
+        || super::thermal::detect(subject).is_some()
 }

@@ -56,7 +56,7 @@ pub struct Signature {
     pub answer: Answer,
     /// How it is recognised, in a sentence.
     pub about: &'static str,
-    look: fn(&Subject<'_>) -> Option<Sign>,
+    detect: fn(&Subject<'_>) -> Option<Sign>,
 }
 
 /// All signatures, in the order in which they are asked.
@@ -86,7 +86,7 @@ pub fn diagnose(observation: &Observation, layers: &[Layer], context: &Context<'
     let subject = Subject::new(observation, layers, context);
     let mut signs = SIGNATURES
         .iter()
-        .filter_map(|signature| Some((signature.answer, (signature.look)(&subject)?)));
+        .filter_map(|signature| Some((signature.answer, (signature.detect)(&subject)?)));
     let first = signs.next();
     let mut also: Vec<Remark> = signs
         .filter(|(answer, _)| first.as_ref().is_none_or(|(taken, _)| answer != taken))

@@ -12,10 +12,10 @@ const FULL: f64 = 0.90;
 pub(super) const NETWORK: Signature = Signature {
     answer: Answer::Network,
     about: "A link to the storage was used to more than 90 % of its speed, or packets were lost or sent again.",
-    look,
+    detect,
 };
 
-fn look(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Subject<'_>) -> Option<Sign> {
     let network = subject.context.network?;
     if let Some(share) = network.link_share.filter(|share| *share > FULL) {
         let percent = 100.0 * share;

@@ -22,10 +22,10 @@ pub(super) const NOISY: Signature = Signature {
     answer: Answer::Noisy,
     about: "The rate dips below 80 % of its usual level now and then, at no regular distance, without stopping, and comes \
             back each time.",
-    look,
+    detect,
 };
 
-pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
+pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
     let seconds = &subject.seconds;
     if seconds.len() < 20 {
         return None;

@@ -17,23 +17,27 @@ pub(super) const OTHER_PROGRAMS: Signature = Signature {
     answer: Answer::Processor,
     about: "A paced load missed its rate in seconds in which its threads waited for processors that other programs used; or \
             a promised latency was exceeded, and half of the seconds were like that.",
-    look: |subject| look(subject, Fault::OtherCpu),
+    detect: |subject| detect(subject, Fault::OtherCpu),
 };
 
 pub(super) const OTHER_IO: Signature = Signature {
     answer: Answer::Noisy,
     about: "A paced load missed its rate in seconds in which other programs moved as many bytes on the device as were \
             missing; or a promised latency was exceeded, and half of the seconds were like that.",
-    look: |subject| look(subject, Fault::OtherIo),
+    detect: |subject| detect(subject, Fault::OtherIo),
 };
 
-fn look(subject: &Subject<'_>, fault: Fault) -> Option<Sign> {
+fn detect(subject: &Subject<'_>, fault: Fault) -> Option<Sign> {
     let (seconds, of, share) = match subject.context.question {
         Question::MissedLatency => disturbed_seconds(subject, fault)?,
         Question::Limit | Question::MissedRate => missed_seconds(subject, fault)?,
     };
-    let told = others(subject.observation, |at| seconds.contains(&at));
-    let sentence = format!("in {} of {of} seconds {}", seconds.len(), describe_fault(fault, &told));
+    let activity = others(subject.observation, |at| seconds.contains(&at));
+    let sentence = format!(
+        "in {} of {of} seconds {}",
+        seconds.len(),
+        describe_fault(fault, &activity)
+    );
     Some(
         Sign::new(sentence)
             .show(figure("others had a part in", 100.0 * share, "%"))

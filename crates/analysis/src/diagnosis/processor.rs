@@ -31,10 +31,10 @@ pub(super) const PROCESSOR: Signature = Signature {
     about: "All processors were more than 95 % busy, or one was that spends at least half of its time in the kernel, where \
             interrupts and the paths of I/O run; and this program's threads waited for a processor, or used all of one. \
             Processors that other programs keep busy are named as theirs.",
-    look,
+    detect,
 };
 
-fn look(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Subject<'_>) -> Option<Sign> {
     let cores = &subject.observation.cores;
     if cores.is_empty() || subject.rate_is_kept() || sleeps_at_a_limit(subject) || storage_missed_beside_others(subject)
     {

@@ -16,10 +16,10 @@ pub(super) const PROVIDER: Signature = Signature {
     answer: Answer::Cap,
     about: "The provider of the disk counted more than 5 % of the time as time in which a limit of the volume or of the \
             instance was exceeded (Amazon's log page 0xD0).",
-    look,
+    detect,
 };
 
-fn look(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Subject<'_>) -> Option<Sign> {
     let window = subject.context.window_ns;
     if window == Nanos(0) {
         return None;

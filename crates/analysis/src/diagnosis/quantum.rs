@@ -22,10 +22,10 @@ pub(super) const THROTTLE_QUANTUM: Signature = Signature {
     answer: Answer::ThrottleQuantum,
     about: "The series repeats itself (autocorrelation above 0.5) with a period of a second or less, and latencies have two \
             humps: operations that pass, and operations that wait for the next portion.",
-    look,
+    detect,
 };
 
-pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
+pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
     if subject.fine_secs <= 0.0 || subject.fine_secs > SLOWEST / 2.0 {
         return None;
     }

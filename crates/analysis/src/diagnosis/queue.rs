@@ -10,10 +10,10 @@ pub(super) const QUEUE_ABOVE: Signature = Signature {
     answer: Answer::QueueAbove,
     about: "The kernel counts less than half as many operations in the device as the load has in flight, with direct I/O and all \
             bytes reaching the device.",
-    look,
+    detect,
 };
 
-fn look(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Subject<'_>) -> Option<Sign> {
     if !subject.waits_above() {
         return None;
     }

@@ -14,10 +14,10 @@ pub(super) const SATURATED: Signature = Signature {
     answer: Answer::Saturated,
     about: "Twice the depth brought no more operations: the added ones only waited; or the queue was full, and the latency \
             is three times that of a single operation. No known limit lies there, and the operations wait in the device.",
-    look,
+    detect,
 };
 
-fn look(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Subject<'_>) -> Option<Sign> {
     if !subject.is_level() || subject.waits_above() {
         return None;
     }

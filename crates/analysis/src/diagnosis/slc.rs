@@ -20,10 +20,10 @@ pub(super) const SLC_CLIFF: Signature = Signature {
     about: "A load of writes alone loses a quarter or more of its rate in one sharp step, where no credits are known (unknown \
             ones look the same if the level after it is flat); or a run at another rate has the step after the same number \
             of bytes.",
-    look,
+    detect,
 };
 
-pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
+pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
     let step = step(subject)?;
     let at_the_same_bytes = same_bytes(subject, &step);
     let writes_alone = subject.write_percent()? > 99.0;
@@ -32,7 +32,7 @@ pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
         return None;
     }
     let bytes = bytes_before(subject, &step)?;
-    // Another rate tells a cache from credits that nobody named.
+    // At another rate, a full cache and spent credits show at different times.
     let or_credits = match at_the_same_bytes.is_none() && is_flat(&step.after) {
         true => ", or credits ran out",
         false => "",

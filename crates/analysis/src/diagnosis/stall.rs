@@ -18,10 +18,10 @@ pub(super) const STALL: Signature = Signature {
     answer: Answer::Stall,
     about: "No operation was completed for 0.2 s or more, which is more than five median latencies, where five or more \
             are usual in each interval; not in seconds in which a paced load was issued late although slots were free.",
-    look,
+    detect,
 };
 
-pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
+pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
     let mut stalls = stalls(subject);
     if let Some(attribution) = Attribution::new(subject.observation, None) {
         stalls.retain(|stall| !is_of_generator(&attribution, *stall));
@@ -44,7 +44,7 @@ pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
     )
 }
 
-/// Start and length of each, in seconds, whoever stood still.
+/// Start and length of each, in seconds, whether the storage or the host paused.
 pub(super) fn stalls(subject: &Subject<'_>) -> Vec<(f64, f64)> {
     let usual = model::stats::median(&subject.fine) * subject.fine_secs;
     let latency = subject
@@ -69,7 +69,7 @@ pub(super) fn stalls(subject: &Subject<'_>) -> Vec<(f64, f64)> {
     found
 }
 
-/// Most of what is missing around a stall was never issued: the machine stood still, not the storage.
+/// Most operations missing around a stall were never issued: the host paused, not the storage.
 fn is_of_generator(attribution: &Attribution, (start, length): (f64, f64)) -> bool {
     let (mut storage, mut others) = (0.0, 0.0);
     let touches = |missed: &&Missed| missed.at < start + length && missed.at + 1.0 > start;

@@ -620,7 +620,7 @@ fn an_outage_is_no_rate_that_the_test_asks_for() {
     let found = judged(&outage(Nanos::secs(32)), Question::MissedRate);
     assert_eq!(found.answer, Answer::Stall, "{}", found.sentence);
     assert!(!found.also.iter().any(|remark| remark.rule == "D-CAP"));
-    // Slots were free and nothing was issued: the machine stood still.
+    // Slots were free and nothing was issued: the host was paused.
     let found = judged(&outage(Nanos(0)), Question::MissedRate);
     assert_eq!(
         found.answer,

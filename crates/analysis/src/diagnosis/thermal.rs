@@ -13,10 +13,10 @@ const FALLS: f64 = 0.05;
 pub(super) const THERMAL: Signature = Signature {
     answer: Answer::Thermal,
     about: "The rate declines while the device is as hot as it may become.",
-    look,
+    detect,
 };
 
-pub(super) fn look(subject: &Subject<'_>) -> Option<Sign> {
+pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
     let temperature = subject.context.temperature.filter(|is| is.highest >= is.limit)?;
     let lost = decline(&subject.seconds)?;
     (lost >= FALLS).then(|| {

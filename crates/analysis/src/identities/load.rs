@@ -91,7 +91,7 @@ impl Little {
 pub(super) const LITTLE: Rule = Rule {
     names: &["QD-NOT-ACHIEVED", "LITTLE-MISMATCH"],
     about: "Operations in flight, from rate and latency, against the places in the queue.",
-    look: |load, _, findings| findings.extend(judge(load)),
+    detect: |load, _, findings| findings.extend(judge(load)),
 };
 
 fn judge(load: &Observation) -> Option<Finding> {
@@ -136,7 +136,7 @@ const IN_FLIGHT_ROUNDING: f64 = 0.05;
 pub(super) const STATED: Rule = Rule {
     names: &["IN-FLIGHT-MISMATCH"],
     about: "Operations in flight that the report states, against rate × latency.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         let (Some(said), Some(counted)) = (load.stated.in_flight, load.in_flight()) else {
             return;
         };
@@ -155,7 +155,7 @@ pub(super) const STATED: Rule = Rule {
 pub(super) const RATE: Rule = Rule {
     names: &["RATE-NOT-KEPT"],
     about: "The rate against the one that was asked for.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         let (Some(asked), Some(found)) = (load.load.rate_iops, load.total.iops) else {
             return;
         };
@@ -174,7 +174,7 @@ pub(super) const RATE: Rule = Rule {
 pub(super) const MIX: Rule = Rule {
     names: &["MIX-DRIFT"],
     about: "The share of writes against the one that was asked for.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         let (Some(asked), Some(found)) = (load.load.read_percent, load.read_percent()) else {
             return;
         };

@@ -23,7 +23,7 @@ pub struct Rule {
     pub names: &'static [&'static str],
     /// What it looks at, in a sentence.
     pub about: &'static str,
-    look: fn(&Observation, Purpose, &mut Vec<Finding>),
+    detect: fn(&Observation, Purpose, &mut Vec<Finding>),
 }
 
 /// What the figures are wanted for.
@@ -61,7 +61,7 @@ pub const RULES: &[Rule] = &[
 pub fn examine(observation: &Observation, purpose: Purpose) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in RULES {
-        (rule.look)(observation, purpose, &mut findings);
+        (rule.detect)(observation, purpose, &mut findings);
     }
     findings
 }

@@ -14,7 +14,7 @@ const MIN_RATIO: f64 = 3.0;
 pub(super) const MODES: Rule = Rule {
     names: &["TWO-MODES"],
     about: "Whether the latencies have two modes, such as hits and misses of a cache.",
-    look: |load, _, findings| findings.extend(find_two_modes(load)),
+    detect: |load, _, findings| findings.extend(find_two_modes(load)),
 };
 
 /// A finding for each direction whose latencies have two modes. Only whole distributions show them; percentiles do not.

@@ -108,7 +108,7 @@ type Column = fn(&Percentile) -> Option<Value>;
 pub(super) const SUPPORT: Rule = Rule {
     names: &["PCT-UNSUPPORTED"],
     about: "Whether there were enough operations for the percentiles of the report.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         let rows = percentiles(load);
         let columns: [(&str, Column); 3] = [
             ("all operations", |row| row.total),

@@ -16,7 +16,7 @@ const SHORT: f64 = 0.001;
 pub(super) const OPERATIONS: Rule = Rule {
     names: &["BYTES-MISMATCH"],
     about: "Operations × block size against the bytes that the report counts.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         for (name, flow) in flows(load) {
             let (Some(block), Some(operations), Some(bytes)) = (load.load.block, flow.operations, flow.bytes) else {
                 continue;
@@ -36,7 +36,7 @@ pub(super) const OPERATIONS: Rule = Rule {
 pub(super) const RATES: Rule = Rule {
     names: &["RATE-MISMATCH", "THROUGHPUT-MISMATCH"],
     about: "IOPS against operations / time, and throughput against IOPS × block size.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         let seconds = load
             .measured_ns
             .map(|time| time.as_secs())
@@ -81,7 +81,7 @@ fn mean_size(load: &Observation) -> Option<Finding> {
 pub(super) const DIRECTIONS: Rule = Rule {
     names: &["DIRECTIONS-MISMATCH"],
     about: "Reads, writes and trims together against all operations.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         let each: Vec<&Flow> = load.directions.iter().filter_map(|(_, flow)| flow.as_ref()).collect();
         if !each.is_empty()
             && let Some(what) = sum_differs(&each, &load.total, "the directions")
@@ -94,7 +94,7 @@ pub(super) const DIRECTIONS: Rule = Rule {
 pub(super) const PARTS: Rule = Rule {
     names: &["PARTS-MISMATCH"],
     about: "The rows of the threads together against the row of all.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         let rows = load.parts.iter().filter(|part| part.direction.is_none());
         let rows: Vec<&Flow> = rows.map(|part| &part.flow).collect();
         if !rows.is_empty()

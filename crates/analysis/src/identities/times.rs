@@ -15,7 +15,7 @@ const JUMP: f64 = 5.0;
 pub(super) const ORDER: Rule = Rule {
     names: &["PCT-DISORDER"],
     about: "A higher percentile is never shorter than a lower one.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         for (whose, latency) in latencies(load) {
             let mut values: Vec<(f64, f64)> = latency.quantiles.clone();
             values.extend(latency.max_ns.map(|max| (1.0, max)));
@@ -42,7 +42,7 @@ pub(super) const ORDER: Rule = Rule {
 pub(super) const TAIL: Rule = Rule {
     names: &["TAIL"],
     about: "p99.9 against p99: a jump shows a second kind of operation.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         let told: Vec<String> = latencies(load)
             .filter_map(|(whose, latency)| tail(whose, latency))
             .collect();
@@ -82,7 +82,7 @@ fn tail(whose: &str, latency: &Latency) -> Option<String> {
 pub(super) const SPREAD: Rule = Rule {
     names: &["LATENCY-SPREAD"],
     about: "The standard deviation of the latency against its mean.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         let Some(latency) = &load.total.latency else { return };
         let (Some(mean), Some(deviation)) = (latency.mean_ns, latency.deviation_ns) else {
             return;
@@ -105,7 +105,7 @@ pub(super) const SPREAD: Rule = Rule {
 pub(super) const LARGEST: Rule = Rule {
     names: &["MAX-ONE-SAMPLE"],
     about: "The largest value is a single operation.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         let Some(latency) = load.total.waited() else { return };
         if let (Some(max), Some(samples)) = (latency.max_ns, latency.samples)
             && samples > 1
@@ -148,7 +148,7 @@ mod tests {
         assert!(found.contains(&expected.to_owned()), "{found:?}");
     }
 
-    /// The table shows response times up to 115 s, and the service time of 17.3 ms stood beside it.
+    /// The table shows response times up to 115 s, and the service time of 17.3 ms beside them.
     #[test]
     fn the_largest_value_is_that_of_the_table() {
         let mut load = sound();
@@ -158,7 +158,7 @@ mod tests {
         let largest = found
             .iter()
             .find(|one| one.rule == "MAX-ONE-SAMPLE")
-            .expect("it is always told");
+            .expect("the finding is always present");
         assert_eq!(
             largest.what,
             "the largest response time (115 s) is one operation of 3840000"

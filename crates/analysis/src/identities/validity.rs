@@ -18,7 +18,7 @@ const BUSY: f64 = 0.95;
 pub(super) const LENGTH: Rule = Rule {
     names: &["SHORT-RUN", "NO-WARM-UP"],
     about: "The length of the measured time and of the warm-up.",
-    look: |load, purpose, findings| {
+    detect: |load, purpose, findings| {
         if let Some(measured) = load.measured_ns {
             let wanted = if purpose.promise { PROMISED } else { EXPLORED };
             if measured < wanted {
@@ -48,7 +48,7 @@ pub(super) const LENGTH: Rule = Rule {
 pub(super) const CACHE: Rule = Rule {
     names: &["BUFFERED"],
     about: "Whether the operating system's cache was in the way.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         if load.load.direct == Some(false) {
             let what = "the operating system's cache was in use";
             let finding = Finding::new("BUFFERED", Severity::Warning, what).at(&*load.name);
@@ -62,7 +62,7 @@ pub(super) const CACHE: Rule = Rule {
 pub(super) const SIZE: Rule = Rule {
     names: &["SMALL-FILE"],
     about: "The size of what was tested.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         let Some(size) = load.load.size else { return };
         let files = load.load.targets.len().max(1) as u64;
         let all = size.0.saturating_mul(files);
@@ -85,7 +85,7 @@ pub(super) const SIZE: Rule = Rule {
 pub(super) const PROCESSORS: Rule = Rule {
     names: &["IRQ-SKEW", "CPU-BUSY"],
     about: "Whether one processor did most of the kernel's work, or had no time left.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         findings.extend(all_busy(load));
         let mut kernel: Vec<f64> = load.cores.iter().map(|core| core.kernel).collect();
         kernel.sort_by(f64::total_cmp);
@@ -143,7 +143,7 @@ fn too_busy(what: String, load: &Observation) -> Finding {
 pub(super) const ERRORS: Rule = Rule {
     names: &["IO-ERRORS"],
     about: "Operations that failed.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         if let Some(errors) = load.errors.filter(|errors| *errors > 0) {
             let finding =
                 Finding::new("IO-ERRORS", Severity::Error, format!("{errors} operations failed")).at(&*load.name);
@@ -155,7 +155,7 @@ pub(super) const ERRORS: Rule = Rule {
 pub(super) const LATENCY: Rule = Rule {
     names: &["NO-LATENCY"],
     about: "Whether latencies were measured at all.",
-    look: |load, _, findings| {
+    detect: |load, _, findings| {
         if load.total.waited().is_none() {
             let finding = Finding::new("NO-LATENCY", Severity::Warning, "the report has no latencies").at(&*load.name);
             let finding =

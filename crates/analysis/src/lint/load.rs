@@ -22,7 +22,7 @@ pub(super) const SEQUENTIAL_OVERLAP: Rule = Rule {
     about: "Several threads go through the same part of the same target in sequence, each from its beginning.",
     why: "they do the same operations one after the other: the second finds in a cache what the first has fetched, and the pattern on the device depends on chance",
     fix: "use one thread for each file, one shared position (DiskSpd -si), or a start of its own for each thread (DiskSpd -T, fio offset_increment)",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for job in test.jobs() {
             let mut seen: Vec<(u32, u64)> = Vec::new();
             let overlaps = job.workers.iter().any(|worker| {
@@ -55,7 +55,7 @@ pub(super) const SYNCHRONOUS: Rule = Rule {
     about: "A queue depth above 1 is asked of an engine that carries out one operation after the other.",
     why: "the depth has no effect: each thread has one operation in flight",
     fix: "choose an asynchronous engine (io_uring, libaio), or as many threads as operations are to be in flight",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for job in test.jobs() {
             let deep = |worker: &&Worker| worker.slots() > 1 && is_synchronous(worker);
             let capped = test.purpose.capped_depths.iter().find(|(name, _)| *name == job.name);
@@ -78,7 +78,7 @@ pub(super) const SYNCHRONOUS_FEW_THREADS: Rule = Rule {
     about: "Fewer than eight threads, each with one operation in flight, are to show the most that storage can do.",
     why: "so few operations at a time leave it idle most of the time",
     fix: "use more threads or an asynchronous engine, unless the application works like this",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for job in test.jobs().filter(|_| test.is(Intent::MostIops)) {
             let one_each = !job.workers.is_empty() && job.workers.iter().all(|w| w.slots() == 1 || is_synchronous(w));
             if one_each && job.workers.len() < FEW_THREADS {
@@ -101,7 +101,7 @@ pub(super) const BUFFERED: Rule = Rule {
     about: "Operations go through the page cache.",
     why: "reads may come from memory, and writes count as done before they are on disk",
     fix: "bypass the cache (native cache=direct, fio direct=1, DiskSpd -Sh), unless the cache is what you test",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for job in test.jobs().filter(|_| !test.is(Intent::Buffered)) {
             if uses_files(test, job) && streams_of(job).any(|stream| !stream.cache.direct) {
                 findings.push(rule.found("operations go through the page cache", &job.name));
@@ -127,7 +127,7 @@ pub(super) const COMPRESSIBLE: Rule = Rule {
     about: "What is written can be compressed or is the same again and again.",
     why: "storage that compresses or knows duplicates writes less than it was given, and looks faster than it is",
     fix: "write fresh random data (native content=random, fio refill_buffers, DiskSpd -Zr)",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for job in test.jobs() {
             let written = streams_of(job).filter(|stream| stream.mix.includes(Direction::Write));
             let Some(word) = written.filter_map(|stream| repeats(&stream.content)).next() else {
@@ -157,7 +157,7 @@ pub(super) const SIMPLE_TEST: Rule = Rule {
     about: "One thread writes with one operation in flight.",
     why: "hardly any use of shared storage looks like this: it shows the latency of a single stream and not what the storage can do",
     fix: "use several threads and a queue, with reads among the writes; `--intent sequential-stream` or `--intent latency` if one stream is what you mean",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         let meant = test.is(Intent::SequentialStream) || test.is(Intent::Latency);
         let jobs: Vec<&Job> = test.jobs().collect();
         let [job] = jobs.as_slice() else { return };
@@ -175,7 +175,7 @@ pub(super) const WRITE_ONLY: Rule = Rule {
     about: "Nothing is ever read.",
     why: "in nearly all uses reads are the larger part, and caches make writes look better than they are",
     fix: "add a job that reads, or a mix",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         let writes = streams(test.plan).any(|stream| stream.mix.includes(Direction::Write));
         let reads = streams(test.plan).any(|stream| stream.mix.includes(Direction::Read));
         if writes && !reads && !test.is(Intent::SequentialStream) && test.targets().next().is_some() {
@@ -190,7 +190,7 @@ pub(super) const BANDWIDTH_SMALL_BLOCK: Rule = Rule {
     about: "Throughput is to be measured with blocks of less than 64 KiB.",
     why: "the limit on operations per second is reached long before that on bytes per second",
     fix: "use blocks of 64 KiB to 1 MiB",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         let wanted = |job: &&Job| streams_of(job).any(|stream| longest(stream) < LARGE);
         for job in test.jobs().filter(|_| test.is(Intent::MostThroughput)).filter(wanted) {
             let longest = streams_of(job).map(longest).max().unwrap_or_default();
@@ -205,7 +205,7 @@ pub(super) const BANDWIDTH_RANDOM: Rule = Rule {
     about: "Throughput is to be measured with random positions.",
     why: "streams are what throughput is about; jumps break them up",
     fix: "use sequential access, one thread for each file",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for job in test.jobs().filter(|_| test.is(Intent::MostThroughput)) {
             if streams_of(job).any(is_random) {
                 findings.push(rule.found("positions are random", &job.name));
@@ -220,7 +220,7 @@ pub(super) const SEQUENTIAL_SMALL: Rule = Rule {
     about: "Small blocks are read or written in sequence.",
     why: "this gives more operations per second than random access and is rare in practice: requests are merged, and read-ahead guesses right",
     fix: "use random positions for operations per second, large blocks for throughput",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for job in test.jobs().filter(|job| uses_files(test, job)) {
             let small = streams_of(job).find(|stream| !is_random(stream) && longest(stream) <= SMALL);
             if let Some(stream) = small {
@@ -240,7 +240,7 @@ pub(super) const DEPTH_ABOVE_DEVICE: Rule = Rule {
     about: "More operations are to be in flight than the kernel queues for the device.",
     why: "the others wait in the program or in the kernel, which adds latency and no operations per second",
     fix: "use a smaller depth, or raise queue/nr_requests of the device",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for job in test.jobs() {
             let (depth, mut room, mut names) = (job.depth(), 0, Vec::new());
             let ids = || streams_of(job).flat_map(|stream| stream.target.ids());
@@ -270,7 +270,7 @@ pub(super) const MIX_NOT_PINNED: Rule = Rule {
     about: "Reads and writes have rates of their own, and their shares are left to follow from them.",
     why: "whichever falls behind changes the mix, so that the load is no longer the one that was promised",
     fix: "give the share of reads as well (fio rwmixread), and one rate for both",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for job in test.jobs() {
             let loose = |stream: &&Stream| {
                 let both = stream.mix.includes(Direction::Read) && stream.mix.includes(Direction::Write);

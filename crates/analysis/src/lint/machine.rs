@@ -19,7 +19,7 @@ pub(super) const THREADS: Rule = Rule {
     about: "More threads issue I/O at a time than there are processors for them.",
     why: "they wait for one another, and that wait is part of the latencies",
     fix: "use fewer threads and a larger queue depth",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         let usable = test.environment.cpu.usable as usize;
         for step in &test.plan.steps {
             let threads: usize = step.jobs.iter().map(|job| job.workers.len()).sum();
@@ -37,7 +37,7 @@ pub(super) const POWER: Rule = Rule {
     about: "Processors may slow down or sleep deeply (frequency governor `powersave`, idle states of over 50 µs).",
     why: "waking up is part of the latency of the next operation, above all at low queue depths",
     fix: "use the governor `performance`, and forbid deep idle states while you measure",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         let cpu = &test.environment.cpu;
         if cpu.governor.as_deref() == Some("powersave") {
             findings.push(rule.found("the frequency governor is `powersave`", &cpu.model));
@@ -58,7 +58,7 @@ pub(super) const EFFICIENCY_CORES: Rule = Rule {
     about: "The processors are of different kinds, and threads are not placed.",
     why: "a thread on a frugal core issues less and has longer latencies: figures depend on where it happened to run",
     fix: "place the threads on cores of one kind",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         let classes = || test.environment.cpu.topology.iter().map(|cpu| cpu.efficiency_class);
         if classes().min() == classes().max() {
             return;
@@ -79,7 +79,7 @@ pub(super) const REMOTE_NODE: Rule = Rule {
     about: "The device is attached to one of several memory nodes, and threads may run on the others.",
     why: "every operation then crosses the link between them",
     fix: "place the threads on the node of the device",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         if test.environment.cpu.numa_nodes < 2 {
             return;
         }
@@ -109,7 +109,7 @@ pub(super) const BUSY_DISK: Rule = Rule {
     about: "Others used the devices under the targets before the test began, by more than 1 % of the rate that it asks for.",
     why: "their operations and ours slow each other down: neither the figures nor their work come out right",
     fix: "stop what loads the disk; never test a disk in production",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         let Some(before) = test
             .environment
             .before
@@ -157,7 +157,7 @@ pub(super) const UNHEALTHY: Rule = Rule {
     about: "A device under a target says that it is not well: a degraded array, spare blocks used up, a critical warning.",
     why: "rebuilding and repairing take their share of the device, and what fails is slower before it is gone",
     fix: "let the array rebuild or replace the device before you measure",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for (_, facts) in test.known_targets() {
             for device in &facts.devices {
                 let complaints = device

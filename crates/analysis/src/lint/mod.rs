@@ -38,7 +38,7 @@ pub struct Rule {
     pub why: &'static str,
     /// What to do.
     pub fix: &'static str,
-    look: fn(&Rule, &Test<'_>, &mut Vec<Finding>),
+    detect: fn(&Rule, &Test<'_>, &mut Vec<Finding>),
 }
 
 /// All rules about plans and machines, in the order in which their findings are shown.
@@ -203,7 +203,7 @@ pub struct Test<'a> {
 pub fn lint(test: &Test<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in RULES {
-        (rule.look)(rule, test, &mut findings);
+        (rule.detect)(rule, test, &mut findings);
     }
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     findings

@@ -11,7 +11,7 @@ pub(super) const UNCAPPED: Rule = Rule {
     about: "A promised latency is to be judged, and the test asks for as many operations as it can get.",
     why: "pushing through the limit fills the queues in front of it, and the latency is then that of the queue: the promise holds at the promised rate",
     fix: "give the test the promised rate (`rate`), or let `fathom verify` do it",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         if test.purpose.promised_latency_ns.is_none() {
             return;
         }
@@ -29,7 +29,7 @@ pub(super) const UNDERSIZED: Rule = Rule {
     about: "Fewer operations are in flight than the promised rate needs at the promised latency.",
     why: "by Little's law a rate needs rate × latency operations in flight: with fewer, the test itself is the limit",
     fix: "raise the queue depth or the number of threads",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         let (Some(iops), Some(latency)) = (test.purpose.promised_iops, test.purpose.promised_latency_ns) else {
             return;
         };
@@ -53,7 +53,7 @@ pub(super) const BANDWIDTH_BINDS_FIRST: Rule = Rule {
     about: "With blocks of this size a limit on bytes per second is reached before the promised operations per second.",
     why: "operations per second times the size of a block cannot exceed the bytes per second that are allowed",
     fix: "judge operations per second with smaller blocks, and bytes per second with these",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         let Some(promised) = test.purpose.promised_iops else {
             return;
         };

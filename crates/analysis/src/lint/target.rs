@@ -23,7 +23,7 @@ pub(super) const IS_DIRECTORY: Rule = Rule {
     about: "A target is a directory where the test needs the name of a file.",
     why: "operations go to a file, and this way of testing makes none of its own",
     fix: "name a file in that directory",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for (subject, facts) in test.known_targets() {
             let makes_one = matches!(subject.target.prepare, Prepare::Filled { .. });
             if facts.kind == "directory" && !makes_one {
@@ -41,7 +41,7 @@ pub(super) const SPACE: Rule = Rule {
     about: "The files that the test makes do not fit on their file system.",
     why: "the test would fail while it lays them out",
     fix: "use smaller files, fewer of them, or another file system",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for room in rooms(test) {
             if room.needed > room.available {
                 let what = format!(
@@ -61,7 +61,7 @@ pub(super) const FILL_80: Rule = Rule {
     about: "The file system would be more than 80 % full.",
     why: "nearly full file systems and thin volumes look for space with every write, so the figures are not those of the storage",
     fix: "use smaller files or make room; `--allow-full` silences this where a full file system is what you test",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for room in rooms(test).into_iter().filter(|_| !test.purpose.allow_full) {
             let used = room.size - room.available.min(room.size) + room.needed;
             let share = used as f64 / room.size.max(1) as f64;
@@ -85,7 +85,7 @@ pub(super) const FILE_SYSTEM_EMPTY: Rule = Rule {
     about: "The file system is less than 10 % full, the test's own files included.",
     why: "an empty file system or volume is quicker than one in use: its space lies together, and thin or flash storage has nothing to clear",
     fix: "fill it to a usual degree first, or use a larger file",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for room in rooms(test) {
             let used = room.size - room.available.min(room.size) + room.needed;
             let share = used as f64 / room.size.max(1) as f64;
@@ -134,7 +134,7 @@ pub(super) const SPARSE: Rule = Rule {
     about: "A file that the test reads has holes or space that was never written.",
     why: "the file system answers such reads with zeros and asks no device: the figures are too good",
     fix: "let the file be filled: give a size and a new name, or remove it and let the test make it",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for (subject, facts) in test.known_targets().filter(|(subject, _)| subject.reads()) {
             let Some(space) = facts.allocation.filter(|_| !is_made_anew(&subject.target.prepare)) else {
                 continue;
@@ -154,7 +154,7 @@ pub(super) const NOT_PREALLOCATED: Rule = Rule {
     about: "The test writes into space that is yet to be allocated.",
     why: "the file system allocates it on the way, which adds latency that later writes do not have",
     fix: "write the whole file once before, or let the test fill it",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for (subject, facts) in test.known_targets().filter(|(subject, _)| subject.writes()) {
             let holes = facts.allocation.map_or(0, |space| space.holes.0);
             let left_out = matches!(
@@ -188,7 +188,7 @@ pub(super) const FILE_BELOW_TWICE_MEMORY: Rule = Rule {
     about: "A file is used through the page cache and is smaller than twice the memory.",
     why: "most of it stays in memory, so memory is what is measured",
     fix: "bypass the cache, or use files of at least twice the memory",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         let memory = test.environment.memory;
         for subject in test.targets().filter(|_| memory.0 > 0 && !test.is(Intent::Buffered)) {
             let buffered = subject.streams.iter().any(|stream| !stream.cache.direct);
@@ -207,7 +207,7 @@ pub(super) const FILE_ABOVE_HOST_CACHE: Rule = Rule {
     about: "Cached reads are to be measured, and the file does not fit into that cache.",
     why: "what does not fit is read from the disks, so the figure is a blend of both",
     fix: "use a file no larger than the cache",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         let Some(cache) = test.purpose.host_cache.filter(|_| test.is(Intent::CachedReads)) else {
             return;
         };
@@ -228,7 +228,7 @@ pub(super) const SHORT_STROKE: Rule = Rule {
     about: "A spinning or virtual disk is tested on less than 5 % of it.",
     why: "the heads hardly move, so the disk looks much faster than it is in use",
     fix: "use a file that covers a good part of the disk",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for (subject, facts) in test.known_targets() {
             let is_virtual = facts.devices.iter().any(|device| device.virtual_kind.is_some());
             let Some(device) = facts.devices.first().filter(|device| device.size.0 > 0) else {
@@ -267,7 +267,7 @@ pub(super) const SNAPSHOT_COLD: Rule = Rule {
     about: "The target lies on a volume of a cloud that may have been made from a snapshot.",
     why: "blocks of a restored volume are fetched from afar when they are first read, which is slow only once",
     fix: "read the whole volume once before you measure, unless it was made empty",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for (_, facts) in test.known_targets().filter(|(subject, _)| subject.reads()) {
             let model = |device: &model::environment::Device| device.model.clone().unwrap_or_default();
             let elastic = facts
@@ -292,7 +292,7 @@ pub(super) const CACHE_COLD: Rule = Rule {
     about: "Cached reads are to be measured, and what is read was not warmed since the machine was started.",
     why: "the first reads come from the disks, and a restart empties the cache",
     fix: "warm it with `fathom warm-up TARGET`, which remembers it; again after every restart",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         if !test.is(Intent::CachedReads) {
             return;
         }
@@ -348,7 +348,7 @@ pub(super) const NOT_COORDINATOR: Rule = Rule {
     about: "The target lies on a cluster volume that another node owns.",
     why: "every write, and some reads, take another hop over the network",
     fix: "run on the owner, or move the volume: Get-ClusterSharedVolume | Move-ClusterSharedVolume -Node THIS-NODE",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         let here = &test.environment.host.name;
         for (_, facts) in test.known_targets() {
             let Some(owner) = facts.owner.as_ref().filter(|owner| !owner.eq_ignore_ascii_case(here)) else {
@@ -371,7 +371,7 @@ pub(super) const NOT_ON_POOL: Rule = Rule {
     about: "The target is a local disk of a cluster node, where other targets or the system have cluster volumes.",
     why: "it shows one disk of one node, not the pool",
     fix: "put the file under the cluster's namespace, such as C:\\ClusterStorage",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         let clustered = test.known_targets().any(|(_, facts)| facts.owner.is_some());
         for (_, facts) in test.known_targets().filter(|_| clustered) {
             if facts.owner.is_none() {
@@ -387,7 +387,7 @@ pub(super) const FEW_TARGETS: Rule = Rule {
     about: "An array (SAN, iSCSI, Fibre Channel, multipath) is tested on fewer than 16 volumes.",
     why: "arrays spread work over volumes: a few of them do not reach what it can do",
     fix: "test as many volumes as the hosts will use; sixteen is a good number",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         let on_array: Vec<_> = test.known_targets().filter(|(_, facts)| lies_on_array(facts)).collect();
         if (1..VOLUMES).contains(&on_array.len()) && test.is(Intent::MostIops) {
             let path = &on_array[0].1.path;

@@ -17,7 +17,7 @@ pub(super) const SHORT_RUN: Rule = Rule {
     about: "The measured window is shorter than 60 s, or than 300 s where a promise is judged.",
     why: "outliers, caches and the work of others weigh more in a short window",
     fix: "measure for a minute at least, two for figures that are to be shown, five for a promise",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         let promised = test.purpose.promised_iops.is_some() || test.purpose.promised_latency_ns.is_some();
         for job in test.jobs().filter(|job| is_real(test, job)) {
             let Some(time) = job.stop.after_ns else { continue };
@@ -36,7 +36,7 @@ pub(super) const NO_WARM_UP: Rule = Rule {
     about: "The measured window begins with the first operation.",
     why: "the first seconds fill caches and wake up what sleeps: they are not what follows",
     fix: "give it a warm-up of some seconds",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         for job in test.jobs().filter(|job| is_real(test, job)) {
             let warms = job.phases.warm_up_ns > Nanos(0) || job.phases.warm_up_bytes.is_some();
             if !warms && job.stop.after_ns.is_some() {
@@ -52,7 +52,7 @@ pub(super) const BURST_WINDOW: Rule = Rule {
     about: "The storage has burst credits, and the test is shorter than a burst from full credits.",
     why: "the test shows the burst; what remains when the credits are gone is less",
     fix: "measure for longer than the burst, or use up the credits first",
-    look: |rule, test, findings| {
+    detect: |rule, test, findings| {
         let Some(burst) = test.purpose.burst_ns else { return };
         for job in test.jobs().filter(|job| is_real(test, job)) {
             let Some(time) = job.stop.after_ns else { continue };

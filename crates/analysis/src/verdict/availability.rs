@@ -98,7 +98,7 @@ impl Case<'_> {
     }
 }
 
-/// True if one second keeps a clause, as far as that can be told from it.
+/// True if one second keeps a clause, as far as its figures show.
 fn holds(clause: &Clause, second: &Second) -> bool {
     let least = |counted: [f64; 3], one: f64| {
         let sum = clause.direction.map_or(counted.iter().sum(), |of| counted[of as usize]);

@@ -206,8 +206,8 @@ impl Case<'_> {
         if all > 0.0 { stalled / all } else { 0.0 }
     }
 
-    /// Stalls of the storage: when each began, and how long it took. Where the generator stood still, or others used the
-    /// device, nothing came back either.
+    /// Stalls of the storage: when each began, and how long it took. Seconds in which the generator paused, or
+    /// others used the device, do not count.
     fn stalls_of_storage(&self) -> Vec<(f64, f64)> {
         let found = Attribution::new(self.observation, None);
         let missed = found.iter().flat_map(|found| &found.missed);

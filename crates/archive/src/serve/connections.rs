@@ -211,7 +211,7 @@ impl Drop for ActiveRequest {
     }
 }
 
-/// Stands around everything that answers.
+/// Wraps every service.
 pub(super) async fn track(ConnectInfo(tracked): ConnectInfo<Tracked>, request: Request, next: Next) -> Response {
     let _active = tracked.begin_request();
     next.run(request).await

@@ -110,7 +110,7 @@ fn runtime() -> io::Result<Runtime> {
         .build()
 }
 
-/// Answers over so many connections at a time until `over`, and then for [`GRACE`] at most.
+/// Serves at most `max` connections until `over`, and then for [`GRACE`] at most.
 async fn answer_until(
     listener: TcpListener,
     max_connections: usize,

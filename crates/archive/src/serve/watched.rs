@@ -68,7 +68,7 @@ impl Shared {
 }
 
 impl Watched {
-    /// Begins to serve, over so many connections at a time. `metrics` knows nothing yet.
+    /// Starts serving over a limited number of connections. `metrics` is empty at first.
     ///
     /// # Errors
     /// The system's.
@@ -144,7 +144,7 @@ impl Drop for Watched {
 /// What is queued for a client.
 struct Lines {
     queued: mpsc::Receiver<Bytes>,
-    /// The stream is an answer that goes on.
+    /// The response is a stream in progress.
     _request: ActiveRequest,
 }
 

@@ -65,7 +65,7 @@ pub struct JobSpec {
     pub parts: Vec<PartSpec>,
     /// Threads.
     pub workers: u32,
-    /// Operations in flight; 1 if nothing else is said.
+    /// Operations in flight; 1 by default.
     pub depth: Option<u32>,
     /// What has that depth.
     pub depth_per: DepthPer,

@@ -1,4 +1,4 @@
-//! Handshakes of those that connect: each on a thread of its own, so that nobody waits for one that is silent.
+//! Handshakes of incoming connections, each on its own thread: a silent one delays no other.
 
 use std::collections::VecDeque;
 use std::io;
@@ -38,7 +38,7 @@ struct Shared {
     seats: AtomicUsize,
 }
 
-/// A handshake that goes on.
+/// A handshake in progress.
 #[derive(Debug)]
 struct Pending {
     thread: JoinHandle<()>,
@@ -46,7 +46,7 @@ struct Pending {
 }
 
 impl Acceptor {
-    /// Accepts as `role`, from so many that know the token.
+    /// Accepts connections as `role`, up to a number of peers with the right token.
     pub fn new(role: Role, token: &str, seats: usize) -> Acceptor {
         let (outcome_tx, outcome_rx) = channel();
         Acceptor {
@@ -103,7 +103,7 @@ impl Acceptor {
         );
         let shake = move || {
             let outcome = shared.shake(&mut link, &flag);
-            // Nobody receives it once all seats are taken.
+            // There is no receiver once all seats are taken.
             let _ = outcome_tx.send((from, outcome));
         };
         let thread = thread::Builder::new().name("handshake".into()).spawn(shake)?;

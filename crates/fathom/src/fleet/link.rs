@@ -151,7 +151,7 @@ pub enum ConnectError {
 pub struct Connector<'a> {
     pub role: Role,
     pub token: &'a str,
-    /// Attempts go on for so long, while there is hope.
+    /// How long to retry temporary failures.
     pub timeout: Duration,
     /// The listener may be started later than this process.
     pub awaits_listener: bool,

@@ -385,7 +385,7 @@ fn own_data_in_a_file_that_fathom_made_is_kept_without_attributes() {
     nothing_is_lost(fs.path(), "buffered", &COMMANDS[..FEW]);
 }
 
-/// The reproducer of the report: it reads, since nobody has allowed more.
+/// The reproducer of the report: without permission it only reads.
 #[test]
 fn a_screening_keeps_own_data_in_a_file_that_fathom_made() {
     let Some(fs) = need(LoopFs::ext4(64 * MIB)) else { return };
@@ -393,7 +393,7 @@ fn a_screening_keeps_own_data_in_a_file_that_fathom_made() {
     assert_eq!(lost, ["cat: quick was carried out"], "it only reads");
 }
 
-/// What it holds is said by nobody: it may have been taken for something else meanwhile.
+/// Its contents are unknown: it may have been used for something else since.
 #[test]
 fn a_file_whose_run_was_killed_needs_permission() {
     let Some(fs) = need(LoopFs::ext4(64 * MIB)) else { return };

@@ -228,7 +228,7 @@ fn an_offered_rate_has_slots_for_what_is_in_flight() {
         let expected = if rate == 4000.0 { 38 } else { 32 };
         assert_eq!(slots, expected, "{rate}");
     }
-    // A depth that the user fixed stands, and so does what it starves.
+    // A depth that the user gave is kept, even if it is too small.
     let fixed = swept(&job, &["--over", "rate=2000..4000", "--depth", "1", "--all-points"]);
     assert!(
         self::rows(&fixed)
@@ -237,7 +237,7 @@ fn an_offered_rate_has_slots_for_what_is_in_flight() {
     );
 }
 
-/// 400 servers of 20 ms: 8,000 per second keep 160 in flight, and nobody said so before.
+/// 400 servers of 20 ms: 8,000 per second keep 160 in flight.
 #[test]
 fn an_offered_rate_gets_more_slots_while_all_are_taken() {
     let folder = folder();

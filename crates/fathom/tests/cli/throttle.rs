@@ -1,6 +1,6 @@
 //! Verdicts where a real device is throttled or shared, and where other programs keep the processors busy.
 //!
-//! Whoever runs these tests runs other programs too. Where such programs may have had a part in what was missed, a FAIL may
+//! Other programs run beside these tests. Where such programs may have had a part in what was missed, a FAIL may
 //! become INCONCLUSIVE because of others; no disturbance may turn a verdict into the opposite one.
 
 use std::os::unix::fs::symlink;

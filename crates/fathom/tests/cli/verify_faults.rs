@@ -32,7 +32,7 @@ fn seconds_that_too_few_slots_missed_fail_no_availability() {
     }
 }
 
-/// A virtual machine that stood still for 30 s: what was due meanwhile is made up for afterwards, at twice the rate.
+/// A virtual machine paused for 30 s: overdue operations are issued afterwards, at twice the rate.
 #[test]
 fn a_pause_of_the_host_fails_no_promise() {
     let paused = format!("{FAST}\nhost-pause = [\"100s 30s\"]");
@@ -105,7 +105,7 @@ fn a_clause_about_operations_that_are_not_issued_is_refused() {
     }
 }
 
-/// A figure that keeps its limit on the way to one that does not is told with both its ends.
+/// A figure within its limit that is getting worse is reported with its first and last value.
 #[test]
 fn what_becomes_worse_within_the_limit_is_told() {
     let drift = "servers = 10\nservice = \"1ms\"\ndrift = 0.003";

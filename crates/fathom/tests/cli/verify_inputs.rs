@@ -96,7 +96,7 @@ fn the_rate_is_the_largest_that_a_clause_needs() {
     let both = verify(&[text(&device)], &[&policy[..], &["--out", "json"]].concat());
     let json = both.expect(0, &[]).json();
     assert_eq!(json["issued"]["rate_iops"], 3000.0, "{json:#}");
-    // A rate of the user's stands, and what it cannot show is advised.
+    // A rate that the user gave is kept, with advice on what it cannot show.
     let less = verify(&[text(&device)], &[&policy[..], &["--rate", "300"]].concat());
     less.expect(
         2,

@@ -1,8 +1,8 @@
 //! Frames: messages as bytes on a stream, sealed where the handshake of a connection yielded keys.
 //!
-//! A frame is a head of 4 bytes (length of the payload, and whether the message goes on in the next frame) and the payload.
+//! A frame is a head of 4 bytes (length of the payload, and whether the message continues in the next frame) and the payload.
 //! With a seal, an HMAC-SHA256 follows head and payload each: under a key of this connection and direction, over the number
-//! of the frame. A frame that somebody on the way changes, repeats, leaves out, reorders or sends back does not fit. A frame
+//! of the frame. A frame that was modified, replayed, dropped, reordered or reflected fails the check. A frame
 //! without a payload ends the stream.
 
 use std::io::{self, BufReader, BufWriter, Read, Write};
@@ -14,7 +14,7 @@ use sha2::Sha256;
 const MAX_FRAME: usize = 64 << 20;
 /// Longest message, in as many frames as it takes: results of a large test in full.
 const MAX_MESSAGE: usize = 1 << 30;
-/// Set in the head of a frame whose message goes on in the next one.
+/// Set in the head of a frame whose message continues in the next one.
 const CONTINUES: u32 = 1 << 31;
 const TAG: usize = 32;
 
@@ -84,7 +84,7 @@ impl MessageReader {
         Ok(message)
     }
 
-    /// Appends the payload of a frame. True if the message goes on in the next one.
+    /// Appends the payload of a frame. True if the message continues in the next one.
     fn read_frame(&mut self, message: &mut Vec<u8>) -> io::Result<bool> {
         let mut head = [0; 4];
         self.source.read_exact(&mut head)?;

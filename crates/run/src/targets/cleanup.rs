@@ -38,7 +38,7 @@ impl Cleanup {
         self.named.push(Removal { path, id });
     }
 
-    /// Nothing was carried out, so what the plan wants removed stays.
+    /// Nothing was executed, so files that the plan would remove are kept.
     pub(super) fn keep_named(&mut self) {
         self.named.clear();
     }
@@ -71,7 +71,7 @@ pub(super) struct Renewals {
 struct Renewal {
     file: fs::File,
     id: FileId,
-    /// Its length once it is ready. If that changes somebody else has a hand in it.
+    /// Its length once it is ready. If that changes, another program changed it.
     length: Option<u64>,
 }
 

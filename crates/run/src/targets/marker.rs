@@ -1,8 +1,8 @@
 //! The mark of a file that fathom made: fathom may write to it, and part of it is random data.
 //!
 //! A mark holds only for the bytes that fathom left. It names the file (file system, number, time of birth), its length, the times of
-//! its last changes and a digest of samples, and is renewed at the end of each run that writes. Whoever changes, copies or
-//! restores the file since makes it a file that fathom does not know. While a run writes, the mark says only that: a
+//! its last changes and a digest of samples, and is renewed at the end of each run that writes. A file that was changed, copied or
+//! restored since is foreign. While a run writes, the mark says only that: a
 //! killed run leaves it so, and what the file holds from then on is unknown.
 //!
 //! An extended attribute holds the mark, or the registry of [`super::mark_store`]. Setting an attribute changes the
@@ -40,7 +40,7 @@ pub enum MarkState {
     /// It has no mark.
     #[default]
     Unmarked,
-    /// Nobody but fathom has changed it.
+    /// Only fathom has changed it.
     Intact {
         /// Bytes at its start that are random data.
         random: Bytes,

@@ -77,7 +77,7 @@ impl Preparation<'_> {
             return Err(TargetError::Replaced { path: name.clone() });
         }
         one.action = Action::UseAsItIs;
-        // Whoever has made it renews its mark in the end, and has to know that less of it is random data then.
+        // The process that made it renews its mark, and must know that less of it is random data then.
         if self.spoils(number)
             && let Some(file) = claim.as_ref().and_then(|claim| claim.file().handle())
         {

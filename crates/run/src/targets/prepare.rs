@@ -27,7 +27,7 @@ pub(crate) struct ReadyTargets {
     pub(crate) list: Vec<ReadyTarget>,
     pub(crate) facts: Vec<TargetFacts>,
     pub(super) cleanup: Cleanup,
-    /// Files that were made or written anew here, as they are now.
+    /// Files that were created or rewritten here, as they are now.
     made: Vec<(PathBuf, Option<Identity>)>,
     /// Targets that another process of the test has made meanwhile.
     pub(super) elsewhere: Vec<(Examined, Option<Claim>)>,
@@ -58,7 +58,7 @@ pub(crate) struct Preparation<'a> {
     pub(crate) others: Option<(&'a dyn Peers, &'a Permissions)>,
 }
 
-/// Carries out what [`super::examine()`] has decided and the guard permitted, except for targets that steps prepare anew. On any
+/// Prepares targets as [`super::examine()`] decided and the guard permitted, except those that steps prepare themselves. On any
 /// failure everything made so far is removed again.
 pub(crate) fn prepare(
     preparation: &Preparation<'_>,
@@ -119,7 +119,7 @@ impl Preparation<'_> {
         Ok(())
     }
 
-    /// Prepares the targets of a step that are made anew for it.
+    /// Prepares the targets that a step makes for itself.
     pub(crate) fn prepare_step(
         &self,
         step: usize,
@@ -183,7 +183,7 @@ impl Preparation<'_> {
             (None, made) => made.flatten(),
         };
         let file = reopen(one, expected)?;
-        // Whoever has made a file sees to its end.
+        // The process that made a file removes it and renews its mark.
         if let (None, Some(handle)) = (elsewhere, file.handle()) {
             self.renew_mark(target, one, handle, &mut ready.cleanup);
             let id = sys::file::stamp(handle).ok().map(|stamp| stamp.id);
@@ -378,7 +378,7 @@ fn is_removed(target: &Target) -> bool {
 
 /// Marks of the files that a plan writes to.
 impl Preparation<'_> {
-    /// Before a marked file is changed its mark says so. Should that fail or be interrupted, it is renewed for what is left as it was.
+    /// Marks a file as being written to before it is changed. If preparation fails, the mark is renewed for what is unchanged.
     fn begin_mark(&self, target: &Target, (one, claim): (&Examined, Option<&Claim>), ready: &mut ReadyTargets) {
         let (MarkState::Intact { random }, Some(file)) = (one.mark, claim.and_then(|claim| claim.file().handle()))
         else {

@@ -120,12 +120,12 @@ fn mark_of(file: &fs::File, path: &Path, length: u64) -> Option<String> {
     Some(format!("2 {length} {id} {}", name_of(path)?))
 }
 
-/// What a file that nobody holds turns out to be.
+/// What an unlocked file is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leftover {
     /// Ours, as a killed run left it. An empty one holds nothing to lose.
     Unchanged,
-    /// Ours, with another length than it was to have: somebody has put something else into it.
+    /// Ours by its mark, with another length: another program has written to it.
     Changed,
     /// Not ours.
     Foreign,

@@ -124,7 +124,7 @@ fn decide(storage: &Storage, subject: &Subject, caller: CallerKind, destroy: boo
         .decide(subject, Intent::WRITE)
 }
 
-/// What is said against writing, in the caller of a drop-in, which asks for no name of a blank device.
+/// Reasons against writing from a drop-in, which needs no confirmation for a blank device.
 #[track_caller]
 fn refused(storage: &Storage, disk: u32, partition: u32, reasons: &[&str]) {
     let decision = decide(storage, &subject("X", disk, partition), CallerKind::DropIn, false);

@@ -123,7 +123,7 @@ fn explained(loads: &[Observation], number: usize, remarks: &[Finding], asked: &
     let promise = !asked.clauses.is_empty();
     let mut findings = identities::examine(&observation, Purpose { promise });
     let verdict = promise.then(|| judged(&observation, asked, &findings));
-    // A saved result knows more than its figures: what it found of the same rule stands.
+    // A saved result knows more than its figures: its own finding of the same rule is kept.
     let is_known = |finding: &Finding| {
         let mut of_rule = remarks.iter().filter(|remark| remark.rule == finding.rule);
         of_rule.any(|remark| remark.at == finding.at)

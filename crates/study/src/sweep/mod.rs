@@ -146,7 +146,7 @@ impl Sweep {
         }
     }
 
-    /// Adds the first point once more, with the slots that it had in the end.
+    /// Repeats the first point with its final number of slots.
     fn repeat_first(&mut self) {
         let points = || self.runs.iter().filter(|run| run.role == Role::Point);
         let Some(first) = points().next().filter(|_| self.asked.refine && points().count() > 2) else {

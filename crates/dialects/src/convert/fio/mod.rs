@@ -28,7 +28,7 @@ struct Written {
     options: Vec<Printed>,
 }
 
-/// The plan in the words of fio.
+/// Converts a plan to an fio job file.
 pub fn to_fio(plan: &Plan) -> Conversion {
     let sections = write(&sections::sections(plan));
     let (mut lost, mut differs) = match reread::lowered(plan, &arguments(&sections)) {

@@ -14,8 +14,8 @@ use super::{Conversion, Form, Lost, compare, dialect_name};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::native::{self, Document, JobSpec};
 
-/// So many workers that each walk the whole of a target are written as so many jobs: ours divide it.
-const MOST_WALKERS: usize = 8;
+/// Workers that each walk the whole target become jobs of their own, up to this many: workers of one job divide it.
+const MAX_WALKERS: usize = 8;
 
 /// The plan in our own words: flags where there is one job, else a job file.
 pub fn to_native(plan: &Plan) -> Conversion {
@@ -126,7 +126,7 @@ impl<'a> Text<'a> {
         }
     }
 
-    /// Flags say one job without parts, whose name is nobody's choice.
+    /// Flags describe one job without parts and with the default name.
     fn fits_flags(&self, plan: &Plan) -> bool {
         let unnamed = |job: &JobText| job.name == "job1" || plan.origin.dialect != Dialect::Native;
         let one = matches!(&self.jobs[..], [job] if unnamed(job) && job.parts.is_empty());
@@ -288,7 +288,7 @@ fn crews_of(job: &Job) -> Vec<Crew<'_>> {
     for crew in crews(job, apart) {
         let region = crew.worker().streams[0].region;
         let undivided = crew.workers.iter().all(|worker| worker.streams[0].region == region);
-        match walking && undivided && (2..=MOST_WALKERS).contains(&crew.workers.len()) {
+        match walking && undivided && (2..=MAX_WALKERS).contains(&crew.workers.len()) {
             true => all.extend(crew.apart()),
             false => all.push(crew),
         }

@@ -152,7 +152,7 @@ pub(in crate::fio) fn fallocate(section: &Section<'_>) -> Option<String> {
     Some(word.into())
 }
 
-/// A read needs data whatever is said.
+/// A read always needs data.
 pub(in crate::fio) fn overwrite(section: &Section<'_>) -> Option<String> {
     let filled = match &section.target().prepare {
         Prepare::Existing | Prepare::Filled { size: None } => false,

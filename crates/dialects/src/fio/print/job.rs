@@ -40,7 +40,7 @@ pub(in crate::fio) fn runtime(section: &Section<'_>) -> Option<String> {
     time_limit(section).map(micros)
 }
 
-/// Without a time fio ends with its size; with one, only if it is not to begin anew.
+/// Without a time fio ends with its size; with one, only if it is not `time_based`.
 pub(in crate::fio) fn time_based(section: &Section<'_>) -> Option<String> {
     let stop = section.job().stop;
     let counted = stop.bytes.is_some() || stop.region_percent.is_some() || stop.operations.is_some();
@@ -48,7 +48,7 @@ pub(in crate::fio) fn time_based(section: &Section<'_>) -> Option<String> {
     bare(time_limit(section).is_some() && (!counted || stop.repeat_until_time))
 }
 
-/// What ends a job beside its time; nothing does where it begins anew until the time is over.
+/// What ends a job besides its time; nothing does where it repeats until the time is over.
 fn counts(section: &Section<'_>) -> Option<Stop> {
     let stop = section.job().stop;
     (stop.after_ns.is_none() || !stop.repeat_until_time).then_some(Stop {
@@ -80,7 +80,7 @@ pub(in crate::fio) fn io_size(section: &Section<'_>) -> Option<String> {
         (Some(bytes), ..) if whole != Some(bytes) => Some(notation::size(bytes)),
         // All of it is what fio does anyway.
         (None, Some(percent), _, _) if percent != 100 => Some(format!("{percent}%")),
-        // Its size would end it before so many are done.
+        // Its size would end it earlier.
         (None, None, Some(operations), None) => {
             let longest = stream.pattern.longest(&stream.mix).0;
             Some(notation::size(operations.saturating_mul(longest)))

@@ -1,8 +1,8 @@
 //! How a part of a plan is written as fio's options: each function here gives the value of one
 //! option. The rows of the table say which function is an option's.
 //!
-//! What fio cannot say is written as what comes nearest. Whoever needs to know what was lost reads
-//! the text again and compares.
+//! What fio cannot express is written as the nearest equivalent. To find what was lost, parse the
+//! text again and compare.
 
 pub(super) mod engine;
 pub(super) mod files;

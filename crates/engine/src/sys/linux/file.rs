@@ -67,7 +67,7 @@ pub fn open_own(path: &Path) -> io::Result<fs::File> {
     }
 }
 
-/// Opens a file or block device to look at it, and waits for nobody, should a pipe have taken its place.
+/// Opens a file or block device to inspect it. Does not block if a pipe has taken its place.
 ///
 /// # Errors
 /// The system's error.

@@ -263,7 +263,7 @@ fn asked(given: &ArgMatches, document: &mut Document, limit: Option<Limit>) -> R
     }
     let varies = |parameter: Parameter| varied.iter().any(|varied| varied.parameter == parameter);
     let job = &mut document.jobs[0];
-    // A rate that is offered needs slots for all that is in flight; a depth that the user fixed stands.
+    // A rate that is offered needs slots for all that is in flight; a depth that the user gave is kept.
     let opens = varies(Parameter::Rate) && !varies(Parameter::Depth) && job.depth.is_none();
     let slots_max = opens.then(|| verify::slots_max(largest_block(job, &varied)));
     let counted = job.operations.is_some() || job.bytes.is_some() || job.passes.is_some();

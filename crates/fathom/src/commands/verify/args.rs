@@ -241,7 +241,7 @@ fn refuse_inputs(given: &ArgMatches) -> Result<(), Faults> {
     }
 }
 
-/// The load of a requirement alone: random reads of 4 KiB, unless it is said otherwise.
+/// The load of a requirement without a policy: random 4 KiB reads by default.
 fn alone(overrides: &Overrides) -> Workload {
     Workload {
         block: overrides.block.unwrap_or(Bytes::kib(4)),

@@ -106,10 +106,10 @@ pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> 
         true => report::page(&asked, &results, &verified),
         false => String::new(),
     };
-    let told = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
+    let written = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
     let word = Some(verified.verdict.outcome.word());
     history::keep(given, EntryKind::Verify, Subject::Run(&results), word);
-    told?;
+    written?;
     if let Some(path) = &junit {
         let document = junit::document(&report::suite(&verified, &started, &text));
         outputs::write_file(path, document.as_bytes())
@@ -179,7 +179,7 @@ fn attempts(
                 screen.take(&event);
                 made.take(&event);
                 if !attempt.is_probe {
-                    outputs.take(&event).iter().for_each(|told| screen.say(told));
+                    outputs.take(&event).iter().for_each(|line| screen.say(line));
                 }
             })
             .map_err(|error| without_verdict(error.into()))?;

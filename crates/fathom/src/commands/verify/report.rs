@@ -77,7 +77,7 @@ pub(super) fn text(verified: &Verified, strict: bool) -> String {
 
 /// Warnings and errors of the self-checks, and whether they are why a PASS does not end with 0.
 fn weaknesses(verified: &Verified, strict: bool) -> String {
-    // What the diagnosis below answers with more to go by is said there.
+    // The diagnosis below covers these findings in more detail.
     let is_diagnosed = |finding: &Finding| !verified.diagnoses.is_empty() && finding.rule.starts_with("D-");
     let findings = verified.findings.iter();
     let shown: Vec<Finding> = findings

@@ -21,7 +21,7 @@ pub struct Subject {
     pub identity: Option<Identity>,
     /// Its size in bytes.
     pub size: u64,
-    /// Whether fathom made it, and nobody has changed it since.
+    /// Whether fathom made it, and it is unchanged since.
     pub mark: MarkState,
     /// What was found in it.
     pub contents: Contents,

@@ -67,7 +67,7 @@ impl Budget {
 
 /// Synchronous engines: several operations in a turn only save turns.
 impl IoLoop {
-    /// Queues the next operations for an engine that carries out one after the other. Each takes the slot of its place in
+    /// Queues the next operations for a synchronous engine. Each takes the slot of its place in
     /// the batch, so no slot needs book-keeping.
     #[inline(always)]
     pub(crate) fn submit_in_turn(&mut self) {

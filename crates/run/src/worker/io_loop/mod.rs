@@ -20,7 +20,7 @@ use super::requests::Requests;
 use super::slots::{SlotPool, SlotRecord, SlotTable};
 use super::stream::LiveStream;
 
-/// Operations that a synchronous engine gets in a turn, to carry out one after the other.
+/// Operations that a synchronous engine gets in a turn.
 pub(crate) const MAX_IN_TURN: usize = 32;
 
 /// Everything an operation passes through on its way.
@@ -37,7 +37,7 @@ pub(crate) struct IoLoop {
     /// Changes whenever operations are queued with another stamp: those of one round are counted together.
     pub(crate) round: u32,
     pub(crate) path: IssuePath,
-    /// The engine carries out one operation after the other; several in a turn only save turns.
+    /// The engine is synchronous: several operations in a turn only save turns.
     pub(crate) one_at_a_time: bool,
     pub(crate) batching: Batching,
     pub(crate) pacing: PaceState,
@@ -260,7 +260,7 @@ impl IoLoop {
         }
     }
 
-    /// Counts operations that were carried out one after the other, from `index` on and up to the first that needs
+    /// Counts the operations of a synchronous engine, from `index` on and up to the first that needs
     /// [`IoLoop::record_in_turn`]. Returns its index, and the end of the one before.
     #[inline(always)]
     pub(crate) fn reap_in_turn(&mut self, index: usize, start: Nanos) -> (usize, Nanos) {

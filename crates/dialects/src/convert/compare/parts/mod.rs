@@ -77,8 +77,8 @@ pub(super) fn time(at: &Place<'_>, _: &Place<'_>) -> String {
     at.job.stop.after_ns.map_or("no limit of time".into(), words::time)
 }
 
-/// What really ends a job: counts that begin anew until the time is over end nothing, and neither do bytes, or a share of
-/// the region, that are the passes in other words.
+/// What really ends a job: counts that repeat until the time is over end nothing, and neither do bytes, or a share of
+/// the region, that only repeat the number of passes.
 fn effective_stop(at: &Place<'_>) -> Stop {
     let mut stop = folded(at.job.stop);
     if stop.repeat_until_time && stop.after_ns.is_some() {
