@@ -16,8 +16,8 @@ use crate::diagnostic::{Diagnostic, Place};
 /// Input/output error: the only one that a job may be told to live with.
 const IO_ERROR: i32 = 5;
 /// Without anything else that ends a job, it runs so long.
-const USUAL_TIME: Nanos = Nanos::secs(30);
-const USUAL_WARM_UP: Nanos = Nanos::secs(2);
+const DEFAULT_TIME: Nanos = Nanos::secs(30);
+const DEFAULT_WARM_UP: Nanos = Nanos::secs(2);
 
 /// The plan that a document means.
 ///
@@ -50,59 +50,12 @@ pub fn lower(document: &Document) -> Result<Plan, Vec<Diagnostic>> {
         limits: document.caps.clone(),
         ..Plan::default()
     };
-    let mut first_worker = 0;
     let mut numbers: Vec<u32> = document.jobs.iter().map(|job| job.step).collect();
     numbers.sort_unstable();
     numbers.dedup();
+    let mut first_worker = 0;
     for number in numbers {
-        let mut step = Step::default();
-        for (index, spec) in document.jobs.iter().enumerate().filter(|(_, job)| job.step == number) {
-            let name = spec.name.clone().unwrap_or_else(|| format!("job{}", index + 1));
-            let complaint = |what: String| in_job(document, &name, what);
-            let targets = match targets_of(spec, document, &mut plan) {
-                Ok(targets) => targets,
-                Err(what) => {
-                    faults.push(complaint(what));
-                    continue;
-                }
-            };
-            if let Some(what) = contradiction(spec) {
-                faults.push(complaint(what));
-            }
-            let workload = workload_of(spec, &name, targets, plan.seed);
-            let mut job = workload.job(first_worker);
-            job.operation_log.clone_from(&spec.log);
-            job.hosts.clone_from(&spec.hosts);
-            job.divide = spec.divide;
-            job.storage = spec.storage.clone();
-            plan.limits.extend(spec.caps.iter().map(|cap| Layer {
-                job: Some(job.name.clone()),
-                ..cap.clone()
-            }));
-            first_worker += spec.workers;
-            if let Some(after) = &spec.after {
-                match step.jobs.iter().position(|earlier: &Job| earlier.name == *after) {
-                    Some(position) => job.after.push(Dependency(position as u32)),
-                    None => faults.push(complaint(format!(
-                        "it comes after `{after}`, which is no earlier job of its step"
-                    ))),
-                }
-            }
-            plan.origin.jobs.push(JobEcho {
-                name,
-                options: Vec::new(),
-            });
-            step.jobs.push(job);
-        }
-        // A failed job makes the others of its step, and all later steps, worthless.
-        let all: Vec<u32> = (0..step.jobs.len() as u32).collect();
-        for job in &mut step.jobs {
-            job.ends_with = EndsWith {
-                on_failure: all.clone(),
-                plan: true,
-                ..EndsWith::default()
-            };
-        }
+        let step = lower_step(number, document, &mut plan, &mut first_worker, &mut faults);
         plan.steps.push(step);
     }
     plan.groups = plan
@@ -117,6 +70,76 @@ pub fn lower(document: &Document) -> Result<Plan, Vec<Diagnostic>> {
         faults.push(Diagnostic::new("there is no job").help(job_needed(document)));
     }
     if faults.is_empty() { Ok(plan) } else { Err(faults) }
+}
+
+/// The jobs of one step. `first_worker` counts the workers of all jobs so far.
+fn lower_step(
+    number: u32,
+    document: &Document,
+    plan: &mut Plan,
+    first_worker: &mut u32,
+    faults: &mut Vec<Diagnostic>,
+) -> Step {
+    let mut step = Step::default();
+    for (index, spec) in document.jobs.iter().enumerate().filter(|(_, job)| job.step == number) {
+        let name = spec.name.clone().unwrap_or_else(|| format!("job{}", index + 1));
+        if let Some(what) = contradiction(spec) {
+            faults.push(in_job(document, &name, what));
+        }
+        match lower_job(spec, &name, document, plan, *first_worker) {
+            Ok(mut job) => {
+                if let Some(after) = &spec.after {
+                    match step.jobs.iter().position(|earlier| earlier.name == *after) {
+                        Some(position) => job.after.push(Dependency(position as u32)),
+                        None => faults.push(in_job(
+                            document,
+                            &name,
+                            format!("it comes after `{after}`, which is no earlier job of its step"),
+                        )),
+                    }
+                }
+                *first_worker += spec.workers;
+                step.jobs.push(job);
+            }
+            Err(what) => faults.push(in_job(document, &name, what)),
+        }
+    }
+    // A failed job makes the others of its step, and all later steps, worthless.
+    let all: Vec<u32> = (0..step.jobs.len() as u32).collect();
+    for job in &mut step.jobs {
+        job.ends_with = EndsWith {
+            on_failure: all.clone(),
+            plan: true,
+            ..EndsWith::default()
+        };
+    }
+    step
+}
+
+/// One job; its targets, limits and echo are added to the plan.
+fn lower_job(
+    spec: &JobSpec,
+    name: &str,
+    document: &Document,
+    plan: &mut Plan,
+    first_worker: u32,
+) -> Result<Job, String> {
+    let targets = targets_of(spec, document, plan)?;
+    let workload = workload_of(spec, name, targets, plan.seed);
+    let mut job = workload.job(first_worker);
+    job.operation_log.clone_from(&spec.log);
+    job.hosts.clone_from(&spec.hosts);
+    job.divide = spec.divide;
+    job.storage = spec.storage.clone();
+    plan.limits.extend(spec.caps.iter().map(|cap| Layer {
+        job: Some(job.name.clone()),
+        ..cap.clone()
+    }));
+    plan.origin.jobs.push(JobEcho {
+        name: name.to_owned(),
+        options: Vec::new(),
+    });
+    Ok(job)
 }
 
 /// How to get a job, for what the document has already.
@@ -249,10 +272,6 @@ fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) ->
     } else {
         &spec.parts
     };
-    let counted = spec.operations.is_some() || spec.bytes.is_some() || spec.passes.is_some();
-    let warm_up = spec.warm_up.unwrap_or(if counted { Nanos(0) } else { USUAL_WARM_UP });
-    let time = spec.time.or((!counted).then_some(USUAL_TIME));
-    let delay = spec.start_delay;
     let rate = spec.rate.map(|(amount, unit)| Rate {
         unit,
         process: spec.arrivals,
@@ -299,15 +318,7 @@ fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) ->
             ..Batching::default()
         },
         cpus: spec.cpus.clone(),
-        phases: Phases {
-            start_delay: Span {
-                low_ns: delay,
-                high_ns: delay,
-            },
-            warm_up_ns: warm_up,
-            cool_down_ns: spec.cool_down,
-            ..Phases::default()
-        },
+        phases: phases_of(spec),
         control: spec.control.clone(),
         tolerate: if spec.tolerate_errors {
             vec![IO_ERROR]
@@ -315,19 +326,37 @@ fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) ->
             Vec::new()
         },
         seed,
-        ..Workload::new(
-            name,
-            targets,
-            Stop {
-                region_percent: None,
-                after_ns: time,
-                bytes: spec.bytes,
-                operations: spec.operations,
-                passes: spec.passes,
-                repeat_until_time: false,
-                rounds: None,
-            },
-        )
+        ..Workload::new(name, targets, stop_of(spec))
+    }
+}
+
+/// Counts of operations, bytes or passes bound the job, so that time need not.
+fn is_counted(spec: &JobSpec) -> bool {
+    spec.operations.is_some() || spec.bytes.is_some() || spec.passes.is_some()
+}
+
+fn phases_of(spec: &JobSpec) -> Phases {
+    let default = if is_counted(spec) { Nanos(0) } else { DEFAULT_WARM_UP };
+    Phases {
+        start_delay: Span {
+            low_ns: spec.start_delay,
+            high_ns: spec.start_delay,
+        },
+        warm_up_ns: spec.warm_up.unwrap_or(default),
+        cool_down_ns: spec.cool_down,
+        ..Phases::default()
+    }
+}
+
+fn stop_of(spec: &JobSpec) -> Stop {
+    Stop {
+        region_percent: None,
+        after_ns: spec.time.or((!is_counted(spec)).then_some(DEFAULT_TIME)),
+        bytes: spec.bytes,
+        operations: spec.operations,
+        passes: spec.passes,
+        repeat_until_time: false,
+        rounds: None,
     }
 }
 

@@ -9,6 +9,7 @@ use super::streams::max_buffer;
 use super::thread::has_own_priorities;
 use super::{Assignment, Opened, ReadyKind};
 use crate::setup_error::SetupError;
+use crate::worker::batching::Batching;
 use crate::worker::io_loop::{IssuePath, MAX_IN_TURN};
 
 /// No more bytes than these are written in a turn of a synchronous engine.
@@ -92,6 +93,11 @@ impl Choice {
     /// Each turn takes a stamp between submitting and waiting.
     pub(super) fn splits_stamps(&self, plan: &Plan) -> bool {
         plan.latency == LatencyPoints::AfterCall && !waits(&self.choice)
+    }
+
+    /// How operations are handed over.
+    pub(super) fn batching(&self, plan: &Plan, batches: &Batches) -> Batching {
+        Batching::new(&plan.batching, batches.submit, batches.adapts, self.splits_stamps(plan))
     }
 
     /// What the engine needs to know before it starts.

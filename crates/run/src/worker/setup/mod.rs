@@ -14,7 +14,6 @@ use ::engine::{Batch, Clock, Identity, Simulation};
 use model::plan::{Depth, Job, LatencyPoints, Pacing, Stream, Worker as Plan};
 use model::{Direction, Nanos};
 
-use super::batching::Batching;
 use super::errors::ErrorLog;
 use super::features::{Features, priorities};
 use super::io_loop::{Budget, IoLoop, IssuePath, PaceState};
@@ -108,13 +107,8 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
     let holds_locks = features.as_ref().is_some_and(Features::holds_locks);
     let errors = ErrorLog::new(plan, &opened.files);
     let exchanges_files = features.as_ref().is_some_and(Features::exchange_files);
-    let setup = choice.setup(
-        assignment,
-        &batches,
-        std::mem::take(&mut opened.files),
-        exchanges_files,
-        &draws,
-    );
+    let files = std::mem::take(&mut opened.files);
+    let setup = choice.setup(assignment, &batches, files, exchanges_files, &draws);
     let simulated = setup.simulated.clone();
     let mut engine = ::engine::open(setup)?;
     let pools = SlotPool::for_plan(plan, batches.slots, choice.one_at_a_time);
@@ -138,12 +132,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
             round: 0,
             path,
             one_at_a_time: choice.one_at_a_time,
-            batching: Batching::new(
-                &plan.batching,
-                batches.submit,
-                batches.adapts,
-                choice.splits_stamps(plan),
-            ),
+            batching: choice.batching(plan, &batches),
             pacing: PaceState {
                 gated: false,
                 next_due: Nanos::NEVER,
@@ -159,10 +148,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
         },
         lifecycle: Lifecycle::new(
             assignment,
-            Budget {
-                operations: assignment.job.stop.operations.unwrap_or(u64::MAX),
-                bytes: byte_budget(assignment),
-            },
+            budget(assignment),
             Grids::new(assignment.grids, &assignment.job.windows, keys.len()),
             outbox,
         ),
@@ -258,6 +244,14 @@ fn occurring(stream: &Stream) -> impl Iterator<Item = Direction> {
 fn extra_bytes(streams: &[LiveStream], features: Option<&Features>) -> u64 {
     let sequences: u64 = streams.iter().map(|stream| stream.sequence.extra_bytes()).sum();
     sequences + features.map_or(0, Features::extra_bytes)
+}
+
+/// What the worker may issue, where the plan bounds it.
+fn budget(assignment: &Assignment<'_>) -> Budget {
+    Budget {
+        operations: assignment.job.stop.operations.unwrap_or(u64::MAX),
+        bytes: byte_budget(assignment),
+    }
 }
 
 /// Bytes that the worker may issue, where the plan bounds them.
