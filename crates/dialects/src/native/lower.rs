@@ -15,7 +15,7 @@ use crate::diagnostic::{Diagnostic, Place};
 
 /// Input/output error: the only one that a job may be told to live with.
 const IO_ERROR: i32 = 5;
-/// Without anything else that ends a job, it runs so long.
+/// How long a job runs that nothing else ends, and its warm-up.
 const DEFAULT_TIME: Nanos = Nanos::secs(30);
 const DEFAULT_WARM_UP: Nanos = Nanos::secs(2);
 

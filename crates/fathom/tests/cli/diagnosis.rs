@@ -34,7 +34,7 @@ fn a_control_group_is_found_and_named() {
             let ran = fathom(&[&arguments[..], &["--confirm"]].concat());
             ran.expect(0, &[]).json()["diagnoses"][0]["diagnosis"].clone()
         };
-        // Other tests that take processor time during the second depth lower its rate, which confirms nothing.
+        // Other tests may slow down the second depth alone. That confirms nothing, so it is measured again.
         let mut found = diagnose();
         for _ in 0..2 {
             if found["confirmed"] != true {

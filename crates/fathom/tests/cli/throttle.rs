@@ -154,8 +154,8 @@ fn processors_that_other_programs_keep_busy_are_theirs() {
     let loops: Vec<Beside> = (0..processors)
         .map(|_| Beside::start(Command::new(&spin).args(["-c", "while :; do :; done"])))
         .collect();
-    // An idle program waits for the loops at any niceness of the tests. The mean rate may still be kept, since the
-    // device catches up between two waits; the latency cannot.
+    // The idle scheduling class waits for the loops at any niceness of the tests. Between two waits the program may
+    // catch up with the rate, but never with the latency.
     let require = "iops>=4000, p99<=2ms";
     let (code, json) = verify(&["chrt", "--idle", "0", PROGRAM], &device, require, 6);
     drop(loops);
