@@ -194,6 +194,16 @@ fn a_minute_is_long_enough_unless_a_promise_is_judged() {
     assert_eq!(severity(300, Some(1000.0)), None);
 }
 
+/// It also stands in reports of runs that were cut short, where the plan's time is not what was measured.
+#[test]
+fn a_short_run_is_said_of_the_plan() {
+    let mut case = sound();
+    case.workload.stop = Stop::after(Nanos::secs(30));
+    let found = case.found();
+    let short = found.iter().find(|finding| finding.rule == "SHORT-RUN").unwrap();
+    assert_eq!(short.what, "the plan measures only 30 s");
+}
+
 #[test]
 fn a_sound_test_is_passed_over_in_silence() {
     let found = sound().found();

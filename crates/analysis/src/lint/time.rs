@@ -25,7 +25,7 @@ pub(super) const SHORT_RUN: Rule = Rule {
                 continue;
             }
             let word = if time < EXPLORATORY { "only " } else { "" };
-            findings.push(rule.found(format!("{word}{time} are measured"), &job.name));
+            findings.push(rule.found(format!("the plan measures {word}{time}"), &job.name));
         }
     },
 };
