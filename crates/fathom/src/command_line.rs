@@ -2,69 +2,37 @@
 
 use std::process::ExitCode;
 
-use archive::SCHEMAS;
-use clap::builder::{PossibleValue, PossibleValuesParser, Styles};
-use clap::error::ErrorKind;
+use clap::builder::{PossibleValuesParser, Styles};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command, ValueHint, value_parser};
 use dialects::native::{Group, OPTIONS};
 
-use crate::exit::{EXPLAINED, Exit};
-use crate::{commands, history, limits, outputs, preflight, screen};
+use crate::commands::{self, COMMANDS, CommandRow};
+use crate::exit::Exit;
+use crate::{history, outputs, screen};
 
-const ABOUT: &str = "Measures storage: what it delivers, what the numbers mean, what is in the way";
+const ABOUT: &str = "Measure any disk: get the numbers, what they mean, and how far to trust them";
 
 /// Options of which only one can be meant.
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
-/// Builds one subcommand.
-type Build = fn() -> Command;
+const USAGE: &str = "\
+Usage: fathom <COMMAND>
+Start with `fathom quick`. Details: `fathom help COMMAND`. Version: `fathom -V`.";
 
-/// The subcommands, in the order of the help page.
-const COMMANDS: [(&str, Build); 32] = [
-    ("quick", quick),
-    ("run", run),
-    ("presets", commands::presets::command),
-    ("verify", commands::verify::command),
-    ("suite", commands::suite::command),
-    ("warm-up", commands::warm_up::command),
-    ("worker", commands::worker::command),
-    ("recover", commands::recover::command),
-    ("policies", commands::policies::command),
-    ("advise", commands::advise::command),
-    ("diskspd", diskspd),
-    ("fio", fio),
-    ("convert", convert),
-    ("lint", commands::lint::command),
-    ("sweep", commands::sweep::command),
-    ("ab", commands::ab::command),
-    ("capture", commands::capture::command),
-    ("precondition", commands::precondition::command),
-    ("compare", commands::compare::command),
-    ("calc", commands::calc::command),
-    ("explain", commands::explain::command),
-    ("report", commands::report::command),
-    ("show", commands::show::command),
-    ("history", commands::history::command),
-    ("trend", commands::trend::command),
-    ("serve", commands::serve::command),
-    ("baseline", commands::baseline::command),
-    ("targets", targets),
-    ("selftest", selftest),
-    ("schema", schema),
-    ("man", man),
-    ("completions", completions),
-];
+const EXIT_CODES: &str = "Exit codes: see `fathom help exit-codes`.";
 
-/// Everything this program understands.
+/// The whole command line, for help, manual pages and completions.
 pub fn command() -> Command {
-    root().subcommands(COMMANDS.map(|(_, build)| build()))
+    let subcommands: Vec<Command> = COMMANDS.iter().map(build).collect();
+    let help = grouped_help(&subcommands);
+    root().override_help(help).subcommands(subcommands)
 }
 
-/// As much of it as these arguments need. To build the options of all subcommands takes longer than to parse one.
+/// The command line without the subcommands that `arguments` do not name: building all of them takes longer than parsing one.
 pub fn command_for(arguments: &[String]) -> Command {
-    let named = arguments.get(1);
-    let named = named.and_then(|word| COMMANDS.iter().find(|(name, _)| name == word));
-    named.map_or_else(command, |(_, build)| root().subcommand(build()))
+    let row = arguments.get(1).and_then(|name| commands::find(name));
+    row.map_or_else(command, |row| root().subcommand(build(row)))
 }
 
 fn root() -> Command {
@@ -76,181 +44,63 @@ fn root() -> Command {
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
         .max_term_width(110)
-        .after_help(format!(
-            "Begin with `fathom quick`: it screens the disk under the current directory in less than a minute.\n\n{EXPLAINED}"
-        ))
+        .after_help(EXIT_CODES)
 }
 
-/// Prints what clap has to say. Help and version go to stdout and are no error.
-pub fn explain(error: &clap::Error) -> ExitCode {
+fn build(row: &CommandRow) -> Command {
+    let command = (row.command)().aliases(row.former_name);
+    let examples = command
+        .get_after_help()
+        .map(|text| format!("{text}\n\n"))
+        .unwrap_or_default();
+    command.after_help(format!("{examples}{EXIT_CODES}"))
+}
+
+/// The help of the program: one line per command, in groups, on one screen.
+fn grouped_help(subcommands: &[Command]) -> String {
+    let mut help = format!("{ABOUT}\n{USAGE}\n");
+    let mut group = None;
+    for (row, command) in COMMANDS.iter().zip(subcommands) {
+        if group.replace(row.group) != Some(row.group) {
+            help += &format!("\n{}:\n", row.group.heading());
+        }
+        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+        help += &format!("  {:<13} {about}\n", row.name);
+    }
+    help
+}
+
+/// Prints an error of clap's. Help and version go to stdout and are no error.
+pub fn explain(mut error: clap::Error) -> ExitCode {
     match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
             let _ = screen::print(&error.render().to_string());
             Exit::Done.code()
         }
         _ => {
+            suggest_command(&mut error);
             eprint!("{}", error.render());
             Exit::Usage.code()
         }
     }
 }
 
-/// For help, man page and completions only: the words of another tool are never clap's to read.
-fn drop_in(name: &'static str, about: &'static str, long_about: &'static str, words: &'static str) -> Command {
-    Command::new(name)
-        .about(about)
-        .long_about(long_about)
-        .disable_help_flag(true)
-        .arg(
-            Arg::new("arguments")
-                .value_name("ARGUMENTS")
-                .num_args(0..)
-                .trailing_var_arg(true)
-                .allow_hyphen_values(true)
-                .help(words),
-        )
-}
-
-fn diskspd() -> Command {
-    drop_in(
-        "diskspd",
-        "Runs a DiskSpd command line or XML profile, and reports as DiskSpd does",
-        "Runs a command line or XML profile of DiskSpd 2.2 unchanged, prints its report as text (or XML with -Rxml) and \
-         ends with its exit codes. The program does the same without this word where it is called `diskspd`, by a copy \
-         or a link.\n\n\
-         `fathom diskspd -?` lists the switches; docs/diskspd.md tells what each does here. FATHOM_NOTES=1 shows notes \
-         where stderr is no terminal, FATHOM_RESULT=FILE saves the native result too, FATHOM_HISTORY=on keeps it in the history, FATHOM_ALLOW_DESTROY=DEVICE \
-         names a device again that the guard would not give away, FATHOM_DISKSPD_TEXT=2.0 prints the report in its \
-         older form.",
-        "Switches and targets, as for DiskSpd",
-    )
-}
-
-fn fio() -> Command {
-    drop_in(
-        "fio",
-        "Runs a fio command line or job file, and reports as fio does",
-        "Runs a command line or job files of fio 3.42 unchanged, prints its report (normal, terse, JSON or JSON+) and ends \
-         with its exit codes. The program does the same without this word where it is called `fio`, by a copy or a \
-         link.\n\n\
-         `fathom fio --help` lists the options, `fathom fio --cmdhelp` those of jobs; docs/fio.md tells what each does here. \
-         FATHOM_NOTES=1 shows notes where stderr is no terminal, FATHOM_RESULT=FILE saves the native result too, FATHOM_HISTORY=on keeps \
-         it in the history, FATHOM_ALLOW_DESTROY=DEVICE names a device again that the guard would not give away, FATHOM_ALLOW_EXEC=1 \
-         permits commands of the shell in jobs.",
-        "Options and job files, as for fio",
-    )
-}
-
-/// The flags of `fathom run`, without the words before them.
-pub fn flags_of_run() -> Command {
-    run().no_binary_name(true)
-}
-
-fn convert() -> Command {
-    Command::new("convert")
-        .about("Says a test in the words of fio, DiskSpd or fathom, with what they cannot say")
-        .long_about(
-            "Says a test in the words of fio, DiskSpd or fathom. Nothing is run, and no target is opened. The text goes to \
-             standard output; what the other side cannot say goes to standard error, one thing a line: `lost: …` where the \
-             test becomes another one, `differs: …` where the other side does the same thing in its own way.\n\n\
-             SOURCE is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio …`), a DiskSpd profile \
-             (FILE.xml), a job file of fathom (FILE.toml), or a saved result, which holds its plan.",
-        )
-        .after_help(format!(
-            "Examples:\n  fathom convert --to native diskspd -b8K -d60 -t4 -o32 -r -w30 -Sh -c10G test.dat\n  \
-             fathom convert --to fio --target /data/f.dat --size 10g --read 70 --block 8k --depth 32\n  \
-             fathom convert --to diskspd nightly.toml\n\n{EXPLAINED}"
-        ))
-        .arg(
-            Arg::new("to")
-                .long("to")
-                .value_name("DIALECT")
-                .value_parser(PossibleValuesParser::new([
-                    PossibleValue::new("fio"),
-                    PossibleValue::new("diskspd"),
-                    PossibleValue::new("native").alias("fathom"),
-                ]))
-                .help("Whose words are wanted [default: those of both others, one after the other]"),
-        )
-        .arg(
-            Arg::new("source")
-                .value_name("SOURCE")
-                .required(true)
-                .num_args(1..)
-                .trailing_var_arg(true)
-                .allow_hyphen_values(true)
-                .help("`diskspd` or `native` and its arguments; or one file"),
-        )
-}
-
-fn quick() -> Command {
-    Command::new("quick")
-        .about("Screens a disk in less than a minute: latency, IOPS, throughput, and what they mean")
-        .long_about(
-            "Screens a disk in less than a minute: 4 KiB random reads and writes at depth 1 and at depth 32 with up to 8 \
-             workers, 1 MiB sequential reads and writes, 8 KiB random 70/30; 1 s of warm-up and 4 s each.\n\n\
-             In a directory it makes a file, fills it with random data and removes it at the end. On a device, or on a \
-             file that fathom has not made, it only reads, unless you name it again with --allow-destroy or \
-             --allow-overwrite.",
-        )
-        .arg(
-            Arg::new("path")
-                .value_name("PATH")
-                .default_value(".")
-                .value_hint(ValueHint::AnyPath)
-                .help("Directory, file or block device"),
-        )
-        .arg(
-            Arg::new("size")
-                .long("size")
-                .value_name("SIZE")
-                .help("Size of the file that is made [default: 1 GiB, or 5 % of the free space if that is less]"),
-        )
-        .args(output_options())
-        // It is refused with what to do instead.
-        .mut_arg("hosts", |arg| arg.hide(true))
-        .args(safety_options())
-}
-
-fn run() -> Command {
-    let command = Command::new("run")
-        .about("Runs a job file, or a test described by flags")
-        .long_about(
-            "Runs a job file, or a test described by flags. Keys of a job file and flags are the same; with both, flags \
-             change every job of the file. Sizes take k, m, g, t (powers of 1024) or kB, MB, GB (powers of 1000); times \
-             take ns, us, ms, s, m, h.",
-        )
-        .after_help(format!(
-            "Examples:\n  fathom run --target /data --size 10g --depth 32 --time 1m\n  \
-             fathom run --target /data/f.dat --size 4g --read 70 --block 8k --rate 5000iops --time 5m\n  \
-             fathom run nightly.toml --out text,json=nightly.json --save nightly.result\n  \
-             fathom run --preset oltp --target /data --size 100g --objective 'most IOPS with p99 up to 3 ms'\n\n{EXPLAINED}"
-        ))
-        .arg(
-            Arg::new("file")
-                .value_name("FILE.toml")
-                .value_hint(ValueHint::FilePath)
-                .help("Job file"),
-        )
-        .arg(
-            Arg::new("preset")
-                .long("preset")
-                .value_name("NAME[@VERSION]")
-                .help("A test that is ready, instead of a job file; `fathom presets` lists them")
-                .long_help(
-                    "A test that is ready, instead of a job file; `fathom presets` lists them. It needs a --target; other flags \
-                     change every job of it, and the result says which. Without a version it is the newest.",
-                ),
-        );
-    command
-        .args(load_options())
-        .arg(name_option())
-        .arg(objective_option())
-        .arg(dry_run_option())
-        .args(limits::arguments())
-        .arg(preflight::argument("0").help_heading("Safety"))
-        .args(output_options())
-        .args(safety_options())
+/// Suggests the commands that are one typing error away: clap does so for longer names only.
+fn suggest_command(error: &mut clap::Error) {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
+        return;
+    };
+    if error.get(ContextKind::SuggestedSubcommand).is_some() {
+        return;
+    }
+    let names = COMMANDS.iter().map(|row| row.name);
+    let near: Vec<String> = names
+        .filter(|name| strsim::damerau_levenshtein(name, typed) == 1)
+        .map(str::to_owned)
+        .collect();
+    if !near.is_empty() {
+        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
+    }
 }
 
 /// The options of the dialect's table: what a load is.
@@ -284,15 +134,6 @@ pub fn name_option() -> Arg {
         .long("name")
         .value_name("NAME")
         .help("Name of the test, for reports")
-        .help_heading("Output")
-}
-
-/// `--objective`.
-fn objective_option() -> Arg {
-    Arg::new("objective")
-        .long("objective")
-        .value_name("TEXT")
-        .help("What the test is to show, in your words; kept in the result")
         .help_heading("Output")
 }
 
@@ -368,7 +209,7 @@ pub(crate) fn output_options() -> Vec<Arg> {
             .help("Carry it out on this host, or on these together, instead of here; @FILE has a line for each")
             .long_help(
                 "Carry it out on another host instead of here, or on several together, and report the sum. `db1` or `user@db1` is reached by ssh, `tcp://db1:7745` is a \
-                 `fathom worker --listen` there, `listen://0.0.0.0:7745*16` waits for 16 workers that connect, `local` is a process on this \
+                 `fathom agent --listen` there, `listen://0.0.0.0:7745*16` waits for 16 workers that connect, `local` is a process on this \
                  machine; @FILE has a line for each. In names of targets %h is the host and %r its number. See docs/fleet.md. The \
                  variable FATHOM_HOSTS does the same, in the place of fio and DiskSpd too.",
             ),
@@ -428,74 +269,6 @@ pub(crate) fn safety_options() -> Vec<Arg> {
     ]
 }
 
-fn targets() -> Command {
-    Command::new("targets")
-        .about("Lists disks and file systems, with what may be tested and why not")
-        .arg(
-            Arg::new("json")
-                .long("json")
-                .action(ArgAction::SetTrue)
-                .help("One JSON document for programs"),
-        )
-}
-
-fn selftest() -> Command {
-    Command::new("selftest")
-        .about("Measures the generator itself: the ceiling of each engine, the clock, the timer")
-        .arg(
-            Arg::new("folder")
-                .value_name("DIRECTORY")
-                .value_hint(ValueHint::DirPath)
-                .help("Where the file for the engines is made, 64 MiB [default: the directory for temporary files]"),
-        )
-        .arg(
-            Arg::new("time")
-                .long("time")
-                .value_name("TIME")
-                .default_value("1s")
-                .help("Measured window of each row"),
-        )
-        .arg(
-            Arg::new("json")
-                .long("json")
-                .action(ArgAction::SetTrue)
-                .help("One JSON document for programs"),
-        )
-}
-
-fn schema() -> Command {
-    let explained = SCHEMAS
-        .iter()
-        .map(|schema| format!("{}: {}", schema.name, schema.about));
-    Command::new("schema").about("Prints the JSON Schema of a format").arg(
-        Arg::new("of")
-            .value_name("FORMAT")
-            .required(true)
-            .value_parser(PossibleValuesParser::new(SCHEMAS.iter().map(|schema| schema.name)))
-            .help(explained.collect::<Vec<_>>().join("; ")),
-    )
-}
-
-fn man() -> Command {
-    let pages = COMMANDS.map(|(name, _)| name).into_iter().filter(|name| *name != "man");
-    Command::new("man").about("Prints the manual page").arg(
-        Arg::new("of")
-            .value_name("COMMAND")
-            .value_parser(PossibleValuesParser::new(pages))
-            .help("Of one command; without it, of the program"),
-    )
-}
-
-fn completions() -> Command {
-    Command::new("completions").about("Prints completions for a shell").arg(
-        Arg::new("shell")
-            .value_name("SHELL")
-            .required(true)
-            .value_parser(value_parser!(clap_complete::Shell))
-            .help("The shell"),
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -507,8 +280,8 @@ mod tests {
 
     #[test]
     fn each_command_is_found_by_its_name() {
-        for (name, build) in COMMANDS {
-            assert_eq!(build().get_name(), name);
+        for row in COMMANDS {
+            assert_eq!((row.command)().get_name(), row.name);
         }
     }
 

@@ -27,16 +27,17 @@ pub enum Exit {
     Interrupted(i32),
 }
 
-/// The list for help texts.
-pub const EXPLAINED: &str = "\
+/// The text of `fathom help exit-codes`.
+pub const EXIT_CODES: &str = "\
 Exit codes:
-  0        done; what is required or promised is kept: PASS
-  1        I/O errors, warnings under --strict, figures that contradict each other; a promise or requirement is not kept: FAIL
-  2        whether it is kept cannot be told: INCONCLUSIVE
-  3        refused or not possible: guard, target, plan
+  0        success; every requirement is met: PASS
+  1        I/O errors, warnings with --strict, contradictory figures; a requirement is
+           not met: FAIL
+  2        the evidence does not decide it: INCONCLUSIVE
+  3        refused or impossible: the guard, the target, the plan
   4        wrong command line or job file
   5        internal error, or a result could not be written
-  6        partial: a worker or a host was lost, or a conversion could not say everything
+  6        partial: a worker or a host was lost, or a conversion lost something
   130/143  interrupted; what was measured is reported";
 
 impl Exit {

@@ -24,6 +24,7 @@ use run::hosts::{
     rendezvous, run_agent,
 };
 
+use crate::commands;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::permissions;
@@ -101,13 +102,14 @@ pub fn place(process: &Process, widened_from: Option<u32>) -> LocalHost<'static>
     }
 }
 
-/// Takes part in what a launcher has started, if one has: through its MPI, or over TCP where `FATHOM_HEAD` says so. A worker takes
+/// Takes part in what a launcher has started, if one has: through its MPI, or over TCP where `FATHOM_HEAD` says so. An agent takes
 /// part in what its own command line says.
 ///
 /// # Errors
 /// [`Faults`] if its library is not there, or others do not come.
 pub fn join(process: &Process) -> Result<Part, Faults> {
-    if process.arguments.get(1).is_some_and(|word| word == "worker") {
+    let command = process.arguments.get(1).and_then(|name| commands::find(name));
+    if command.is_some_and(|row| row.name == "agent") {
         return Ok(Part::Alone { widened_from: None });
     }
     let rendezvous = rendezvous(variable).map_err(|(what, help)| {

@@ -83,46 +83,15 @@ fn run_command(session: &Session) -> Result<ExitCode, Faults> {
     let arguments = &session.process.arguments;
     let matches = match command_line::command_for(arguments).try_get_matches_from(arguments) {
         Ok(matches) => matches,
-        Err(error) => return Ok(command_line::explain(&error)),
+        Err(error) => return Ok(command_line::explain(error)),
     };
-    if let Some(("quick", given)) = matches.subcommand() {
-        fleet::refuse(session.ranks(), "quick", given)?;
+    let (name, args) = matches.subcommand().expect("clap requires a subcommand");
+    if name == "quick" {
+        fleet::refuse(session.ranks(), name, args)?;
     }
-    connect_fleet(session, matches.subcommand().map(|(_, given)| given))?;
-    let done = match matches.subcommand() {
-        Some(("quick", given)) => commands::quick::carry_out(session, given),
-        Some(("run", given)) => commands::run::carry_out(session, given),
-        Some(("presets", given)) => commands::presets::show(given),
-        Some(("sweep", given)) => commands::sweep::carry_out(session, given),
-        Some(("precondition", given)) => commands::precondition::carry_out(session, given),
-        Some(("capture", given)) => commands::capture::carry_out(session, given),
-        Some(("ab", given)) => commands::ab::carry_out(session, given),
-        Some(("compare", given)) => commands::compare::carry_out(given),
-        Some(("calc", given)) => commands::calc::carry_out(given),
-        Some(("worker", given)) => commands::worker::carry_out(session, given),
-        Some(("recover", given)) => commands::recover::carry_out(given),
-        Some(("verify", given)) => commands::verify::carry_out(session, given),
-        Some(("warm-up", given)) => commands::warm_up::carry_out(session, given),
-        Some(("suite", given)) => commands::suite::carry_out(session, given),
-        Some(("policies", given)) => commands::policies::show(given),
-        Some(("advise", given)) => commands::advise::show(given),
-        Some(("convert", given)) => commands::convert::carry_out(session, given),
-        Some(("lint", given)) => commands::lint::carry_out(session, given),
-        Some(("explain", given)) => commands::explain::carry_out(given),
-        Some(("report", given)) => commands::report::carry_out(given),
-        Some(("show", given)) => commands::show::carry_out(given),
-        Some(("history", given)) => commands::history::carry_out(given),
-        Some(("serve", given)) => commands::serve::carry_out(session, given),
-        Some(("trend", given)) => commands::trend::carry_out(given),
-        Some(("baseline", given)) => commands::baseline::carry_out(given),
-        Some(("targets", given)) => commands::targets::show(given),
-        Some(("selftest", given)) => commands::selftest::carry_out(session, given),
-        Some(("schema", given)) => commands::schema::print(given),
-        Some(("man", given)) => commands::man::print(given),
-        Some(("completions", given)) => commands::completions::print(given),
-        _ => unreachable!("clap asks for a subcommand"),
-    };
-    done.map(Exit::code)
+    connect_fleet(session, Some(args))?;
+    let row = commands::find(name).expect("clap knows the rows only");
+    (row.execute)(session, args).map(Exit::code)
 }
 
 /// Plans and results are text. A word that is none would name another file than the one that was meant. What the program itself is
@@ -133,7 +102,7 @@ fn find_non_utf8_arg(words: &[OsString]) -> Option<Fault> {
         .enumerate()
         .skip(1)
         .find(|(_, word)| word.to_str().is_none())?;
-    let what = format!("word {number} of the command line is no valid text: {word:?}");
+    let what = format!("argument {number} is not valid Unicode: {word:?}");
     Some(Fault::new(what).help("rename the file, or name it by a link whose name is UTF-8 (Windows: UTF-16)"))
 }
 

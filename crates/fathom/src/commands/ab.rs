@@ -17,7 +17,7 @@ use super::run;
 use super::study_outputs::{Contents, StudyOutputs};
 use super::sweep;
 use crate::command_line;
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet::{self, Fleet};
 use crate::history;
@@ -36,7 +36,7 @@ pub fn command() -> Command {
             .required_unless_present_any(["from", "on"])
     };
     Command::new("ab")
-        .about("Compares two loads or two targets in turns: better, same or worse, with confidence")
+        .about("Compare two loads or two targets in alternating runs")
         .long_about(
             "Measures two things in turns, A B, B A, A B, …, so that whatever drifts meanwhile meets both alike, and says \
              whether B is better than A, the same, or worse, by how much, and how small a difference it would have found.\n\n\
@@ -44,12 +44,12 @@ pub fn command() -> Command {
              run` in quotes. Flags beside them hold for both. With --on both are the same load, on two hosts in turns. Each run has 2 s of warm-up and 10 s of measuring; --time and \
              --warm-up give other lengths.",
         )
-        .after_help(format!(
+        .after_help(
             "Examples:\n  fathom ab /dev/nvme1n1 /dev/nvme2n1 --depth 32\n  \
              fathom ab '--engine libaio' '--engine io_uring' --target /data --size 4g --depth 32\n  \
              fathom ab before.toml after.toml --pairs 10 --save ab.fathom\n  \
-             fathom ab --on owner,other /csv/volume1/test.dat --depth 32\n\n{EXPLAINED}"
-        ))
+             fathom ab --on owner,other /csv/volume1/test.dat --depth 32",
+        )
         .arg(side("a", "A").help("The first: target, FILE.toml, or flags in quotes"))
         .arg(side("b", "B").help("The second"))
         .arg(
@@ -130,7 +130,7 @@ pub(super) fn margin(given: &ArgMatches) -> Result<f64, Faults> {
 }
 
 /// Compares in turns.
-pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::of(given, false)?;
     let margin = margin(given)?;
     if let Some(file) = given.get_one::<String>("from") {
@@ -287,7 +287,7 @@ fn document(session: &Session, given: &ArgMatches, side: &str) -> Result<Documen
         flags if flags.starts_with('-') => {
             let fault = |why: &str| Faults::usage(Fault::new(why).at(flags));
             let words = words_of(flags).ok_or_else(|| fault("a quote is not closed"))?;
-            let own = command_line::flags_of_run().try_get_matches_from(words);
+            let own = run::command().no_binary_name(true).try_get_matches_from(words);
             let own = own.map_err(|error| {
                 fault(
                     error

@@ -25,7 +25,7 @@ pub fn command() -> Command {
             .help_heading("What is needed")
     };
     Command::new("advise")
-        .about("Tells which disks and machines of the catalogue satisfy a need, with what to order, and why the others do not")
+        .about("Find the disks and machines that meet a requirement")
         .long_about(
             "Tells which disks and machines of the catalogue satisfy a need, with the smallest size and the rates to order, and why \
              the others do not. The need is said in flags, or taken from a saved result: its rate, its throughput and its mean \
@@ -56,7 +56,7 @@ pub fn command() -> Command {
 }
 
 /// Goes through the catalogue.
-pub fn show(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let catalogue = catalogue(given, None)?;
     let wish = wish(given)?;
     let list = advise(&catalogue, &wish);

@@ -9,7 +9,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use report::numbers;
 
 use super::results;
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::{screen, user_data};
 
@@ -30,30 +30,30 @@ pub fn command() -> Command {
             .help("Results of any form that `fathom explain` reads; `-` is standard input")
     };
     Command::new("baseline")
-        .about("Keeps figures of data sheets and earlier results, and compares results with them")
+        .about("Keep reference figures and compare results with them")
         .long_about(
-            "Keeps figures of data sheets and earlier results, and compares results with them. Each is one JSON file below \
+            "Keeps figures of data sheets and earlier results, and compares results with them. Each baseline is a JSON file below \
              $FATHOM_DATA/baselines, or else fathom/baselines in $XDG_DATA_HOME or ~/.local/share.",
         )
-        .after_help(format!(
+        .after_help(
             "Examples:\n  fathom baseline import datasheet.csv --name p30-sheet\n  fathom baseline import last-year.txt --name 2025\n  \
-             fathom baseline compare 2025 today.txt\n\n{EXPLAINED}"
-        ))
+             fathom baseline compare 2025 today.txt",
+        )
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
         .subcommand(
-            Command::new("import").about("Keeps the figures of a file under a name").arg(file()).args([
+            Command::new("import").about("Save the figures of a file under a name").arg(file()).args([
                 Arg::new("name").long("name").value_name("NAME").required(true).help("Letters, digits, `-`, `_` and `.`"),
                 Arg::new("replace").long("replace").action(ArgAction::SetTrue).help("One of that name may be replaced"),
             ]),
         )
-        .subcommand(Command::new("list").about("Lists what is kept").arg(json()))
-        .subcommand(Command::new("show").about("Shows the figures of one").arg(name("Its name")).arg(json()))
-        .subcommand(Command::new("remove").about("Removes one").arg(name("Its name")))
+        .subcommand(Command::new("list").about("List the baselines").arg(json()))
+        .subcommand(Command::new("show").about("Show the figures of a baseline").arg(name("Its name")).arg(json()))
+        .subcommand(Command::new("remove").about("Remove a baseline").arg(name("Its name")))
         .subcommand(
             Command::new("compare")
-                .about("Compares a result with one: ratios first, with everything that is not the same")
+                .about("Compare a result with a baseline")
                 .arg(name("Name of the baseline"))
                 .arg(file())
                 .arg(json()),
@@ -61,7 +61,7 @@ pub fn command() -> Command {
 }
 
 /// Does what is asked for.
-pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let shelf = Shelf::new(folder()?);
     match given.subcommand() {
         Some(("import", given)) => import(&shelf, given),

@@ -96,7 +96,7 @@ pub fn command() -> Command {
         );
     let all = [little, bandwidth, percentile, burst, crossover, knee];
     Command::new("calc")
-        .about("Arithmetic: Little's law, throughput, percentiles, burst credits, block sizes, knees")
+        .about("Calculate: Little's law, percentiles, burst credits, knees")
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
@@ -111,7 +111,7 @@ pub fn command() -> Command {
 }
 
 /// Does sums.
-pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let (name, given) = given.subcommand().expect("clap asks for one");
     let answer = match name {
         "little" => little(given)?,

@@ -14,7 +14,7 @@ use model::{Bytes, Nanos};
 use report::numbers::{count, rate};
 use study::capture::{Seen, Watch, Way};
 
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::outputs;
 use crate::screen;
@@ -36,7 +36,7 @@ const RARE_FLUSH: u64 = 10_000;
 /// The words of the command line.
 pub fn command() -> Command {
     Command::new("capture")
-        .about("Watches what a live device is asked for, and writes a job file that asks for the same")
+        .about("Record a device's I/O and write an equivalent job file")
         .long_about(
             "Watches the block device of a live system for some time and writes a job file for `fathom run`: share of reads, \
              sizes, operations in flight, rate, and how much of it is sequential. Nothing is read from or written to the device.\n\n\
@@ -47,10 +47,10 @@ pub fn command() -> Command {
              What is seen is what the device gets: reads that the page cache answers are not among it, and neighbouring \
              requests have been merged.",
         )
-        .after_help(format!(
+        .after_help(
             "Examples:\n  fathom capture /var/lib/postgresql --time 5m --out database.toml\n  \
-             fathom capture /dev/nvme0n1 --out host.toml && fathom run host.toml --target /mnt/new --size 100g\n\n{EXPLAINED}"
-        ))
+             fathom capture /dev/nvme0n1 --out host.toml && fathom run host.toml --target /mnt/new --size 100g",
+        )
         .arg(
             Arg::new("what")
                 .value_name("DEVICE|PATH")
@@ -95,7 +95,7 @@ enum Source {
 }
 
 /// Watches and writes.
-pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let what = given.get_one::<String>("what").expect("clap requires it");
     let time = time(given)?;
     let out = given.get_one::<String>("out").map(PathBuf::from);

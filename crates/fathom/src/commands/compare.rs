@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::study_outputs::{Contents, StudyOutputs};
 use super::{ab, results};
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::outputs;
 use crate::pages::{self, Sides};
@@ -20,7 +20,7 @@ use crate::screen::wrapped;
 /// The words of the command line.
 pub fn command() -> Command {
     Command::new("compare")
-        .about("Compares results: what differs around them, and whether the figures do")
+        .about("Compare results, and what differed around them")
         .long_about(
             "Compares saved results, and reports of other tools as `fathom explain` reads them. What differs around them comes first: host, kernel, device, versions, the load itself. \
              Results of different loads, or of different ways of measuring, are refused unless --force says that this is \
@@ -29,10 +29,10 @@ pub fn command() -> Command {
              The intervals hold what varied within each run. What varies from run to run is not in them: `fathom ab` \
              measures that.",
         )
-        .after_help(format!(
+        .after_help(
             "Examples:\n  fathom compare before.fathom after.fathom\n  \
-             fathom compare disk1.fathom disk2.fathom disk3.fathom\n\n{EXPLAINED}"
-        ))
+             fathom compare disk1.fathom disk2.fathom disk3.fathom",
+        )
         .arg(
             Arg::new("results")
                 .value_name("RESULT")
@@ -101,7 +101,7 @@ struct Comparison {
 }
 
 /// Compares saved results.
-pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::of(given, false)?;
     outputs.prove(&[])?;
     let files: Vec<String> = given

@@ -1,14 +1,25 @@
 //! `fathom completions`.
 
-use clap::ArgMatches;
+use clap::{Arg, ArgMatches, Command, value_parser};
 use clap_complete::{Shell, generate};
 
 use crate::exit::Exit;
 use crate::fault::Faults;
 use crate::{command_line, screen};
 
+/// Its command line.
+pub fn command() -> Command {
+    Command::new("completions").about("Print completions for a shell").arg(
+        Arg::new("shell")
+            .value_name("SHELL")
+            .required(true)
+            .value_parser(value_parser!(Shell))
+            .help("The shell"),
+    )
+}
+
 /// Prints completions for a shell.
-pub fn print(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let shell = *given.get_one::<Shell>("shell").expect("clap requires it");
     let mut bytes = Vec::new();
     generate(shell, &mut command_line::command(), "fathom", &mut bytes);

@@ -2,7 +2,8 @@
 
 use std::io::Write;
 
-use clap::ArgMatches;
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::{Arg, ArgMatches, Command};
 use dialects::convert::{self, Conversion};
 use model::plan::Dialect;
 
@@ -12,8 +13,46 @@ use crate::fault::{Fault, Faults};
 use crate::screen;
 use crate::session::Session;
 
+/// Its command line.
+pub fn command() -> Command {
+    Command::new("convert")
+        .about("Translate a test between fio, DiskSpd and fathom")
+        .long_about(
+            "Says a test in the words of fio, DiskSpd or fathom. Nothing is run, and no target is opened. The text goes to \
+             standard output; what the other side cannot say goes to standard error, one thing a line: `lost: …` where the \
+             test becomes another one, `differs: …` where the other side does the same thing in its own way.\n\n\
+             SOURCE is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio …`), a DiskSpd profile \
+             (FILE.xml), a job file of fathom (FILE.toml), or a saved result, which holds its plan.",
+        )
+        .after_help(
+            "Examples:\n  fathom convert --to native diskspd -b8K -d60 -t4 -o32 -r -w30 -Sh -c10G test.dat\n  \
+             fathom convert --to fio --target /data/f.dat --size 10g --read 70 --block 8k --depth 32\n  \
+             fathom convert --to diskspd nightly.toml",
+        )
+        .arg(
+            Arg::new("to")
+                .long("to")
+                .value_name("DIALECT")
+                .value_parser(PossibleValuesParser::new([
+                    PossibleValue::new("fio"),
+                    PossibleValue::new("diskspd"),
+                    PossibleValue::new("native").alias("fathom"),
+                ]))
+                .help("Whose words are wanted [default: those of both others, one after the other]"),
+        )
+        .arg(
+            Arg::new("source")
+                .value_name("SOURCE")
+                .required(true)
+                .num_args(1..)
+                .trailing_var_arg(true)
+                .allow_hyphen_values(true)
+                .help("`diskspd` or `native` and its arguments; or one file"),
+        )
+}
+
 /// Says a test in other words.
-pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let words = given.get_many::<String>("source").into_iter().flatten().cloned();
     let mut words: Vec<String> = words.collect();
     let behind = take_dialect(&mut words);

@@ -12,7 +12,7 @@ use report::numbers;
 
 use super::show;
 use super::study_outputs::{Contents, StudyOutputs};
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::{history, outputs, screen};
 
@@ -47,7 +47,7 @@ pub fn command() -> Command {
             )
     };
     list(Command::new("history"))
-        .about("Lists what was measured before, shows it again, labels, exports and removes it")
+        .about("List, show, label, export or remove past results")
         .long_about(
             "Lists what was measured before, shows it again, labels, exports and removes it. Every command that measures keeps \
              its complete result in one SQLite file of yours, unless --no-history or FATHOM_HISTORY=off says otherwise; \
@@ -56,17 +56,17 @@ pub fn command() -> Command {
              An entry is named by its number or by `last`; wherever a command reads a saved result, `history:12` or \
              `history:last` names an entry. `fathom trend` tells how figures went over time.",
         )
-        .after_help(format!(
+        .after_help(
             "Examples:\n  fathom history --target nvme1n1 --since 7d\n  fathom history show last --out markdown\n  \
              fathom history label 12 'before the firmware update'\n  fathom compare history:12 history:last\n  \
-             fathom history prune --older-than 90d --dry-run\n\n{EXPLAINED}"
-        ))
+             fathom history prune --older-than 90d --dry-run",
+        )
         .args_conflicts_with_subcommands(true)
         .disable_help_subcommand(true)
-        .subcommand(list(Command::new("list").about("Lists entries, the latest first; so does `fathom history` alone")))
-        .subcommand(show::options(Command::new("show").about("Shows an entry again, in any output format").arg(entry())))
+        .subcommand(list(Command::new("list").about("List entries, the latest first (the default)")))
+        .subcommand(show::options(Command::new("show").about("Print an entry in any output format").arg(entry())))
         .subcommand(
-            Command::new("label").about("Gives an entry a label, in the place of the one it had").arg(entry()).arg(
+            Command::new("label").about("Set the label of an entry").arg(entry()).arg(
                 Arg::new("label")
                     .value_name("TEXT")
                     .required(true)
@@ -74,7 +74,7 @@ pub fn command() -> Command {
             ),
         )
         .subcommand(
-            Command::new("export").about("Writes the complete result of an entry to a file, as --save would have").arg(entry()).arg(
+            Command::new("export").about("Write the complete result of an entry to a file, as --save does").arg(entry()).arg(
                 Arg::new("file")
                     .value_name("FILE")
                     .required(true)
@@ -84,7 +84,7 @@ pub fn command() -> Command {
         )
         .subcommand(
             Command::new("prune")
-                .about("Removes entries, and says which")
+                .about("Remove entries, and list them")
                 .args([
                     Arg::new("keep")
                         .long("keep")
@@ -102,7 +102,7 @@ pub fn command() -> Command {
                 ])
                 .group(ArgGroup::new("which").args(["keep", "older-than"]).required(true)),
         )
-        .subcommand(Command::new("path").about("Prints the path of the history"))
+        .subcommand(Command::new("path").about("Print the path of the history"))
 }
 
 /// What narrows a list.
@@ -135,7 +135,7 @@ pub(super) fn filter_options() -> Vec<Arg> {
 }
 
 /// Does what is asked for.
-pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     match given.subcommand() {
         None => list(given),
         Some(("list", given)) => list(given),

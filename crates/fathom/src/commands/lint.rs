@@ -12,7 +12,7 @@ use model::plan::Plan;
 use report::formats;
 
 use super::{source, warm_up};
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::permissions;
 use crate::preflight;
@@ -23,17 +23,17 @@ use crate::silenced;
 /// The command for help and for reading its words.
 pub fn command() -> Command {
     Command::new("lint")
-        .about("Looks at a test before it runs: what would make its figures mislead, and what to do")
+        .about("Check a test for mistakes before it runs")
         .long_about(
             "Looks at a test before it runs: what would make its figures mislead, and what to do. Nothing is run and nothing is \
              written; files are opened for reading to find holes. docs/lint.md lists the rules.\n\n\
              SOURCE is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio job.fio`), a \
              job file, a DiskSpd profile (FILE.xml), or a saved result, which holds its plan.",
         )
-        .after_help(format!(
+        .after_help(
             "Examples:\n  fathom lint nightly.toml\n  fathom lint --target /data --size 10g --depth 32\n  fathom lint --intent most-throughput diskspd -b8K -d10 -t4 -o32 -c10G test.dat\n  \
-             fathom lint --watch 10s --strict fio job.fio\n\n{EXPLAINED}"
-        ))
+             fathom lint --watch 10s --strict fio job.fio",
+        )
         .arg(
             Arg::new("intent")
                 .long("intent")
@@ -106,7 +106,7 @@ pub fn silence() -> Arg {
 }
 
 /// Looks, tells, and says by the exit code how grave it is.
-pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let words: Vec<String> = given
         .get_many::<String>("source")
         .into_iter()

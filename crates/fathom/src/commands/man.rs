@@ -1,13 +1,26 @@
 //! `fathom man`.
 
-use clap::ArgMatches;
+use clap::builder::PossibleValuesParser;
+use clap::{Arg, ArgMatches, Command};
 
+use super::COMMANDS;
 use crate::exit::Exit;
 use crate::fault::Faults;
 use crate::{command_line, screen};
 
+/// Its command line.
+pub fn command() -> Command {
+    let pages = COMMANDS.iter().map(|row| row.name).filter(|name| *name != "man");
+    Command::new("man").about("Print a manual page").arg(
+        Arg::new("of")
+            .value_name("COMMAND")
+            .value_parser(PossibleValuesParser::new(pages))
+            .help("Of one command; without it, of the program"),
+    )
+}
+
 /// Prints a manual page.
-pub fn print(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let mut command = command_line::command();
     command.build();
     let page = match given.get_one::<String>("of") {

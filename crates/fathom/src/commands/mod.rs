@@ -1,15 +1,18 @@
-//! One file for each command.
+//! The commands: a row of the table and a file for each.
 
 pub mod ab;
 pub mod advise;
+pub mod agent;
 pub mod baseline;
 pub mod calc;
 pub mod capture;
 pub mod compare;
 pub mod completions;
 pub mod convert;
+mod drop_ins;
 pub mod explain;
 mod fio_plan;
+pub mod help;
 pub mod history;
 pub mod lint;
 pub mod man;
@@ -33,4 +36,290 @@ pub mod targets;
 pub mod trend;
 pub mod verify;
 pub mod warm_up;
-pub mod worker;
+
+use clap::{ArgMatches, Command};
+
+use crate::exit::Exit;
+use crate::fault::Faults;
+use crate::session::Session;
+
+/// A group of commands in the help.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    Measure,
+    Judge,
+    Compare,
+    Understand,
+    OtherTools,
+    Housekeeping,
+}
+
+impl Group {
+    /// Its heading in the help.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Group::Measure => "Measure",
+            Group::Judge => "Judge",
+            Group::Compare => "Compare",
+            Group::Understand => "Understand",
+            Group::OtherTools => "Other tools",
+            Group::Housekeeping => "Housekeeping",
+        }
+    }
+}
+
+/// A command of the program.
+pub struct CommandRow {
+    /// The word on the command line.
+    pub name: &'static str,
+    /// An earlier name, which still works.
+    pub former_name: Option<&'static str>,
+    /// Where the help lists it.
+    pub group: Group,
+    /// Its options and help.
+    pub command: fn() -> Command,
+    /// Executes it.
+    pub execute: fn(&Session, &ArgMatches) -> Result<Exit, Faults>,
+}
+
+/// Every command, in the order of the help.
+pub const COMMANDS: &[CommandRow] = &[
+    CommandRow {
+        name: "quick",
+        former_name: None,
+        group: Group::Measure,
+        command: quick::command,
+        execute: quick::execute,
+    },
+    CommandRow {
+        name: "run",
+        former_name: None,
+        group: Group::Measure,
+        command: run::command,
+        execute: run::execute,
+    },
+    CommandRow {
+        name: "sweep",
+        former_name: None,
+        group: Group::Measure,
+        command: sweep::command,
+        execute: sweep::execute,
+    },
+    CommandRow {
+        name: "precondition",
+        former_name: None,
+        group: Group::Measure,
+        command: precondition::command,
+        execute: precondition::execute,
+    },
+    CommandRow {
+        name: "warm-up",
+        former_name: None,
+        group: Group::Measure,
+        command: warm_up::command,
+        execute: warm_up::execute,
+    },
+    CommandRow {
+        name: "capture",
+        former_name: None,
+        group: Group::Measure,
+        command: capture::command,
+        execute: capture::execute,
+    },
+    CommandRow {
+        name: "presets",
+        former_name: None,
+        group: Group::Measure,
+        command: presets::command,
+        execute: |_, args| presets::execute(args),
+    },
+    CommandRow {
+        name: "verify",
+        former_name: None,
+        group: Group::Judge,
+        command: verify::command,
+        execute: verify::execute,
+    },
+    CommandRow {
+        name: "suite",
+        former_name: None,
+        group: Group::Judge,
+        command: suite::command,
+        execute: suite::execute,
+    },
+    CommandRow {
+        name: "policies",
+        former_name: None,
+        group: Group::Judge,
+        command: policies::command,
+        execute: |_, args| policies::execute(args),
+    },
+    CommandRow {
+        name: "advise",
+        former_name: None,
+        group: Group::Judge,
+        command: advise::command,
+        execute: |_, args| advise::execute(args),
+    },
+    CommandRow {
+        name: "baseline",
+        former_name: None,
+        group: Group::Judge,
+        command: baseline::command,
+        execute: |_, args| baseline::execute(args),
+    },
+    CommandRow {
+        name: "ab",
+        former_name: None,
+        group: Group::Compare,
+        command: ab::command,
+        execute: ab::execute,
+    },
+    CommandRow {
+        name: "compare",
+        former_name: None,
+        group: Group::Compare,
+        command: compare::command,
+        execute: |_, args| compare::execute(args),
+    },
+    CommandRow {
+        name: "trend",
+        former_name: None,
+        group: Group::Compare,
+        command: trend::command,
+        execute: |_, args| trend::execute(args),
+    },
+    CommandRow {
+        name: "lint",
+        former_name: None,
+        group: Group::Understand,
+        command: lint::command,
+        execute: lint::execute,
+    },
+    CommandRow {
+        name: "explain",
+        former_name: None,
+        group: Group::Understand,
+        command: explain::command,
+        execute: |_, args| explain::execute(args),
+    },
+    CommandRow {
+        name: "calc",
+        former_name: None,
+        group: Group::Understand,
+        command: calc::command,
+        execute: |_, args| calc::execute(args),
+    },
+    CommandRow {
+        name: "show",
+        former_name: None,
+        group: Group::Understand,
+        command: show::command,
+        execute: |_, args| show::execute(args),
+    },
+    CommandRow {
+        name: "report",
+        former_name: None,
+        group: Group::Understand,
+        command: report::command,
+        execute: |_, args| report::execute(args),
+    },
+    CommandRow {
+        name: "history",
+        former_name: None,
+        group: Group::Understand,
+        command: history::command,
+        execute: |_, args| history::execute(args),
+    },
+    CommandRow {
+        name: "serve",
+        former_name: None,
+        group: Group::Understand,
+        command: serve::command,
+        execute: serve::execute,
+    },
+    CommandRow {
+        name: "fio",
+        former_name: None,
+        group: Group::OtherTools,
+        command: drop_ins::fio,
+        execute: |_, _| unreachable!("main recognises other tools before it parses a command"),
+    },
+    CommandRow {
+        name: "diskspd",
+        former_name: None,
+        group: Group::OtherTools,
+        command: drop_ins::diskspd,
+        execute: |_, _| unreachable!("main recognises other tools before it parses a command"),
+    },
+    CommandRow {
+        name: "convert",
+        former_name: None,
+        group: Group::OtherTools,
+        command: convert::command,
+        execute: convert::execute,
+    },
+    CommandRow {
+        name: "targets",
+        former_name: None,
+        group: Group::Housekeeping,
+        command: targets::command,
+        execute: |_, args| targets::execute(args),
+    },
+    CommandRow {
+        name: "selftest",
+        former_name: None,
+        group: Group::Housekeeping,
+        command: selftest::command,
+        execute: selftest::execute,
+    },
+    CommandRow {
+        name: "agent",
+        former_name: Some("worker"),
+        group: Group::Housekeeping,
+        command: agent::command,
+        execute: agent::execute,
+    },
+    CommandRow {
+        name: "recover",
+        former_name: None,
+        group: Group::Housekeeping,
+        command: recover::command,
+        execute: |_, args| recover::execute(args),
+    },
+    CommandRow {
+        name: "schema",
+        former_name: None,
+        group: Group::Housekeeping,
+        command: schema::command,
+        execute: |_, args| schema::execute(args),
+    },
+    CommandRow {
+        name: "man",
+        former_name: None,
+        group: Group::Housekeeping,
+        command: man::command,
+        execute: |_, args| man::execute(args),
+    },
+    CommandRow {
+        name: "completions",
+        former_name: None,
+        group: Group::Housekeeping,
+        command: completions::command,
+        execute: |_, args| completions::execute(args),
+    },
+    CommandRow {
+        name: "help",
+        former_name: None,
+        group: Group::Housekeeping,
+        command: help::command,
+        execute: |_, args| help::execute(args),
+    },
+];
+
+/// The row of a command, by its name or its former one.
+pub fn find(name: &str) -> Option<&'static CommandRow> {
+    COMMANDS
+        .iter()
+        .find(|row| row.name == name || row.former_name == Some(name))
+}

@@ -16,7 +16,7 @@ use crate::screen;
 /// Its command line.
 pub fn command() -> Command {
     Command::new("policies")
-        .about("Lists what disks and machines promise, or explains one entry with its figures and sources")
+        .about("List the documented limits of cloud disks and machines")
         .long_about(
             "Lists the catalogue of what disks and machines promise. With a NAME it explains the entry: what it asks for, its \
              limits, what follows from them, and where every figure comes from. With the size of a disk and the like the \
@@ -46,7 +46,7 @@ pub fn command() -> Command {
 }
 
 /// Lists or explains.
-pub fn show(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let catalogue = catalogue(given, None)?;
     let inputs = inputs(given)?;
     let Some(name) = given.get_one::<String>("name") else {

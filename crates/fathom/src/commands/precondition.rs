@@ -20,7 +20,7 @@ use super::run;
 use super::study_outputs::{Contents, StudyOutputs};
 use super::sweep;
 use crate::command_line;
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet;
 use crate::history;
@@ -59,7 +59,7 @@ pub fn command() -> Command {
     let kept = |arg: &Arg| !NOT_HERE.contains(&arg.get_id().as_str());
     let outputs = command_line::study_output_options().into_iter();
     Command::new("precondition")
-        .about("Writes a device into the state of a used one: full twice over, then loaded until its rate is steady (SNIA)")
+        .about("Bring an SSD to steady state before a test (SNIA)")
         .long_about(
             "Brings a device into the state in which a used one is, as the Solid State Storage Performance Test Specification \
              2.0 of SNIA asks for. EVERYTHING ON IT IS LOST.\n\n\
@@ -73,11 +73,11 @@ pub fn command() -> Command {
              Purging the device before, which the specification begins with, is up to you (`blkdiscard`, `nvme format`). \
              Between two rounds the device rests for some milliseconds.",
         )
-        .after_help(format!(
+        .after_help(
             "Examples:\n  fathom precondition /dev/nvme1n1 --allow-destroy /dev/nvme1n1\n  \
              fathom precondition /dev/nvme1n1 --matrix --allow-destroy /dev/nvme1n1 --out text,json=rounds.json\n  \
-             fathom precondition /dev/sdb --read 65 --block 64k --depth 16 --round 30s --allow-destroy /dev/sdb\n\n{EXPLAINED}"
-        ))
+             fathom precondition /dev/sdb --read 65 --block 64k --depth 16 --round 30s --allow-destroy /dev/sdb",
+        )
         .arg(
             Arg::new("what")
                 .value_name("TARGET|FILE.toml")
@@ -115,7 +115,7 @@ pub fn command() -> Command {
 }
 
 /// Fills, loads, judges.
-pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::of(given, true)?;
     let mut document = document(session, given)?;
     if !session.leads() {

@@ -20,7 +20,7 @@ const EXAMPLE_SIZE: Bytes = Bytes::gib(10);
 pub fn command() -> Command {
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     Command::new("presets")
-        .about("Lists tests that are ready, or prints one in full: what it is for, its job file, DiskSpd's and fio's words")
+        .about("List ready-made tests, or print one in full")
         .long_about(
             "Lists tests that are ready to be run with `fathom run --preset NAME --target PATH`. With a NAME it prints the test in \
              full: what it is for, where its values come from, its job file, and the same test in the words of DiskSpd and fio \
@@ -38,7 +38,7 @@ pub fn command() -> Command {
 }
 
 /// Lists or prints.
-pub fn show(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let Some(name) = given.get_one::<String>("name") else {
         let all = presets::all();
         return match given.get_flag("json") {

@@ -2,13 +2,14 @@
 
 use ::run::targets::guard::{Permissions, Refusal};
 use archive::history::{EntryKind, Subject};
-use clap::ArgMatches;
+use clap::{Arg, ArgMatches, Command, ValueHint};
 use dialects::native::{self, JobSpec};
 use model::plan::Plan;
 use model::results::Results;
 use report::{Summary, cells, formats};
 use study::quick::{self, Screening};
 
+use crate::command_line::{output_options, safety_options};
 use crate::exit::Exit;
 use crate::fault::Faults;
 use crate::history;
@@ -18,8 +19,38 @@ use crate::screen::{self, Screen};
 use crate::session::Session;
 use crate::silenced;
 
+/// Its command line.
+pub fn command() -> Command {
+    Command::new("quick")
+        .about("Screen a disk in under a minute")
+        .long_about(
+            "Screens a disk in less than a minute: 4 KiB random reads and writes at depth 1 and at depth 32 with up to 8 \
+             workers, 1 MiB sequential reads and writes, 8 KiB random 70/30; 1 s of warm-up and 4 s each.\n\n\
+             In a directory it makes a file, fills it with random data and removes it at the end. On a device, or on a \
+             file that fathom has not made, it only reads, unless you name it again with --allow-destroy or \
+             --allow-overwrite.",
+        )
+        .arg(
+            Arg::new("path")
+                .value_name("PATH")
+                .default_value(".")
+                .value_hint(ValueHint::AnyPath)
+                .help("Directory, file or block device"),
+        )
+        .arg(
+            Arg::new("size")
+                .long("size")
+                .value_name("SIZE")
+                .help("Size of the file that is made [default: 1 GiB, or 5 % of the free space if that is less]"),
+        )
+        .args(output_options())
+        // It is refused with what to do instead.
+        .mut_arg("hosts", |arg| arg.hide(true))
+        .args(safety_options())
+}
+
 /// Screens a disk.
-pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let permissions = permissions::from_args(given);
     let silenced = silenced::from_args(given)?;
     let size = given.get_one::<String>("size").map(|text| {

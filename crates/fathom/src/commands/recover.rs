@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::{Arg, ArgMatches, Command, ValueHint};
 use run::hosts::recover;
 
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet::read_journal;
 use crate::outputs::Outputs;
@@ -15,15 +15,15 @@ use super::show;
 /// The command line.
 pub fn command() -> Command {
     let command = Command::new("recover")
-        .about("Puts together what the hosts of a test kept, where the one that leads was lost")
+        .about("Merge what the hosts of an interrupted test kept")
         .long_about(
-            "Puts together what the hosts of a test kept while it went on, where the process that leads was lost, or all of them \
-             were ended. Each host keeps its part (FATHOM_JOURNAL, by default in the user's data folder, below `fleet`) until it \
-             has arrived. Copy these folders into one, or name the one they share.",
+            "Merges what the hosts of a test kept, where the coordinator was lost or every process was killed. Each host keeps its \
+             results (FATHOM_JOURNAL, by default in the user's data folder, below `fleet`) until the coordinator has them. Copy \
+             these folders into one, or name the one they share.",
         )
-        .after_help(format!(
-            "Examples:\n  fathom recover ~/.local/share/fathom/fleet\n  fathom recover collected --out json --save partial.fathom\n\n{EXPLAINED}"
-        ))
+        .after_help(
+            "Examples:\n  fathom recover ~/.local/share/fathom/fleet\n  fathom recover collected --out json --save partial.fathom",
+        )
         .arg(
             Arg::new("folder")
                 .value_name("DIR")
@@ -35,7 +35,7 @@ pub fn command() -> Command {
 }
 
 /// Puts them together and reports.
-pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let folder = given.get_one::<String>("folder").expect("clap asks for it");
     let fault = |why: String| Faults::one(Fault::new(why).at(folder.as_str()), Exit::Refused);
     let mut found = read_journal(Path::new(folder)).map_err(fault)?;

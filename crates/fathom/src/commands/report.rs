@@ -9,7 +9,7 @@ use report::html;
 use report::html::page::{Page, Verdict};
 
 use super::{ab, compare, explain, results};
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits::{self, Storage};
 use crate::{judged, outputs, pages, screen};
@@ -32,17 +32,17 @@ pub fn command() -> Command {
         ab::margin_option(),
     ];
     Command::new("report")
-        .about("Makes a page with charts from results: one file that opens offline in any browser")
+        .about("Write a page with charts from results")
         .long_about(
             "Makes a page with charts from saved results and studies, and from reports of other tools as `fathom explain` reads them. \
              It is one file: it opens offline in any browser, can be mailed, printed, and used with a keyboard or a screen reader. Several results make a comparison.\n\n\
              With --require or --policy the results are held to a promise, and the page begins with PASS, FAIL or INCONCLUSIVE; with --vm and --disk the limits of a cloud machine \
              are known, and the page says which one was met.",
         )
-        .after_help(format!(
+        .after_help(
             "Examples:\n  fathom report result.fathom\n  fathom report result.fathom --require 'iops>=4000,p99<=3ms' -o result.html\n  \
-             fathom report before.fathom after.fathom -o comparison.html\n  fathom report fio.json --vm Standard_B2ms\n\n{EXPLAINED}"
-        ))
+             fathom report before.fathom after.fathom -o comparison.html\n  fathom report fio.json --vm Standard_B2ms",
+        )
         .arg(
             Arg::new("file")
                 .value_name("RESULT")
@@ -56,7 +56,7 @@ pub fn command() -> Command {
 }
 
 /// Makes the page.
-pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let files: Vec<String> = given
         .get_many::<String>("file")
         .into_iter()

@@ -5,8 +5,8 @@ use std::path::Path;
 use ::run::targets::guard::{Decision, Permissions};
 use ::run::targets::{Action, Judged};
 use archive::history::{EntryKind, Subject};
-use clap::ArgMatches;
 use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command, ValueHint};
 use dialects::Place;
 use dialects::native::{self, Document, JobSpec, OPTIONS, presets};
 use model::Nanos;
@@ -14,6 +14,7 @@ use model::plan::Plan;
 use report::{html, words};
 use study::confirm;
 
+use crate::command_line::{dry_run_option, load_options, name_option, output_options, safety_options};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet;
@@ -31,8 +32,59 @@ use crate::silenced;
 /// Options that leave a preset the test it is: where it runs, and what stays of it.
 const NO_CHANGE: [&str; 3] = ["target", "keep", "log"];
 
+/// Its command line.
+pub fn command() -> Command {
+    let command = Command::new("run")
+        .about("Run a job file, or a test described by flags")
+        .long_about(
+            "Runs a job file, or a test described by flags. Keys of a job file and flags are the same; with both, flags \
+             change every job of the file. Sizes take k, m, g, t (powers of 1024) or kB, MB, GB (powers of 1000); times \
+             take ns, us, ms, s, m, h.",
+        )
+        .after_help(
+            "Examples:\n  fathom run --target /data --size 10g --depth 32 --time 1m\n  \
+             fathom run --target /data/f.dat --size 4g --read 70 --block 8k --rate 5000iops --time 5m\n  \
+             fathom run nightly.toml --out text,json=nightly.json --save nightly.result\n  \
+             fathom run --preset oltp --target /data --size 100g --objective 'most IOPS with p99 up to 3 ms'",
+        )
+        .arg(
+            Arg::new("file")
+                .value_name("FILE.toml")
+                .value_hint(ValueHint::FilePath)
+                .help("Job file"),
+        )
+        .arg(
+            Arg::new("preset")
+                .long("preset")
+                .value_name("NAME[@VERSION]")
+                .help("A test that is ready, instead of a job file; `fathom presets` lists them")
+                .long_help(
+                    "A test that is ready, instead of a job file; `fathom presets` lists them. It needs a --target; other flags \
+                     change every job of it, and the result says which. Without a version it is the newest.",
+                ),
+        );
+    command
+        .args(load_options())
+        .arg(name_option())
+        .arg(objective_option())
+        .arg(dry_run_option())
+        .args(limits::arguments())
+        .arg(preflight::argument("0").help_heading("Safety"))
+        .args(output_options())
+        .args(safety_options())
+}
+
+/// `--objective`.
+fn objective_option() -> Arg {
+    Arg::new("objective")
+        .long("objective")
+        .value_name("TEXT")
+        .help("What the test is to show, in your words; kept in the result")
+        .help_heading("Output")
+}
+
 /// Runs a job file or what the flags describe.
-pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let mut document = document(session, given)?;
     if !session.leads() {
         fleet::name_for_one(&mut document)?;
@@ -190,6 +242,7 @@ pub(super) fn enough_targets(document: &Document) -> Result<(), Faults> {
 pub(super) fn document_of(file: Option<&String>) -> Result<Document, Faults> {
     Ok(match file {
         Some(file) => {
+            refuse_other_tool(file)?;
             let text = std::fs::read_to_string(file)
                 .map_err(|error| Faults::usage(Fault::of_file("read", Path::new(file), &error)))?;
             native::read_job_file(file, &text)?
@@ -199,6 +252,35 @@ pub(super) fn document_of(file: Option<&String>) -> Result<Document, Faults> {
             ..Document::default()
         },
     })
+}
+
+/// Job files of other tools, by the end of their name, with the command that runs or reads them.
+const OTHER_TOOLS: &[(&str, &str, &str)] = &[
+    ("fio", "an fio job file", "run it with `fathom fio FILE`"),
+    ("xml", "a DiskSpd profile", "run it with `fathom diskspd -XFILE`"),
+    (
+        "parm",
+        "a Vdbench parameter file",
+        "Vdbench runs it; `fathom explain` reads its results",
+    ),
+    (
+        "icf",
+        "an Iometer configuration",
+        "Iometer runs it; `fathom explain` reads its results",
+    ),
+];
+
+/// A job file of another tool is named as such, before it is a wrong job file of ours.
+fn refuse_other_tool(file: &str) -> Result<(), Faults> {
+    let extension = Path::new(file)
+        .extension()
+        .map(|end| end.to_string_lossy().to_ascii_lowercase());
+    let row = OTHER_TOOLS.iter().find(|(end, ..)| extension.as_deref() == Some(end));
+    let Some((_, what, help)) = row.filter(|_| Path::new(file).exists()) else {
+        return Ok(());
+    };
+    let fault = Fault::new(format!("`{file}` is {what}"));
+    Err(Faults::usage(fault.help(help.replace("FILE", file))))
 }
 
 /// Changes every job as the flags say.

@@ -1,7 +1,7 @@
 //! `fathom selftest`.
 
 use ::run::targets::guard::Permissions;
-use clap::ArgMatches;
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use dialects::native::{self, JobSpec};
 use model::Nanos;
 use report::numbers::rate;
@@ -13,8 +13,33 @@ use crate::fault::Faults;
 use crate::screen::{self, Screen};
 use crate::session::Session;
 
+/// Its command line.
+pub fn command() -> Command {
+    Command::new("selftest")
+        .about("Measure the ceiling of each engine, the clock, the timer")
+        .arg(
+            Arg::new("folder")
+                .value_name("DIRECTORY")
+                .value_hint(ValueHint::DirPath)
+                .help("Where the file for the engines is made, 64 MiB [default: the directory for temporary files]"),
+        )
+        .arg(
+            Arg::new("time")
+                .long("time")
+                .value_name("TIME")
+                .default_value("1s")
+                .help("Measured window of each row"),
+        )
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("One JSON document for programs"),
+        )
+}
+
 /// Measures the generator itself.
-pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let length = length(given)?;
     let folder = given
         .get_one::<String>("folder")

@@ -14,7 +14,7 @@ use jiff::tz::TimeZone;
 use report::html::page::{Page, Tone, Verdict};
 
 use super::{compare, history as listed};
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::session::Session;
 use crate::{address, history, pages, running, screen};
@@ -25,7 +25,7 @@ const USUAL: &str = "127.0.0.1:7744";
 /// The command line.
 pub fn command() -> Command {
     Command::new("serve")
-        .about("Shows the history in a browser: list, reports, comparisons; read only")
+        .about("Show the history in a browser, read-only")
         .long_about(
             "Shows the history in a browser: a list with filters, the report of each entry, its saved file, and comparisons. Nothing \
              can be changed there. It ends with Ctrl-C.\n\n\
@@ -33,9 +33,9 @@ pub fn command() -> Command {
              random and printed with the address unless --token gives it. There is no encryption: across a network that is not \
              yours, leave it on this machine and use `ssh -L 7744:127.0.0.1:7744 HOST`. A run is watched on a page of its own: `fathom run --metrics PORT`.",
         )
-        .after_help(format!(
-            "Examples:\n  fathom serve\n  fathom serve --listen 0.0.0.0:7744\n\n{EXPLAINED}"
-        ))
+        .after_help(
+            "Examples:\n  fathom serve\n  fathom serve --listen 0.0.0.0:7744",
+        )
         .arg(
             Arg::new("listen")
                 .long("listen")
@@ -52,7 +52,7 @@ pub fn command() -> Command {
 }
 
 /// Serves until it is asked to stop.
-pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let text = given.get_one::<String>("listen").map_or(USUAL, String::as_str);
     let wanted = address::parse("--listen", text)?;
     let path = history::path()?;

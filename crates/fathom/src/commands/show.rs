@@ -6,18 +6,18 @@ use model::study::{Question, Study};
 
 use super::study_outputs::StudyOutputs;
 use super::{ab, results, sweep};
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::outputs::{self, Outputs};
 
 /// The command line.
 pub fn command() -> Command {
     let command = Command::new("show")
-        .about("Shows a saved result again, in any output format")
-        .after_help(format!(
+        .about("Print a saved result in any output format")
+        .after_help(
             "Examples:\n  fathom show result.fathom\n  fathom show result.fathom --out fio-json\n  \
-             fathom show result.fathom --out text,csv=intervals.csv\n  fathom show history:last\n\n{EXPLAINED}"
-        ))
+             fathom show result.fathom --out text,csv=intervals.csv\n  fathom show history:last",
+        )
         .arg(
             Arg::new("file")
                 .value_name("FILE")
@@ -54,7 +54,7 @@ pub(super) fn options(command: Command) -> Command {
 }
 
 /// Shows it.
-pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let file = given.get_one::<String>("file").expect("clap asks for a file");
     carry_out_for(file, given)
 }

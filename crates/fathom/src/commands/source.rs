@@ -9,7 +9,6 @@ use model::plan::Plan;
 
 use super::fio_plan::fio_plan;
 use super::{results, run};
-use crate::command_line;
 use crate::drop_in::diskspd::surroundings::Here;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -61,7 +60,8 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
 }
 
 fn read_flags(session: &Session, flags: &[String]) -> Result<Plan, Faults> {
-    let given = command_line::flags_of_run()
+    let given = run::command()
+        .no_binary_name(true)
         .try_get_matches_from(flags)
         .map_err(|error| {
             let what = error.to_string();

@@ -26,7 +26,7 @@ use study::verify::{Attempt, Search, Unverifiable, Verification};
 use super::run::{apply_flags, document_of, dry_run as dry_run_of, enough_targets, note_changes};
 use super::verify::shared_among;
 use crate::command_line::{dry_run_option, load_options, safety_options};
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::history;
 use crate::judged;
@@ -50,7 +50,7 @@ pub fn command() -> Command {
     };
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     Command::new("suite")
-        .about("Runs several workloads and holds each to what is required of it; writes a page to sign")
+        .about("Run several workloads against an SLA; write a sign-off page")
         .long_about(
             "Runs the workloads of a suite one after the other and holds each to its requirement: PASS, FAIL or INCONCLUSIVE for \
              each clause, by the rules of `fathom verify`. A workload is a preset, a job file, or options of its own. Where a rate \
@@ -59,10 +59,10 @@ pub fn command() -> Command {
              The target is named here or in the suite; flags change every workload. A file that is made in a directory serves all \
              workloads and is removed at the end. docs/suites.md has the form.",
         )
-        .after_help(format!(
+        .after_help(
             "Examples:\n  fathom suite --example > acceptance.toml\n  fathom suite acceptance.toml --target /mnt/new --size 100GiB --dry-run\n  \
-             fathom suite acceptance.toml --target /mnt/new --size 100GiB --sign-off acceptance.md --junit acceptance.xml\n\n{EXPLAINED}"
-        ))
+             fathom suite acceptance.toml --target /mnt/new --size 100GiB --sign-off acceptance.md --junit acceptance.xml",
+        )
         .arg(
             Arg::new("file")
                 .value_name("FILE.toml")
@@ -131,7 +131,7 @@ impl Ready {
 }
 
 /// Runs a suite, or prints one.
-pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     if given.get_flag("example") {
         return screen::put(EXAMPLE);
     }

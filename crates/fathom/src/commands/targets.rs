@@ -1,7 +1,7 @@
 //! `fathom targets`.
 
 use ::run::targets::guard::{Contents, Listed, Listing, MayWrite, list};
-use clap::ArgMatches;
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::probe::System;
 use serde_json::{Value, json};
 
@@ -9,8 +9,20 @@ use crate::exit::Exit;
 use crate::fault::Faults;
 use crate::screen;
 
+/// Its command line.
+pub fn command() -> Command {
+    Command::new("targets")
+        .about("List disks and file systems, and what may be tested")
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("One JSON document for programs"),
+        )
+}
+
 /// Lists what could be tested.
-pub fn show(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let list = list(&System::live());
     if given.get_flag("json") {
         let value: Vec<Value> = list.iter().map(as_json).collect();

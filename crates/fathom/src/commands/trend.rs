@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::ab;
 use super::history::{filter, filter_options, local, opened};
 use super::study_outputs::{Contents, StudyOutputs};
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen::wrapped;
 use crate::{history, outputs, pages};
@@ -24,7 +24,7 @@ const FORMAT_VERSION: u32 = 1;
 /// The command line.
 pub fn command() -> Command {
     Command::new("trend")
-        .about("Tells how the figures of a test went over time: since when the same, where they changed, what changed with them")
+        .about("Show how a test's results changed over time")
         .long_about(
             "Tells how the figures of a test went over the runs of it that the history holds: since when they are the same, between which \
              two runs they changed and by how much, and what else was not the same in these two: kernel, versions, device, settings.\n\n\
@@ -33,9 +33,9 @@ pub fn command() -> Command {
              Interrupted runs and studies are left out. Levels are looked for from 6 runs on, each of 2 runs at least; docs/history.md tells \
              what that can see.",
         )
-        .after_help(format!(
-            "Examples:\n  fathom trend\n  fathom trend 12 --since 90d\n  fathom trend --target nvme1n1 --out json\n\n{EXPLAINED}"
-        ))
+        .after_help(
+            "Examples:\n  fathom trend\n  fathom trend 12 --since 90d\n  fathom trend --target nvme1n1 --out json",
+        )
         .arg(
             Arg::new("entry")
                 .value_name("ENTRY")
@@ -119,7 +119,7 @@ fn page(trends: &Trends) -> Page {
 }
 
 /// Tells it.
-pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::of(given, false)?;
     let margin = ab::margin(given)?;
     let entries = entries(given)?;

@@ -20,7 +20,7 @@ use model::{Bytes, Nanos};
 use report::numbers::{duration, throughput};
 use serde_json::json;
 
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen::{self, Screen};
 use crate::session::Session;
@@ -35,7 +35,7 @@ pub fn command() -> Command {
     };
     let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
     Command::new("warm-up")
-        .about("Reads a file or device once, so that a cache in front of it is warm, and remembers that until the next restart")
+        .about("Read a target once to warm the caches in front of it")
         .long_about(
             "Reads a file or device once in sequence, so that a cache in front of it (that of a virtual machine's host, of an array) \
              holds what will be measured, and remembers what was read and in which boot: `fathom lint --intent cached-reads` says \
@@ -43,10 +43,10 @@ pub fn command() -> Command {
              before all was read, what was read is remembered, and the exit code is 6.\n\n\
              What is remembered lies below $FATHOM_STATE_DIR, or else fathom in $XDG_STATE_HOME or ~/.local/state.",
         )
-        .after_help(format!(
+        .after_help(
             "Examples:\n  fathom warm-up /data/test.dat\n  fathom warm-up /dev/nvme1n1 --size 200GiB --time 2h\n  \
-             fathom warm-up /data/test.dat --buffered\n\n{EXPLAINED}"
-        ))
+             fathom warm-up /data/test.dat --buffered",
+        )
         .arg(
             Arg::new("target")
                 .value_name("TARGET")
@@ -79,7 +79,7 @@ struct Wanted {
 }
 
 /// Reads, and remembers.
-pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let shelf = shelf().ok_or_else(|| {
         let fault =
             Fault::new("there is no place to remember it: neither FATHOM_STATE_DIR nor XDG_STATE_HOME nor HOME is set");

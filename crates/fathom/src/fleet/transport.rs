@@ -107,7 +107,7 @@ fn started(host: &str) -> Result<(HostProcess, Duplex), Faults> {
         let own =
             std::env::current_exe().map_err(|error| at(host, format!("this program is not found: {error}"), ""))?;
         let mut command = Command::new(own);
-        command.args(["worker", "--stdio"]);
+        command.args(["agent", "--stdio"]);
         command
     } else {
         let words = variable("FATHOM_SSH", SSH);
@@ -187,7 +187,7 @@ fn connected(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duplex, F
     let Some(Ok(_)) = port else {
         let fault = Fault::new(format!("`{host}` names no port")).at("--hosts");
         return Err(Faults::usage(fault.help(
-            "for example tcp://db1:7745: the port on which `fathom worker --listen` waits there",
+            "for example tcp://db1:7745: the port on which `fathom agent --listen` waits there",
         )));
     };
     let addresses = rest.to_socket_addrs().map_err(|error| {
@@ -207,14 +207,14 @@ fn connected(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duplex, F
         interrupt,
     };
     connector.connect(|| connect(&addresses)).map_err(|error| {
-        let not_there = "is `fathom worker --listen` running there, and is the port open?";
+        let not_there = "is `fathom agent --listen` running there, and is the port open?";
         match error {
             ConnectError::Unreachable(error) => at(host, error.to_string(), not_there),
             ConnectError::Handshake(error) => {
                 let help = match error {
                     HandshakeError::WrongToken => SAME_TOKEN,
                     HandshakeError::NotFathom => {
-                        "the port is that of another program: name the one of `fathom worker --listen`"
+                        "the port is that of another program: name the one of `fathom agent --listen`"
                     }
                     _ => not_there,
                 };
@@ -248,7 +248,7 @@ fn awaited(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Vec<Duplex>
     let awaited = Awaited {
         named: host,
         count,
-        help: "start them with `fathom worker --connect`",
+        help: "start them with `fathom agent --connect`",
     };
     awaited.at((listener, bound), &token, interrupt)
 }

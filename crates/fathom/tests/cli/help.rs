@@ -49,12 +49,50 @@ fn help_is_as_it_was_read_last() {
         &["schema", "--help"],
         &["man", "--help"],
         &["completions", "--help"],
+        &["agent", "--help"],
+        &["recover", "--help"],
+        &["help", "exit-codes"],
     ] {
         let ran = fathom(words);
-        ran.expect(0, &["Usage:"]);
+        ran.expect(0, &[]);
         assert_eq!(ran.err, "");
         golden(&format!("{}.txt", words.join("_").replace("--", "")), &ran.out);
     }
+}
+
+#[test]
+fn the_list_of_commands_fits_one_screen() {
+    let help = fathom(&["--help"])
+        .expect(0, &["Measure:", "Housekeeping:"])
+        .out
+        .clone();
+    assert!(help.lines().count() <= 48, "{} lines", help.lines().count());
+    assert!(help.lines().all(|line| line.chars().count() <= 80), "{help}");
+}
+
+#[test]
+fn a_mistyped_command_is_suggested_and_a_former_name_works() {
+    fathom(&["rnu"]).expect(4, &["a similar subcommand exists: 'run'"]);
+    fathom(&["worker", "--help"]).expect(0, &["Usage: fathom agent"]);
+    let topic = fathom(&["help", "recover"]);
+    assert_eq!(topic.out, fathom(&["recover", "--help"]).out);
+}
+
+#[test]
+fn job_files_of_other_tools_name_the_right_command() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, help) in [
+        ("job.fio", "run it with `fathom fio "),
+        ("profile.XML", "run it with `fathom diskspd -X"),
+        ("test.parm", "Vdbench runs it"),
+        ("test.icf", "Iometer runs it"),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, "[a]\nrw=read\n").unwrap();
+        fathom(&["run", path.to_str().unwrap()]).expect(4, &[help]);
+    }
+    // A file that is not there is reported as such, whatever its name.
+    fathom(&["run", "/nowhere/job.fio"]).expect(4, &["/nowhere/job.fio"]);
 }
 
 #[test]

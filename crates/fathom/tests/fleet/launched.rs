@@ -366,7 +366,7 @@ fn processes_that_meet_over_tcp_are_who_they_were_told() {
     assert_eq!(names("saved"), hosts.names());
     // Workers that come to a list, behind one that stands in it.
     let worker = |number: usize, told: usize| {
-        let words = ["worker".to_owned(), "--connect".into(), head.clone()];
+        let words = ["agent".to_owned(), "--connect".into(), head.clone()];
         let mut command = on(&hosts, number, &ground, &words);
         command.env("SLURM_PROCID", told.to_string());
         command
@@ -442,7 +442,7 @@ fn workers_that_connect_carry_a_test_out() {
         .map(|rank| {
             let mut command = Command::new(PROGRAM);
             own(&mut command, &ground.journal())
-                .args(["worker", "--connect", &address.to_string()])
+                .args(["agent", "--connect", &address.to_string()])
                 .env("FATHOM_RANK", rank)
                 .spawn()
                 .unwrap()

@@ -9,7 +9,7 @@ fn a_process_that_is_killed_is_named_and_the_rest_reported() {
     let Some(ground) = long() else { return };
     let child = ground.with_hosts(None, "local,local", "saved");
     kept_by(&ground, 2);
-    let workers = processes(&ground, "worker");
+    let workers = processes(&ground, "agent");
     assert_eq!(workers.len(), 2);
     let_it_measure();
     let killed = Instant::now();
@@ -43,7 +43,7 @@ fn in_the_place_of_fio_and_diskspd_it_is_named_too() {
             .spawn()
             .unwrap();
         kept_by(&ground, 2);
-        let workers = processes(&ground, "worker");
+        let workers = processes(&ground, "agent");
         let_it_measure();
         signal(workers[1], "KILL");
         let ran = end(child);
@@ -63,7 +63,7 @@ fn a_promise_is_not_judged_by_what_is_left_of_a_test() {
         .spawn()
         .unwrap();
     kept_by(&ground, 2);
-    let workers = processes(&ground, "worker");
+    let workers = processes(&ground, "agent");
     let_it_measure();
     signal(workers[1], "KILL");
     let ran = end(child);
@@ -87,7 +87,7 @@ fn without_a_terminal_a_lost_host_is_named_at_once() {
         .spawn()
         .unwrap();
     kept_by(&ground, 2);
-    let workers = processes(&ground, "worker");
+    let workers = processes(&ground, "agent");
     signal(workers[1], "KILL");
     let killed = Instant::now();
     let mut lines = BufReader::new(child.stderr.take().unwrap())
@@ -109,12 +109,12 @@ fn a_process_that_hangs_is_lost_in_bounded_time() {
     let Some(ground) = long() else { return };
     let child = ground.with_hosts(None, "local,local", "saved");
     kept_by(&ground, 2);
-    let workers = processes(&ground, "worker");
+    let workers = processes(&ground, "agent");
     let stopped = Instant::now();
     signal(workers[0], "STOP");
     let ran = end(child);
     // Whoever started it has killed it.
-    assert!(processes(&ground, "worker").is_empty());
+    assert!(processes(&ground, "agent").is_empty());
     assert!(stopped.elapsed() < Duration::from_secs(20), "{:?}", stopped.elapsed());
     ran.expect(6, &["HOST-LOST", "nothing was heard of it for"]);
 }
@@ -130,7 +130,7 @@ fn where_the_leader_is_killed_the_parts_are_put_together() {
     signal(leader[0], "KILL");
     end(child);
     let begun = Instant::now();
-    while !processes(&ground, "worker").is_empty() {
+    while !processes(&ground, "agent").is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(10), "the others go on");
         std::thread::sleep(Duration::from_millis(50));
     }
@@ -230,7 +230,7 @@ fn over_tcp_a_worker_that_is_killed_is_named_and_the_rest_reported() {
     kept_by(&ground, 3);
     let_it_measure();
     let killed = Instant::now();
-    let all = processes(&ground, "worker");
+    let all = processes(&ground, "agent");
     assert_eq!(all.len(), 3, "{all:?}");
     signal(all[2], "KILL");
     let ran = end(child);
@@ -335,7 +335,7 @@ fn where_that_is_wanted_the_others_go_on() {
         .spawn()
         .unwrap();
     kept_by(&ground, 2);
-    let workers = processes(&ground, "worker");
+    let workers = processes(&ground, "agent");
     signal(workers[1], "KILL");
     end(child).expect(6, &["HOST-LOST", "the others went on without it"]);
     let measured = measured(&ground.saved("saved"));

@@ -138,7 +138,7 @@ impl Ground {
         let worker = |number: usize| {
             let mut command = hosts.on(number, PROGRAM);
             own(&mut command, &self.journal())
-                .args(["worker", "--listen", "0.0.0.0:7745", "--once"])
+                .args(["agent", "--listen", "0.0.0.0:7745", "--once"])
                 .spawn()
                 .unwrap()
         };
@@ -586,7 +586,7 @@ fn a_wrong_token_or_version_is_refused() {
     drop(listener);
     let mut command = Command::new(PROGRAM);
     let mut worker = own(&mut command, &ground.journal())
-        .args(["worker", "--listen", &port.to_string()])
+        .args(["agent", "--listen", &port.to_string()])
         .env("FATHOM_TOKEN", "another-token-of-16")
         .spawn()
         .unwrap();

@@ -40,7 +40,7 @@ impl Agent {
         let port = free_port();
         let mut command = Command::new(PROGRAM);
         let child = own(&mut command, &ground.journal())
-            .args(["worker", "--once", "--listen", &port.to_string()])
+            .args(["agent", "--once", "--listen", &port.to_string()])
             .env("FATHOM_TOKEN", token)
             .spawn()
             .unwrap();
@@ -89,7 +89,7 @@ fn silent_connections_delay_no_fleet() {
         let _silent = silent(port, count);
         let mut command = Command::new(PROGRAM);
         let connecting = own(&mut command, &ground.journal())
-            .args(["worker", "--connect", &format!("127.0.0.1:{port}")])
+            .args(["agent", "--connect", &format!("127.0.0.1:{port}")])
             .spawn()
             .unwrap();
         let ran = end(running);

@@ -91,7 +91,7 @@ fn waiting_for_hosts_is_told_and_can_be_interrupted() {
     drop(free);
     let mut command = Command::new(PROGRAM);
     let worker = own(&mut command, &ground.journal())
-        .args(["worker", "--connect", &address])
+        .args(["agent", "--connect", &address])
         .spawn()
         .unwrap();
     interrupted(worker, &format!("waiting for the one that leads, at {address}"));

@@ -57,7 +57,7 @@ pub fn mpi(launch: &Launch) -> Result<Box<dyn Comm>, String> {
 /// Always.
 #[cfg(not(target_os = "linux"))]
 pub fn mpi(_: &Launch) -> Result<Box<dyn Comm>, String> {
-    Err("MPI is joined on Linux only; use --hosts with `fathom worker --listen`".into())
+    Err("MPI is joined on Linux only; use --hosts with `fathom agent --listen`".into())
 }
 
 /// How often is looked whether something came.

@@ -1,4 +1,4 @@
-//! Messages over pairs of byte streams: the pipes of `ssh HOST fathom worker`, or sealed connections.
+//! Messages over pairs of byte streams: the pipes of `ssh HOST fathom agent`, or sealed connections.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};

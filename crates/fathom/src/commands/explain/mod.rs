@@ -10,7 +10,7 @@ use model::finding::Severity;
 use study::explain::{self, Asked, Explanation};
 
 use super::results::{self, Found};
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits::{self, Storage};
 use crate::screen;
@@ -23,7 +23,7 @@ const ANTI_PATTERNS: &str = "anti-patterns";
 /// The command line.
 pub fn command() -> Command {
     Command::new("explain")
-        .about("Says what a result means that is there already: of fio, DiskSpd, Vdbench, Iometer, CrystalDiskMark or fathom")
+        .about("Explain an existing result of fathom or another tool")
         .long_about(
             "Says what a result means that is there already: what was done, the figures with their units, how many operations \
              were in flight by Little's law, which percentiles enough operations support, whether the figures agree with each \
@@ -34,12 +34,12 @@ pub fn command() -> Command {
              recognised by what the file says, also in the midst of other text. Nothing is run.\n\n\
              `fathom explain anti-patterns [NAME]` tells what is often taken for a test of storage and is none.",
         )
-        .after_help(format!(
+        .after_help(
             "Examples:\n  fathom explain test01.txt\n  \
              fio --output-format=json job.fio | fathom explain - --require 'iops>=4000,mean<=3ms'\n  \
              fathom explain test01.txt --vm Standard_B2ms --disk P30 --disks 4\n  \
-             fathom explain anti-patterns dd\n\n{EXPLAINED}"
-        ))
+             fathom explain anti-patterns dd",
+        )
         .arg(
             Arg::new("file")
                 .value_name("FILE")
@@ -68,7 +68,7 @@ pub fn command() -> Command {
 }
 
 /// Explains every file.
-pub fn carry_out(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let files: Vec<&String> = given.get_many::<String>("file").into_iter().flatten().collect();
     let json = given.get_one::<String>("out").is_some_and(|format| format == "json");
     if let Some((first, names)) = files.split_first()

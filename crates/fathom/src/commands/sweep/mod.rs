@@ -24,7 +24,7 @@ use super::results;
 use super::run;
 use super::study_outputs::{Contents, StudyOutputs};
 use crate::command_line;
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet;
 use crate::history;
@@ -36,7 +36,7 @@ use crate::session::Session;
 /// The words of the command line.
 pub fn command() -> Command {
     Command::new("sweep")
-        .about("Varies depth, workers, block size, mix, rate or targets: where is the knee, what keeps a limit")
+        .about("Vary depth, block size, rate, …; find the knee")
         .long_about(
             "Runs the same load again and again with one or more parameters varied, and says where more load stops paying: \
              bounds, knee, the most load that keeps a limit, scalability, and one recommendation.\n\n\
@@ -47,13 +47,13 @@ pub fn command() -> Command {
              Each point has 5 s of warm-up and at least 20 s and 10,000 operations; --time gives another length, which then \
              stands as it is.",
         )
-        .after_help(format!(
+        .after_help(
             "Examples:\n  fathom sweep /data --size 10g\n  \
              fathom sweep /dev/nvme1n1 --over depth=1..256 --slo 'p99<=3ms'\n  \
              fathom sweep /data --size 10g --over depth=1..64 --over block=4k,8k,64k --read 70 --allow-overwrite FILE\n  \
              fathom sweep nightly.toml --over rate=1000..64000 --save sweep.fathom\n  \
-             fathom sweep --from sweep.fathom --slo 'p99.9<=10ms'\n\n{EXPLAINED}"
-        ))
+             fathom sweep --from sweep.fathom --slo 'p99.9<=10ms'",
+        )
         .arg(
             Arg::new("what")
                 .value_name("TARGET|FILE.toml")
@@ -112,7 +112,7 @@ pub fn command() -> Command {
 }
 
 /// Sweeps.
-pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::of(given, true)?;
     let limit = limit(given)?;
     if let Some(file) = given.get_one::<String>("from") {

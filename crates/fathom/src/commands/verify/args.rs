@@ -15,7 +15,7 @@ use study::verify::{FULL_TIME_SECS, Promise, QUICK, QUICK_WARM_UP, Unverifiable,
 use super::targets::Targets;
 use crate::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
 use crate::command_line::{output_options, safety_options};
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits::{self, Storage};
 use crate::preflight;
@@ -39,7 +39,7 @@ pub fn command() -> Command {
             .help_heading("Machine and disks around it")
     };
     Command::new("verify")
-        .about("Tests whether storage keeps a promise: PASS, FAIL or INCONCLUSIVE for each clause, with the reason")
+        .about("Test whether storage meets an SLA: PASS or FAIL, and why")
         .long_about(
             "Tests whether storage keeps what a policy or a requirement promises. The promised load is issued at exactly the \
              promised rate and mix for as long as the policy says (300 s). Where only a rate is promised, short probes first \
@@ -48,12 +48,12 @@ pub fn command() -> Command {
              with [simulated.NAME] devices, to try things without a disk; `path`, `role` and `cap` of its jobs count. Several \
              targets, such as the volumes of an array, share the load evenly, and the promise is about all of them together.",
         )
-        .after_help(format!(
+        .after_help(
             "Examples:\n  fathom verify --policy s4/ssd-ultra --size 400GB /mnt/data\n  \
              fathom verify --policy aws/gp3 --size 500GiB --iops 6000 --mbps 250 /dev/nvme1n1\n  \
              fathom verify --require 'iops>=4000,p99<=3ms' --read 70 --block 8k --quick /mnt/data\n  \
-             fathom verify --require 'iops>=100000' /dev/mapper/volume*\n\n{EXPLAINED}"
-        ))
+             fathom verify --require 'iops>=100000' /dev/mapper/volume*",
+        )
         .arg(
             Arg::new("target")
                 .value_name("TARGET")

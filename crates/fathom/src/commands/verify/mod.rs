@@ -45,7 +45,7 @@ const PREFLIGHT: Nanos = Nanos::secs(10);
 const QUICK_PREFLIGHT: Nanos = Nanos::secs(3);
 
 /// Tests a promise.
-pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let asked = understand(session, given)?;
     let permissions = permissions::from_args(given);
     let preflight = preflight::time(

@@ -335,7 +335,7 @@ fn reached(host: &At<'_>, token: Option<&str>, interrupt: &AtomicBool) -> Result
         let hint = match error {
             HandshakeError::WrongToken => ON_TOKENS,
             _ => {
-                "only `fathom fio --server` and `fathom worker --listen` are understood: servers of fio itself speak otherwise"
+                "only `fathom fio --server` and `fathom agent --listen` are understood: servers of fio itself speak otherwise"
             }
         };
         Refused {

@@ -1,4 +1,4 @@
-//! `--server`: carries out what `--client` of another process asks for, as `fathom worker --listen` does.
+//! `--server`: carries out what `--client` of another process asks for, as `fathom agent --listen` does.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::Path;

@@ -1,10 +1,10 @@
-//! `fathom worker`: carries out, on this host, what another process tells it.
+//! `fathom agent`: runs tests on this host on behalf of a coordinator.
 
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
 use run::hosts::Duplex;
 
 use crate::address;
-use crate::exit::{EXPLAINED, Exit};
+use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet::link::Listener;
 use crate::fleet::{self, ConnectError};
@@ -12,32 +12,33 @@ use crate::session::Session;
 
 /// The command line.
 pub fn command() -> Command {
-    Command::new("worker")
-        .about("Carries out on this host what `--hosts` of another one asks for")
+    Command::new("agent")
+        .about("Run tests on this host on behalf of a coordinator")
         .long_about(
-            "Carries out on this host what another process asks for: `fathom run --hosts` over there. ssh starts it by itself \
-             (--stdio); elsewhere it listens, or connects to the one that leads. Both sides of a connection must have the same \
-             text in FATHOM_TOKEN; what goes over it is sealed but not secret (docs/fleet.md tells how to go through ssh).\n\n\
-             Who connects stands where SLURM_PROCID, JOB_COMPLETION_INDEX (Kubernetes) or a launcher of MPI says, or FATHOM_RANK (a \
-             number from 0 on): %r and for-hosts then mean the same processes each time.\n\n\
-             The guard of this host decides about its targets. Programs that a job names run only where FATHOM_ALLOW_EXEC=1 is \
-             set here. What was measured is kept in FATHOM_JOURNAL (default: the user's data folder) until it has arrived.",
+            "Runs tests on this host on behalf of a coordinator, which is `fathom run --hosts` on another host. Over ssh the \
+             coordinator starts the agent itself (--stdio); otherwise the agent listens, or connects to the coordinator. Both \
+             sides of a connection need the same text in FATHOM_TOKEN. Messages are authenticated but not encrypted \
+             (docs/fleet.md shows how to go through ssh).\n\n\
+             The agent's rank comes from SLURM_PROCID, JOB_COMPLETION_INDEX (Kubernetes), an MPI launcher, or FATHOM_RANK (a \
+             number from 0): with it, %r and for-hosts mean the same processes in every test.\n\n\
+             The guard of this host decides about its targets. Programs named in a job run only where FATHOM_ALLOW_EXEC=1 is \
+             set here. Results are kept in FATHOM_JOURNAL (default: the user's data folder) until the coordinator has them.",
         )
-        .after_help(format!(
-            "Examples:\n  FATHOM_TOKEN=… fathom worker --listen 0.0.0.0:7745\n  \
-             FATHOM_TOKEN=… fathom worker --connect head:7745\n\n{EXPLAINED}"
-        ))
+        .after_help(
+            "Examples:\n  FATHOM_TOKEN=… fathom agent --listen 0.0.0.0:7745\n  \
+             FATHOM_TOKEN=… fathom agent --connect db0:7745",
+        )
         .arg(
             Arg::new("listen")
                 .long("listen")
                 .value_name("ADDR")
-                .help("Wait on this address for who leads, one after the other; a port alone is this machine only"),
+                .help("Listen on this address for coordinators, one at a time; a port alone is this machine only"),
         )
         .arg(
             Arg::new("connect")
                 .long("connect")
                 .value_name("HOST:PORT")
-                .help("Connect to who leads, which listens (--hosts listen://ADDR*COUNT)"),
+                .help("Connect to a coordinator that listens (--hosts listen://ADDR*COUNT)"),
         )
         .arg(
             Arg::new("stdio")
@@ -50,13 +51,13 @@ pub fn command() -> Command {
                 .long("once")
                 .requires("listen")
                 .action(ArgAction::SetTrue)
-                .help("End when the first that leads has left"),
+                .help("Exit when the first coordinator has disconnected"),
         )
         .group(ArgGroup::new("how").args(["listen", "connect", "stdio"]).required(true))
 }
 
-/// Serves whoever leads.
-pub fn carry_out(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+/// Serves coordinators.
+pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     if given.get_flag("stdio") {
         let duplex = Duplex::unsealed(Box::new(std::io::stdin()), Box::new(std::io::stdout()));
         return Ok(fleet::serve_duplex(&session.process, duplex, None));
