@@ -85,21 +85,14 @@ pub fn explain(mut error: clap::Error) -> ExitCode {
     }
 }
 
-/// Suggests the commands that are one typing error away: clap does so for longer names only.
+/// Suggests the command that was probably meant: clap does so for longer names only.
 fn suggest_command(error: &mut clap::Error) {
     let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
         return;
     };
-    if error.get(ContextKind::SuggestedSubcommand).is_some() {
-        return;
-    }
-    let names = COMMANDS.iter().map(|row| row.name);
-    let near: Vec<String> = names
-        .filter(|name| strsim::damerau_levenshtein(name, typed) == 1)
-        .map(str::to_owned)
-        .collect();
-    if !near.is_empty() {
-        error.insert(ContextKind::SuggestedSubcommand, ContextValue::Strings(near));
+    if let Some(name) = dialects::nearest(typed, COMMANDS.iter().map(|row| row.name)) {
+        let suggestion = ContextValue::Strings(vec![name.to_owned()]);
+        error.insert(ContextKind::SuggestedSubcommand, suggestion);
     }
 }
 
