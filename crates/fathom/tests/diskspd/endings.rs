@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use testbed::{Directory, FaultFs, LoopDevice, LoopFs, LoopOptions, TmpFs, need};
 
 use crate::calling::{self, PROGRAM, Ran, end, text};
-use crate::support::{Place, same_lines, theirs, words};
+use crate::diskspd::support::{Place, same_lines, theirs, words};
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;

@@ -1,8 +1,8 @@
 //! The report in the form of 2.0.17 to 2.0.20, against a published one whose blanks and empty lines were lost.
 
-use crate::masks::number_hidden;
+use crate::diskspd::masks::number_hidden;
+use crate::diskspd::support::{DATA, Place, read, same_lines, words};
 use crate::place;
-use crate::support::{DATA, Place, read, same_lines, words};
 
 /// A line without what changes, and with blanks as they survive in a page. Rows of processors are one, for their number
 /// depends on the machine.

@@ -11,7 +11,7 @@ use model::{Bytes, Nanos};
 use run::RunContext;
 use run::targets::guard::Permissions;
 
-use crate::support::{Place, arguments, cases, name, read};
+use crate::diskspd::support::{Place, arguments, cases, name, read};
 
 /// Operations that were recorded of each thread.
 const OPERATIONS: usize = 64;

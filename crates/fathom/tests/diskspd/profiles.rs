@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
+use crate::diskspd::support::{DATA, Place, arguments, cases, name, read, same_lines};
 use crate::place;
-use crate::support::{DATA, Place, arguments, cases, name, read, same_lines};
 
 /// The line that `xml-keeps-random-write-data` of tests/deviations.toml adds.
 const ADDED: &str = "<RandomWriteData>true</RandomWriteData>";
@@ -52,7 +52,7 @@ fn refused_lines_are_refused_with_the_recorded_words() {
         let ran = place.run(&arguments);
         let what = format!("{arguments:?}");
         assert_eq!(ran.code.map(i64::from), case["exit"].as_i64(), "{what}");
-        same_lines(&what, &texts("stderr"), &crate::support::theirs(&ran.err));
+        same_lines(&what, &texts("stderr"), &crate::diskspd::support::theirs(&ran.err));
         assert_eq!(ran.out, "", "{what}");
     }
     assert_eq!(place.names(), ["template.xml"], "nothing was made");

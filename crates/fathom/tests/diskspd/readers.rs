@@ -3,7 +3,7 @@
 use roxmltree::{Document, Node};
 use testbed::need;
 
-use crate::support::Place;
+use crate::diskspd::support::Place;
 
 /// All nodes at a path of element names: `a/b/c`.
 fn all<'a>(from: Node<'a, 'a>, path: &str) -> Vec<Node<'a, 'a>> {

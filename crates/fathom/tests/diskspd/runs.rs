@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use crate::calling::Ran;
-use crate::masks;
-use crate::support::{DATA, Place, arguments, name, read, same_lines, theirs};
+use crate::diskspd::masks;
+use crate::diskspd::support::{DATA, Place, arguments, name, read, same_lines, theirs};
 
 /// The size of the target that was there already, odd on purpose.
 const EXIST: usize = 10_498_105;

@@ -3,8 +3,8 @@
 use testbed::need;
 
 use crate::calling::Ran;
+use crate::diskspd::support::{Place, theirs};
 use crate::place;
-use crate::support::{Place, theirs};
 
 /// Command lines as they stand there, with paths of Windows.
 #[cfg(target_os = "linux")]
@@ -28,7 +28,7 @@ const FOR_WINDOWS: [(&str, &str); 3] = [
 fn paths_of_windows_are_refused_with_the_path_to_type() {
     use std::time::{Duration, Instant};
 
-    use crate::support::words;
+    use crate::diskspd::support::words;
 
     for (line, instead) in FOR_WINDOWS {
         let place = Place::new();

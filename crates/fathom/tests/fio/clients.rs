@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::Place;
+use crate::fio::support::Place;
 
 /// The client, in the version that was tried.
 const CLIENT: &str = "fio-plot==1.1.21";

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::Place;
+use crate::fio::support::Place;
 
 /// Where keys stand that versions up to 3.42 have added.
 const NEWER: [&str; 3] = ["/jobs/job_start", "/jobs/latency_target_ns", "/jobs/latency_window_us"];

@@ -10,7 +10,7 @@ use serde_json::Value;
 use testbed::{Directory, FaultFs, LoopFs, TmpFs, need};
 
 use crate::calling::{self, PROGRAM, device_that_ends, end, text};
-use crate::support::Place;
+use crate::fio::support::Place;
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::calling;
-use crate::support::Place;
+use crate::fio::support::Place;
 
 /// The one entry of a report, whatever stands before it.
 fn entry(out: &str) -> Value {

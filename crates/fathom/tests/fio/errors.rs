@@ -3,8 +3,8 @@
 use std::fs;
 use std::process::Command;
 
-use crate::masks::normal_lines;
-use crate::support::{Place, one_percentile_a_line, recorded};
+use crate::fio::masks::normal_lines;
+use crate::fio::support::{Place, one_percentile_a_line, recorded};
 
 /// The version of the recording, and ours.
 const VERSIONS: [&str; 2] = ["fio-3.42-135-gf5344", "fio-3.42"];

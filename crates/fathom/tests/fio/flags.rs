@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::calling;
-use crate::support::Place;
+use crate::fio::support::Place;
 
 /// Time and rate of each line of a log.
 fn rates(place: &Place, name: &str) -> Vec<(u64, u64)> {

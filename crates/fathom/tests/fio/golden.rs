@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use crate::masks::{json_lines, normal_lines, terse_lines};
-use crate::support::{DATA, Place, one_percentile_a_line, recorded};
+use crate::fio::masks::{json_lines, normal_lines, terse_lines};
+use crate::fio::support::{DATA, Place, one_percentile_a_line, recorded};
 
 /// The forms of output that were recorded.
 const FORMATS: [(&str, &str); 4] = [

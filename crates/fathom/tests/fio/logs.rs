@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::support::Place;
+use crate::fio::support::Place;
 
 /// The fields of each line.
 fn lines(place: &Place, name: &str) -> Vec<Vec<u64>> {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use testbed::{LoopDevice, LoopFs, LoopOptions};
 
-use crate::support::Place;
+use crate::fio::support::Place;
 
 const MIB: u64 = 1 << 20;
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::support::Place;
+use crate::fio::support::Place;
 
 /// File, action and place of each line of a trace, in order; without times and without the lines that add, open and close.
 fn operations(path: &Path) -> Vec<String> {

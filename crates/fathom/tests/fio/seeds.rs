@@ -6,7 +6,7 @@ use std::fs;
 use serde_json::Value;
 
 use crate::calling::Ran;
-use crate::support::{Place, recorded};
+use crate::fio::support::{Place, recorded};
 
 /// A published file with what has to be another here.
 fn edited(name: &str, edits: &[(&str, &str)]) -> String {

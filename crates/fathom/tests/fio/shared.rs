@@ -1,6 +1,6 @@
 //! What jobs share, and priorities of parts of their operations, in the words of fio.
 
-use crate::support::Place;
+use crate::fio::support::Place;
 
 #[test]
 fn priorities_of_parts_have_figures_of_their_own() {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use crate::calling;
-use crate::support::Place;
+use crate::fio::support::Place;
 
 const JOB: &str = "--name=a --size=4m --rw=randread --rate_iops=200 --time_based";
 

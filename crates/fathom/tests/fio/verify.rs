@@ -5,7 +5,7 @@ use std::process::Command;
 
 use testbed::{LoopDevice, LoopOptions, Unavailable, need};
 
-use crate::support::Place;
+use crate::fio::support::Place;
 
 const WRITE: &str = "--name=a/b --filename=file --size=64k --bs=4k --rw=write --verify=crc32c --number_ios=9";
 const READ: &str = "--name=a/b --filename=file --size=64k --bs=4k --rw=read --verify=crc32c --output-format=json";

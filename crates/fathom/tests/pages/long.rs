@@ -8,7 +8,7 @@ use model::{Nanos, PerDirection};
 use report::html;
 use report::html::run::{self, Beside};
 
-use crate::browser::look;
+use super::browser::look;
 
 const SECONDS: u64 = 3600;
 const JOBS: usize = 8;

@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use crate::scenario::Scenario;
+use super::scenario::Scenario;
 
 /// Seeds of a repetition, if `FATHOM_SEEDS` does not say otherwise. A hundred take some minutes.
 const SEEDS: u64 = 5;

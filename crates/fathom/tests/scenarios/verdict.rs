@@ -1,7 +1,7 @@
 //! The scenarios of the verdict.
 
-use crate::repeat::{expect_few, judge, seeds};
-use crate::scenario::Scenario;
+use super::repeat::{expect_few, judge, seeds};
+use super::scenario::Scenario;
 
 const FILE: &str = include_str!("verdict.toml");
 

@@ -2,8 +2,6 @@
 //! limits, and the answer that is right. The truth lives in `diagnosis.toml` and `verdict.toml` alone; the load runs through the real engine loop
 //! on the simulated clock, and the judge sees the results and nothing else.
 
-#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
-
 mod diagnosis;
 mod repeat;
 mod scenario;

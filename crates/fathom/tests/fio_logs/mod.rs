@@ -1,7 +1,5 @@
 //! fio's log files of real runs: carried out, written and read again.
 
-#![allow(clippy::unwrap_used, reason = "all of this is test code, helpers too")]
-
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
 

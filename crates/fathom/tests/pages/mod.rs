@@ -1,8 +1,6 @@
 //! Reports in a real browser: Debian's Chromium, driven by Playwright from PyPI. What is drawn is read back and held to the
 //! results; screenshots stay in the folder for temporary files of the build.
 
-#![allow(clippy::unwrap_used)]
-
 mod browser;
 mod long;
 
@@ -10,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use browser::{Seen, look, walk};
+use self::browser::{Seen, look, walk};
 use serde_json::Value;
 
 const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");

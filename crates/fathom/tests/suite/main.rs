@@ -1,0 +1,25 @@
+//! The program in the place of fio and DiskSpd, its reports in a browser, and its judgement of simulated devices. One program,
+//! because each one links everything.
+
+#![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
+
+#[path = "../cli/support.rs"]
+#[allow(dead_code, reason = "shared with the tests of our own command line")]
+mod calling;
+#[path = "../diskspd/mod.rs"]
+mod diskspd;
+#[cfg(target_os = "linux")]
+#[path = "../fio/mod.rs"]
+mod fio;
+#[cfg(target_os = "linux")]
+#[path = "../fio_logs/mod.rs"]
+mod fio_logs;
+#[cfg(target_os = "linux")]
+#[path = "../pages/mod.rs"]
+mod pages;
+#[path = "../drop_in/place.rs"]
+#[allow(dead_code, reason = "shared by the tests of both drop-in modes")]
+mod place;
+#[cfg(target_os = "linux")]
+#[path = "../scenarios/mod.rs"]
+mod scenarios;
