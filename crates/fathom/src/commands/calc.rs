@@ -25,6 +25,19 @@ const PERCENTILES: [(&str, f64); 8] = [
     ("p99.9999", 0.999999),
 ];
 
+/// `fathom calc knee`.
+fn knee() -> Command {
+    Command::new("knee")
+        .about("Reads a curve of queue depth and IOPS: bounds, knee, scalability")
+        .arg(
+            Arg::new("points")
+                .value_name("DEPTH=IOPS")
+                .required(true)
+                .num_args(2..)
+                .help("Points, such as 1=30000 64=107000 512=146000"),
+        )
+}
+
 /// The words of the command line.
 pub fn command() -> Command {
     let figure = |name: &'static str, value: &'static str, help: &'static str| {
@@ -85,16 +98,7 @@ pub fn command() -> Command {
             iops().required(true),
             figure("throughput", "SIZE/s", "Limit of bytes per second").required(true),
         ]);
-    let knee = Command::new("knee")
-        .about("Reads a curve of queue depth and IOPS: bounds, knee, scalability")
-        .arg(
-            Arg::new("points")
-                .value_name("DEPTH=IOPS")
-                .required(true)
-                .num_args(2..)
-                .help("Points, such as 1=30000 64=107000 512=146000"),
-        );
-    let all = [little, bandwidth, percentile, burst, crossover, knee];
+    let all = [little, bandwidth, percentile, burst, crossover, knee()];
     Command::new("calc")
         .about("Calculate: Little's law, percentiles, burst credits, knees")
         .subcommand_required(true)

@@ -82,27 +82,30 @@ pub fn command() -> Command {
                     .help("The file; one of that name is replaced"),
             ),
         )
-        .subcommand(
-            Command::new("prune")
-                .about("Remove entries, and list them")
-                .args([
-                    Arg::new("keep")
-                        .long("keep")
-                        .value_name("N")
-                        .value_parser(value_parser!(usize))
-                        .help("All but so many of the latest"),
-                    Arg::new("older-than")
-                        .long("older-than")
-                        .value_name("AGE")
-                        .help("Those that began longer ago than this: 90d, 12w, 36h"),
-                    Arg::new("dry-run")
-                        .long("dry-run")
-                        .action(ArgAction::SetTrue)
-                        .help("Only say which"),
-                ])
-                .group(ArgGroup::new("which").args(["keep", "older-than"]).required(true)),
-        )
+        .subcommand(prune_command())
         .subcommand(Command::new("path").about("Print the path of the history"))
+}
+
+/// `fathom history prune`.
+fn prune_command() -> Command {
+    Command::new("prune")
+        .about("Remove entries, and list them")
+        .args([
+            Arg::new("keep")
+                .long("keep")
+                .value_name("N")
+                .value_parser(value_parser!(usize))
+                .help("All but so many of the latest"),
+            Arg::new("older-than")
+                .long("older-than")
+                .value_name("AGE")
+                .help("Those that began longer ago than this: 90d, 12w, 36h"),
+            Arg::new("dry-run")
+                .long("dry-run")
+                .action(ArgAction::SetTrue)
+                .help("Only say which"),
+        ])
+        .group(ArgGroup::new("which").args(["keep", "older-than"]).required(true))
 }
 
 /// What narrows a list.

@@ -150,6 +150,37 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
         screen: Screen::of(session, given, false)?,
     };
     let mut procedure = Procedure::new(asked);
+    let (bad, judged) = run_rounds(session, &mut errand, &mut procedure)?;
+    drop(errand);
+    let unfinished = session.process.is_interrupted() || bad != Exit::Done;
+    let report = procedure.report(&target, left_out, unfinished);
+    let told = outputs.finish(&Contents {
+        text: text(&report),
+        json: &report,
+        csv: Some(csv(&report)),
+        page: Some(&|| pages::rounds(&report)),
+        study: None,
+    });
+    if let Some(results) = &judged {
+        let word = if report.steady { "steady" } else { "not steady" };
+        history::keep(given, EntryKind::Precondition, Subject::Run(results), Some(word));
+    }
+    told?;
+    Ok(match (bad, report.steady) {
+        _ if session.process.is_interrupted() => Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2)),
+        (Exit::Done, true) => Exit::Done,
+        (Exit::Done, false) => Exit::Failed,
+        (bad, _) => bad,
+    })
+}
+
+/// Fills the device and runs the rounds, until the procedure has enough or one of them fails. Returns how the runs ended, and the
+/// results of the deciding one.
+fn run_rounds(
+    session: &Session,
+    errand: &mut Errand,
+    procedure: &mut Procedure,
+) -> Result<(Exit, Option<Results>), Faults> {
     let mut bad = Exit::Done;
     let mut judged = None;
     while let Some(next) = procedure.next_run() {
@@ -183,32 +214,12 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
                 Exit::Failed,
             ));
         }
-        errand.tell(next, &procedure);
+        errand.tell(next, procedure);
         if decides(next) {
             judged = Some(results);
         }
     }
-    drop(errand);
-    let unfinished = session.process.is_interrupted() || bad != Exit::Done;
-    let report = procedure.report(&target, left_out, unfinished);
-    let told = outputs.finish(&Contents {
-        text: text(&report),
-        json: &report,
-        csv: Some(csv(&report)),
-        page: Some(&|| pages::rounds(&report)),
-        study: None,
-    });
-    if let Some(results) = &judged {
-        let word = if report.steady { "steady" } else { "not steady" };
-        history::keep(given, EntryKind::Precondition, Subject::Run(results), Some(word));
-    }
-    told?;
-    Ok(match (bad, report.steady) {
-        _ if session.process.is_interrupted() => Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2)),
-        (Exit::Done, true) => Exit::Done,
-        (Exit::Done, false) => Exit::Failed,
-        (bad, _) => bad,
-    })
+    Ok((bad, judged))
 }
 
 /// Its rate is the one that the rounds are judged by.

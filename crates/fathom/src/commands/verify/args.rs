@@ -23,21 +23,6 @@ use crate::session::Session;
 
 /// Its command line.
 pub fn command() -> Command {
-    let load = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .value_name(value)
-            .help(help)
-            .help_heading("Load")
-    };
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    let around = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .value_name(value)
-            .help(help)
-            .help_heading("Machine and disks around it")
-    };
     Command::new("verify")
         .about("Test whether storage meets an SLA: PASS or FAIL, and why")
         .long_about(
@@ -77,29 +62,8 @@ pub fn command() -> Command {
         )
         .args(input_options())
         .arg(catalogue_option())
-        .args([
-            flag("quick", "30 s instead of the policy's time: shows a limit, not whether it lasts").help_heading("Load"),
-            load("time", "TIME", "Measured window, if not the policy's"),
-            load("warm-up", "TIME", "I/O before it, if not the policy's"),
-            load("block", "SIZE", "Block size, if not the policy's [alone: 4KiB]"),
-            load("read", "PERCENT", "Percent of reads, if not the policy's [alone: 100]"),
-            flag("sequential", "Sequential positions, whatever the policy says").help_heading("Load"),
-            load("rate", "IOPS", "Operations per second to issue, if not what is promised"),
-            load("depth", "NUMBER", "Operations in flight over all workers, if not what it takes")
-                .value_parser(value_parser!(u32).range(1..=65_536)),
-            load("workers", "NUMBER|auto", "Threads [default: auto, as many as it takes]").value_parser(parse_workers),
-            load("file-size", "SIZE", "Size of the file that is made [default: twice the memory, at most half of the space]"),
-        ])
-        .args([
-            around("vm", "NAME", "Size of the virtual machine, such as Standard_B2ms: its limits may bind first"),
-            around("disk", "NAME", "Disk below, such as P30 or aws/gp3:size=500GiB,iops=6000").action(ArgAction::Append),
-            around("disks", "NUMBER", "How many of each share the load")
-                .default_value("1")
-                .value_parser(value_parser!(u32).range(1..=1024)),
-            flag("host-cache", "The host's cache serves the operations").help_heading("Machine and disks around it"),
-            limits::metadata_argument().help_heading("Machine and disks around it"),
-            limits::cap_argument().help_heading("Machine and disks around it"),
-        ])
+        .args(load_args())
+        .args(environment_args())
         .args(limits::one_load_arguments().map(|arg| arg.help_heading("Machine and disks around it")))
         .arg(
             Arg::new("junit")
@@ -119,6 +83,78 @@ pub fn command() -> Command {
         .arg(preflight::argument("10s, with --quick 3s").help_heading("Safety"))
         .args(output_options())
         .args(safety_options())
+}
+
+/// What the load is, where the policy does not decide it.
+fn load_args() -> Vec<Arg> {
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    let load = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name(value)
+            .help(help)
+            .help_heading("Load")
+    };
+    vec![
+        flag(
+            "quick",
+            "30 s instead of the policy's time: shows a limit, not whether it lasts",
+        )
+        .help_heading("Load"),
+        load("time", "TIME", "Measured window, if not the policy's"),
+        load("warm-up", "TIME", "I/O before it, if not the policy's"),
+        load("block", "SIZE", "Block size, if not the policy's [alone: 4KiB]"),
+        load("read", "PERCENT", "Percent of reads, if not the policy's [alone: 100]"),
+        flag("sequential", "Sequential positions, whatever the policy says").help_heading("Load"),
+        load(
+            "rate",
+            "IOPS",
+            "Operations per second to issue, if not what is promised",
+        ),
+        load(
+            "depth",
+            "NUMBER",
+            "Operations in flight over all workers, if not what it takes",
+        )
+        .value_parser(value_parser!(u32).range(1..=65_536)),
+        load("workers", "NUMBER|auto", "Threads [default: auto, as many as it takes]").value_parser(parse_workers),
+        load(
+            "file-size",
+            "SIZE",
+            "Size of the file that is made [default: twice the memory, at most half of the space]",
+        ),
+    ]
+}
+
+/// What the machine and the disks below the target are.
+fn environment_args() -> Vec<Arg> {
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    let around = |name: &'static str, value: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name(value)
+            .help(help)
+            .help_heading("Machine and disks around it")
+    };
+    vec![
+        around(
+            "vm",
+            "NAME",
+            "Size of the virtual machine, such as Standard_B2ms: its limits may bind first",
+        ),
+        around(
+            "disk",
+            "NAME",
+            "Disk below, such as P30 or aws/gp3:size=500GiB,iops=6000",
+        )
+        .action(ArgAction::Append),
+        around("disks", "NUMBER", "How many of each share the load")
+            .default_value("1")
+            .value_parser(value_parser!(u32).range(1..=1024)),
+        flag("host-cache", "The host's cache serves the operations").help_heading("Machine and disks around it"),
+        limits::metadata_argument().help_heading("Machine and disks around it"),
+        limits::cap_argument().help_heading("Machine and disks around it"),
+    ]
 }
 
 /// Threads to issue with; `None`: as many as it takes.
