@@ -193,7 +193,7 @@ fn a_file_of_the_first_form_is_raised_and_keeps_what_it_has() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one run, checked from every side")]
+#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn lists_are_narrowed_by_everything_that_is_said() {
     let place = Place::new();
     let mut history = place.open();

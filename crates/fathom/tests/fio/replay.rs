@@ -92,7 +92,7 @@ fn a_trace_holds_what_was_done_and_is_done_again() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one run, checked from every side")]
+#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn ours_and_debians_fio_carry_out_the_traces_of_each_other() {
     const THEIRS: &str = "/usr/bin/fio";
     let place = Place::on_disk().unwrap();

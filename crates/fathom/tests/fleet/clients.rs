@@ -93,7 +93,7 @@ fn keys(value: &Value) -> Vec<&str> {
 const JOBS: &str = "[global]\nioengine=psync\nsize=1m\nbs=4k\n[a]\nrw=randrw\nnumjobs=2\n[b]\nstonewall\nrw=read\n";
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one run, checked from every side")]
+#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn the_sum_is_that_of_the_servers() {
     let Some(folder) = need(Directory::on_disk()) else {
         return;

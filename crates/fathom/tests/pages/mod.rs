@@ -81,7 +81,7 @@ fn near(shown: f64, exact: f64) -> bool {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one run, checked from every side")]
+#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn a_mixed_run() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let folder = place.path();
@@ -202,7 +202,7 @@ fn unit_of(seen: &Seen, summary: &Value) -> f64 {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one run, checked from every side")]
+#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn a_verdict_a_sweep_and_a_comparison() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let folder = place.path();

@@ -31,6 +31,7 @@ const WORKERS: usize = 2;
 const INTERVAL: u64 = 1_000_000_000;
 
 /// The results of one host with the operations it carried out.
+#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn host(name: &str, operations: &[Done]) -> Results {
     let mut job = JobResults {
         name: "job".into(),
@@ -413,6 +414,7 @@ fn one_host_that_was_interrupted_makes_the_whole_so() {
 }
 
 /// Results with something in every field.
+#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn full() -> Results {
     let done = |number: u64| Done {
         worker: (number % 2) as usize,
@@ -520,6 +522,7 @@ fn full() -> Results {
     results
 }
 
+#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn environment() -> Environment {
     Environment {
         host: Host {

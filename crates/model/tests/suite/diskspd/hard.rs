@@ -185,6 +185,7 @@ fn each_time_span_has_its_own_targets_and_seeds() {
 
 /// `-rdpct` and `-rdabs` with holes and tails, bounds, alignments and mixtures.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn distributions_lie_within_bounds() {
     let check = |name: &str, seed: u32, access: Access, stream_of: Stream, rules: Rules| {
         let stream = Stream {
@@ -509,6 +510,7 @@ fn bursts_are_divided_among_threads() {
 /// Everything that does not change positions: affinity over groups, caches, maps, flushes, hints, priorities, pages,
 /// interval series, precreation at the largest size.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn settings_beside_the_pattern_do_not_disturb_it() {
     // -ag0,1,3,g1,0,2: threads take the entries in turn; a group holds 64 processors.
     let processors = [(0u32, 1u32), (0, 3), (1, 0), (1, 2)];

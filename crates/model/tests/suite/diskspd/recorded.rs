@@ -283,6 +283,7 @@ fn requests_of_a_pool_use_their_own_targets() {
 
 /// The second writing-down of the rules is worth something only if it reproduces the recordings too.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn the_plain_rules_reproduce_the_recordings() {
     let check = |case: &str, seeds: &[u32], common: Option<u32>, targets: &[Rules]| {
         let recording = recording(case);

@@ -239,6 +239,7 @@ fn amounts_of_an_unknown_size() {
 
 /// Everything beside the pattern: verification with a backlog, all flushes at once, error rules, batches, logs, controls.
 #[test]
+#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn settings_beside_the_pattern_are_kept() {
     let verified = Stream {
         content: Content::Fresh,
