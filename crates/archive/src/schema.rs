@@ -59,7 +59,7 @@ pub const SCHEMAS: &[Schema] = &[
     },
     Schema {
         name: "stream",
-        about: "one line of the NDJSON stream that a run writes while it goes on",
+        about: "one line of the NDJSON stream of a run in progress",
         text: text::<Line>,
     },
     Schema {

@@ -199,19 +199,19 @@ pub(crate) fn output_options() -> Vec<Arg> {
         output("hosts")
             .visible_alias("host")
             .value_name("HOST,…")
-            .help("Carry it out on this host, or on these together, instead of here; @FILE has a line for each")
+            .help("Run on this host, or on these together, instead of here; @FILE lists one per line")
             .long_help(
-                "Carry it out on another host instead of here, or on several together, and report the sum. `db1` or `user@db1` is reached by ssh, `tcp://db1:7745` is a \
+                "Run on another host instead of here, or on several together, and report the sum. `db1` or `user@db1` is reached by ssh, `tcp://db1:7745` is a \
                  `fathom agent --listen` there, `listen://0.0.0.0:7745*16` waits for 16 workers that connect, `local` is a process on this \
                  machine; @FILE has a line for each. In names of targets %h is the host and %r its number. See docs/fleet.md. The \
                  variable FATHOM_HOSTS does the same, in the place of fio and DiskSpd too.",
             ),
         output("metrics")
             .value_name("ADDR")
-            .help("Serve the run while it goes on: a page, /metrics (OpenMetrics), /events; a port alone is this machine only")
+            .help("Serve the live run over HTTP: a page, /metrics (OpenMetrics), /events; a port alone is this machine only")
             .long_help(
-                "Serve the run while it goes on, for browsers and programs: / is a page that shows it, /metrics is OpenMetrics text, \
-                 /events is the NDJSON stream as server-sent events. A port alone (9101) is one of this machine, which nobody else \
+                "Serve the live run over HTTP: / is a page that shows it, /metrics is OpenMetrics text, \
+                 /events is the NDJSON stream as server-sent events. A port alone (9101) listens on the loopback address, which no other host \
                  reaches; 0.0.0.0:9101 is every network, without a token. The server ends with the run. See docs/serve.md.",
             ),
         output("quiet")
@@ -236,7 +236,7 @@ pub(crate) fn live() -> Arg {
         .help("Progress on stderr: auto, view, line [default: auto]")
         .long_help(
             "Progress on stderr [default: auto]\n  \
-             view       fills the terminal while it goes on; `q` stops and reports, as Ctrl-C does\n  \
+             view       fills the terminal during the run; `q` stops and reports, as Ctrl-C does\n  \
              line       one line that is renewed; without a terminal a line every few seconds\n  \
              auto       the view on a terminal, for what takes more than 2 s; otherwise the line",
         )

@@ -12,7 +12,7 @@ use crate::history;
 /// How long a run may take to answer that it is there.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// A run that goes on.
+/// A run in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Running {
     /// Where it is watched.

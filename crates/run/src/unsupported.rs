@@ -15,7 +15,7 @@ pub(crate) fn faults(plan: &Plan) -> Vec<PlanFault> {
         let mut add = |what: &str| {
             let fault = PlanFault {
                 at: format!("job `{}`", job.name),
-                what: format!("{what} cannot be carried out yet"),
+                what: format!("{what} is not supported yet"),
             };
             if !faults.contains(&fault) {
                 faults.push(fault);

@@ -70,7 +70,7 @@ pub const ANTI_PATTERNS: [AntiPattern; 9] = [
     AntiPattern {
         name: "crystaldiskmark",
         what: "CrystalDiskMark as the proof of a promise.",
-        why: "It is a window over DiskSpd that cannot be told the profile of a promise: the mix (70/30), the rate to hold, five minutes. \
+        why: "It is a window over DiskSpd that cannot issue the load of an SLA: the mix (70/30), the rate to hold, five minutes. \
               Without a limit of the rate it pushes through the ceiling of a policy, and the latency it shows is that of its own queue. A \
               few seconds on 1 GiB are answered by caches.",
         instead: "`fathom verify --policy NAME TARGET` holds the promised rate and mix and judges with intervals; or fio and DiskSpd with \

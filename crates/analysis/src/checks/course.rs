@@ -106,7 +106,7 @@ fn changes(seen: &Observation) -> Option<Finding> {
     let what = format!("operations per second changed their level: {}{more}", told.join(", "));
     let finding = Finding::new("CHANGEPOINT", Severity::Warning, what).at(&*seen.name);
     let finding = finding.why("the mean lies between the levels, and the device was never at it");
-    Some(finding.help("find out what happened then: a cache that was full, credits that ran out, somebody else; judge the levels apart"))
+    Some(finding.help("find out what happened then: a cache that was full, exhausted credits, another program; judge each level separately"))
 }
 
 /// Sum of the squares by which a series misses its line.

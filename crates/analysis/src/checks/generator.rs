@@ -92,7 +92,7 @@ pub(super) const CLOCK: Check = Check {
 
 pub(super) const INTERVALS: Check = Check {
     rules: &["LOST-INTERVALS", "LOG-WAITS", "TRACE-WAITS"],
-    about: "Intervals that were joined because nobody collected them in time; waits for the operation log, or for the trace that \
+    about: "Intervals that were merged because they were not collected in time; waits for the operation log, or for the trace that \
             is carried out.",
     detect: |subject, findings| {
         for job in subject.jobs() {

@@ -149,7 +149,7 @@ fn beyond_spindles(seen: &Observation, disks: &[&Device]) -> Option<Finding> {
         implausible(
             what,
             seen,
-            "a moving arm does some hundred: a cache answered, or an array or flash device stands behind the name",
+            "a disk arm reaches a few hundred: a cache served the reads, or the name hides an array or flash",
         )
     })
 }

@@ -49,7 +49,7 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
         (None, _) => return None,
     };
     let mut sentence =
-        format!("the device gives no more than {rate:.0} IOPS, or something before it with a limit nobody has named");
+        format!("the device delivers no more than {rate:.0} IOPS, or an unknown limit in front of it applies");
     if let Some(comparison) = comparison.filter(|comparison| comparison.verdict == Verdict::Decline) {
         sentence += &format!(
             "; at {:.1} times the depth it gave {:.0} % less",

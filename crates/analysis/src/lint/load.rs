@@ -52,7 +52,7 @@ fn sequential_start(stream: &Stream) -> Option<Vec<(u32, u64)>> {
 pub(super) const SYNCHRONOUS: Rule = Rule {
     name: "SYNC-ENGINE",
     severity: Severity::Warning,
-    about: "A queue depth above 1 is asked of an engine that carries out one operation after the other.",
+    about: "The queue depth is above 1, but the engine issues one operation at a time.",
     why: "the depth has no effect: each thread has one operation in flight",
     fix: "choose an asynchronous engine (io_uring, libaio), or as many threads as operations are to be in flight",
     detect: |rule, test, findings| {

@@ -226,7 +226,7 @@ pub(super) const SHORT_STROKE: Rule = Rule {
     name: "SHORT-STROKE",
     severity: Severity::Warning,
     about: "A spinning or virtual disk is tested on less than 5 % of it.",
-    why: "the heads hardly move, so the disk looks much faster than it is in use",
+    why: "seeks are short, so the disk looks much faster than in real use",
     fix: "use a file that covers a good part of the disk",
     detect: |rule, test, findings| {
         for (subject, facts) in test.known_targets() {
@@ -276,7 +276,7 @@ pub(super) const SNAPSHOT_COLD: Rule = Rule {
                 .find(|device| model(device).contains("Elastic Block Store"));
             if let Some(device) = elastic {
                 let what = format!(
-                    "{} is {}; nobody here can tell whether it was restored",
+                    "{} is {}; whether it was restored from a snapshot is not visible here",
                     device.name,
                     model(device)
                 );
@@ -319,7 +319,9 @@ pub(super) const CACHE_COLD: Rule = Rule {
 /// What of a target a test reads and nothing has warmed, in words.
 fn cold(subject: &Subject<'_>, warmed: &Warmed) -> Option<String> {
     let Some(size) = subject.size() else {
-        return Some("how much of the target is read is not known, so nobody can say that all of it was warmed".into());
+        return Some(
+            "how much of the target the test reads is unknown, so whether all of it was warmed is unknown too".into(),
+        );
     };
     let reading = subject
         .streams

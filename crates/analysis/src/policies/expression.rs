@@ -109,7 +109,7 @@ impl Expression {
                 root,
             }),
             Some(other) => Err(reader.error(format!(
-                "`{other}` is not expected here; a formula ends or goes on with + - * /"
+                "`{other}` is not expected here; expected the end of the formula, or + - * /"
             ))),
         }
     }

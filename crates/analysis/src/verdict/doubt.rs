@@ -304,7 +304,7 @@ impl Case<'_> {
     fn one_stall(&self, at: f64, length: f64) -> Doubt {
         let measured = self.observation.measured_ns.unwrap_or_default().as_secs();
         let why = format!(
-            "one stall of {length:.1} s at {at:.0} s decides it; whether stalls recur cannot be told from {measured:.0} s"
+            "one stall of {length:.1} s at {at:.0} s decides it; {measured:.0} s do not show whether stalls recur"
         );
         Doubt::new(Cause::Stall, why)
     }

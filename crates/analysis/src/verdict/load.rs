@@ -330,7 +330,7 @@ impl Case<'_> {
         }
         for burst in self.context.bursts {
             notes.push(format!(
-                "the storage has credits: full, they carry {} {} for {:.0} s; nobody can see from here how full they were",
+                "the storage has credits: full, they carry {} {} for {:.0} s; how full they were is not visible from here",
                 Metric::Iops.show(if burst.of == BurstOf::Bytes { burst.ceiling / 1e6 } else { burst.ceiling }),
                 if burst.of == BurstOf::Bytes { "MB/s" } else { burst.unit() },
                 burst.lasts_secs()

@@ -1,4 +1,4 @@
-//! A run that goes on, as it is seen from outside: figures for programs that scrape, a stream of events, and a page that shows it.
+//! A run in progress, as it is seen from outside: figures for programs that scrape, a stream of events, and a page that shows it.
 //!
 //! The server has a thread of its own. The run hands events over under a lock that nobody holds for longer than a copy; whoever does
 //! not take the events as they come is left behind.
@@ -158,7 +158,7 @@ impl Stream for Lines {
 
 async fn index() -> Response<Body> {
     let links = [("/metrics", "Metrics"), ("/events", "Events")];
-    page(html::plain("A run that goes on", &links, BODY, SCRIPT))
+    page(html::plain("A run in progress", &links, BODY, SCRIPT))
 }
 
 async fn metrics_of(State(shared): State<Arc<Shared>>) -> Response<Body> {

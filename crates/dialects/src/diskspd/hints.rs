@@ -23,7 +23,7 @@ pub(super) fn of_a_refusal(sorted: &[Argument<'_>], complaints: &[String]) -> Ve
         }
         if said("failed to load profile") && switch.letter == 'X' {
             hints.push(match switch.value {
-                "" => "the file stands in the same argument: `-Xprofile.xml`".to_owned(),
+                "" => "put the file in the same argument: `-Xprofile.xml`".to_owned(),
                 file => format!("the profile is `{file}`"),
             });
         }

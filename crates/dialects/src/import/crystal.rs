@@ -41,7 +41,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
     }
     let what = "figures of CrystalDiskMark are not admissible for a promise of performance";
     let finding = Finding::new("NOT-ADMISSIBLE", Severity::Warning, what);
-    let why = "it cannot be told the profile that was promised: the mix of reads and writes, the rate to hold, five minutes of \
+    let why = "it cannot issue the promised load: the mix of reads and writes, the rate to hold, five minutes of \
                time; without a limit of the rate latency only shows how deep its queue was";
     let help = "`fathom verify` measures under the profile of a promise; `fathom explain anti-patterns crystaldiskmark` tells more";
     imported.remarks.push(finding.why(why).help(help));

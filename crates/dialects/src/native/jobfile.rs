@@ -76,7 +76,7 @@ impl<'a> Reader<'a> {
             Ok(root) => Ok((reader, root)),
             Err(error) => {
                 let at = error.span().map(|span| reader.place(span.start));
-                let complaint = Diagnostic::new(format!("this is not TOML: {}", error.message()));
+                let complaint = Diagnostic::new(format!("invalid TOML: {}", error.message()));
                 Err(vec![Diagnostic { at, ..complaint }])
             }
         }
@@ -449,7 +449,7 @@ mod tests {
             assert!(all.contains(part), "`{part}` in:\n{all}");
         };
         check("", "there is no job");
-        check("x = [", "this is not TOML");
+        check("x = [", "invalid TOML");
         check("objective = 3", "the objective must be a text");
         check("objective = \" \"", "the objective says nothing");
         check("preset = \"oltp\"", "write `[preset]`");

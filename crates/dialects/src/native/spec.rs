@@ -109,9 +109,9 @@ pub struct JobSpec {
     pub cool_down: Nanos,
     /// Pause before the first operation.
     pub start_delay: Nanos,
-    /// End after so many operations of the job.
+    /// End after this many operations of the job.
     pub operations: Option<u64>,
-    /// End after so many bytes of the job.
+    /// End after this many bytes of the job.
     pub bytes: Option<Bytes>,
     /// End after so many passes.
     pub passes: Option<u32>,

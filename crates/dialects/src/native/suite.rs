@@ -376,7 +376,7 @@ mod tests {
             assert!(all.contains(part), "`{part}` in:\n{all}");
         }
         assert!(complaints("").contains("has no workload"));
-        assert!(complaints("x = [").contains("this is not TOML"));
+        assert!(complaints("x = [").contains("invalid TOML"));
         assert!(complaints("[[job]]\ndepth = 3").contains("looks like a job file"));
         assert!(complaints("depth = 3").contains("belongs under `[[workload]]`"));
         assert!(complaints("workload = 3").contains("write `[[workload]]`"));

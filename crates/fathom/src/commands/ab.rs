@@ -157,8 +157,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let screen = Screen::of(session, given, false)?;
     let mut hosts = match &on {
         Some(_) if session.leads() => {
-            let fault =
-                Fault::new("--on compares hosts in turns, and this test is carried out on all of them together");
+            let fault = Fault::new("--on compares hosts in turns, but this test runs on all of them together");
             return Err(Faults::usage(
                 fault.help("without FATHOM_HOSTS and without a launcher of MPI"),
             ));

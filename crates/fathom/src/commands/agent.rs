@@ -72,7 +72,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
             let fault = |what: String| Fault::new(what).at("--connect");
             let fault = match error {
                 ConnectError::Unreachable(error) => fault(format!("{address} cannot be reached: {error}"))
-                    .help("start the one that leads, with --hosts listen://ADDR*COUNT, and look at its firewall"),
+                    .help("start the coordinator with --hosts listen://ADDR*COUNT, and check its firewall"),
                 ConnectError::Handshake(error) => {
                     fleet::with_token_help(fault(format!("{address} does not take this worker: {error}")), &error)
                 }

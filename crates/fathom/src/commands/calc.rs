@@ -323,7 +323,7 @@ fn burst(given: &ArgMatches) -> Result<Answer, Faults> {
     let found = found.ok_or_else(|| Faults::usage(Fault::new("capacity and ceiling must be above 0")))?;
     let lasts = found
         .lasts_sec
-        .map_or("for ever: the refill keeps up".to_owned(), |sec| {
+        .map_or("without end: the refill keeps up".to_owned(), |sec| {
             format!("{} ({sec:.0} s)", in_time(sec))
         });
     let refills = found.refills_sec.map_or("never: nothing flows in".to_owned(), |sec| {

@@ -117,8 +117,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
         } else {
             Exit::Inconclusive
         };
-        let help =
-            "capture while the work goes on, or for longer (--time 5m); what the page cache answers does not get there";
+        let help = "capture while the application runs, or for longer (--time 5m); what the page cache serves does not reach the device";
         return Err(Faults::one(fault.at(what).help(help), exit));
     }
     let text = comments(&device, &seen, &source, &started) + "\n" + &job(&device, &seen)?;
@@ -200,7 +199,7 @@ fn watch(session: &Session, device: &str, time: Nanos, counters: bool, quiet: bo
     };
     if !quiet {
         let from = if trace.is_ok() { "trace events" } else { "counters" };
-        eprintln!("watching what {device} is asked for, from {from}, for {time}");
+        eprintln!("recording the I/O of {device}, from {from}, for {time}");
         if let Err(why) = &trace {
             eprintln!("note: no trace events, which tell more: {why}");
         }
@@ -312,7 +311,7 @@ fn comments(device: &str, seen: &Seen, source: &Source, started: &Zoned) -> Stri
             count(seen.lost)
         ));
     }
-    lines.push("Depth is only the most that is in flight: the rate decides how much is asked for. Without the rate, set the depth to".into());
+    lines.push("Depth is only an upper bound: the rate sets the load. Without the rate, set the depth to".into());
     lines.push("the average, and the load goes as fast as the target lets it.".into());
     lines.push("The target is NOT what was watched: give another one, as large as what was used there.".into());
     lines

@@ -18,7 +18,7 @@ pub fn command() -> Command {
     Command::new("convert")
         .about("Translate a test between fio, DiskSpd and fathom")
         .long_about(
-            "Says a test in the words of fio, DiskSpd or fathom. Nothing is run, and no target is opened. The text goes to \
+            "Translates a test between fio, DiskSpd and fathom. Nothing is run, and no target is opened. The text goes to \
              standard output; what the other side cannot say goes to standard error, one thing a line: `lost: …` where the \
              test becomes another one, `differs: …` where the other side does the same thing in its own way.\n\n\
              SOURCE is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio …`), a DiskSpd profile \

@@ -95,7 +95,7 @@ fn prune_command() -> Command {
                 .long("keep")
                 .value_name("N")
                 .value_parser(value_parser!(usize))
-                .help("All but so many of the latest"),
+                .help("All but this many of the latest"),
             Arg::new("older-than")
                 .long("older-than")
                 .value_name("AGE")

@@ -149,7 +149,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
 
 fn told(found: &[Finding]) -> String {
     if found.is_empty() {
-        return "nothing to object to\n".into();
+        return "No findings.\n".into();
     }
     let mut bytes = Vec::new();
     formats::findings(found, &mut bytes).expect("writing to memory does not fail");

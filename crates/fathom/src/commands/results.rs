@@ -190,7 +190,7 @@ fn theirs(file: String, imported: Imported) -> Found {
             None => finding,
         }
     });
-    let inadmissible = "figures of CrystalDiskMark cannot prove a promise: it cannot be told the promised load";
+    let inadmissible = "figures of CrystalDiskMark cannot prove an SLA: it cannot issue the promised load";
     Found {
         source: Source {
             file,

@@ -29,7 +29,7 @@ pub fn command() -> Command {
         .long_about(
             "Shows the history in a browser: a list with filters, the report of each entry, its saved file, and comparisons. Nothing \
              can be changed there. It ends with Ctrl-C.\n\n\
-             On this machine's own address everybody on the machine may read; elsewhere a token is asked for, which is made at \
+             On the loopback address every user of this machine may read; on other addresses a token is required, which is made at \
              random and printed with the address unless --token gives it. There is no encryption: across a network that is not \
              yours, leave it on this machine and use `ssh -L 7744:127.0.0.1:7744 HOST`. A run is watched on a page of its own: `fathom run --metrics PORT`.",
         )
@@ -111,7 +111,7 @@ fn token(given: &ArgMatches, wanted: SocketAddr) -> Result<Option<Token>, Faults
 fn random() -> Result<Token, Faults> {
     let mut bytes = [0; 16];
     let failed = |error| {
-        let fault = Fault::new(format!("the system gives no random numbers: {error}"));
+        let fault = Fault::new(format!("cannot get random numbers from the system: {error}"));
         Faults::one(fault.help("name a token yourself: --token"), Exit::Refused)
     };
     getrandom::fill(&mut bytes).map_err(failed)?;

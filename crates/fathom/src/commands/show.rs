@@ -66,7 +66,7 @@ pub(super) fn carry_out_for(file: &str, given: &ArgMatches) -> Result<Exit, Faul
         .flat_map(|text| text.split(','))
         .any(|one| one.split('=').next() == Some("ndjson"))
     {
-        let fault = Fault::new("ndjson is written while a run goes on, and this one is over").at("--out");
+        let fault = Fault::new("ndjson is the stream of a live run, and this run is over").at("--out");
         return Err(Faults::usage(
             fault.help("--out json has all figures, --out csv every interval"),
         ));

@@ -52,7 +52,7 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
         (flag, _) if flag.starts_with("--") => read_flags(session, words).map(Source::from),
         (file, []) => read_file(file),
         (_, [second, ..]) => {
-            let fault = Fault::new(format!("`{first}` is one file, and `{second}` stands behind it"));
+            let fault = Fault::new(format!("`{first}` is a file, and `{second}` follows it"));
             let help = "name the dialect of a command line first: `diskspd -b8K …`";
             Err(Faults::usage(fault.help(help)))
         }

@@ -186,7 +186,7 @@ fn text(wanted: &Wanted, read: u64, to: u64, took: Nanos, marker: Option<&WarmMa
             Some(_) => {
                 "  remembered until the machine is started again: fathom lint --intent cached-reads knows of it\n"
             }
-            None => "  this system does not tell when it was started, so nobody can say how long that lasts\n",
+            None => "  this system does not report its boot time, so how long that lasts is unknown\n",
         };
     }
     text

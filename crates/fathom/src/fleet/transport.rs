@@ -304,7 +304,7 @@ impl Awaited<'_> {
 /// # Errors
 /// Why it cannot be reached, after [`ARRIVAL`] or where this process is asked to stop.
 pub fn arrive(address: &str, token: &str, interrupt: &AtomicBool, quiet: bool) -> Result<Duplex, ConnectError> {
-    let _notice = Notice::unless(quiet, format!("waiting for the one that leads, at {address}"));
+    let _notice = Notice::unless(quiet, format!("waiting for the coordinator at {address}"));
     let connector = Connector {
         role: Role::Agent,
         token,

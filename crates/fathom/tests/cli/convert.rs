@@ -144,7 +144,7 @@ fn wrong_words_are_told_in_the_words_of_their_dialect() {
     check(&["diskspd", "-q", "a.dat"], &["invalid option: '-q'"]);
     check(&["native", "--blok", "4k"], &["--blok", "fathom run --help"]);
     check(&["native", "--block", "4KB"], &["did you mean 4KiB?"]);
-    check(&["a.xml", "b.xml"], &["stands behind it"]);
+    check(&["a.xml", "b.xml"], &["follows it"]);
 }
 
 #[test]

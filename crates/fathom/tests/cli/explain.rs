@@ -23,7 +23,7 @@ fn the_published_report_of_a_database_is_explained() {
     ran.expect(0, &["SHORT-RUN", "IRQ-SKEW", "OPTION-DEPRECATED", "REPORT-EDITED"]);
     let told = flat(&ran.out);
     for expected in [
-        "64 KiB random operations, 80 % of them reads, past the system's cache",
+        "64 KiB random operations, 80 % of them reads, without the page cache",
         "N = 63.98 operations were in flight on average, of 64 allowed: the queue was full",
         "5,728 reads per second at 8.07 ms and 1,449 writes per second at 12.2 ms",
         // 4-nines: too few writes, a few of all; 5-nines: too few of any.
@@ -420,10 +420,7 @@ fn what_cannot_be_explained_is_refused_with_the_reason() {
     fathom(&["explain", &path("c", "{\"format_version\": 99}")]).expect(3, &["format 99"]);
     let cdm = "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n[Read]\n  RND    4KiB (Q= 32, T= 1):   300.100 MB/s [ 73266.6 IOPS] <   430.00 us>\n";
     let ran = fathom(&["explain", &path("d", cdm), "--require", "iops>=1000"]);
-    ran.expect(
-        2,
-        &["NOT-ADMISSIBLE", "INCONCLUSIVE", "cannot be told the promised load"],
-    );
+    ran.expect(2, &["NOT-ADMISSIBLE", "INCONCLUSIVE", "cannot issue the promised load"]);
     let report = data("diskspd/legacy/report.txt");
     fathom(&["explain", &report, "--disks", "4"]).expect(4, &["--disk <NAME>"]);
     fathom(&["explain", &report, "--host-cache"]).expect(4, &["--vm <NAME>"]);
@@ -476,7 +473,7 @@ fn saved_results_are_explained_and_shown_again() {
     pipe.write_all(fio.out.as_bytes()).unwrap();
     drop(pipe);
     end(child).expect(0, &["160,137 operations per second"]);
-    fathom(&["show", &saved, "--out", "ndjson"]).expect(4, &["while a run goes on"]);
+    fathom(&["show", &saved, "--out", "ndjson"]).expect(4, &["the stream of a live run"]);
     fathom(&["show", &data("diskspd/legacy/report.txt")]).expect(
         3,
         &[

@@ -99,7 +99,7 @@ fn a_fresh_device_is_permitted_when_it_is_named_again() {
         return;
     };
     let path = text(device.path());
-    fathom(&writing(path, &[])).expect(3, &["nobody has said that its contents may be lost", "--allow-destroy"]);
+    fathom(&writing(path, &[])).expect(3, &["the loss of its contents was not permitted", "--allow-destroy"]);
     fathom(&writing(path, &["--dry-run"])).expect(3, &["refused", "nothing was opened for writing"]);
     fathom(&writing(path, &["--allow-destroy", path])).expect(0, &["IOPS"]);
     finish(command(&writing(path, &[])).env("FATHOM_ALLOW_DESTROY", path)).expect(0, &["IOPS"]);

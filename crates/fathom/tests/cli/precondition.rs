@@ -173,7 +173,7 @@ fn a_device_is_only_written_if_it_is_named_again() {
     };
     let path = text(device.path());
     let words = ["precondition", path, "--round", "100ms", "--rounds", "5"];
-    fathom(&words).expect(3, &["nobody has said that its contents may be lost", "--allow-destroy"]);
+    fathom(&words).expect(3, &["the loss of its contents was not permitted", "--allow-destroy"]);
     let shown = fathom(&[&words[..], &["--dry-run"]].concat());
     shown.expect(
         3,

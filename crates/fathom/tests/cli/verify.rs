@@ -265,7 +265,7 @@ fn one_stall_fails_a_tail_in_the_full_time_and_decides_nothing_in_the_short() {
             let parts = [
                 "INCONCLUSIVE",
                 "one stall of 0.6 s at 14 s decides it",
-                "cannot be told from 30 s",
+                "do not show whether stalls recur",
             ];
             ran.expect(2, &parts);
         }

@@ -470,14 +470,11 @@ fn what_stays_here_is_refused_by_name() {
         let words = ["--client=127.0.0.1,9", "--name=n", "--size=1m", option];
         client(folder.path(), &words).expect(1, &[told]);
     };
-    check(
-        "--exec_prerun=true",
-        "fio: exec_prerun is not carried out with --client",
-    );
-    check("--write_iolog=t", "fio: write_iolog is not carried out with --client");
+    check("--exec_prerun=true", "fio: exec_prerun is not supported with --client");
+    check("--write_iolog=t", "fio: write_iolog is not supported with --client");
     check(
         "--status-interval=1",
-        "fio: --status-interval is not carried out with --client",
+        "fio: --status-interval is not supported with --client",
     );
     check("--write_lat_log=x", "fio: with --client logs need log_avg_msec");
 }

@@ -94,7 +94,7 @@ fn waiting_for_hosts_is_told_and_can_be_interrupted() {
         .args(["agent", "--connect", &address])
         .spawn()
         .unwrap();
-    interrupted(worker, &format!("waiting for the one that leads, at {address}"));
+    interrupted(worker, &format!("waiting for the coordinator at {address}"));
 }
 
 #[test]

@@ -104,7 +104,7 @@ impl Plan {
         let replays = |worker: &Worker| worker.streams.iter().any(|stream| stream.replay.is_some());
         let repeats = job.stop.repeat_until_time || job.stop.passes.is_some_and(|passes| passes > 1);
         if repeats && job.workers.iter().any(replays) {
-            faults.add("a trace is carried out once: let it end after one pass");
+            faults.add("a trace is replayed once: let it end after one pass");
         }
         let others = job.after.iter().map(|d| d.0).chain(job.ends_with.jobs.iter().copied());
         for other in others.chain(job.ends_with.on_failure.iter().copied()) {
@@ -163,7 +163,7 @@ impl Plan {
         }
         let replays = worker.streams.iter().filter(|stream| stream.replay.is_some());
         if worker.streams.len() > 1 && replays.count() > 0 {
-            faults.add("a stream that carries out a trace must be the only one of its worker");
+            faults.add("a stream that replays a trace must be the only one of its worker");
         }
     }
 
@@ -284,7 +284,7 @@ fn check_sharing(stream: &Stream, faults: &mut Faults) {
         return;
     };
     if !matches!(stream.mix, Mix::Traced { .. }) {
-        faults.add("a stream that carries out a trace has the directions of the trace for its mix");
+        faults.add("a stream that replays a trace takes its mix from the trace");
     }
     if stream.verify.is_some() {
         faults.add("what a trace writes cannot be verified");
@@ -331,7 +331,7 @@ fn check_passes(job: &Job, faults: &mut Faults) {
         patterns.any(|access| !access.ends())
     };
     if job.workers.iter().flat_map(|worker| &worker.streams).any(endless) {
-        faults.add("it ends after so many passes, but a pass of its access pattern has no end: give a time as well");
+        faults.add("it ends after a number of passes, but a pass of its access pattern has no end: set a time as well");
     }
 }
 

@@ -131,7 +131,7 @@ fn passes_must_come_to_an_end() {
             ..Sequential::default()
         })
     };
-    let endless = "job `first`: it ends after so many passes, but a pass of its access pattern has no end: give a time \
+    let endless = "job `first`: it ends after a number of passes, but a pass of its access pattern has no end: set a time \
                    as well";
     check_job(passes(walk(AtEnd::Finish)), "");
     check_job(passes(walk(AtEnd::Wrap)), endless);

@@ -141,7 +141,7 @@ fn execute_order(
             None => comm.send(0, &pack(&ToCoordinator::Alive)),
         }
     }
-    Err("nobody says that the results have arrived".into())
+    Err("the coordinator has not confirmed the results".into())
 }
 
 /// Hears what is said while the run goes on, and gives signs of life.

@@ -240,20 +240,20 @@ fn what_cannot_be_found_out_counts_as_a_use() {
     };
     check(
         |disk| disk.offline = Some(true),
-        "whether it is in use cannot be told: it is offline: a virtual machine or another node of a cluster may have it, and Windows \
+        "cannot determine whether it is in use: it is offline: a virtual machine or another node of a cluster may have it, and Windows \
          shows none of its volumes",
     );
     check(
         |disk| disk.offline = None,
-        "whether it is in use cannot be told: its driver does not say whether it is offline",
+        "cannot determine whether it is in use: its driver does not say whether it is offline",
     );
     check(
         |disk| disk.layout = None,
-        "whether it is in use cannot be told: its partitions could not be read",
+        "cannot determine whether it is in use: its partitions could not be read",
     );
     check(
         |disk| disk.clustered = None,
-        "whether it is in use cannot be told: its driver does not say whether it belongs to the cluster that this machine is a node of",
+        "cannot determine whether it is in use: its driver does not say whether it belongs to the cluster that this machine is a node of",
     );
     check(|disk| disk.clustered = Some(true), "it is part of a failover cluster");
 }
@@ -274,15 +274,15 @@ fn what_windows_does_not_list_at_all_is_a_doubt_about_every_disk() {
     };
     check(
         |machine| machine.page_files = None,
-        "whether it is in use cannot be told: Windows did not say where its page files are",
+        "cannot determine whether it is in use: Windows did not say where its page files are",
     );
     check(
         |machine| machine.page_files = Some(vec![r"Z:\pagefile.sys".into()]),
-        r"whether it is in use cannot be told: nobody tells on which disk the page file Z:\pagefile.sys lies",
+        r"cannot determine whether it is in use: the disk of page file Z:\pagefile.sys is unknown",
     );
     check(
         |machine| machine.system_folder = None,
-        "whether it is in use cannot be told: Windows did not say which disk it runs from",
+        "cannot determine whether it is in use: Windows did not say which disk it runs from",
     );
     check(
         |machine| {
@@ -290,7 +290,7 @@ fn what_windows_does_not_list_at_all_is_a_doubt_about_every_disk() {
                 .doubts
                 .push("Windows did not list its volumes: access denied".into())
         },
-        "whether it is in use cannot be told: Windows did not list its volumes: access denied",
+        "cannot determine whether it is in use: Windows did not list its volumes: access denied",
     );
     check(
         |machine| {
@@ -298,13 +298,13 @@ fn what_windows_does_not_list_at_all_is_a_doubt_about_every_disk() {
             (lost.place, lost.extents) = (None, None);
             machine.volumes.push(lost);
         },
-        r"whether it is in use cannot be told: nobody tells on which disk the volume S:\ lies",
+        r"cannot determine whether it is in use: the disk of volume S:\ is unknown",
     );
     let hidden = decide(&machine(), &subject("X", 5, 0), CallerKind::DropIn, true);
     let said = hidden.refusal().unwrap().reasons[0].to_string();
     assert_eq!(
         said,
-        "whether it is in use cannot be told: it is none of the disks and partitions that the system lists, nor a volume on one of them"
+        "cannot determine whether it is in use: it is none of the disks and partitions that the system lists, nor a volume on one of them"
     );
     let mut nameless = subject("X", 0, 0);
     nameless.identity = None;
@@ -327,13 +327,13 @@ fn volumes_that_cannot_be_looked_into_are_in_use() {
         &with(Holds::Locked),
         0,
         4,
-        &["whether it is in use cannot be told: it is locked by BitLocker, so what lies on it cannot be told"],
+        &["cannot determine whether it is in use: BitLocker has locked it, so its contents are unknown"],
     );
     refused(
         &with(Holds::Unknown),
         0,
         4,
-        &["whether it is in use cannot be told: what lies on it could not be found out"],
+        &["cannot determine whether it is in use: what lies on it could not be found out"],
     );
     allowed(&with(Holds::NoMedium), 0, 4);
     let mut machine = machine();
@@ -342,7 +342,7 @@ fn volumes_that_cannot_be_looked_into_are_in_use() {
         &machine,
         2,
         1,
-        &["whether it is in use cannot be told: its mount points could not be read"],
+        &["cannot determine whether it is in use: its mount points could not be read"],
     );
 }
 

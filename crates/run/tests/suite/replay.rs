@@ -163,7 +163,7 @@ fn plans_that_make_no_sense_are_refused() {
     let sound = || plan(device(), once(), vec![worker(vec![replaying(Path::new("trace"))])]);
     assert!(sound().check().is_ok());
     let cases: [(&str, Change); 7] = [
-        ("a trace is carried out once", |job| job.stop.passes = Some(2)),
+        ("a trace is replayed once", |job| job.stop.passes = Some(2)),
         ("the only one of its worker", |job| {
             let other = stream();
             job.workers[0].streams.push(other);

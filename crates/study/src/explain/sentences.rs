@@ -75,7 +75,7 @@ fn operations(load: &Load) -> String {
         None => "operations".to_owned(),
     };
     let cache = match load.direct {
-        Some(true) => " past the system's cache",
+        Some(true) => " without the page cache",
         Some(false) => " through the system's cache",
         None => "",
     };

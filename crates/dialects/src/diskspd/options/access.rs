@@ -80,7 +80,7 @@ pub(super) const RANDOM: Switch = Switch {
         Form {
             head: "rdabs",
             value: Value::AbsoluteRanges,
-            help: "Shares of the operations, in percent, that go to so many bytes of the target.",
+            help: "Shares of the operations, in percent, for ranges of the target given in bytes.",
             examples: &["-rdabs90/10G:0/10M:5/1G", "-rdabs100/64b"],
             ..FORM
         },

@@ -165,7 +165,7 @@ impl Group {
             Group::Time => "How long",
             Group::System => "How the system is asked",
             Group::Processors => "Which processors",
-            Group::Report => "What is told",
+            Group::Report => "Reporting",
             Group::Others => "Profiles, events, the rest",
         }
     }

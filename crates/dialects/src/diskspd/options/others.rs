@@ -57,7 +57,7 @@ pub(super) const EVENTS: Switch = Switch {
         Form {
             head: "yp",
             value: Value::EventName,
-            help: "Ends the run when somebody sets this event.",
+            help: "Ends the run when another process sets this event.",
             examples: &["-ypstop"],
             ..FORM
         },

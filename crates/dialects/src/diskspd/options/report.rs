@@ -106,7 +106,7 @@ pub(super) const BUCKETS: Switch = Switch {
         Form {
             head: "D",
             value: count("ms"),
-            help: "The same, with intervals of so many milliseconds.",
+            help: "The same, with the interval in milliseconds.",
             examples: &["-D250"],
             ..FORM
         },

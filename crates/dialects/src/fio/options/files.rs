@@ -70,7 +70,7 @@ choices! {
         + "0" "as none" => None; "1" "as posix" => Posix;
     }
 
-    /// What the system is told about the pattern.
+    /// The access pattern passed to the kernel (fadvise).
     Fadvise at files.fadvise_hint {
         None: "0" "nothing";
         #[default] ByPattern: "1" "what follows from rw";

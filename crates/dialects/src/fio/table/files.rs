@@ -107,7 +107,7 @@ pub const ROWS: &[Row] = rows! {
             ("--size=1m --fallocate=0", "target.prepare.allocate=none"),
         ]),
     word(first(500), "fadvise_hint", files::Fadvise::WORDS).default("1").example("0")
-        .help("What the system is told about the pattern.").means(queue::hint).prints(print::stream::fadvise_hint)
+        .help("The access pattern passed to the kernel (fadvise).").means(queue::hint).prints(print::stream::fadvise_hint)
         .effects(&[
             ("--rw=randread --fadvise_hint=0", "stream.hint.sequential=false; stream.hint.random=false"),
             ("--rw=read --fadvise_hint=random", "stream.hint.random=true"),

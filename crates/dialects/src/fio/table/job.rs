@@ -45,7 +45,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     int(first(590), field!(job.loops)).default("1").example("3")
-        .help("Times the whole job is carried out, each time in the same order.").prints(print::job::loops)
+        .help("How often the job repeats, each time in the same order.").prints(print::job::loops)
         .effects(&[("--loops=3", "job.stop.rounds=3")]),
     special(first(610), "startdelay", special::time_range).default("0").example("5-10")
         .help("Wait this long after the common start, or a random time in a range (bare: seconds).")

@@ -9,7 +9,7 @@ use crate::fio::print;
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     special(first(230), "ioengine", special::engine).default("psync").example("libaio")
-        .help("How operations are carried out.").means(lower::engine).prints(print::engine::ioengine)
+        .help("How I/O is issued.").means(lower::engine).prints(print::engine::ioengine)
         .effects(&[
             ("--ioengine=libaio --iodepth=8", "worker.engine.kind=libaio; worker.latency=after_call; stream.depth=8"),
             ("--ioengine=mmap", "worker.engine.kind=mmap"),
@@ -133,7 +133,7 @@ pub const ROWS: &[Row] = rows! {
             ("--read_iolog=trace --fsync_on_close=1", "stream.sync.on_close=true"),
         ]),
     word(first(1600), "write_hint", queue::WriteHint::WORDS).default("none").example("short")
-        .help("What the system is told about the life of written data.").means(lower::write_lifetime)
+        .help("The expected lifetime of written data, passed to the kernel.").means(lower::write_lifetime)
         .prints(print::stream::write_hint)
         .effects(&[("--rw=write --write_hint=short", "stream.hint.write_lifetime=2")]),
     word(first(710), "mem", queue::Memory::WORDS).tail(special::memory).aliases(&["iomem"]).default("malloc").example("mmap")

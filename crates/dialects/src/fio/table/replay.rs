@@ -44,7 +44,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     boolean(second(960), field!(replay.read_iolog_chunked)).default("0").example("1")
         .help("Read the trace in pieces.")
-        .without_effect("a trace is always read in pieces, while it is carried out"),
+        .without_effect("a trace is always read in pieces, during the replay"),
     boolean(second(970), field!(replay.replay_no_stall)).default("0").example("1")
         .help("Take no notice of the times in the trace.").prints(print::files::replay_no_stall)
         .effects(&[("--read_iolog=trace --replay_no_stall=1", "stream.replay.without_times=true")]),

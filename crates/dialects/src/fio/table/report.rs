@@ -31,7 +31,7 @@ pub const ROWS: &[Row] = rows! {
         .help("Digits of figures in the normal report.").shows("significant_figures", lower::significant_figures)
         .effects(&[("--significant_figures=6", "shown.significant_figures.0=6")]),
     word(first(2300), "unified_rw_reporting", report::Unified::WORDS).default("none").example("mixed")
-        .help("Reads, writes and trims are told together.").shows("unified", lower::unified)
+        .help("Reads, writes and trims are reported together.").shows("unified", lower::unified)
         .effects(&[
             ("--unified_rw_reporting=mixed", "shown.unified.0=mixed"),
             ("--unified_rw_reporting=2", "shown.unified.0=both"),

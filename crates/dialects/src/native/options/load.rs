@@ -48,7 +48,7 @@ pub(super) const WORKERS: NativeOption = NativeOption {
     name: "workers",
     value: "N",
     help: "Threads that issue I/O.",
-    detail: "Default: 1, which `auto` stands for.",
+    detail: "Default: 1, which is also what `auto` means.",
     example: "workers = 4",
     elsewhere: "fio numjobs; DiskSpd -t, -F",
     set: |job, text| {

@@ -1,4 +1,4 @@
-//! How operations are carried out.
+//! How I/O is issued.
 
 use model::plan::{Divide, ENGINES, EngineKind, WriteThrough};
 

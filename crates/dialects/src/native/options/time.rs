@@ -70,7 +70,7 @@ pub(super) const START_DELAY: NativeOption = NativeOption {
 pub(super) const OPERATIONS: NativeOption = NativeOption {
     name: "operations",
     value: "N",
-    help: "End after so many operations of the job.",
+    help: "End after this many operations of the job.",
     detail: "Default: no limit.",
     example: "operations = 100000",
     elsewhere: "fio number_ios (per job clone)",
@@ -84,7 +84,7 @@ pub(super) const OPERATIONS: NativeOption = NativeOption {
 pub(super) const BYTES: NativeOption = NativeOption {
     name: "bytes",
     value: "SIZE",
-    help: "End after so many bytes of the job.",
+    help: "End after this many bytes of the job.",
     detail: "Default: no limit.",
     example: "bytes = \"100GiB\"",
     elsewhere: "fio io_size (per job clone)",
@@ -98,7 +98,7 @@ pub(super) const BYTES: NativeOption = NativeOption {
 pub(super) const PASSES: NativeOption = NativeOption {
     name: "passes",
     value: "N",
-    help: "End after so many passes over the target.",
+    help: "End after this many passes over the target.",
     detail: "For sequential and random-once access. Default: no limit.",
     example: "passes = 2",
     elsewhere: "fio loops",

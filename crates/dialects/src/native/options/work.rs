@@ -129,7 +129,7 @@ pub(super) const CONTENT: NativeOption = NativeOption {
 pub(super) const FLUSH_EVERY: NativeOption = NativeOption {
     name: "flush-every",
     value: "WRITES",
-    help: "Flush after every so many writes of a worker.",
+    help: "Flush after this many writes of a worker.",
     detail: "Default: never. Flushes are timed and counted apart.",
     example: "flush-every = 1",
     elsewhere: "fio fsync, fdatasync",

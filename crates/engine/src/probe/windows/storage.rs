@@ -383,7 +383,7 @@ impl Storage {
                 options: if volume.read_only { "ro" } else { "rw" }.into(),
                 super_options: String::new(),
             })),
-            Holds::Locked => doubt("it is locked by BitLocker, so what lies on it cannot be told".into()),
+            Holds::Locked => doubt("BitLocker has locked it, so its contents are unknown".into()),
             Holds::Unknown => doubt("what lies on it could not be found out".into()),
             Holds::Raw | Holds::NoMedium => {}
         }
@@ -417,7 +417,7 @@ impl Storage {
             let place = volume.mounted_at.iter().flatten().next().unwrap_or(&volume.name);
             inventory.uses.push(Use {
                 device: None,
-                kind: UseKind::Doubt(format!("nobody tells on which disk the volume {place} lies")),
+                kind: UseKind::Doubt(format!("the disk of volume {place} is unknown")),
             });
         }
         for device in &mut inventory.devices {
@@ -459,7 +459,7 @@ impl Storage {
             if device.is_none() {
                 inventory.uses.push(Use {
                     device: None,
-                    kind: UseKind::Doubt(format!("nobody tells on which disk the page file {path} lies")),
+                    kind: UseKind::Doubt(format!("the disk of page file {path} is unknown")),
                 });
             }
         }

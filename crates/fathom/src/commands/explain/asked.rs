@@ -26,7 +26,7 @@ pub fn options() -> Vec<Arg> {
         against("require")
             .value_name("CLAUSES")
             .action(ArgAction::Append)
-            .help("What is asked for, such as 'iops>=4000,p99<=20ms,read.mean<=3ms,mbps>=200'"),
+            .help("Required figures, such as 'iops>=4000,p99<=20ms,read.mean<=3ms,mbps>=200'"),
     );
     options.push(
         against("policy")

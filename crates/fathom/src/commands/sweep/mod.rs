@@ -69,7 +69,7 @@ pub fn command() -> Command {
                 .long_help(
                     "What to vary: depth, workers (threads), block, read, rate or targets. Values are a list (1,8,32), a \
                      range that doubles (1..512), or one with a step (0..100+25). Repeat it for every combination; the first \
-                     of depth, workers, rate and targets makes the curves. `targets` uses the first so many of the targets \
+                     of depth, workers, rate and targets makes the curves. `targets` uses the first N of the targets \
                      named. [default: depth=1..512]",
                 )
                 .help_heading("Sweep"),

@@ -131,7 +131,7 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
         .find(|host| !seen.insert((host.hostname.clone(), host.port)))
     {
         let (hostname, port) = (&twice.hostname, twice.port);
-        return Err(format!("fio: {hostname},{port} is named twice, and carries out one thing at a time").into());
+        return Err(format!("fio: {hostname},{port} is named twice, and runs one thing at a time").into());
     }
     let mut lowered = Vec::new();
     let mut requests = Vec::new();
@@ -229,7 +229,7 @@ fn refuse_what_stays_here(jobs: &Jobs) -> Result<(), String> {
         ("file_append", of_jobs(|job| job.options.files.file_append)),
     ];
     match with_flag.iter().chain(&with_option).find(|(_, given)| *given) {
-        Some((name, _)) => Err(format!("fio: {name} is not carried out with --client")),
+        Some((name, _)) => Err(format!("fio: {name} is not supported with --client")),
         None => Ok(()),
     }
 }

@@ -76,7 +76,7 @@ pub(super) fn serve(process: &Process, flags: &Flags, words: &[String], output: 
     }
     output.line(&format!("fio: server listening on {shown}"));
     if token.is_none() && matches!(listener, Listener::Network(_)) {
-        super::note("there is no FATHOM_TOKEN: every user of this machine can have jobs carried out here");
+        super::note("FATHOM_TOKEN is not set: every user of this machine can run jobs here");
     }
     match fleet::serve_listener(process, &listener, &token.unwrap_or_default(), false) {
         Exit::Interrupted(_) => SIGNALLED,

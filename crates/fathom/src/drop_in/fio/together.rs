@@ -20,7 +20,7 @@ pub(super) fn refuse_what_is_of_one_host(jobs: &Jobs) -> Result<(), String> {
     ];
     match asked.iter().find(|(_, given)| *given) {
         Some((name, _)) => Err(format!(
-            "fio: {name} is not carried out on several hosts together: leave it out, or run on one host \
+            "fio: {name} is not supported on several hosts together: leave it out, or run on one host \
              (FATHOM_FLEET=off, without FATHOM_HOSTS)"
         )),
         None => Ok(()),

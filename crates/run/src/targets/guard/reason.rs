@@ -314,10 +314,10 @@ impl fmt::Display for Reason {
             Reason::ZfsPool { pool } => write!(f, "it is part of the ZFS pool \"{pool}\", which is imported"),
             Reason::System { what, how } => write!(f, "the system that runs here {how} {what}"),
             Reason::InDoubt { what: Relation::Itself, why } => {
-                write!(f, "whether it is in use cannot be told: {why}")
+                write!(f, "cannot determine whether it is in use: {why}")
             }
             Reason::InDoubt { what, why } => {
-                write!(f, "whether {} is in use cannot be told: {why}", what.within())
+                write!(f, "cannot determine whether {} is in use: {why}", what.within())
             }
             Reason::Claimed => f.write_str(
                 "the kernel has lent it to something else for exclusive use: a mount, an array, a volume or another program",
@@ -328,7 +328,7 @@ impl fmt::Display for Reason {
             Reason::NotInSystem => {
                 f.write_str("the kernel shows nothing about this device, so there is no telling whether it is in use")
             }
-            Reason::DeviceNotNamed => f.write_str("it is a device, and nobody has said that its contents may be lost"),
+            Reason::DeviceNotNamed => f.write_str("it is a device, and the loss of its contents was not permitted"),
             Reason::ForeignFile { size, mark } => {
                 write!(f, "it is a file of {} {}", model::Bytes(*size), mark.describe())
             }

@@ -293,11 +293,11 @@ impl StreamReplay {
 
     fn break_off(&self, io: &mut IoLoop, why: &str) {
         io.fail(Failure {
-            what: format!("the trace cannot be carried out to its end: {why}"),
+            what: format!("cannot replay the trace to its end: {why}"),
             at: self.path.clone(),
             errno: None,
             operation: None,
-            help: Some("nothing may change a trace while it is carried out".into()),
+            help: Some("do not change a trace during its replay".into()),
         });
     }
 

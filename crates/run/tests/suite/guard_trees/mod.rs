@@ -129,7 +129,7 @@ impl Ask {
     }
 }
 
-const NOT_NAMED: &str = "it is a device, and nobody has said that its contents may be lost";
+const NOT_NAMED: &str = "it is a device, and the loss of its contents was not permitted";
 const BLANK: &str = "a device without any known mark will be written to";
 const FOREIGN: &str = "it is a file of 1 MiB that fathom did not make";
 const OVERWRITES: &str = "a file of 1 MiB without a mark of fathom's will be changed";
@@ -603,7 +603,7 @@ fn the_list_of_targets() {
             "/dev/sda (disk QEMU HARDDISK) at [/ /boot/efi]: - its partition sda1 is mounted at /boot/efi (vfat)",
             "/dev/sda1 (partition QEMU HARDDISK) at [/boot/efi]: - it is mounted at /boot/efi (vfat)",
             "/dev/sda2 (partition QEMU HARDDISK) at [/]: - it is mounted at / (ext4)",
-            "/dev/sdb (disk QEMU HARDDISK) at []: ? it is a device, and nobody has said that its contents may be lost",
+            "/dev/sdb (disk QEMU HARDDISK) at []: ? it is a device, and the loss of its contents was not permitted",
             "/dev/sdc (disk Generic Flash Disk) at []: - the system takes no writes for it",
             "/ (ext4) at [/]: +",
             "/boot/efi (vfat) at [/boot/efi]: +",

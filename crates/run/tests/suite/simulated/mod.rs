@@ -505,7 +505,7 @@ fn a_plan_that_asks_for_what_cannot_be_done_is_refused() {
     asks.steps[0].jobs[0].workers[0].streams[0].hint.temporary = true;
     let error = try_run(asks).unwrap_err().to_string();
     assert!(
-        error.contains("job `job`") && error.contains("cannot be carried out yet"),
+        error.contains("job `job`") && error.contains("is not supported yet"),
         "{error}"
     );
 }
