@@ -95,6 +95,11 @@ fn blocks_of_a_device_are_discarded_and_their_lives_told() {
     };
     // As fio 3.33 counts: 64 trims before the writes, and 30 of what was written.
     assert_eq!(counts(&ran), [64, 64, 94]);
+    // A write is as long as the trim before it, whatever its own block size says.
+    let ran = place.line(&format!("{job} --bs=4k,4k,8k --output-format=json"));
+    ran.expect(0, &[]);
+    assert_eq!(counts(&ran), [0, 32, 32]);
+    assert_eq!(ran.json()["jobs"][0]["write"]["io_bytes"].as_u64(), Some(256 << 10));
     let ran = place.line(&format!(
         "{job} --loops=3 --block_error_percentiles=1 --percentile_list=50:99"
     ));

@@ -266,9 +266,9 @@ pub struct Verify {
     /// Where in the pattern the offset of the block stands, in eight bytes (fio `%o`).
     #[serde(default)]
     pub pattern_offsets: Vec<u32>,
-    /// The pattern begins anew in every interval, with the offset of that (fio `verify_pattern_interval`).
+    /// Bytes after which the pattern starts again, with the offset of that place; 0 for never (fio `verify_pattern_interval`).
     #[serde(default)]
-    pub pattern_of_interval: bool,
+    pub pattern_interval: u32,
     /// Read everything back after the write phase.
     pub after_writes: bool,
     /// Read back after every so many writes; 0 for never.

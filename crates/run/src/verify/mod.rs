@@ -31,8 +31,8 @@ pub(crate) struct Checker {
     pattern: Vec<u8>,
     /// Where in it offsets stand.
     pattern_offsets: Vec<u32>,
-    /// It begins anew in every interval.
-    pattern_of_interval: bool,
+    /// Bytes after which it starts again; 0 for never.
+    pattern_interval: usize,
     form: Form,
     /// Number of the worker, as it stands in headers.
     job: u16,
@@ -67,7 +67,7 @@ impl Checker {
             interval: verify.interval as usize,
             pattern: verify.pattern.clone(),
             pattern_offsets: verify.pattern_offsets.clone(),
-            pattern_of_interval: verify.pattern_of_interval,
+            pattern_interval: verify.pattern_interval as usize,
             form: Form::Present,
             job,
             header_at: match verify.method {
@@ -143,20 +143,19 @@ impl Checker {
     }
 
     fn put_pattern(&self, buffer: &mut [u8], offset: u64) {
-        if self.pattern_offsets.is_empty() && !self.pattern_of_interval {
+        if self.pattern_offsets.is_empty() && self.pattern_interval == 0 {
             return repeat(&self.pattern, buffer);
         }
-        let interval = self.interval_of(buffer.len());
         for (at, byte) in buffer.iter_mut().enumerate() {
-            *byte = self.pattern_byte(at, interval, offset);
+            *byte = self.pattern_byte(at, offset);
         }
     }
 
     /// The byte of the pattern at a position in the block at `offset`.
-    fn pattern_byte(&self, at: usize, interval: usize, offset: u64) -> u8 {
-        let begin = match self.pattern_of_interval {
-            true => at - at % interval.max(1),
-            false => 0,
+    fn pattern_byte(&self, at: usize, offset: u64) -> u8 {
+        let begin = match self.pattern_interval {
+            0 => 0,
+            interval => at - at % interval,
         };
         let place = (at - begin) % self.pattern.len();
         let within = |start: &&u32| (**start as usize..**start as usize + 8).contains(&place);
@@ -292,8 +291,7 @@ impl Checker {
         if self.pattern.is_empty() {
             return Ok(());
         }
-        let interval = self.interval_of(block.length as usize);
-        let expected = (at + skip..).map(|at| self.pattern_byte(at, interval, block.offset));
+        let expected = (at + skip..).map(|at| self.pattern_byte(at, block.offset));
         let pairs = piece[skip..].iter().zip(expected).enumerate();
         match pairs.into_iter().find(|(_, (found, expected))| *found != expected) {
             None => Ok(()),

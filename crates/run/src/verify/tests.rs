@@ -55,7 +55,7 @@ fn checker(method: VerifyMethod, interval: u32, form: Form) -> Checker {
         interval: interval as usize,
         pattern,
         pattern_offsets: Vec::new(),
-        pattern_of_interval: false,
+        pattern_interval: 0,
         form,
         job: 1,
         header_at: 0,
@@ -316,11 +316,11 @@ fn offsets_stand_in_the_pattern_of_each_block_or_interval() {
         hash: None,
         zeros: false,
     };
-    for (of_interval, second) in [(false, 0x1_0000_u64), (true, 0x1_0000 + 1024)] {
+    for (pattern_interval, second) in [(0, 0x1_0000_u64), (1024, 0x1_0000 + 1024)] {
         let checker = Checker {
             pattern: vec![0xab; 9],
             pattern_offsets: vec![1],
-            pattern_of_interval: of_interval,
+            pattern_interval,
             ..checker(VerifyMethod::Pattern, 1024, Form::Present)
         };
         let mut buffer = vec![0; 4096];
@@ -328,7 +328,7 @@ fn offsets_stand_in_the_pattern_of_each_block_or_interval() {
         assert_eq!(buffer[0], 0xab);
         assert_eq!(buffer[1..9], 0x1_0000_u64.to_ne_bytes());
         // The pattern begins anew at the interval, or with its next whole repetition.
-        let next = if of_interval { 1024 } else { 1026 };
+        let next = if pattern_interval > 0 { 1024 } else { 1026 };
         assert_eq!(buffer[next], 0xab);
         assert_eq!(buffer[next + 1..next + 9], second.to_ne_bytes());
         assert!(check(&checker, &buffer, &block).is_empty());
@@ -336,7 +336,7 @@ fn offsets_stand_in_the_pattern_of_each_block_or_interval() {
             offset: block.offset + 4096,
             ..block
         };
-        assert!(!check(&checker, &buffer, &elsewhere).is_empty(), "{of_interval}");
+        assert!(!check(&checker, &buffer, &elsewhere).is_empty(), "{pattern_interval}");
     }
 }
 

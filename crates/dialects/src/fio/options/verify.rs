@@ -10,7 +10,7 @@ pub struct Verify {
     pub verify_interval: i64,
     pub verify_offset: i64,
     pub verify_pattern: Vec<Piece>,
-    pub verify_pattern_interval: bool,
+    pub verify_pattern_interval: i64,
     pub verify_fatal: bool,
     pub verify_dump: bool,
     pub verify_async: i64,

@@ -512,9 +512,12 @@ fn hexadecimal(text: &str) -> Option<(Piece, &str)> {
 /// The bytes of a number, the lowest first, without zeros at the end.
 fn decimal(text: &str) -> Option<(Piece, &str)> {
     let sign = usize::from(text.starts_with('-'));
-    let end = text[sign..]
+    let digits = text[sign..]
         .find(|letter: char| !letter.is_ascii_digit())
         .map_or(text.len(), |end| end + sign);
+    // The 0 of a following 0x is not a digit of this number: -120xdeadface is -12 and 0xdeadface.
+    let hexadecimal_follows = text[..digits].ends_with('0') && text[digits..].starts_with(['x', 'X']);
+    let end = digits - usize::from(hexadecimal_follows);
     let value: i64 = text[..end].parse().ok()?;
     let mut bytes = match value {
         0.. => value.to_le_bytes().to_vec(),

@@ -32,13 +32,13 @@ pub const ROWS: &[Row] = rows! {
     special(first(790), "verify_pattern", special::verify_pattern).example("0xab")
         .help("Bytes to write and to expect.").prints(print::verify::verify_pattern)
         .effects(&[("--rw=write --verify=pattern --verify_pattern=0xab", "stream.verify.pattern=[171]")]),
-    boolean(second(800), field!(verify.verify_pattern_interval)).default("0").example("1")
-        .help("The pattern begins anew in every interval.")
-        .is(field_of_plan!(Flag: stream.verify?.pattern_of_interval))
+    int(second(800), field!(verify.verify_pattern_interval)).default("0").example("512")
+        .help("Bytes after which the pattern starts again, with the offset of that place; 0 for never.")
+        .is(field_of_plan!(Size: stream.verify?.pattern_interval))
         .effects(&[
             (
-                "--rw=write --verify=pattern --verify_pattern=0xab%o --verify_interval=512 --verify_pattern_interval=1",
-                "stream.verify.pattern_of_interval=true",
+                "--rw=write --verify=pattern --verify_pattern=0xab%o --verify_interval=512 --verify_pattern_interval=512",
+                "stream.verify.pattern_interval=512",
             ),
         ]),
     boolean(first(810), field!(verify.verify_fatal)).default("0").example("1").help("End at the first mismatch.")

@@ -277,11 +277,15 @@ fn files_have_to_be_of_the_kind_that_was_said() {
 
 #[test]
 fn patterns_may_hold_offsets() {
-    let verify = stream("--rw=write --verify=pattern --verify_pattern=0xab%o --verify_pattern_interval=1")
+    let verify = stream("--rw=write --verify=pattern --verify_pattern=0xab%o --verify_pattern_interval=512")
         .verify
         .unwrap();
     assert_eq!((verify.pattern.len(), &verify.pattern_offsets[..]), (9, &[1][..]));
-    assert!(verify.pattern_of_interval);
+    assert_eq!(verify.pattern_interval, 512);
+    let verify = stream("--rw=write --verify=pattern --verify_pattern=\"abcd\"-120xdeadface")
+        .verify
+        .unwrap();
+    assert_eq!(verify.pattern, b"abcd\xf4\xff\xff\xff\xde\xad\xfa\xce");
     let refused = lowered("--rw=write --buffer_pattern=%o").unwrap_err();
     assert_eq!(refused, ["fio: buffer_pattern: %o in a pattern needs verify_pattern"]);
 }

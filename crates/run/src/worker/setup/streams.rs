@@ -4,6 +4,7 @@ use engine::Engine;
 use model::content::Filler;
 use model::draws::{Draws, DrawsForm, Purpose};
 use model::file_choice::FileChoice;
+use model::mix::Mix;
 use model::plan::{Depth, Stream, StreamTarget, TargetId, Worker as Plan};
 use model::sequence::Sequence;
 use model::{Bytes, Direction, PerDirection};
@@ -15,12 +16,16 @@ use crate::worker::slots::SlotPool;
 use crate::worker::stream::LiveStream;
 use crate::worker::{CellKey, CellKind};
 
-/// The longest read or write of a stream. Trims need no buffer.
+/// The longest read or write of a stream. A trim needs no buffer, but the write that follows it in trim-and-write is as long.
 pub(super) fn max_buffer(stream: &Stream) -> usize {
-    let directions = [Direction::Read, Direction::Write].into_iter();
+    let directions: &[Direction] = match stream.mix {
+        Mix::TrimThenWrite => &[Direction::Trim],
+        _ => &[Direction::Read, Direction::Write],
+    };
     let lengths = directions
-        .filter(|direction| stream.mix.includes(*direction))
-        .map(|direction| stream.pattern.longest_of(direction).0 as usize);
+        .iter()
+        .filter(|direction| stream.mix.includes(**direction))
+        .map(|direction| stream.pattern.longest_of(*direction).0 as usize);
     lengths.max().unwrap_or(1)
 }
 
