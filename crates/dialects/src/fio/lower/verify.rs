@@ -57,6 +57,29 @@ pub(in crate::fio) fn verify(draft: &mut Draft<'_>) {
     }
 }
 
+/// Without `verify_header_seed`, fio checks the seed only where the blocks can be known to be those of this workload: not of a job
+/// that reads or replays what another one wrote, nor where a block may be written twice.
+pub(in crate::fio) fn header_seed(draft: &mut Draft<'_>) {
+    let pattern = &draft.options.pattern;
+    let is_read_only = !pattern::mix(draft.options).includes(Direction::Write);
+    let is_unknown = is_read_only || draft.options.verify.verify_only || pattern.norandommap || pattern.rw_step != 0;
+    let is_skipped = is_unknown && !draft.was_given("verify_header_seed");
+    if let Some(verify) = &mut draft.parts.stream.verify {
+        verify.any_seed |= is_skipped;
+    }
+}
+
+/// Without `verify_write_sequence`, fio does not check the number of the write of a replayed workload, nor where two writes of the
+/// same block may be in flight.
+pub(in crate::fio) fn write_sequence(draft: &mut Draft<'_>) {
+    let overlaps = draft.options.pattern.norandommap && queue::depth(draft.options) > 1;
+    let is_unknown = draft.options.verify.verify_only || overlaps;
+    let is_skipped = is_unknown && !draft.was_given("verify_write_sequence");
+    if let Some(verify) = &mut draft.parts.stream.verify {
+        verify.any_order |= is_skipped;
+    }
+}
+
 /// fio's name of the state of a clone: its number in the run counts from 0 there.
 fn state_file(clone: Clone<'_>) -> String {
     let name = clone.job.name().replace('/', ".");

@@ -184,6 +184,7 @@ pub const ROWS: &[Row] = rows! {
     flag(first(190), field!(pattern.norandommap)).help("Random offsets may repeat before all blocks had their turn.")
         .prints(print::pattern::norandommap)
         .effects(&[
+            ("--rw=randwrite --norandommap --verify=md5", "stream.verify.any_seed=true"),
             (
                 "--rw=randread --norandommap",
                 "stream.pattern.access.*.placement=[{distribution:uniform,reduction:multiply_high32}]",

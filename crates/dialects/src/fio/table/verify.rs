@@ -72,16 +72,25 @@ pub const ROWS: &[Row] = rows! {
         ]),
     flag(first(640), field!(verify.verify_only)).help("Go through the writes without writing, and check.")
         .is(field_of_plan!(Flag: stream.verify?.only))
-        .effects(&[("--rw=write --verify=md5 --verify_only", "stream.verify.only=true")]),
+        .effects(&[(
+                "--rw=write --verify=md5 --verify_only",
+                "stream.verify.only=true; stream.verify.any_seed=true; stream.verify.any_order=true",
+            )]),
     words(first(650), "verify_policy", VERIFY_POLICY_WORDS).default("completed").example("fsynced")
         .help("Which writes are checked.").prints(print::verify::verify_policy)
         .effects(&[("--rw=write --verify=md5 --verify_policy=fsynced", "stream.verify.flushed_only=true")]),
     boolean(first(660), field!(verify.verify_header_seed)).default("1").example("0")
-        .help("Check the seed in the header.").is(field_of_plan!(Not: stream.verify?.any_seed))
-        .effects(&[("--rw=write --verify=md5 --verify_header_seed=0", "stream.verify.any_seed=true")]),
+        .help("Check the seed in the header.").is(field_of_plan!(Not: stream.verify?.any_seed)).means(lower::header_seed)
+        .effects(&[
+            ("--rw=write --verify=md5 --verify_header_seed=0", "stream.verify.any_seed=true"),
+            ("--rw=read --verify=md5 --verify_header_seed=1", "stream.verify.any_seed=false"),
+        ]),
     boolean(first(670), field!(verify.verify_write_sequence)).default("1").example("0")
         .help("Check the number of the write in the header.").is(field_of_plan!(Not: stream.verify?.any_order))
-        .effects(&[("--rw=write --verify=md5 --verify_write_sequence=0", "stream.verify.any_order=true")]),
+        .means(lower::write_sequence)
+        .effects(&[
+            ("--rw=write --verify=md5 --verify_write_sequence=0", "stream.verify.any_order=true"),
+        ]),
     boolean(second(880), field!(verify.verify_state_load)).default("0").example("1")
         .help("Check no more than a saved state recorded.").is(field_of_plan!(Flag: stream.verify?.load_state))
         .effects(&[
