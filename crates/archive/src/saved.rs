@@ -18,8 +18,14 @@ const COMPRESS_ABOVE: usize = 1 << 20;
 /// A good deal smaller than level 1, and still many times faster than any disk this tool is pointed at.
 const LEVEL: i32 = 9;
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// No result is larger; a file that unpacks to more is not one of ours.
-const LARGEST: u64 = 4 << 30;
+/// The most bytes that a packed file may hold.
+const MAX_UNPACKED: u64 = 1 << 30;
+
+/// The most bytes that one packed byte may stand for. A small file that holds gigabytes was made to exhaust memory.
+const MAX_RATIO: u64 = 1000;
+
+/// Below this many bytes the ratio does not matter.
+const MIN_LIMIT: u64 = 64 << 20;
 
 /// Why a saved result could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -249,7 +255,14 @@ fn migrate(value: Value, version: u64) -> Option<Value> {
 
 pub(crate) fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
     use io::Read;
+    let max = (bytes.len() as u64 * MAX_RATIO).clamp(MIN_LIMIT, MAX_UNPACKED);
     let mut out = Vec::new();
-    zstd::Decoder::new(bytes)?.take(LARGEST).read_to_end(&mut out)?;
-    Ok(out)
+    zstd::Decoder::new(bytes)?.take(max + 1).read_to_end(&mut out)?;
+    match out.len() as u64 > max {
+        true => Err(io::Error::new(
+            io::ErrorKind::InvalidData,
+            format!("it holds more than {} MiB, the limit for a file of its size", max >> 20),
+        )),
+        false => Ok(out),
+    }
 }

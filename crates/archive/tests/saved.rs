@@ -187,3 +187,14 @@ fn an_interrupted_write_leaves_the_old_file_whole() {
     save(&large(), &path).expect("saved");
     assert_eq!(load(&path).expect("loaded"), large());
 }
+
+/// Such a file took four gigabytes of memory before.
+#[test]
+fn a_small_file_that_unpacks_to_gigabytes_is_refused() {
+    let packed = zstd::bulk::compress(&vec![b' '; 65 << 20], 3).unwrap();
+    let error = archive::load_bytes(&packed, Path::new("bomb.json.zst")).unwrap_err();
+    assert!(
+        error.to_string().contains("the limit for a file of its size"),
+        "{error}"
+    );
+}

@@ -9,6 +9,7 @@ pub mod fio;
 pub mod import;
 pub mod native;
 
+mod bounds;
 mod diagnostic;
 mod nearest;
 mod notation;

@@ -10,6 +10,7 @@ use jiff::Zoned;
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::user_file;
 
 /// Names one folder or file, or several as in `PATH`.
 const VARIABLE: &str = "FATHOM_POLICIES";
@@ -130,7 +131,8 @@ fn texts(path: &Path) -> Result<Vec<(String, String)>, Fault> {
         files.sort();
     }
     let read = |file: PathBuf| {
-        let text = fs::read_to_string(&file).map_err(|error| Fault::of_file("read", &file, &error))?;
+        let text =
+            user_file::read_text(&file, user_file::MAX_TEXT).map_err(|error| Fault::of_file("read", &file, &error))?;
         Ok((file.display().to_string(), text))
     };
     files.into_iter().map(read).collect()

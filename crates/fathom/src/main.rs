@@ -29,6 +29,7 @@ mod session;
 mod silenced;
 mod terminal;
 mod user_data;
+mod user_file;
 
 use std::ffi::OsString;
 use std::process::ExitCode;

@@ -37,6 +37,9 @@ const UNITS: [(&str, f64); 16] = [
 /// Parentheses and functions may be nested this deep: no formula needs more, and a file must not exhaust the stack.
 const DEEPEST: usize = 64;
 
+/// The most operators of one formula. Its tree is as deep as it has operators, and is walked by recursion.
+const MAX_OPERATORS: usize = 1000;
+
 /// A formula that was understood.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
@@ -100,6 +103,7 @@ impl Expression {
             characters: text.chars().collect(),
             at: 0,
             depth: 0,
+            operators: 0,
         };
         let root = reader.sum()?;
         reader.skip_blanks();
@@ -219,6 +223,7 @@ struct Reader<'a> {
     characters: Vec<char>,
     at: usize,
     depth: usize,
+    operators: usize,
 }
 
 impl Reader<'_> {
@@ -259,7 +264,8 @@ impl Reader<'_> {
             '-' | '−' => Some(Operator::Subtract),
             _ => None,
         }) {
-            left = Node::Binary(operator, Box::new(left), Box::new(self.product()?), at);
+            let right = self.product()?;
+            left = self.binary(operator, left, right, at)?;
         }
         Ok(left)
     }
@@ -271,9 +277,18 @@ impl Reader<'_> {
             '/' | '÷' => Some(Operator::Divide),
             _ => None,
         }) {
-            left = Node::Binary(operator, Box::new(left), Box::new(self.signed()?), at);
+            let right = self.signed()?;
+            left = self.binary(operator, left, right, at)?;
         }
         Ok(left)
+    }
+
+    fn binary(&mut self, operator: Operator, left: Node, right: Node, at: usize) -> Result<Node, ExpressionError> {
+        self.operators += 1;
+        match self.operators > MAX_OPERATORS {
+            true => Err(self.error_at(at, format!("the formula has more than {MAX_OPERATORS} operators"))),
+            false => Ok(Node::Binary(operator, Box::new(left), Box::new(right), at)),
+        }
     }
 
     fn signed(&mut self) -> Result<Node, ExpressionError> {
@@ -501,6 +516,14 @@ mod tests {
     fn names_are_told_once() {
         let expression = Expression::parse("min(a, b) + a * tier.iops").unwrap();
         assert_eq!(expression.names(), ["a", "b", "tier.iops"]);
+    }
+
+    #[test]
+    fn fifty_thousand_additions_are_refused() {
+        let long = |additions: usize| Expression::parse(&format!("1{}", "+1".repeat(additions)));
+        assert_eq!(long(1000).unwrap().value(&|_| None).unwrap(), 1001.0);
+        let why = long(50_000).unwrap_err();
+        assert!(why.why.contains("more than 1000 operators"), "{}", why.why);
     }
 
     /// A formula and the value that it must have, made together.

@@ -21,7 +21,7 @@ use model::{Bytes, Nanos, PerDirection};
 use super::profile::{Cache, Distribution, FlushType, Precreate, Profile, Target, ThroughputUnit, TimeSpan};
 use super::text::{self, TextForm};
 use super::{paths, xml};
-use crate::Diagnostic;
+use crate::{Diagnostic, bounds};
 
 /// What a profile means here.
 #[derive(Clone, Debug, PartialEq)]
@@ -52,6 +52,7 @@ pub struct Here<'a> {
 pub fn lower(profile: &Profile, here: Here<'_>) -> Result<Lowered, Vec<Diagnostic>> {
     let mut complaints = paths::complaints(profile, here.windows);
     complaints.extend(profile.time_spans.iter().flat_map(impossible));
+    complaints.extend(profile.time_spans.iter().find_map(exceeded_bound));
     if !complaints.is_empty() {
         return Err(complaints);
     }
@@ -104,6 +105,29 @@ fn impossible(span: &TimeSpan) -> Vec<Diagnostic> {
         );
     }
     complaints
+}
+
+/// The first option that asks for more threads or streams than a test may have. A step ends before the next begins, so
+/// each time span counts alone.
+fn exceeded_bound(span: &TimeSpan) -> Option<Diagnostic> {
+    let targets = span.targets.len() as u64;
+    let check = |option, threads: u32, total| {
+        let complaint = bounds::WORKERS.check(option, threads, total);
+        complaint.map(|complaint| Diagnostic {
+            what: format!("ERROR: {}", complaint.what),
+            ..complaint
+        })
+    };
+    if span.threads > 0 {
+        let streams = u64::from(span.threads).saturating_mul(targets);
+        return check("ThreadCount (-F)", span.threads, u64::from(span.threads))
+            .or_else(|| bounds::STREAMS.check("ThreadCount (-F)", span.threads, streams));
+    }
+    let mut total = 0u64;
+    span.targets.iter().find_map(|target| {
+        total = total.saturating_add(u64::from(target.threads));
+        check("ThreadsPerFile (-t)", target.threads, total)
+    })
 }
 
 /// What is done otherwise than on Windows.

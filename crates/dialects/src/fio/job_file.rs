@@ -1,7 +1,7 @@
 //! Job files: lines, sections, included files, and the order in which the options of a section count.
 
 use super::session::{Draft, Halt, Session};
-use super::table::{self, Row, Wrong};
+use super::table::{self, Row, Told, Wrong};
 use super::{engines, show, similar, substitute};
 use crate::Place;
 use crate::nearest::nearest;
@@ -37,8 +37,13 @@ pub(super) fn read(session: &mut Session<'_>, path: &str, first: bool) -> Result
     if !first {
         session.defaults = Draft::built_in();
     }
-    let Ok(text) = session.around.read_job_file(path) else {
-        return Err(session.halt(format!("fio: unable to open '{path}' job file")));
+    let text = match session.around.read_job_file(path) {
+        Ok(text) => text,
+        Err(why) => {
+            let halt = session.halt(format!("fio: unable to open '{path}' job file"));
+            session.read.told.push(Told::Hint(format!("{path}: {why}")));
+            return Err(halt);
+        }
     };
     let mut command = show::CommandLine::default();
     let outcome = sections(session, path, &text, first, &mut command);

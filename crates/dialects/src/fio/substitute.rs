@@ -6,14 +6,18 @@ use super::table::Surroundings;
 /// An option with its variables and keywords replaced. Arithmetic happens only where a keyword was.
 pub(super) fn option(text: &str, around: &dyn Surroundings) -> String {
     let text = variables(text, around);
-    let keywords = [
-        ("$pagesize", around.page_size()),
-        ("$mb_memory", around.memory_mib()),
-        ("$ncpus", around.processors()),
+    // The machine is asked only for a keyword that is there: its answers take long, and a job file has many options.
+    let keywords: [(&str, &dyn Fn() -> u64); 3] = [
+        ("$pagesize", &|| around.page_size()),
+        ("$mb_memory", &|| around.memory_mib()),
+        ("$ncpus", &|| around.processors()),
     ];
-    let replaced = keywords.iter().fold(text.clone(), |text, (keyword, value)| {
-        text.replace(keyword, &value.to_string())
-    });
+    let replaced = keywords
+        .iter()
+        .fold(text.clone(), |text, (keyword, value)| match text.contains(keyword) {
+            true => text.replace(keyword, &value().to_string()),
+            false => text,
+        });
     if replaced == text {
         return text;
     }

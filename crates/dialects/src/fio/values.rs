@@ -231,5 +231,6 @@ pub fn real(text: &str) -> Option<f64> {
         '.' => std::mem::replace(&mut point, true),
         _ => !letter.is_ascii_digit(),
     });
-    text[..digits.map_or(text.len(), |at| at + sign)].parse().ok()
+    let number: f64 = text[..digits.map_or(text.len(), |at| at + sign)].parse().ok()?;
+    number.is_finite().then_some(number)
 }

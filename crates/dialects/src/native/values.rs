@@ -118,7 +118,10 @@ pub(super) fn access(text: &str) -> Result<Access, String> {
     };
     let number = |default: f64| match parameter {
         None => Ok(default),
-        Some(text) => text.parse::<f64>().map_err(|_| format!("`{text}` is not a number")),
+        Some(text) => match text.parse::<f64>() {
+            Ok(value) if value.is_finite() => Ok(value),
+            _ => Err(format!("`{text}` is not a number")),
+        },
     };
     let in_range = |value: f64, ok: bool, range: &str| {
         if ok {

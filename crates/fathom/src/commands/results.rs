@@ -1,7 +1,6 @@
 //! The one way in which results that are there already are read: our own, and those of other tools.
 
 use std::collections::BTreeMap;
-use std::io::Read;
 use std::path::Path;
 
 use analysis::caps::Layer;
@@ -16,6 +15,7 @@ use study::explain::Source;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::history;
+use crate::user_file;
 
 /// The name that stands for standard input.
 const STDIN: &str = "-";
@@ -89,20 +89,13 @@ fn bytes_of(file: &str) -> Result<Vec<u8>, Faults> {
     if history::is_entry(file) {
         return history::document(file);
     }
-    let mut bytes = Vec::new();
     let failed =
         |error: std::io::Error| Faults::one(Fault::of_file("read", Path::new(&shown(file)), &error), Exit::Refused);
-    if file == STDIN {
-        std::io::stdin()
-            .lock()
-            .take(LONGEST)
-            .read_to_end(&mut bytes)
-            .map_err(failed)?;
-    } else {
-        let opened = std::fs::File::open(file).map_err(failed)?;
-        opened.take(LONGEST).read_to_end(&mut bytes).map_err(failed)?;
-    }
-    Ok(bytes)
+    let read = match file {
+        STDIN => user_file::read_limited(std::io::stdin().lock(), LONGEST),
+        file => user_file::read_bytes(Path::new(file), LONGEST),
+    };
+    read.map_err(failed)
 }
 
 fn shown(file: &str) -> String {

@@ -28,6 +28,7 @@ use crate::preflight;
 use crate::screen::{self, Screen};
 use crate::session::Session;
 use crate::silenced;
+use crate::user_file;
 
 /// Options that leave a preset the test it is: where it runs, and what stays of it.
 const NO_CHANGE: [&str; 3] = ["target", "keep", "log"];
@@ -243,7 +244,7 @@ pub(super) fn document_of(file: Option<&String>) -> Result<Document, Faults> {
     Ok(match file {
         Some(file) => {
             refuse_other_tool(file)?;
-            let text = std::fs::read_to_string(file)
+            let text = user_file::read_text(Path::new(file), user_file::MAX_TEXT)
                 .map_err(|error| Faults::usage(Fault::of_file("read", Path::new(file), &error)))?;
             native::read_job_file(file, &text)?
         }

@@ -14,6 +14,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::history;
 use crate::session::Session;
+use crate::user_file;
 
 /// A test that was read, and what its reading has already lost.
 pub struct Source {
@@ -78,7 +79,7 @@ fn read_file(file: &str) -> Result<Source, Faults> {
         .extension()
         .map(|extension| extension.to_string_lossy().to_ascii_lowercase());
     let text = || {
-        let read = std::fs::read_to_string(path);
+        let read = user_file::read_text(path, user_file::MAX_TEXT);
         read.map_err(|error| Faults::usage(Fault::of_file("read", path, &error)))
     };
     match extension.as_deref() {
@@ -94,11 +95,11 @@ fn read_file(file: &str) -> Result<Source, Faults> {
         }
         Some("fio" | "ini" | "job") => fio_plan(&[file.to_owned()]),
         _ if history::is_entry(file) => Ok(results::saved(file)?.plan.into()),
-        _ => match archive::load(path) {
+        _ => match results::saved(file) {
             Ok(results) => Ok(results.plan.into()),
-            Err(error) => {
+            Err(faults) => {
                 let help = "a source is FILE.xml, FILE.toml, a saved result, or a dialect with its arguments";
-                Err(Faults::usage(Fault::new(error.to_string()).help(help)))
+                Err(Faults::usage(Fault::new(faults.first()).help(help)))
             }
         },
     }

@@ -33,6 +33,7 @@ use crate::judged;
 use crate::permissions;
 use crate::screen::{self, Screen};
 use crate::session::Session;
+use crate::user_file;
 use crate::{command_line, outputs};
 
 /// Options of a load that stand on the command line too: where, how much of it, and how long.
@@ -136,7 +137,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
         return screen::put(EXAMPLE);
     }
     let file = given.get_one::<String>("file").expect("clap asks for a file");
-    let text = std::fs::read_to_string(file)
+    let text = user_file::read_text(Path::new(file), user_file::MAX_TEXT)
         .map_err(|error| Faults::usage(Fault::of_file("read", Path::new(file), &error)))?;
     let read = read_suite(file, &text)?;
     let ready = all_ready(session, given, file, &read)?;

@@ -3,8 +3,9 @@
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use testbed::{Directory, FaultFs, LoopFs, TmpFs, need};
@@ -35,6 +36,50 @@ fn words_that_mean_nothing_are_usage_errors() {
     fathom(&["run", "--target", "null", "--dry-run", "--out", "yaml"]).expect(4, &["no output format"]);
     fathom(&["run", "--target", "null", "--workers", "65536"]).expect(4, &["`workers`", "4096"]);
     fathom(&["quick", "--size", "many"]).expect(4, &["`size`", "help:"]);
+}
+
+/// Each was multiplied out before, for minutes or until memory ended.
+#[test]
+fn counts_beyond_all_machines_are_refused_at_once() {
+    let fio = |option: &str| fathom(&["fio", "--name=a", "--ioengine=null", "--size=1m", option]);
+    fio("--numjobs=1000000000").expect(1, &["numjobs=1000000000", "65536"]);
+    fio("--nrfiles=1000000000").expect(1, &["nrfiles=1000000000", "1048576"]);
+    fio("--cpus_allowed=0-4294967295").expect(1, &["cpus_allowed", "4294967295", "65535"]);
+    fio("--cpus_allowed=0-65535,0").expect(1, &["cpus_allowed", "more than 65536"]);
+    fio("--random_distribution=zipf:nan").expect(1, &["random_distribution=zipf:nan"]);
+    fathom(&["diskspd", "-t4294967295", "-d1", "-c1M", "x"]).expect(1, &["(-t)=2147483647", "65536"]);
+
+    let folder = need(Directory::new()).expect("a folder can be made");
+    let profile = folder.path().join("p.xml");
+    let target = "<Target><Path>x</Path><ThreadsPerFile>2147483648</ThreadsPerFile></Target>";
+    let span = format!("<TimeSpan><Duration>1</Duration><Targets>{target}</Targets></TimeSpan>");
+    fs::write(&profile, format!("<Profile><TimeSpans>{span}</TimeSpans></Profile>")).unwrap();
+    fathom(&["diskspd", &format!("-X{}", text(&profile))]).expect(1, &["(-t)=2147483648", "65536"]);
+}
+
+/// Opening a pipe would wait for somebody who writes, and reading a device never ends.
+#[test]
+fn pipes_and_devices_are_no_job_files() {
+    let folder = need(Directory::new()).expect("a folder can be made");
+    let pipe = folder.path().join("pipe.toml");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let socket = folder.path().join("socket.toml");
+    let _socket = UnixListener::bind(&socket).unwrap();
+    for command in ["run", "lint"] {
+        fathom(&[command, text(&pipe)]).expect(4, &["pipe.toml", "named pipe"]);
+        fathom(&[command, text(&socket)]).expect(4, &["socket.toml", "a socket"]);
+        fathom(&[command, "/dev/zero"]).expect(4, &["/dev/zero", "character device"]);
+    }
+    fathom(&["fio", text(&pipe)]).expect(1, &["unable to open", "named pipe"]);
+    fathom(&["fio", "/dev/zero"]).expect(1, &["unable to open", "character device"]);
+}
+
+/// A shell's process substitution is a pipe without a name.
+#[test]
+fn a_job_file_may_come_from_a_process_substitution() {
+    let script = "\"$0\" fio --parse-only <(printf '[a]\\nsize=4k\\n')";
+    let status = Command::new("bash").args(["-c", script, PROGRAM]).status().unwrap();
+    assert!(status.success());
 }
 
 /// Such a word would be taken for another name.

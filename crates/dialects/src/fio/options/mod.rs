@@ -43,6 +43,9 @@ pub mod typed;
 pub mod verify;
 pub mod zones;
 
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
 /// A word that an option may have for its value.
 #[derive(Clone, Copy)]
 pub struct Word {
@@ -59,54 +62,73 @@ impl Word {
     }
 }
 
+/// A group of options that jobs have in common until one of them changes it: most of a hundred thousand sections differ in
+/// few options.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Shared<T>(Arc<T>);
+
+impl<T> Deref for Shared<T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Clone> DerefMut for Shared<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        Arc::make_mut(&mut self.0)
+    }
+}
+
 /// Every option of a job, typed, each with its default until it is given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobOptions {
     /// Name, duration, dependencies.
-    pub job: job::Job,
+    pub job: Shared<job::Job>,
     /// Files and devices.
-    pub files: files::Files,
+    pub files: Shared<files::Files>,
     /// Direction, order, sizes.
-    pub pattern: pattern::Pattern,
+    pub pattern: Shared<pattern::Pattern>,
     /// Engine, depth, how the system is asked.
-    pub queue: queue::Queue,
+    pub queue: Shared<queue::Queue>,
     /// Rates, pauses, limits of latency.
-    pub pace: pace::Pace,
+    pub pace: Shared<pace::Pace>,
     /// What is written.
-    pub data: data::Data,
+    pub data: Shared<data::Data>,
     /// Verification.
-    pub verify: verify::Verify,
+    pub verify: Shared<verify::Verify>,
     /// Statistics.
-    pub report: report::Report,
+    pub report: Shared<report::Report>,
     /// Logs.
-    pub logs: logs::Logs,
+    pub logs: Shared<logs::Logs>,
     /// Processors, priorities, limits.
-    pub system: system::System,
+    pub system: Shared<system::System>,
     /// Traces.
-    pub replay: replay::Replay,
+    pub replay: Shared<replay::Replay>,
     /// Zones.
-    pub zones: zones::Zones,
+    pub zones: Shared<zones::Zones>,
     /// What only some engines have.
-    pub engine: engine::Engine,
+    pub engine: Shared<engine::Engine>,
 }
 
 impl JobOptions {
     /// Nothing at all; the rows have the defaults.
     pub(super) fn empty() -> JobOptions {
         JobOptions {
-            job: job::Job::default(),
-            files: files::Files::default(),
-            pattern: pattern::Pattern::default(),
-            queue: queue::Queue::default(),
-            pace: pace::Pace::default(),
-            data: data::Data::default(),
-            verify: verify::Verify::default(),
-            report: report::Report::default(),
-            logs: logs::Logs::default(),
-            system: system::System::default(),
-            replay: replay::Replay::default(),
-            zones: zones::Zones::default(),
-            engine: engine::Engine::default(),
+            job: Shared::default(),
+            files: Shared::default(),
+            pattern: Shared::default(),
+            queue: Shared::default(),
+            pace: Shared::default(),
+            data: Shared::default(),
+            verify: Shared::default(),
+            report: Shared::default(),
+            logs: Shared::default(),
+            system: Shared::default(),
+            replay: Shared::default(),
+            zones: Shared::default(),
+            engine: Shared::default(),
         }
     }
 

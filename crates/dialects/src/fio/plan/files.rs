@@ -1,5 +1,7 @@
 //! Which files and devices a clone uses, how large they are, and how they are made ready.
 
+use std::collections::HashMap;
+
 use model::block_size::BlockSizes;
 use model::draws::{DrawsForm, Purpose, Reduction};
 use model::plan::{
@@ -27,12 +29,15 @@ pub(super) struct Files {
 #[derive(Default)]
 pub(super) struct Targets {
     pub(super) list: Vec<Target>,
+    /// Their places in the list by path: every clone looks its files up.
+    by_path: HashMap<String, usize>,
 }
 
 impl Targets {
     /// The target of a path. Jobs that share a file have it made as the one wants it that needs most.
     pub(super) fn add(&mut self, new: Target) -> TargetId {
-        let Some(index) = self.list.iter().position(|target| target.path == new.path) else {
+        let Some(&index) = self.by_path.get(&new.path) else {
+            self.by_path.insert(new.path.clone(), self.list.len());
             self.list.push(new);
             return TargetId(self.list.len() as u32 - 1);
         };

@@ -70,7 +70,9 @@ impl Lowering<'_> {
         for (index, job) in self.jobs.jobs.iter().enumerate() {
             let options = &job.options.job;
             let place = self.places[index];
-            let others: Vec<u32> = (0..self.jobs.jobs.len())
+            // Only jobs that end others go through all of them: that takes long for many jobs.
+            let ends_others = options.exitall || options.exitall_on_error;
+            let others: Vec<u32> = (0..if ends_others { self.jobs.jobs.len() } else { 0 })
                 .filter(|other| *other != index && self.places[*other].0 == place.0)
                 .filter(|other| match options.exit_what {
                     ExitWhat::Group => self.groups[*other] == self.groups[index],
@@ -91,22 +93,21 @@ impl Lowering<'_> {
     }
 
     pub(super) fn plan_groups(&self) -> Vec<Group> {
-        let count = self.groups.last().map_or(0, |last| last + 1);
-        let group = |number: usize| {
-            let members: Vec<usize> = (0..self.groups.len())
-                .filter(|job| self.groups[*job] == number)
-                .collect();
-            Group {
-                name: number.to_string(),
-                jobs: members
-                    .iter()
-                    .map(|job| (self.places[*job].0 as u32, self.places[*job].1 as u32))
-                    .collect(),
-                merged: members
-                    .iter()
-                    .all(|job| self.jobs.jobs[*job].options.report.group_reporting),
+        // Numbers of groups rise from job to job, so the members of each lie side by side.
+        let mut groups: Vec<Group> = Vec::new();
+        let jobs = self.groups.iter().zip(&self.places).zip(&self.jobs.jobs);
+        for ((number, place), job) in jobs {
+            if groups.len() <= *number {
+                groups.push(Group {
+                    name: number.to_string(),
+                    jobs: Vec::new(),
+                    merged: true,
+                });
             }
-        };
-        (0..count).map(group).collect()
+            let group = &mut groups[*number];
+            group.jobs.push((place.0 as u32, place.1 as u32));
+            group.merged &= job.options.report.group_reporting;
+        }
+        groups
     }
 }

@@ -20,7 +20,7 @@ use super::jobs::{Job, Jobs};
 use super::lower::queue;
 use super::options::JobOptions;
 use super::table;
-use crate::Diagnostic;
+use crate::{Diagnostic, bounds};
 
 /// fio's seed where none is given.
 const USUAL_SEED: u64 = 0x89;
@@ -79,6 +79,9 @@ pub struct Unusable {
 /// # Errors
 /// A [`Diagnostic`] for each thing that was read and cannot be carried out.
 pub fn lower(jobs: &Jobs, here: Here<'_>) -> Result<Lowered, Vec<Diagnostic>> {
+    if let Some(complaint) = exceeded_bound(jobs) {
+        return Err(vec![complaint]);
+    }
     let mut lowering = Lowering::new(jobs, here);
     for (index, job) in jobs.jobs.iter().enumerate() {
         lowering.add(index, job);
@@ -87,6 +90,24 @@ pub fn lower(jobs: &Jobs, here: Here<'_>) -> Result<Lowered, Vec<Diagnostic>> {
         return Err(lowering.complaints);
     }
     Ok(lowering.finish())
+}
+
+/// The first option that asks for more than a test may have.
+fn exceeded_bound(jobs: &Jobs) -> Option<Diagnostic> {
+    let (mut workers, mut streams) = (0u64, 0u64);
+    jobs.jobs.iter().find_map(|job| {
+        let (clones, files) = (job.options.job.numjobs.max(1), job.options.files.nrfiles.max(1));
+        let of_job = clones.unsigned_abs();
+        workers = workers.saturating_add(of_job);
+        streams = streams.saturating_add(of_job.saturating_mul(files.unsigned_abs()));
+        let complaint = bounds::WORKERS
+            .check("numjobs", clones, workers)
+            .or_else(|| bounds::STREAMS.check("nrfiles", files, streams))?;
+        Some(Diagnostic {
+            what: format!("fio: {}", complaint.what),
+            ..complaint.at(job.place.clone())
+        })
+    })
 }
 
 /// The plan on its way.
@@ -110,7 +131,10 @@ struct Lowering<'a> {
     unusable: Vec<Unusable>,
     complaints: Vec<Diagnostic>,
     /// Traces that were looked through, by their names and how they are carried out.
-    traces: Vec<((String, super::options::replay::Replay), replay::Played)>,
+    traces: Vec<(
+        (String, super::options::Shared<super::options::replay::Replay>),
+        replay::Played,
+    )>,
 }
 
 impl<'a> Lowering<'a> {

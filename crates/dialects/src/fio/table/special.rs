@@ -3,6 +3,7 @@
 use model::PerDirection;
 
 use super::reader::{Reader, Taken, Told, Wrong, spread};
+use crate::bounds;
 use crate::fio::options::replay::Skip;
 use crate::fio::options::typed::{
     CpuRange, Distribution, LogName, Piece, PrioritySplit, Range, Split, SyncFileRange, Zone,
@@ -245,6 +246,12 @@ fn fill_shares(entries: &[(u64, Option<u64>)]) -> Option<Vec<(u64, u64)>> {
 pub(super) fn distribution(reader: &mut Reader<'_>, tail: &str) -> Taken {
     use pattern::DistributionName as Name;
     let tail = tail.strip_prefix(':').unwrap_or_default();
+    let named = reader.job.pattern.random_distribution;
+    let is_curve = matches!(named, Name::Zipf | Name::Pareto | Name::Normal);
+    let is_number = |text: &str| text.is_empty() || values::real(text).is_some();
+    if is_curve && !tail.split(':').take(2).all(is_number) {
+        return Err(reader.fail("fio: random postfix parsing failed"));
+    }
     let mut numbers = tail.split(':').map(values::real);
     let (first, center) = (numbers.next().flatten(), numbers.next().flatten());
     let distribution = match reader.job.pattern.random_distribution {
@@ -405,32 +412,42 @@ fn log(text: &str) -> Option<LogName> {
 }
 
 pub(super) fn cpus(reader: &mut Reader<'_>, text: &str) -> Taken {
-    reader.job.system.cpus_allowed = cpu_ranges(text);
+    reader.job.system.cpus_allowed = cpu_ranges(reader, "cpus_allowed", text)?;
     Ok(())
 }
 
 pub(super) fn verify_cpus(reader: &mut Reader<'_>, text: &str) -> Taken {
-    reader.job.verify.verify_async_cpus = cpu_ranges(text);
+    reader.job.verify.verify_async_cpus = cpu_ranges(reader, "verify_async_cpus", text)?;
     Ok(())
 }
 
 pub(super) fn log_cpus(reader: &mut Reader<'_>, text: &str) -> Taken {
-    reader.job.logs.log_compression_cpus = cpu_ranges(text);
+    reader.job.logs.log_compression_cpus = cpu_ranges(reader, "log_compression_cpus", text)?;
     Ok(())
 }
 
-fn cpu_ranges(text: &str) -> Vec<CpuRange> {
-    let number = |text: &str| u32::try_from(leading_integer(text)).unwrap_or(0);
-    let ranges = text.split(',').filter(|piece| !piece.trim().is_empty());
-    ranges
-        .map(|piece| {
-            let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
-            CpuRange {
-                first: number(first),
-                last: number(last),
-            }
-        })
-        .collect()
+/// Ranges of processors, which are multiplied out later: neither a number nor their sum passes what machines have.
+fn cpu_ranges(reader: &mut Reader<'_>, option: &str, text: &str) -> Result<Vec<CpuRange>, Wrong> {
+    let mut listed = 0;
+    let mut ranges = Vec::new();
+    for piece in text.split(',').filter(|piece| !piece.trim().is_empty()) {
+        let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
+        let (first, last) = (leading_integer(first).max(0), leading_integer(last).max(0));
+        let most = i64::from(bounds::MAX_CPU);
+        if first.max(last) > most {
+            let number = first.max(last);
+            return Err(reader.fail(format!("fio: {option}: CPU {number} too large (max={most})")));
+        }
+        listed += (last - first + 1).max(0);
+        if listed > most + 1 {
+            return Err(reader.fail(format!("fio: {option}: the list has more than {} CPUs", most + 1)));
+        }
+        ranges.push(CpuRange {
+            first: first as u32,
+            last: last as u32,
+        });
+    }
+    Ok(ranges)
 }
 
 /// Digits in front, as C's `atoi` takes them; 0 if there are none.
@@ -440,7 +457,8 @@ fn leading_integer(text: &str) -> i64 {
     let end = unsigned
         .find(|letter: char| !letter.is_ascii_digit())
         .unwrap_or(unsigned.len());
-    let value: i64 = unsigned[..end].parse().unwrap_or(0);
+    let digits = &unsigned[..end];
+    let value: i64 = digits.parse().unwrap_or(if digits.is_empty() { 0 } else { i64::MAX });
     if unsigned.len() < text.len() { -value } else { value }
 }
 

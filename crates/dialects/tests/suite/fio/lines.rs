@@ -198,7 +198,7 @@ fn values_with_a_grammar_of_their_own() {
     assert_eq!(pattern("--rw=read:-8k").rw_step, -8192);
     assert_eq!(pattern("--rw=randread:8").rw_step, 8);
     assert_eq!(pattern("--rwmixwrite=30").rwmixread, 70);
-    let split = pattern("--bssplit=4k/60:8k/:16k/,8k/100").bssplit;
+    let split = pattern("--bssplit=4k/60:8k/:16k/,8k/100").bssplit.clone();
     let of = |bytes, percent| Split { bytes, percent };
     assert_eq!(split.read, [of(4096, 60), of(8192, 20), of(16384, 20)]);
     assert_eq!((split.write, split.trim), (vec![of(8192, 100)], vec![of(8192, 100)]));
@@ -217,9 +217,13 @@ fn values_with_a_grammar_of_their_own() {
         (ServiceType::Random, Some(8.0))
     );
     assert_eq!(files.filename, ["a", "b:c", "d"]);
-    let cpus = job("--cpus_allowed=0,2-5").options.system.cpus_allowed;
+    let cpus = job("--cpus_allowed=0,2-5").options.system.cpus_allowed.clone();
     assert_eq!(cpus, [CpuRange { first: 0, last: 0 }, CpuRange { first: 2, last: 5 }]);
-    let pieces = job("--buffer_pattern=0xdead%o'f'-5").options.data.buffer_pattern;
+    let pieces = job("--buffer_pattern=0xdead%o'f'-5")
+        .options
+        .data
+        .buffer_pattern
+        .clone();
     let expected = [
         Piece::Bytes(vec![0xde, 0xad]),
         Piece::Offset,
@@ -286,7 +290,7 @@ fn a_directory_counts_for_names_that_come_after_it() {
     let of = |line: &str| all(reading_in(&mut around(), line)).1.jobs.remove(0).options.files;
     let after = of("--parse-only --name=x --filename=a --directory=d");
     assert_eq!(
-        (after.filename_directory, after.directory),
+        (after.filename_directory.clone(), after.directory.clone()),
         (None, vec!["d".to_string()])
     );
     let before = of("--parse-only --name=x --directory=d --filename=a");

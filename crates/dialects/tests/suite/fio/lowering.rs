@@ -299,3 +299,20 @@ fn overlapping_operations_are_kept_apart_if_asked() {
     );
     assert!(!worker("--ioengine=libaio --iodepth=8").batching.serialize_overlap);
 }
+
+#[test]
+fn parameters_that_are_no_numbers_are_refused() {
+    for curve in ["zipf:nan", "zipf:inf", "pareto:nan", "normal:1:nan"] {
+        let line = format!("--name=x --size=64k --rw=randread --random_distribution={curve}");
+        let arguments: Vec<&str> = line.split_whitespace().collect();
+        assert_eq!(all(Around::default().read(&arguments)).0, 1, "{curve}");
+    }
+}
+
+#[test]
+fn a_billion_clones_or_files_are_refused_before_they_are_made() {
+    for (option, limit) in [("numjobs=1000000000", "65536"), ("nrfiles=1000000000", "1048576")] {
+        let refused = lowered(&format!("--{option}")).unwrap_err();
+        assert!(refused[0].contains(option) && refused[0].contains(limit), "{refused:?}");
+    }
+}

@@ -11,6 +11,7 @@ use model::plan::{SimulatedDevice, StoragePath};
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::user_file;
 
 /// Share of the space that may be used which a file takes at most.
 const OF_SPACE: f64 = 0.5;
@@ -156,6 +157,7 @@ fn job_file(path: &Path) -> Result<Option<Document>, Faults> {
     if path.extension().is_none_or(|extension| extension != "toml") || !path.is_file() {
         return Ok(None);
     }
-    let text = std::fs::read_to_string(path).map_err(|error| Faults::usage(Fault::of_file("read", path, &error)))?;
+    let text = user_file::read_text(path, user_file::MAX_TEXT)
+        .map_err(|error| Faults::usage(Fault::of_file("read", path, &error)))?;
     Ok(Some(native::read_job_file(&path.display().to_string(), &text)?))
 }

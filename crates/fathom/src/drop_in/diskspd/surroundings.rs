@@ -6,6 +6,7 @@ use std::time::UNIX_EPOCH;
 use dialects::diskspd::{EventRole, Processors, Surroundings};
 
 use super::super::named_events::NamedEvent;
+use crate::user_file;
 
 /// This machine, and the events that were opened while the command line was read.
 #[derive(Debug, Default)]
@@ -64,10 +65,11 @@ impl Surroundings for Here {
     }
 
     fn read_profile(&mut self, path: &str) -> Result<String, String> {
-        let bytes = std::fs::read(path).map_err(|error| match error.raw_os_error() {
-            Some(number) => engine::os_error_name(number),
-            None => error.to_string(),
-        })?;
+        let bytes =
+            user_file::read_bytes(path.as_ref(), user_file::MAX_TEXT).map_err(|error| match error.raw_os_error() {
+                Some(number) => engine::os_error_name(number),
+                None => error.to_string(),
+            })?;
         decoded(&bytes).ok_or_else(|| "it is neither UTF-8 nor UTF-16 text".to_owned())
     }
 

@@ -31,6 +31,7 @@ use crate::fleet;
 use crate::fleet::link::{self, ConnectError, Connector};
 use crate::permissions;
 use crate::session::Session;
+use crate::user_file;
 
 /// A host that carries jobs out.
 struct At<'a> {
@@ -198,7 +199,7 @@ fn hosts_of<'a>(named: &str, jobs: &'a Jobs) -> Result<Vec<At<'a>>, String> {
     if !Path::new(named).is_file() {
         return Ok(vec![one(named)?]);
     }
-    let text = std::fs::read_to_string(named)
+    let text = user_file::read_text(Path::new(named), user_file::MAX_TEXT)
         .map_err(|error| format!("fio: could not open client list file {named} for read: {error}"))?;
     let words = text.split_whitespace();
     let found = words.map(one).collect::<Result<Vec<_>, _>>()?;

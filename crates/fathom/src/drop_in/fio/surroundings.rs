@@ -1,7 +1,6 @@
 //! What reading and lowering ask of this machine.
 
 use std::fs::{self, OpenOptions};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -10,6 +9,8 @@ use dialects::fio::{Disk, Found, FoundKind, Surroundings, TraceFile};
 use engine::probe::{self, System};
 use engine::{Identity, sys};
 use jiff::Zoned;
+
+use crate::user_file::{self, MAX_TEXT};
 
 /// Files, variables and hardware as they are.
 #[derive(Debug, Default)]
@@ -42,12 +43,11 @@ fn words(error: &std::io::Error) -> String {
 
 impl Surroundings for Here {
     fn read_job_file(&mut self, path: &str) -> Result<String, String> {
-        let mut bytes = Vec::new();
         let read = match path {
-            "-" => std::io::stdin().read_to_end(&mut bytes).map(|_| ()),
-            path => fs::read(path).map(|read| bytes = read),
+            "-" => user_file::read_limited(std::io::stdin().lock(), MAX_TEXT),
+            path => user_file::read_bytes(path.as_ref(), MAX_TEXT),
         };
-        read.map_err(|error| words(&error))?;
+        let bytes = read.map_err(|error| words(&error))?;
         Ok(String::from_utf8_lossy(&bytes).into_owned())
     }
 

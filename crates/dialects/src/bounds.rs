@@ -1,0 +1,42 @@
+//! How much one test may ask for. Checked before lowering multiplies anything out, so that a slip of the keyboard is a
+//! message and not a machine without memory.
+
+use crate::Diagnostic;
+
+/// A limit of one test.
+pub(crate) struct Bound {
+    /// What is counted.
+    what: &'static str,
+    /// The largest number of them.
+    pub(crate) max: u64,
+}
+
+/// Threads of all jobs.
+pub(crate) const WORKERS: Bound = Bound {
+    what: "workers",
+    max: 65_536,
+};
+
+/// Pairs of a worker and a file.
+pub(crate) const STREAMS: Bound = Bound {
+    what: "streams",
+    max: 1_048_576,
+};
+
+/// The largest number of a processor, and the most that one option may list.
+pub(crate) const MAX_CPU: u32 = 65_535;
+
+impl Bound {
+    /// A complaint if a test asks for more than the limit. `option` is what raised `total` that far.
+    pub(crate) fn check(&self, option: &str, value: impl std::fmt::Display, total: u64) -> Option<Diagnostic> {
+        let Bound { what, max } = self;
+        (total > *max).then(|| {
+            Diagnostic::new(format!(
+                "{option}={value}: the test would have {total} {what}; the limit is {max}"
+            ))
+            .help(format!(
+                "lower {option} so that all jobs together have at most {max} {what}"
+            ))
+        })
+    }
+}

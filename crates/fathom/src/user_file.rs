@@ -1,0 +1,81 @@
+//! Files that users name: job files, profiles, catalogues, suites, host lists, saved results.
+//!
+//! Nothing about them is trusted: opening one never waits, and reading one ends.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use engine::sys;
+
+/// The longest text that is read.
+pub const MAX_TEXT: u64 = 64 << 20;
+
+/// The text of a regular file of at most `max` bytes.
+///
+/// # Errors
+/// Those of the system; of kind `InvalidInput` for a pipe, a socket or a device, and for a file that is too long.
+pub fn read_text(path: &Path, max: u64) -> io::Result<String> {
+    let invalid = |_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
+    String::from_utf8(read_bytes(path, max)?).map_err(invalid)
+}
+
+/// The bytes of a regular file of at most `max` bytes.
+///
+/// # Errors
+/// As [`read_text`].
+pub fn read_bytes(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+    // Opening a socket fails with an error that explains nothing, so the name is examined first.
+    refuse_special(&std::fs::metadata(path)?, path)?;
+    let file = match is_inherited(path) {
+        true => File::open(path)?,
+        false => sys::file::open_without_waiting(path)?,
+    };
+    // Another file may have taken its place since.
+    refuse_special(&file.metadata()?, path)?;
+    read_limited(file, max)
+}
+
+/// All that `source` holds, if that is at most `max` bytes.
+///
+/// # Errors
+/// Those of the system; of kind `InvalidInput` if there is more.
+pub fn read_limited(source: impl Read, max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    source.take(max + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 > max {
+        true => Err(refused(format!("it is longer than {} MiB, the limit", max >> 20))),
+        false => Ok(bytes),
+    }
+}
+
+fn refused(why: impl Into<String>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, why.into())
+}
+
+/// A shell's process substitution (`<(…)`) names a pipe that is open already; whoever started this program fills it.
+fn is_inherited(path: &Path) -> bool {
+    ["/dev/fd", "/proc/self/fd"]
+        .iter()
+        .any(|folder| path.parent() == Some(Path::new(folder)))
+        || path == Path::new("/dev/stdin")
+}
+
+#[cfg(unix)]
+fn refuse_special(meta: &std::fs::Metadata, path: &Path) -> io::Result<()> {
+    use std::os::unix::fs::FileTypeExt;
+    let kind = meta.file_type();
+    let what = match () {
+        () if kind.is_fifo() && !is_inherited(path) => "a named pipe",
+        () if kind.is_socket() => "a socket",
+        () if kind.is_char_device() => "a terminal or another character device",
+        () if kind.is_block_device() => "a block device",
+        () => return Ok(()),
+    };
+    Err(refused(format!("it is {what}, not a regular file")))
+}
+
+#[cfg(not(unix))]
+fn refuse_special(_: &std::fs::Metadata, _: &Path) -> io::Result<()> {
+    Ok(())
+}
