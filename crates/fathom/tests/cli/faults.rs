@@ -158,7 +158,7 @@ fn whoever_may_not_open_it_is_told_so() {
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
     let nobody = |arguments: &[&str]| {
         finish(
-            std::process::Command::new(&program)
+            Command::new(&program)
                 .args(arguments)
                 .current_dir("/")
                 .uid(65534)
@@ -293,7 +293,7 @@ fn a_limit_on_file_sizes_is_an_error_and_no_end() {
         "ulimit -f 4096; exec {PROGRAM} run --target {} --size 16m --time 1s",
         text(&path)
     );
-    let ran = finish(std::process::Command::new("sh").args(["-c", &line]));
+    let ran = finish(Command::new("sh").args(["-c", &line]));
     ran.expect(1, &["File too large", "ulimit -f"]);
     assert!(!path.exists(), "nothing half made is left");
 }
