@@ -377,7 +377,7 @@ pub const FLAGS: &[Flag] = &[
     flag(
         "debug",
         "LIST",
-        "Trace these.",
+        "Print what is asked for: random, the seeds of each job. Other words are accepted and print nothing.",
         set!(flags, list => {
             flags.debug = list.split(',').map(str::to_string).collect()
         }),

@@ -74,7 +74,7 @@ fn captured(device: &Path, more: &[&str]) -> (String, Document) {
     let (start, before) = (Instant::now(), operations(device));
     let ran = fathom(&[&["capture", text(device), "--time", "2s"][..], more].concat());
     let counted = (operations(device) - before) as f64 / start.elapsed().as_secs_f64();
-    ran.expect(0, &["watching what"]);
+    ran.expect(0, &["recording the I/O of"]);
     let document = read_job_file("captured.toml", &ran.out).unwrap_or_else(|why| panic!("{why:?} of {}", ran.out));
     let (rate, _) = document.jobs[0].rate.unwrap();
     assert!(
@@ -332,7 +332,7 @@ fn what_cannot_be_captured_is_told() {
         return;
     };
     let idle = fathom(&["capture", text(device.path()), "--time", "200ms", "-q"]);
-    idle.expect(2, &["was asked for nothing", "capture while the work goes on"]);
+    idle.expect(2, &["was asked for nothing", "capture while the application runs"]);
     let onto = fathom(&[
         "capture",
         text(device.path()),

@@ -87,13 +87,8 @@ fn a_job_file_may_come_from_a_process_substitution() {
 fn words_that_are_no_text_are_refused() {
     let word = std::ffi::OsStr::from_bytes(b"/tmp/caf\xe9.dat");
     let words = ["run", "--target"].map(std::ffi::OsStr::new);
-    fathom(&[&words[..], &[word]].concat()).expect(
-        4,
-        &[
-            r#"word 3 of the command line is no valid text: "/tmp/caf\xE9.dat""#,
-            "help:",
-        ],
-    );
+    fathom(&[&words[..], &[word]].concat())
+        .expect(4, &[r#"argument 3 is not valid Unicode: "/tmp/caf\xE9.dat""#, "help:"]);
     for tool in ["diskspd", "fio"] {
         fathom(&[std::ffi::OsStr::new(tool), word]).expect(1, &["word 2 of the command line"]);
     }

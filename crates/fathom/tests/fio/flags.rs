@@ -151,3 +151,29 @@ fn a_run_ends_when_a_file_appears() {
     ran.expect(0, &["x: (groupid=0, jobs=1): err= 0"]);
     assert!(!place.path().join("now").exists(), "the file is taken away");
 }
+
+/// The first two were computed by hand from `M⁴` and `M⁵ + 1`, with `M = 0x9e370001`.
+#[test]
+fn the_seeds_of_a_job_are_printed() {
+    let place = Place::new();
+    let seeds = |options: &str| {
+        let line = format!("--debug=random --name=a --ioengine=null --filesize=32k --rw=randread {options}");
+        let out = place
+            .line(&line)
+            .expect(0, &["fio: set debug option random", "FIO_RAND_NR_OFFS=24"])
+            .out
+            .clone();
+        let lines = out.lines().filter(|line| line.contains(" rand_seeds["));
+        lines
+            .map(|line| line.rsplit('=').next().unwrap().parse().unwrap())
+            .collect::<Vec<u64>>()
+    };
+    let known = seeds("--randseed=1");
+    assert_eq!(
+        (known.len(), &known[..2]),
+        (24, &[6506468807964098561, 17930341039199158274][..])
+    );
+    assert_eq!(seeds("--randseed=1 --randrepeat=0"), known);
+    assert_eq!(seeds(""), seeds("--allrandrepeat=1"));
+    assert_ne!(seeds("--randrepeat=0"), seeds("--randrepeat=0"));
+}

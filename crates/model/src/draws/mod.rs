@@ -154,16 +154,22 @@ pub struct FioDraws {
     number: u32,
 }
 
+/// The seeds of a clone, as fio derives them from `randseed` and the number of the clone in the run, counting from 1: the list
+/// begins with `seed × M⁴`, `M = 0x9e370001`.
+pub fn fio_seeds(seed: u64, number: u32) -> [u64; 24] {
+    const M: u64 = 0x9e37_0001;
+    let mut state = seed.wrapping_mul(M).wrapping_mul(M).wrapping_mul(M).wrapping_mul(M);
+    std::array::from_fn(|index| {
+        let seed = state.wrapping_mul(u64::from(number)).wrapping_add(index as u64);
+        state = state.wrapping_mul(M);
+        seed
+    })
+}
+
 impl FioDraws {
-    /// fio derives a list of seeds from `seed × M⁴`, `M = 0x9e370001`; the index of each use in that list is fixed.
+    /// The index of each use in fio's list of seeds is fixed.
     fn new(seed: u64, number: u32) -> Self {
-        const M: u64 = 0x9e37_0001;
-        let mut state = seed.wrapping_mul(M).wrapping_mul(M).wrapping_mul(M).wrapping_mul(M);
-        let mut seeds = [0u64; 20];
-        for (index, slot) in seeds.iter_mut().enumerate() {
-            *slot = state.wrapping_mul(u64::from(number)).wrapping_add(index as u64);
-            state = state.wrapping_mul(M);
-        }
+        let seeds = fio_seeds(seed, number);
         const LIST_INDEX: [usize; PURPOSES] = [5, 4, 6, 10, 16, 0, 1, 2, 15, 17, 18, 9, 5, 13, 3, 7, 8];
         FioDraws {
             generators: std::array::from_fn(|purpose| Tausworthe::new(seeds[LIST_INDEX[purpose]] as u32)),

@@ -24,6 +24,7 @@ use dialects::fio::flags::{Errand, IdleProfile as IdleShown};
 use dialects::fio::{self, Jobs, Reading, Told, Unusable};
 use engine::idle::IdleProfile;
 use engine::sys::signals;
+use model::draws::{DrawsForm, fio_seeds};
 use model::finding::Severity;
 use model::plan::{Plan, Prepare};
 use model::results::Results;
@@ -197,6 +198,9 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output
     if normal {
         output.bytes(|out| reports::starting(plan, out));
     }
+    if jobs.flags.debug.iter().any(|what| what == "random") {
+        seed_lines(plan).iter().for_each(|line| output.line(line));
+    }
     let mut unusable = std::mem::take(&mut prepared.unusable);
     // What others have on their hosts shows there.
     let is_alone = !session.leads();
@@ -229,6 +233,24 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output
     let triggered = prepared.actions.trigger.has_fired();
     let code = conclude(session, jobs, results, triggered, output);
     if written.is_err() { code.max(FAILED) } else { code }
+}
+
+/// `--debug=random`: the seeds of each clone.
+fn seed_lines(plan: &Plan) -> Vec<String> {
+    let process = std::process::id();
+    let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
+    let seeds = workers.filter_map(|worker| match worker.draws {
+        DrawsForm::PerPurpose { seed, number } => Some(fio_seeds(seed, number)),
+        _ => None,
+    });
+    let lines = seeds.flat_map(|seeds| {
+        let count = std::iter::once(format!("random   {process} FIO_RAND_NR_OFFS={}", seeds.len()));
+        let each = seeds.into_iter().enumerate();
+        count.chain(each.map(move |(index, seed)| format!("random   {process} rand_seeds[{index}]={seed}")))
+    });
+    std::iter::once("fio: set debug option random".to_owned())
+        .chain(lines)
+        .collect()
 }
 
 /// Everything that is known and at hand before the first word about the run.

@@ -2,7 +2,7 @@
 //! together in an entry that is called `All clients`, where there is more than one.
 //!
 //! Hosts stand in the order in which they were named. An entry does not say how long is left: nobody waits for the host that it
-//! is of. The sum has no percentiles and no settings, as in fio.
+//! is of. The sum has no job options, as in fio.
 
 use std::io::{self, Write};
 
@@ -52,9 +52,7 @@ pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Res
     document.text("fio version", settings.version);
     document.integer("timestamp", end.unix_ms / 1000);
     document.text("time", end.text);
-    let globals = clients.iter().map(|client| &client.results.plan.origin.global_options);
-    let first = globals.into_iter().find(|options| !options.is_empty());
-    document.object("global options", first.map_or_else(Object::new, |first| options(first)));
+    document.put("global options", global_options(clients));
     let found: Vec<_> = clients.iter().map(|client| entries(&client.results)).collect();
     let totals: Vec<_> = found.iter().map(|entries| groups(entries)).collect();
     let mut jobs = Vec::new();
@@ -93,6 +91,24 @@ pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Res
     document.put("client_stats", Value::Array(jobs));
     document.put("disk_util", Value::Array(each_disk));
     document.write(out)
+}
+
+/// An object for one host; with several, an array with one for each host that has such options.
+fn global_options(clients: &[Client]) -> Value<'_> {
+    let each = clients
+        .iter()
+        .map(|client| (client, &client.results.plan.origin.global_options));
+    match clients {
+        [alone] => Value::Object(options(&alone.results.plan.origin.global_options)),
+        _ => {
+            let with_options = each.filter(|(_, global)| !global.is_empty());
+            Value::Array(
+                with_options
+                    .map(|(client, global)| of_client(options(global), client))
+                    .collect(),
+            )
+        }
+    }
 }
 
 fn of_client<'a>(mut object: Object<'a>, client: &'a Client) -> Value<'a> {

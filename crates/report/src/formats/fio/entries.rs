@@ -12,7 +12,7 @@ use super::control::{self, Steady, Target};
 use super::errors::{self, EntryError, Tolerated};
 use super::figures::{self, Figures};
 use super::lifetimes;
-use super::settings::{JobSettings, Latencies, Unified, is_of_fio};
+use super::settings::{JobSettings, Unified, is_of_fio};
 
 /// Options as name and value.
 type Options = [(String, String)];
@@ -174,7 +174,7 @@ pub(super) fn entries(results: &Results) -> Vec<Entry<'_>> {
     entries
 }
 
-/// Everything that several runs have measured, as one entry. It has no settings of its own, so nothing is shown of these.
+/// Everything that several runs have measured, as one entry. Its percentiles are those that the first of them asks for.
 pub(super) fn together<'a>(name: &'a str, all: &[&'a Results]) -> Option<Entry<'a>> {
     let mut every: Vec<Member> = Vec::new();
     for results in all {
@@ -189,8 +189,6 @@ pub(super) fn together<'a>(name: &'a str, all: &[&'a Results]) -> Option<Entry<'
         .last()
         .and_then(|results| entries(results).last().map(|entry| entry.group));
     let entry = Entry::of(all.first()?, Some(group?), &every)?;
-    let mut settings = entry.settings;
-    settings.percentiles_of = Latencies::default();
     Some(Entry {
         name,
         description: None,
@@ -198,7 +196,6 @@ pub(super) fn together<'a>(name: &'a str, all: &[&'a Results]) -> Option<Entry<'
         target: None,
         lifetimes: None,
         steady: None,
-        settings,
         ..entry
     })
 }
