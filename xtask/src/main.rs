@@ -11,6 +11,7 @@ mod bench;
 mod bench;
 mod check;
 mod command;
+mod conformance;
 #[cfg(target_os = "linux")]
 mod dist;
 #[cfg(not(target_os = "linux"))]
@@ -45,6 +46,7 @@ usage: cargo xtask VERB
   bench [OPTION]… side by side with fio, written to bench/runs; --smoke, --only ROW, --pairs N, --seconds S, --dir DIR
   wine -- ARG…    fathom.exe, built and run under Wine; `wine test ARG…` runs the tests of Windows with `cargo test ARG…`
   dist [NAME]…    what users get, in target/dist: linux-gnu, linux-musl, linux-arm64, windows, deb; all of them if none is named
+  conformance --fio-source DIR [--suite NAME]… [--program PATH] [--python PATH]  fio's own tests with this program as fio
   mutate fio      take each option of fio away where it is read, and see whether its test notices; minutes, not part of check
   screenshots [--program PATH] [FILE]…  the pictures in docs/pictures, from runs of the program; needs tmux and chromium
   verdicts [--seeds N]  verdicts on simulated devices of known truth, into docs/verdict-accuracy.md; 100 seeds take 20 minutes
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         "dist" => dist::dist(rest),
         "mutate" => mutate::mutate(rest),
         "screenshots" => screenshots::screenshots(rest),
+        "conformance" => conformance::conformance(rest),
         "verdicts" => verdicts::verdicts(rest),
         // By `bench` itself.
         "measured" => bench::measured(rest),

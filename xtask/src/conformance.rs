@@ -1,0 +1,307 @@
+//! fio's own functional tests, run with this program in the place of fio.
+//!
+//! They come from a checkout that the user names; nothing of it is built or kept. What is expected to fail stands in
+//! `xtask/conformance.txt` with a reason, so that a new failure and a mended one are both seen.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::command::{cargo, root, run};
+
+/// A script of fio's `t/`.
+struct Suite {
+    name: &'static str,
+    script: &'static str,
+    /// Its arguments: `{fio}`, `{source}` and `{out}` stand for the program, the checkout and a folder that is not there yet.
+    arguments: &'static [&'static str],
+    /// It came after the release 3.42, so an older checkout has none.
+    is_newer: bool,
+}
+
+const fn suite(name: &'static str, script: &'static str, arguments: &'static [&'static str]) -> Suite {
+    Suite {
+        name,
+        script,
+        arguments,
+        is_newer: false,
+    }
+}
+
+const fn newer(suite: Suite) -> Suite {
+    Suite {
+        is_newer: true,
+        ..suite
+    }
+}
+
+const COMMON: &[&str] = &["-f", "{fio}", "-a", "{out}"];
+
+const SUITES: &[Suite] = &[
+    suite("readonly", "readonly.py", COMMON),
+    suite("random_seed", "random_seed.py", COMMON),
+    newer(suite("sequence", "sequence.py", COMMON)),
+    suite("strided", "strided.py", COMMON),
+    suite(
+        "jsonplus2csv",
+        "jsonplus2csv_test.py",
+        &["-f", "{fio}", "-s", "{source}/tools/fio_jsonplus_clat2csv"],
+    ),
+    suite("log_compression", "log_compression.py", &["-f", "{fio}"]),
+    newer(suite("numberio_overlap", "numberio_overlap.py", COMMON)),
+    newer(suite("verify_state_save", "verify_state_save.py", COMMON)),
+    suite("client_server", "client_server.py", COMMON),
+    suite("latency_percentiles", "latency_percentiles.py", COMMON),
+    suite("sprandom", "sprandom.py", COMMON),
+    suite("steadystate", "steadystate_tests.py", &["{fio}"]),
+    suite("verify", "verify.py", COMMON),
+    suite(
+        "run-fio-tests",
+        "run-fio-tests.py",
+        &["-r", "{source}", "-f", "{fio}", "-a", "{out}"],
+    ),
+];
+
+/// The suite of the job files in `examples/`, which `--parse-only` must accept.
+const EXAMPLES: &str = "examples";
+
+/// What the command line asks for.
+struct Options {
+    source: PathBuf,
+    program: Option<PathBuf>,
+    python: String,
+    suites: Vec<String>,
+}
+
+/// What a suite came to.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Outcome {
+    passed: usize,
+    failed: usize,
+    skipped: usize,
+    /// The names of the tests that failed.
+    failures: BTreeSet<String>,
+}
+
+/// `cargo xtask conformance`.
+///
+/// # Errors
+/// What is wrong with the command line, what could not be run, or that the outcome is not the expected one.
+pub(crate) fn conformance(arguments: &[String]) -> Result<(), String> {
+    let options = parse(arguments)?;
+    let program = match &options.program {
+        Some(program) => program.clone(),
+        None => {
+            run(cargo().args(["build", "--release", "--package", "fathom"]))?;
+            root().join("target/release/fathom")
+        }
+    };
+    let folder = root().join("target/conformance");
+    let _ = fs::remove_dir_all(&folder);
+    let at = |what: &str, error: std::io::Error| format!("{what}: {error}");
+    fs::create_dir_all(&folder).map_err(|error| at("cannot make target/conformance", error))?;
+    let fio = folder.join("fio");
+    fs::copy(&program, &fio).map_err(|error| at(&format!("cannot copy {}", program.display()), error))?;
+    let expected = expected(include_str!("../conformance.txt"));
+    let names = SUITES.iter().map(|suite| suite.name).chain([EXAMPLES]);
+    let mut differences = Vec::new();
+    for name in names.filter(|name| options.suites.is_empty() || options.suites.iter().any(|wanted| wanted == name)) {
+        let outcome = match SUITES.iter().find(|suite| suite.name == name) {
+            Some(suite) => execute(suite, &options, &fio, &folder)?,
+            None => Some(parse_examples(&options.source, &fio)?),
+        };
+        let Some(outcome) = outcome else { continue };
+        let skipped = match outcome.skipped {
+            0 => String::new(),
+            skipped => format!(", {skipped} skipped"),
+        };
+        let all = outcome.passed + outcome.failed;
+        println!("{name} passed {} of {all}{skipped}", outcome.passed);
+        differences.extend(compare(name, &outcome, expected.get(name)));
+    }
+    differences.iter().for_each(|line| println!("{line}"));
+    match differences.is_empty() {
+        true => Ok(()),
+        false => Err(format!("{} differences from xtask/conformance.txt", differences.len())),
+    }
+}
+
+fn parse(arguments: &[String]) -> Result<Options, String> {
+    let mut options = Options {
+        source: PathBuf::new(),
+        program: None,
+        python: "python3".into(),
+        suites: Vec::new(),
+    };
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let value = words.next().ok_or(format!("`{word}` needs a value"))?;
+        match word.as_str() {
+            "--fio-source" => {
+                options.source = std::path::absolute(value).map_err(|error| format!("{value}: {error}"))?
+            }
+            "--program" => options.program = Some(value.into()),
+            "--python" => options.python.clone_from(value),
+            "--suite" => match value == EXAMPLES || SUITES.iter().any(|suite| suite.name == value) {
+                true => options.suites.push(value.clone()),
+                false => {
+                    let known: Vec<&str> = SUITES.iter().map(|suite| suite.name).collect();
+                    return Err(format!(
+                        "there is no suite `{value}`; there are {}, {EXAMPLES}",
+                        known.join(", ")
+                    ));
+                }
+            },
+            _ => return Err(format!("there is no option `{word}`")),
+        }
+    }
+    match options.source.join("t").is_dir() {
+        true => Ok(options),
+        false => Err("--fio-source DIR names a checkout of fio, with its folder t/".into()),
+    }
+}
+
+/// Runs a suite. `None` where the checkout has no such script.
+fn execute(suite: &Suite, options: &Options, fio: &Path, folder: &Path) -> Result<Option<Outcome>, String> {
+    let script = options.source.join("t").join(suite.script);
+    if !script.is_file() {
+        let why = if suite.is_newer { ": it came after fio 3.42" } else { "" };
+        println!("{} is not in this checkout{why}", suite.name);
+        return Ok(None);
+    }
+    let place = folder.join(suite.name);
+    let fault = |error: std::io::Error| format!("{}: {error}", suite.name);
+    fs::create_dir_all(&place).map_err(fault)?;
+    let log = place.join("log");
+    let file = fs::File::create(&log).map_err(fault)?;
+    let words = suite.arguments.iter().map(|word| {
+        word.replace("{fio}", &fio.display().to_string())
+            .replace("{source}", &options.source.display().to_string())
+            .replace("{out}", &place.join("out").display().to_string())
+    });
+    let mut command = Command::new(&options.python);
+    command.arg(&script).args(words).current_dir(&place);
+    command
+        .stdin(Stdio::null())
+        .stdout(file.try_clone().map_err(fault)?)
+        .stderr(file);
+    command
+        .status()
+        .map_err(|error| format!("{} cannot be run: {error}", options.python))?;
+    let text = fs::read(&log).map_err(fault)?;
+    let outcome = read_outcome(&String::from_utf8_lossy(&text));
+    outcome
+        .map(Some)
+        .ok_or(format!("{}: no summary in {}", suite.name, log.display()))
+}
+
+/// Reads what a script prints: a line for each test that failed, and the counts at the end.
+fn read_outcome(text: &str) -> Option<Outcome> {
+    let lower = text.to_ascii_lowercase();
+    let summary = lower
+        .lines()
+        .rev()
+        .find(|line| line.contains("passed") && line.contains("failed"))?;
+    let before = |word: &str| {
+        let words: Vec<&str> = summary.split([' ', ',']).filter(|part| !part.is_empty()).collect();
+        let place = words.iter().position(|part| *part == word)?;
+        words[..place].iter().rev().find_map(|part| part.parse().ok())
+    };
+    let failures = text
+        .lines()
+        .filter(|line| line.contains("FAILED") && !line.contains("PASSED,"));
+    let name = |line: &str| {
+        let line = line.trim_matches('*');
+        let number = line.strip_prefix("Test ").and_then(|rest| rest.split(' ').next());
+        number.map_or_else(|| line.to_owned(), str::to_owned)
+    };
+    Some(Outcome {
+        passed: before("passed")?,
+        failed: before("failed")?,
+        skipped: before("skipped").unwrap_or(0),
+        failures: failures.map(name).collect(),
+    })
+}
+
+/// Parses every job file in `examples/`.
+fn parse_examples(source: &Path, fio: &Path) -> Result<Outcome, String> {
+    let folder = source.join(EXAMPLES);
+    let entries = fs::read_dir(&folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let mut outcome = Outcome::default();
+    for entry in entries.filter_map(Result::ok) {
+        let path = entry.path();
+        if path.extension().is_none_or(|end| end != "fio") {
+            continue;
+        }
+        let mut command = Command::new(fio);
+        command.arg("--parse-only").arg(&path).current_dir(&folder);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        match command.status() {
+            Ok(status) if status.success() => outcome.passed += 1,
+            _ => {
+                outcome.failed += 1;
+                outcome
+                    .failures
+                    .insert(entry.file_name().to_string_lossy().into_owned());
+            }
+        }
+    }
+    Ok(outcome)
+}
+
+/// The rows `SUITE TEST… # reason`, by suite.
+fn expected(text: &str) -> BTreeMap<&str, BTreeSet<String>> {
+    let mut expected: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for line in text.lines() {
+        let mut words = line.split('#').next().unwrap_or("").split_whitespace();
+        if let Some(name) = words.next() {
+            expected.entry(name).or_default().extend(words.map(str::to_owned));
+        }
+    }
+    expected
+}
+
+fn compare(name: &str, outcome: &Outcome, expected: Option<&BTreeSet<String>>) -> Vec<String> {
+    let none = BTreeSet::new();
+    let expected = expected.unwrap_or(&none);
+    let new = outcome
+        .failures
+        .difference(expected)
+        .map(|test| format!("{name} {test}: fails"));
+    let mended = expected
+        .difference(&outcome.failures)
+        .map(|test| format!("{name} {test}: passes now, take it out"));
+    new.chain(mended).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_forms_of_summaries_are_read() {
+        let common =
+            "Test 1 PASSED 1\nTest 14 FAILED:  non-zero return code, 14\n\n12 test(s) passed, 1 failed, 3 skipped\n";
+        let outcome = read_outcome(common).unwrap();
+        assert_eq!((outcome.passed, outcome.failed, outcome.skipped), (12, 1, 3));
+        assert_eq!(outcome.failures, BTreeSet::from(["14".to_owned()]));
+        let steady = read_outcome("FAILED x\n7 test(s) PASSED, 1 test(s) FAILED\n").unwrap();
+        assert_eq!((steady.passed, steady.failed, steady.skipped), (7, 1, 0));
+        let stars = read_outcome("**********Test 5 FAILED**********\n1 tests passed, 1 failed, 0 skipped\n").unwrap();
+        assert_eq!(stars.failures, BTreeSet::from(["5".to_owned()]));
+        assert_eq!(read_outcome("Traceback\n"), None);
+    }
+
+    #[test]
+    fn a_new_failure_and_a_mended_test_are_differences() {
+        let table = expected("# why\nverify 1 2 # not yet\n\nverify 3\n");
+        let outcome = Outcome {
+            failures: ["2", "3", "9"].map(str::to_owned).into(),
+            ..Outcome::default()
+        };
+        let lines = compare("verify", &outcome, table.get("verify"));
+        assert_eq!(lines, ["verify 9: fails", "verify 1: passes now, take it out"]);
+        assert!(compare("strided", &Outcome::default(), table.get("strided")).is_empty());
+    }
+}
