@@ -24,6 +24,7 @@ impl JobOptions {
                 around: None,
                 told: &mut told,
                 readonly: false,
+                is_dry: true,
             };
             for row in table::rows().filter(|row| !row.default.is_empty()) {
                 let taken = reader.value(row, row.default);

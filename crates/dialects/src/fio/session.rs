@@ -69,6 +69,7 @@ impl Draft {
             around: Some(&mut *session.around),
             told: session.told,
             readonly: session.readonly,
+            is_dry: session.is_dry,
         };
         reader.option(row, written, in_file)?;
         let value = written.unwrap_or_default().to_string();
@@ -82,6 +83,7 @@ pub(super) struct Around<'a> {
     pub(super) around: &'a mut dyn Surroundings,
     pub(super) told: &'a mut Vec<Told>,
     pub(super) readonly: bool,
+    pub(super) is_dry: bool,
 }
 
 impl<'a> Session<'a> {
@@ -113,6 +115,7 @@ impl<'a> Session<'a> {
             around: &mut *self.around,
             told: &mut self.read.told,
             readonly: self.read.flags.readonly,
+            is_dry: self.read.flags.parse_only || self.read.flags.show_command,
         }
     }
 

@@ -40,7 +40,7 @@ fn what_is_kept_lies_where_it_was_asked_for() {
     assert!(kept(STATE) && !place.path().join(STATE).exists());
     let ran = place.line(&format!("{READ} --aux-path=aux --verify_state_load=1"));
     ran.expect(0, &[]);
-    place.line(&format!("{READ} --aux-path=aux --verify_dump=1"));
+    place.line(&format!("{READ} --aux-path=aux --verify_dump=1 --verify_header_seed=1"));
     assert!(kept("file.36864.received") && kept("file.36864.expected"));
     let ran = place.line(&format!("{WRITE} --aux-path=missing"));
     assert!(
@@ -48,6 +48,18 @@ fn what_is_kept_lies_where_it_was_asked_for() {
             .contains("could not be kept in missing/local-a.b-0-verify.state"),
         "{ran:#?}"
     );
+}
+
+/// They are in the count of writes, without bytes, as in fio 3.33 and 3.42.
+#[test]
+fn a_job_that_only_verifies_reports_the_writes_it_stands_for() {
+    let place = Place::new();
+    place.line(WRITE).expect(0, &[]);
+    let ran = place.line(&format!("{WRITE} --verify_only --output-format=json"));
+    ran.expect(0, &[]);
+    let job = &ran.json()["jobs"][0];
+    let counts = |direction: &str| ["total_ios", "io_bytes"].map(|key| job[direction][key].as_u64().unwrap());
+    assert_eq!((counts("write"), counts("read")), ([9, 0], [9, 9 * 4096]));
 }
 
 /// A state is the same file for fio 3.33 and for this program.

@@ -169,7 +169,7 @@ fn plans_that_make_no_sense_are_refused() {
             job.workers[0].streams.push(other);
         }),
         ("there is none", |job| job.workers[0].streams[0].replay = None),
-        ("the directions of the trace", |job| {
+        ("takes its mix from the trace", |job| {
             job.workers[0].streams[0].mix = Mix::READS
         }),
         ("a target for each of its files", |job| {

@@ -121,7 +121,7 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[
             ("--size=4k --name=a --name=b --new_group", "plan.steps.*.jobs.*.name=[[a,b]]; plan.groups.*.name=[0,1]"),
         ]),
-    flag(first(1830), field!(job.thread)).help("Clones are threads rather than processes.")
+    flag(first(1830), field!(job.thread)).aliases(&["threads"]).help("Clones are threads rather than processes.")
         .shows("thread", report::thread)
         .effects(&[("--thread", "shown.thread.0=true")]),
     boolean(first(1640), field!(job.create_only)).default("0").example("1")

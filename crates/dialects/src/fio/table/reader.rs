@@ -74,6 +74,8 @@ pub struct Reader<'a> {
     pub(in crate::fio) told: &'a mut Vec<Told>,
     /// `--readonly` stood before.
     pub(in crate::fio) readonly: bool,
+    /// `--parse-only` or `--showcmd`: nothing is looked at on this machine.
+    pub(in crate::fio) is_dry: bool,
 }
 
 impl Reader<'_> {

@@ -23,7 +23,8 @@ pub(super) fn filename(reader: &mut Reader<'_>, text: &str) -> Taken {
 
 pub(super) fn directory(reader: &mut Reader<'_>, text: &str) -> Taken {
     let names = values::names(text);
-    for name in &names {
+    let is_dry = reader.is_dry;
+    for name in names.iter().filter(|_| !is_dry) {
         let answer = reader.around.as_ref().map(|around| around.is_directory(name));
         let Some(Ok(true)) = answer else {
             if let Some(Err(why)) = answer {

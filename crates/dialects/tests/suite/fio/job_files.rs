@@ -37,6 +37,19 @@ fn some_options_come_first_and_some_last() {
     assert_eq!(read.jobs[0].options.files.filename_directory.as_deref(), Some("d"));
 }
 
+/// fio's own examples name directories that only their authors have.
+#[test]
+fn directories_are_not_looked_for_while_a_file_is_only_parsed() {
+    let mut around = Around::with_file("a.fio", "[a]\nthreads=1\ndirectory=/nowhere\n");
+    for option in ["--parse-only", "--showcmd"] {
+        let (code, read) = all(reading_in(&mut around, &format!("{option} a.fio")));
+        assert_eq!(code, 0, "{:?}", read.told);
+        assert!(read.jobs[0].options.job.thread);
+    }
+    let (code, _) = all(reading_in(&mut around, "a.fio"));
+    assert_eq!(code, 1);
+}
+
 #[test]
 fn private_options_may_stand_before_their_engine() {
     let jobs = file("[a]\nfixedbufs\nioengine=io_uring\nhipri=1\n");

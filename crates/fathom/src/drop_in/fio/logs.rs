@@ -81,8 +81,9 @@ impl Logs {
 /// # Errors
 /// The line that refuses it.
 pub(super) fn clock_ahead(option: &str, number: i64) -> Result<i64, String> {
-    engine::sys::clock::ahead_of_wall_clock(number)
-        .map_err(|_| format!("fio: {option}={number}: the system has no monotonic clock of this number"))
+    engine::sys::clock::ahead_of_wall_clock(number).map_err(|_| {
+        format!("fio: {option}={number}: the system has no clock of this number that measures elapsed time")
+    })
 }
 
 fn request(job: &Job) -> Result<Option<LogRequest>, String> {

@@ -130,6 +130,8 @@ pub(super) struct FeatureResults {
     pub(super) verified_between: Nanos,
     pub(super) mismatches: Vec<Mismatch>,
     pub(super) mismatch_count: u64,
+    /// Writes that were not issued, because the job only verifies.
+    pub(super) phantom_writes: u64,
     /// What verification was to save and could not.
     pub(super) not_kept: Vec<String>,
     pub(super) lifetimes: Option<Lifetimes>,

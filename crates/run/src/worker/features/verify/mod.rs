@@ -50,6 +50,8 @@ pub(crate) struct Verification {
     between_rounds: (Option<Nanos>, Nanos),
     mismatches: Vec<Mismatch>,
     mismatch_count: u64,
+    /// Writes that were not issued, because the job only verifies.
+    phantom_writes: u64,
 }
 
 /// What an operation in flight is to verification.
@@ -75,6 +77,7 @@ impl Verification {
             between_rounds: (None, Nanos(0)),
             mismatches: Vec::new(),
             mismatch_count: 0,
+            phantom_writes: 0,
         })
     }
 
@@ -223,6 +226,7 @@ impl Verification {
     ) -> Option<bool> {
         let stream = self.streams[number].as_mut()?;
         let go_on = stream.pass_over(files.present(number), operation, &mut io.draws)?;
+        self.phantom_writes += u64::from(operation.direction == Direction::Write);
         if let Some(set) = files.sets.as_mut().and_then(|sets| sets.set(number)) {
             set.passed_over();
         }
@@ -365,5 +369,6 @@ impl Verification {
         results.verified_between = self.between_rounds.1;
         results.mismatches = std::mem::take(&mut self.mismatches);
         results.mismatch_count = self.mismatch_count;
+        results.phantom_writes = self.phantom_writes;
     }
 }
