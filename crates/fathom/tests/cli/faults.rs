@@ -90,7 +90,7 @@ fn words_that_are_no_text_are_refused() {
     fathom(&[&words[..], &[word]].concat())
         .expect(4, &[r#"argument 3 is not valid Unicode: "/tmp/caf\xE9.dat""#, "help:"]);
     for tool in ["diskspd", "fio"] {
-        fathom(&[std::ffi::OsStr::new(tool), word]).expect(1, &["word 2 of the command line"]);
+        fathom(&[std::ffi::OsStr::new(tool), word]).expect(1, &["argument 2 is not valid Unicode"]);
     }
 }
 

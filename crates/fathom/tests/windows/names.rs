@@ -107,7 +107,7 @@ fn names_that_are_no_text_are_refused() {
     use std::os::windows::ffi::OsStringExt;
     let half = OsString::from_wide(&[0x66, 0xd800, 0x66]);
     let words = ["run", "--target"].map(OsStr::new);
-    let told = [r#"word 3 of the command line is no valid text: "f\u{d800}f""#, "help:"];
+    let told = [r#"argument 3 is not valid Unicode: "f\u{d800}f""#, "help:"];
     fathom(&[&words[..], &[&half]].concat()).expect(4, &told);
     for tool in ["diskspd", "fio"] {
         fathom(&[OsStr::new(tool), &half]).expect(1, &["word 2 of the command line"]);
