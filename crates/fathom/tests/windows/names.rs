@@ -110,6 +110,6 @@ fn names_that_are_no_text_are_refused() {
     let told = [r#"argument 3 is not valid Unicode: "f\u{d800}f""#, "help:"];
     fathom(&[&words[..], &[&half]].concat()).expect(4, &told);
     for tool in ["diskspd", "fio"] {
-        fathom(&[OsStr::new(tool), &half]).expect(1, &["word 2 of the command line"]);
+        fathom(&[OsStr::new(tool), &half]).expect(1, &["argument 2 is not valid Unicode"]);
     }
 }
