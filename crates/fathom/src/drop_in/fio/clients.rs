@@ -455,7 +455,11 @@ fn conclude(
         .into_iter()
         .zip(hosts.iter().zip(names))
         .map(|(results, (host, name))| Client {
-            hostname: host.hostname.clone(),
+            // Where only a port was named, fio reports no name.
+            hostname: match &host.address {
+                Address::Network { host: None, .. } => String::new(),
+                _ => host.hostname.clone(),
+            },
             port: host.port,
             name: name.name.clone(),
             results,
