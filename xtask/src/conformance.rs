@@ -1,7 +1,7 @@
 //! fio's own functional tests, run with this program in the place of fio.
 //!
-//! They come from a checkout that the user names; nothing of it is built or kept. What is expected to fail stands in
-//! `xtask/conformance.txt` with a reason, so that a new failure and a mended one are both seen.
+//! They come from a checkout that the user names; nothing of it is built or kept. `xtask/conformance.txt` lists the expected
+//! failures with their reasons, so that both a regression and a fix show up as a difference.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,7 +14,7 @@ use crate::command::{cargo, root, run};
 struct Suite {
     name: &'static str,
     script: &'static str,
-    /// Its arguments: `{fio}`, `{source}` and `{out}` stand for the program, the checkout and a folder that is not there yet.
+    /// Its arguments; `{fio}`, `{source}` and `{out}` are replaced by the program, the checkout and a new folder.
     arguments: &'static [&'static str],
     /// It came after the release 3.42, so an older checkout has none.
     is_newer: bool,

@@ -18,13 +18,13 @@ const COMPRESS_ABOVE: usize = 1 << 20;
 /// A good deal smaller than level 1, and still many times faster than any disk this tool is pointed at.
 const LEVEL: i32 = 9;
 const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
-/// The most bytes that a packed file may hold.
+/// The largest unpacked size accepted.
 const MAX_UNPACKED: u64 = 1 << 30;
 
-/// The most bytes that one packed byte may stand for. A small file that holds gigabytes was made to exhaust memory.
+/// The highest compression ratio accepted: a small file that unpacks to gigabytes was made to exhaust memory.
 const MAX_RATIO: u64 = 1000;
 
-/// Below this many bytes the ratio does not matter.
+/// The ratio is not checked below this unpacked size.
 const MIN_LIMIT: u64 = 64 << 20;
 
 /// Why a saved result could not be written or read.

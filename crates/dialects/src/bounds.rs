@@ -1,5 +1,4 @@
-//! How much one test may ask for. Checked before lowering multiplies anything out, so that a slip of the keyboard is a
-//! message and not a machine without memory.
+//! Limits of one test, checked before lowering allocates anything: a typing error is an error message, not an exhausted machine.
 
 use crate::Diagnostic;
 

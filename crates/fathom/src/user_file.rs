@@ -53,7 +53,8 @@ fn refused(why: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why.into())
 }
 
-/// A shell's process substitution (`<(…)`) names a pipe that is open already; whoever started this program fills it.
+/// Whether the path is a descriptor that the shell opened, as in process substitution (`<(…)`). Its writer is already there,
+/// so reading it does not hang.
 fn is_inherited(path: &Path) -> bool {
     ["/dev/fd", "/proc/self/fd"]
         .iter()

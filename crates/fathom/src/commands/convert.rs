@@ -38,20 +38,12 @@ pub fn command() -> Command {
                     PossibleValue::new("diskspd"),
                     PossibleValue::new("native").alias("fathom"),
                 ]))
-                .help("Whose words are wanted [default: those of both others, one after the other]"),
+                .help("The dialect to translate to [default: the other two, one after the other]"),
         )
-        .arg(
-            Arg::new("source")
-                .value_name("SOURCE")
-                .required(true)
-                .num_args(1..)
-                .trailing_var_arg(true)
-                .allow_hyphen_values(true)
-                .help("`diskspd` or `native` and its arguments; or one file"),
-        )
+        .arg(source::argument())
 }
 
-/// Says a test in other words.
+/// Translates a test.
 pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let words = given.get_many::<String>("source").into_iter().flatten().cloned();
     let mut words: Vec<String> = words.collect();

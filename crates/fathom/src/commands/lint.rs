@@ -85,15 +85,7 @@ pub fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Exit with 1 if there are warnings"),
         )
-        .arg(
-            Arg::new("source")
-                .value_name("SOURCE")
-                .required(true)
-                .num_args(1..)
-                .trailing_var_arg(true)
-                .allow_hyphen_values(true)
-                .help("`diskspd`, `fio` or `native` and its arguments; or one file"),
-        )
+        .arg(source::argument())
 }
 
 /// The flag that leaves rules out.

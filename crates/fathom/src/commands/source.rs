@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use clap::Arg;
 use dialects::diskspd::text::TextForm;
 use dialects::diskspd::{self, EventRole, Processors, Reading, Request, Surroundings, xml};
 use dialects::native;
@@ -15,6 +16,17 @@ use crate::fault::{Fault, Faults};
 use crate::history;
 use crate::session::Session;
 use crate::user_file;
+
+/// The positional argument that [`read`] takes.
+pub fn argument() -> Arg {
+    Arg::new("source")
+        .value_name("SOURCE")
+        .required(true)
+        .num_args(1..)
+        .trailing_var_arg(true)
+        .allow_hyphen_values(true)
+        .help("`diskspd`, `fio` or `native` and its arguments; or one file")
+}
 
 /// A test that was read, and what its reading has already lost.
 pub struct Source {

@@ -38,7 +38,7 @@ fn words_that_mean_nothing_are_usage_errors() {
     fathom(&["quick", "--size", "many"]).expect(4, &["`size`", "help:"]);
 }
 
-/// Each was multiplied out before, for minutes or until memory ended.
+/// Each of these used to allocate for minutes, or until memory ran out.
 #[test]
 fn counts_beyond_all_machines_are_refused_at_once() {
     let fio = |option: &str| fathom(&["fio", "--name=a", "--ioengine=null", "--size=1m", option]);
@@ -57,7 +57,7 @@ fn counts_beyond_all_machines_are_refused_at_once() {
     fathom(&["diskspd", &format!("-X{}", text(&profile))]).expect(1, &["(-t)=2147483648", "65536"]);
 }
 
-/// Opening a pipe would wait for somebody who writes, and reading a device never ends.
+/// Opening a named pipe blocks until it has a writer; reading `/dev/zero` never ends.
 #[test]
 fn pipes_and_devices_are_no_job_files() {
     let folder = need(Directory::new()).expect("a folder can be made");

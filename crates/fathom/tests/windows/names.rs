@@ -107,8 +107,8 @@ fn names_that_are_no_text_are_refused() {
     use std::os::windows::ffi::OsStringExt;
     let half = OsString::from_wide(&[0x66, 0xd800, 0x66]);
     let words = ["run", "--target"].map(OsStr::new);
-    let told = [r#"argument 3 is not valid Unicode: "f\u{d800}f""#, "help:"];
-    fathom(&[&words[..], &[&half]].concat()).expect(4, &told);
+    let expected = [r#"argument 3 is not valid Unicode: "f\u{d800}f""#, "help:"];
+    fathom(&[&words[..], &[&half]].concat()).expect(4, &expected);
     for tool in ["diskspd", "fio"] {
         fathom(&[OsStr::new(tool), &half]).expect(1, &["argument 2 is not valid Unicode"]);
     }

@@ -64,7 +64,7 @@ pub struct WorkerResults {
     /// How many it found in all.
     #[serde(default, skip_serializing_if = "none_found")]
     pub mismatch_count: u64,
-    /// Writes that the job stands for and that were not issued, because it only verifies (fio `verify_only`).
+    /// Writes replayed but not issued, because the job only verifies (fio `verify_only`).
     #[serde(default, skip_serializing_if = "none_found")]
     pub phantom_writes: u64,
     /// How often blocks were trimmed before something failed there, where the plan asks for it.

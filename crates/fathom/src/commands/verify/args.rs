@@ -64,7 +64,7 @@ pub fn command() -> Command {
         .arg(catalogue_option())
         .args(load_args())
         .args(environment_args())
-        .args(limits::one_load_arguments().map(|arg| arg.help_heading("Machine and disks around it")))
+        .args(limits::one_load_arguments().map(|arg| arg.help_heading(ENVIRONMENT)))
         .arg(
             Arg::new("junit")
                 .long("junit")
@@ -85,27 +85,40 @@ pub fn command() -> Command {
         .args(safety_options())
 }
 
+/// A flag without a value, under a heading.
+fn flag(name: &'static str, help: &'static str, heading: &'static str) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .action(ArgAction::SetTrue)
+        .help(help)
+        .help_heading(heading)
+}
+
+/// An option with a value, under a heading.
+fn option(name: &'static str, value: &'static str, help: &'static str, heading: &'static str) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .value_name(value)
+        .help(help)
+        .help_heading(heading)
+}
+
+const ENVIRONMENT: &str = "Machine and disks around it";
+
 /// What the load is, where the policy does not decide it.
 fn load_args() -> Vec<Arg> {
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    let load = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .value_name(value)
-            .help(help)
-            .help_heading("Load")
-    };
+    let load = |name, value, help| option(name, value, help, "Load");
     vec![
         flag(
             "quick",
             "30 s instead of the policy's time: shows a limit, not whether it lasts",
-        )
-        .help_heading("Load"),
+            "Load",
+        ),
         load("time", "TIME", "Measured window, if not the policy's"),
         load("warm-up", "TIME", "I/O before it, if not the policy's"),
         load("block", "SIZE", "Block size, if not the policy's [alone: 4KiB]"),
         load("read", "PERCENT", "Percent of reads, if not the policy's [alone: 100]"),
-        flag("sequential", "Sequential positions, whatever the policy says").help_heading("Load"),
+        flag("sequential", "Sequential positions, whatever the policy says", "Load"),
         load(
             "rate",
             "IOPS",
@@ -128,14 +141,7 @@ fn load_args() -> Vec<Arg> {
 
 /// What the machine and the disks below the target are.
 fn environment_args() -> Vec<Arg> {
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    let around = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .value_name(value)
-            .help(help)
-            .help_heading("Machine and disks around it")
-    };
+    let around = |name, value, help| option(name, value, help, ENVIRONMENT);
     vec![
         around(
             "vm",
@@ -151,9 +157,9 @@ fn environment_args() -> Vec<Arg> {
         around("disks", "NUMBER", "How many of each share the load")
             .default_value("1")
             .value_parser(value_parser!(u32).range(1..=1024)),
-        flag("host-cache", "The host's cache serves the operations").help_heading("Machine and disks around it"),
-        limits::metadata_argument().help_heading("Machine and disks around it"),
-        limits::cap_argument().help_heading("Machine and disks around it"),
+        flag("host-cache", "The host's cache serves the operations", ENVIRONMENT),
+        limits::metadata_argument().help_heading(ENVIRONMENT),
+        limits::cap_argument().help_heading(ENVIRONMENT),
     ]
 }
 

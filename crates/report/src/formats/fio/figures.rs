@@ -151,7 +151,7 @@ pub(super) fn of_worker(member: &Member, worker: &WorkerResults, settings: &JobS
     // What was read and is wrong is counted among the operations already.
     let mismatches = &mut figures[place(Direction::Read, settings)];
     mismatches.issued = mismatches.issued.saturating_sub(errors::tolerated_mismatches(worker));
-    // fio counts the writes that a job with verify_only stands for as issued, with no bytes.
+    // With verify_only, fio counts the replayed writes as issued, with no bytes.
     figures[place(Direction::Write, settings)].issued += worker.phantom_writes;
     if let Some(failed) = errors::failed_operation(worker) {
         figures[place(failed.direction, settings)].issued += 1;

@@ -50,7 +50,7 @@ pub(crate) struct Verification {
     between_rounds: (Option<Nanos>, Nanos),
     mismatches: Vec<Mismatch>,
     mismatch_count: u64,
-    /// Writes that were not issued, because the job only verifies.
+    /// Writes replayed but not issued, because the job only verifies.
     phantom_writes: u64,
 }
 
