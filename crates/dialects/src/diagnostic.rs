@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use model::visible::excerpt;
+
 /// One complaint about a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
@@ -51,15 +53,23 @@ impl Diagnostic {
     }
 }
 
+impl fmt::Display for Place {
+    /// `file:line  text`, the text cut where it is long.
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (file, text) = (&self.file, excerpt(&self.text));
+        match self.line {
+            0 => write!(out, "{file}: {text}"),
+            line => write!(out, "{file}:{line}  {text}"),
+        }
+    }
+}
+
 impl fmt::Display for Diagnostic {
     /// `what`, then the place and the help on lines of their own.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(out, "{}", self.what)?;
-        if let Some(Place { file, line, text }) = &self.at {
-            match line {
-                0 => write!(out, "\n  --> {file}: {text}")?,
-                _ => write!(out, "\n  --> {file}:{line}  {text}")?,
-            }
+        if let Some(place) = &self.at {
+            write!(out, "\n  --> {place}")?;
         }
         if let Some(help) = &self.help {
             write!(out, "\nhelp: {help}")?;

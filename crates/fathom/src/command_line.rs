@@ -79,7 +79,7 @@ pub fn explain(mut error: clap::Error) -> ExitCode {
         }
         _ => {
             suggest_command(&mut error);
-            eprint!("{}", error.render());
+            screen::note(error.render().to_string().trim_end());
             Exit::Usage.code()
         }
     }

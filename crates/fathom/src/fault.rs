@@ -5,6 +5,7 @@ use std::path::Path;
 
 use archive::ArchiveError;
 use dialects::Diagnostic;
+use model::visible;
 use run::targets::TargetError;
 use run::{RunError, SetupError};
 
@@ -125,15 +126,15 @@ impl Faults {
         let (bold, plain) = if colour { ("\x1b[1;31m", "\x1b[0m") } else { ("", "") };
         let mut text = String::new();
         for fault in &self.list {
-            text += &format!("{bold}error{plain}: {}\n", fault.what);
+            text += &format!("{bold}error{plain}: {}\n", visible(&fault.what));
             if let Some(at) = &fault.at {
-                text += &format!("  --> {at}\n");
+                text += &format!("  --> {}\n", visible(at));
             }
             for why in &fault.why {
-                text += &format!("  why: {why}\n");
+                text += &format!("  why: {}\n", visible(why));
             }
             if let Some(help) = &fault.help {
-                text += &format!("  help: {help}\n");
+                text += &format!("  help: {}\n", visible(help));
             }
         }
         text
@@ -143,10 +144,7 @@ impl Faults {
 impl From<Vec<Diagnostic>> for Faults {
     fn from(list: Vec<Diagnostic>) -> Faults {
         let fault = |complaint: Diagnostic| Fault {
-            at: complaint.at.map(|place| match place.line {
-                0 => format!("{}: {}", place.file, place.text),
-                line => format!("{}:{line}  {}", place.file, place.text),
-            }),
+            at: complaint.at.map(|place| place.to_string()),
             help: complaint.help,
             ..Fault::new(complaint.what)
         };

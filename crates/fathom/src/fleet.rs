@@ -166,7 +166,7 @@ pub fn served(comm: &dyn Comm, place: &LocalHost<'_>) -> Exit {
     match served {
         Ok(()) => Exit::Done,
         Err(why) => {
-            eprintln!("fathom on {}: {why}", place.host.name);
+            crate::screen::note(&format!("fathom on {}: {why}", place.host.name));
             Exit::Partial
         }
     }

@@ -3,7 +3,6 @@
 //! `FATHOM_HISTORY` is `off`, `on`, or the path of the file. What goes wrong here is a warning: the figures are there, and the
 //! exit code is theirs.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use archive::history::{EntryKind, History, HistoryError, Recording, Subject};
@@ -11,7 +10,7 @@ use clap::{Arg, ArgAction, ArgMatches};
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::user_data;
+use crate::{screen, user_data};
 
 const VARIABLE: &str = "FATHOM_HISTORY";
 /// How an entry is named where the name of a file is expected.
@@ -72,7 +71,7 @@ pub fn keep_as(given: &ArgMatches, kind: EntryKind, subject: Subject<'_>, name: 
         Place::Off => {}
         Place::Nowhere => warn(&nowhere()),
         Place::At(path, _) => match add(&path, &recording) {
-            Ok(id) if !given.get_flag("quiet") => say(&format!("kept as {PREFIX}{id}\n")),
+            Ok(id) if !given.get_flag("quiet") => screen::note(&format!("kept as {PREFIX}{id}")),
             Ok(_) => {}
             Err(error) => warn(&fault(&error)),
         },
@@ -101,16 +100,10 @@ fn nowhere() -> Fault {
 }
 
 fn warn(fault: &Fault) {
-    let mut text = format!("warning: this result is not in the history: {}\n", fault.what);
+    screen::note(&format!("warning: this result is not in the history: {}", fault.what));
     if let Some(help) = &fault.help {
-        text += &format!("  help: {help}\n");
+        screen::note(&format!("  help: {help}"));
     }
-    say(&text);
-}
-
-/// Where stderr is closed there is nobody to tell.
-fn say(text: &str) {
-    let _ = std::io::stderr().write_all(text.as_bytes());
 }
 
 /// What is wrong with a history, and what to do.

@@ -3,6 +3,8 @@
 //! Nothing is measured, judged or rendered here.
 
 #![forbid(unsafe_code)]
+// What is printed goes through `screen`, which escapes it.
+#![deny(clippy::print_stderr, clippy::print_stdout)]
 
 mod address;
 mod catalogue;

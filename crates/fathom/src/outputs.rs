@@ -178,11 +178,9 @@ impl Outputs {
         };
         self.watched = Some(watched.map_err(failed)?);
         self.notice = running::announce(bound, &plan.name);
-        // Where stderr is closed there is nobody to tell.
-        let _ = writeln!(
-            io::stderr(),
+        screen::note(&format!(
             "watch it at http://{bound}/ (figures: http://{bound}/metrics)"
-        );
+        ));
         Ok(())
     }
 

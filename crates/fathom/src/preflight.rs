@@ -59,7 +59,7 @@ pub fn look(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<
     if !quiet {
         let mut bytes = Vec::new();
         formats::findings(&found, &mut bytes).expect("writing to memory does not fail");
-        eprint!("{}", String::from_utf8_lossy(&bytes));
+        crate::screen::note(String::from_utf8_lossy(&bytes).trim_end());
     }
     environment.before
 }
@@ -72,7 +72,7 @@ pub fn watch(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option
         return None;
     }
     if !quiet {
-        eprintln!("watching for {time} what others do to {}", devices.join(", "));
+        crate::screen::note(&format!("watching for {time} what others do to {}", devices.join(", ")));
     }
     let time = Duration::from_nanos(time.0);
     Some(probe::watch_others(&system, &devices, time, &|| {

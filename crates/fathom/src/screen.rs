@@ -10,6 +10,7 @@ use model::Nanos;
 use model::event::Event;
 use model::finding::Severity;
 use model::plan::Plan;
+use model::visible_lines;
 use report::live::{Live, Update};
 
 use crate::exit::Exit;
@@ -108,10 +109,11 @@ impl Screen {
 
     /// Says something that is to be read later too.
     pub fn say(&mut self, text: &str) {
-        self.tell(Severity::Note, text.trim_end_matches('\n').to_owned());
+        self.tell(Severity::Note, text.trim_end_matches('\n'));
     }
 
-    fn tell(&mut self, severity: Severity, text: String) {
+    fn tell(&mut self, severity: Severity, text: &str) {
+        let text = visible_lines(text).into_owned();
         self.clear();
         self.see_to_view();
         match &mut self.form {
@@ -157,14 +159,14 @@ impl Screen {
                     Event::JobEnded { .. } => Severity::Warning,
                     _ => Severity::Note,
                 };
-                self.tell(severity, line);
+                self.tell(severity, &line);
             }
             Update::State(state) => match self.form {
                 Form::Line => self.renew(&state),
                 // Only figures are worth a line.
                 Form::Plain if matches!(event, Event::Interval(_) | Event::Preparing { .. }) => {
                     if self.told.elapsed() >= TELL_PLAIN {
-                        say(&format!("{state}\n"));
+                        note(&state);
                         self.told = Instant::now();
                     }
                 }
@@ -178,7 +180,7 @@ impl Screen {
             return;
         }
         let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
-        let line: String = state.chars().take(width.saturating_sub(1)).collect();
+        let line: String = model::visible(state).chars().take(width.saturating_sub(1)).collect();
         say(&format!("\r{line}\x1b[K"));
         (self.standing, self.told) = (true, Instant::now());
     }
@@ -207,7 +209,7 @@ impl Drop for Screen {
     }
 }
 
-/// Where stderr is closed there is nobody to tell.
+/// Where stderr is closed the text is lost.
 fn say(text: &str) {
     let _ = std::io::stderr().write_all(text.as_bytes());
 }
@@ -217,7 +219,12 @@ pub fn colour_on_stderr() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Prints to stdout. A reader that has gone away is no error.
+/// Prints a line for people to stderr, with what could move the cursor as escapes. Where stderr is closed the line is lost.
+pub fn note(line: &str) {
+    say(&format!("{}\n", visible_lines(line)));
+}
+
+/// Prints bytes to stdout as they are. A reader that has gone away is no error.
 pub fn print(text: &str) -> std::io::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -226,15 +233,19 @@ pub fn print(text: &str) -> std::io::Result<()> {
     }
 }
 
-/// Prints the whole output of a command.
+/// Prints the whole output of a command, with what could move the cursor as escapes.
 pub fn put(text: &str) -> Result<Exit, Faults> {
+    put_bytes(&visible_lines(text)).map(|()| Exit::Done)
+}
+
+/// Prints the whole output of a command as it is: another program reads it.
+pub fn put_bytes(text: &str) -> Result<(), Faults> {
     print(text).map_err(|error| {
         Faults::one(
             Fault::of_file("write", Path::new("standard output"), &error),
             Exit::Internal,
         )
-    })?;
-    Ok(Exit::Done)
+    })
 }
 
 /// A paragraph of a report: two columns in, no wider than people like to read.

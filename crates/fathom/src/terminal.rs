@@ -8,7 +8,7 @@ mod keys;
 #[path = "terminal/keys_of_tty.rs"]
 mod keys;
 
-use std::io::{BufWriter, Stderr, Write};
+use std::io::{BufWriter, Stderr};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, Once, PoisonError};
 use std::thread::JoinHandle;
@@ -366,10 +366,7 @@ impl Counters {
 
 /// Prints lines that the view has kept, now that it is closed.
 pub fn leave(lines: &[String]) {
-    let mut out = std::io::stderr().lock();
-    for line in lines {
-        let _ = writeln!(out, "{line}");
-    }
+    lines.iter().for_each(|line| crate::screen::note(line));
 }
 
 #[cfg(all(test, target_os = "linux"))]

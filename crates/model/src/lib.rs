@@ -36,8 +36,10 @@ pub mod study;
 pub mod testing;
 pub mod trace;
 pub mod units;
+pub mod visible;
 
 mod direction;
 
 pub use direction::{Direction, PerDirection};
 pub use units::{Bytes, Nanos};
+pub use visible::{visible, visible_lines};

@@ -83,7 +83,10 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     }
     let text = given.get_one::<String>("listen").expect("one of them is given");
     let (listener, bound) = address::bind("--listen", address::parse("--listen", text)?)?;
-    eprintln!("fathom {} waits on {bound}; Ctrl-C ends it", env!("CARGO_PKG_VERSION"));
+    crate::screen::note(&format!(
+        "fathom {} waits on {bound}; Ctrl-C ends it",
+        env!("CARGO_PKG_VERSION")
+    ));
     Ok(fleet::serve_listener(
         &session.process,
         &Listener::Network(listener),

@@ -127,11 +127,11 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
             let failed = |error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal);
             outputs::write_file(path, text.as_bytes()).map_err(failed)?;
             if !quiet {
-                eprintln!(
+                screen::note(&format!(
                     "written to {}; `fathom run {} --target TARGET` issues it",
                     path.display(),
                     path.display()
-                );
+                ));
             }
         }
     }
@@ -199,9 +199,9 @@ fn watch(session: &Session, device: &str, time: Nanos, counters: bool, quiet: bo
     };
     if !quiet {
         let from = if trace.is_ok() { "trace events" } else { "counters" };
-        eprintln!("recording the I/O of {device}, from {from}, for {time}");
+        screen::note(&format!("recording the I/O of {device}, from {from}, for {time}"));
         if let Err(why) = &trace {
-            eprintln!("note: no trace events, which tell more: {why}");
+            screen::note(&format!("note: no trace events, which tell more: {why}"));
         }
     }
     let (start, then) = (Instant::now(), DeviceTimes::read());
@@ -210,11 +210,11 @@ fn watch(session: &Session, device: &str, time: Nanos, counters: bool, quiet: bo
     let mut tell = |operations: u64| {
         if !quiet && told.elapsed() >= TELL {
             told = Instant::now();
-            eprintln!(
+            screen::note(&format!(
                 "  {} s of {time}: {} operations",
                 start.elapsed().as_secs(),
                 count(operations)
-            );
+            ));
         }
     };
     let passed = || Nanos(start.elapsed().as_nanos() as u64);

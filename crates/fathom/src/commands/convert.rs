@@ -1,6 +1,6 @@
 //! `fathom convert`.
 
-use std::io::Write;
+use std::io::IsTerminal;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use clap::{Arg, ArgMatches, Command};
@@ -57,9 +57,8 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     };
     let headed = conversions.len() > 1;
     let texts: Vec<String> = conversions.iter().map(|conversion| text(conversion, headed)).collect();
-    screen::put(&texts.join("\n"))?;
-    let mut list = String::new();
-    let mut tell = |kind: &str, of: &str| list += &format!("{kind}: {of}\n");
+    print(&texts.join("\n"))?;
+    let tell = |kind: &str, what: &str| screen::note(&format!("{kind}: {what}"));
     source.lost.iter().for_each(|of| tell("lost", of));
     for conversion in &conversions {
         conversion.lost.iter().for_each(|of| tell("lost", &of.to_string()));
@@ -71,10 +70,16 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
             .iter()
             .for_each(|of| tell("differs", &of.to_string()));
     }
-    // Where stderr is closed there is nobody to tell; the code tells it too.
-    let _ = std::io::stderr().write_all(list.as_bytes());
     let complete = source.lost.is_empty() && conversions.iter().all(|conversion| conversion.lost.is_empty());
     Ok(if complete { Exit::Done } else { Exit::Partial })
+}
+
+/// Prints a job: byte for byte into a file or a pipe, for people on a terminal.
+fn print(text: &str) -> Result<(), Faults> {
+    match std::io::stdout().is_terminal() {
+        true => screen::put(text).map(drop),
+        false => screen::put_bytes(text),
+    }
 }
 
 /// Takes `--to DIALECT` out of the words of the source, behind which it may stand: no dialect has such an option.

@@ -8,6 +8,7 @@ use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, ValueHint, value_parse
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
+use model::visible;
 use report::numbers;
 
 use super::show;
@@ -354,10 +355,14 @@ fn table(entries: &[Entry], width: usize) -> String {
         column("name", false, Some(8), &|entry| named(entry)),
     ];
     if several_hosts {
-        columns.push(column("host", false, Some(6), &|entry| printable(&entry.host)));
+        columns.push(column("host", false, Some(6), &|entry| {
+            visible(&entry.host).into_owned()
+        }));
     }
     columns.extend([
-        column("targets", false, Some(8), &|entry| printable(&entry.targets.join(", "))),
+        column("targets", false, Some(8), &|entry| {
+            visible(&entry.targets.join(", ")).into_owned()
+        }),
         column("IOPS", true, None, &iops),
         column(
             "MiB/s",
@@ -380,8 +385,8 @@ fn table(entries: &[Entry], width: usize) -> String {
 /// The label says more than the name of the test, and both more than one.
 fn named(entry: &Entry) -> String {
     match &entry.label {
-        Some(label) => printable(&format!("{label} ({})", entry.name)),
-        None => printable(&entry.name),
+        Some(label) => visible(&format!("{label} ({})", entry.name)).into_owned(),
+        None => visible(&entry.name).into_owned(),
     }
 }
 
@@ -393,13 +398,6 @@ fn came_to(entry: &Entry) -> String {
         .filter(|word| !word.is_empty())
         .collect::<Vec<_>>()
         .join(", ")
-}
-
-/// Names are the user's; what would move the cursor is no part of a table.
-fn printable(text: &str) -> String {
-    text.chars()
-        .map(|letter| if letter.is_control() { '?' } else { letter })
-        .collect()
 }
 
 /// A moment in the local zone, to the minute.

@@ -83,7 +83,7 @@ pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
         Some(path) => {
             let failed = |error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal);
             outputs::write_file(path, text.as_bytes()).map_err(failed)?;
-            eprintln!("{}: {} KiB", path.display(), text.len() / 1024);
+            screen::note(&format!("{}: {} KiB", path.display(), text.len() / 1024));
         }
     }
     Ok(exit)

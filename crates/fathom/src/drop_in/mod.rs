@@ -77,7 +77,7 @@ fn lost_hosts(results: &Results) -> Vec<String> {
 /// Lines on stderr. Where it is closed there is nobody to tell.
 fn complain(lines: &[String]) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let _ = std::io::stderr().write_all(text_mode(&text).as_bytes());
+    let _ = std::io::stderr().write_all(text_mode(&model::visible_lines(&text)).as_bytes());
 }
 
 /// Text on stdout. A reader that has gone away is no error.

@@ -1,6 +1,6 @@
 //! Processes that reach a host, what they say on stderr, and how they ended.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader};
 use std::process::{Child, ExitStatus};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -113,8 +113,7 @@ fn help(ended: ExitStatus) -> &'static str {
 }
 
 fn pass_on(line: &str) {
-    // Where stderr is closed there is nobody to tell.
-    let _ = writeln!(std::io::stderr(), "{line}");
+    crate::screen::note(line);
 }
 
 fn lock(said: &Mutex<Said>) -> std::sync::MutexGuard<'_, Said> {

@@ -276,7 +276,7 @@ impl Awaited<'_> {
         } else {
             format!("{} workers", self.count)
         };
-        eprintln!("waiting for {workers} on {bound}");
+        crate::screen::note(&format!("waiting for {workers} on {bound}"));
         let listener = Listener::Network(listener);
         listener.set_nonblocking();
         let mut acceptor = Acceptor::new(Role::Coordinator, token, self.count);
@@ -284,7 +284,7 @@ impl Awaited<'_> {
         while streams.len() < self.count {
             match acceptor.poll(&listener).map_err(failed)? {
                 Some((_, Ok(duplex))) => streams.push(duplex),
-                Some((from, Err(error))) => eprintln!("a process at {from} is not let in: {error}"),
+                Some((from, Err(error))) => crate::screen::note(&format!("a process at {from} is not let in: {error}")),
                 None => {}
             }
             if let Some(faults) = interrupted(interrupt) {

@@ -25,7 +25,7 @@ impl Notice {
         let (sender, over) = channel();
         std::thread::spawn(move || {
             if over.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
-                eprintln!("{line}; Ctrl-C ends it");
+                crate::screen::note(&format!("{line}; Ctrl-C ends it"));
             }
         });
         Notice { _over: Some(sender) }

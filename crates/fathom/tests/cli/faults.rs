@@ -292,3 +292,35 @@ fn a_limit_on_file_sizes_is_an_error_and_no_end() {
     ran.expect(1, &["File too large", "ulimit -f"]);
     assert!(!path.exists(), "nothing half made is left");
 }
+
+/// A name from outside can neither move the cursor nor forge a line, and a long line is quoted in part.
+#[test]
+fn names_of_files_and_jobs_are_printed_escaped() {
+    let folder = need(Directory::new()).expect("a folder can be made");
+    let hostile = "x\u{1b}[2J\u{7}\nerror: forged\u{202e}";
+    let file = folder.path().join(format!("{hostile}.fio"));
+    fs::write(
+        &file,
+        format!("[j\u{1b}[2J\u{202e}]\nbogus\u{9b}=3\nioengine=null\nsize=1m\n"),
+    )
+    .unwrap();
+    let long = folder.path().join("long.toml");
+    fs::write(&long, format!("target = {}\u{1b}[2J\n", "x".repeat(5_000))).unwrap();
+
+    for command in ["run", "lint", "explain", "convert", "fio", "show", "report", "verify"] {
+        for file in [&file, &long] {
+            let ran = fathom(&[command, text(file)]);
+            for stream in [&ran.out, &ran.err] {
+                let hidden = stream.chars().find(|letter| {
+                    *letter != '\n' && *letter != '\t' && (letter.is_control() || *letter == '\u{202e}')
+                });
+                assert_eq!(hidden, None, "{command}: {stream:?}");
+                assert!(!stream.contains("\nerror: forged"), "{command}: {stream:?}");
+                // fio quotes a wrong line in full, and scripts read that.
+                let whole = command == "fio" || stream.lines().all(|line| line.len() < 1_000);
+                assert!(whole, "{command}: {} bytes", stream.len());
+            }
+            assert!(ran.out.len() + ran.err.len() > 0, "{command}");
+        }
+    }
+}

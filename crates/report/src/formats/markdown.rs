@@ -5,6 +5,7 @@ use std::io::{self, Write};
 
 use model::finding::Severity;
 use model::results::Results;
+use model::visible;
 
 use crate::numbers::{duration, rate, signed_time, throughput, time};
 use crate::summary::{Figures, JobSummary, PercentileSupport, RankSummary, Summary};
@@ -170,14 +171,13 @@ fn rows(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
 /// A text of the user's that stays text: nothing in it makes a cell, a link, a tag, a mention or a line.
 fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for letter in text.chars() {
+    for letter in visible(&text.replace('\n', " ")).chars() {
         match letter {
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '#' | '~' | '!' | '$' => out.extend(['\\', letter]),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
             '@' => out.push_str("&#64;"),
-            letter if letter.is_control() => out.push(' '),
             letter => out.push(letter),
         }
     }

@@ -6,7 +6,7 @@ use model::event::EndReason;
 use model::finding::Finding;
 use model::plan::EngineKind;
 use model::results::Results;
-use model::{Bytes, Nanos};
+use model::{Bytes, Nanos, visible, visible_lines};
 
 use crate::diagnosis;
 use crate::numbers::{count, duration, rate, signed_time, some, throughput, time};
@@ -23,6 +23,13 @@ const ENOUGH_CPU: Nanos = Nanos::secs(1);
 const SHOWN: [f64; 5] = [50.0, 95.0, 99.0, 99.9, 99.99];
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    let mut text = Vec::new();
+    write_raw(results, &mut text)?;
+    out.write_all(visible_lines(&String::from_utf8_lossy(&text)).as_bytes())
+}
+
+/// The report with the users' names as they are, line ends aside.
+fn write_raw(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let summary = Summary::of(results);
     head(&summary, out)?;
     let several_steps = results.plan.steps.len() > 1;
@@ -62,13 +69,19 @@ pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     write!(
         out,
         "{} {}, {}, {}",
-        tool.name, tool.version, summary.name, summary.started
+        tool.name,
+        tool.version,
+        visible(&summary.name),
+        summary.started
     )?;
     if let Some(host) = summary.hosts.first().filter(|host| !host.name.is_empty()) {
         write!(
             out,
             ", {} ({} {}, {} CPUs)",
-            host.name, host.system, host.kernel, host.cpus
+            visible(&host.name),
+            host.system,
+            host.kernel,
+            host.cpus
         )?;
     }
     writeln!(out, ", seed {}", summary.seed)?;
@@ -78,7 +91,7 @@ pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
         let words = words::target(target);
         let is_known = !target.kind.is_empty() || !target.path.is_empty();
         if is_known && (summary.transport.is_none() || told.insert(words.clone())) {
-            writeln!(out, "{words}")?;
+            writeln!(out, "{}", visible(&words))?;
         }
     }
     if let Some(transport) = &summary.transport {
@@ -89,14 +102,14 @@ pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
         // Before any figure: what is not alike may explain what follows.
         for finding in summary.findings.iter().filter(|finding| finding.rule == "HOSTS-DIFFER") {
             let host = finding.at.as_deref().unwrap_or_default();
-            writeln!(out, "  {host}: {}", finding.what)?;
+            writeln!(out, "  {}: {}", visible(host), visible(&finding.what))?;
         }
     }
     if let Some(preset) = &summary.preset {
         writeln!(out, "preset: {}", words::preset(preset))?;
     }
     if let Some(objective) = &summary.objective {
-        writeln!(out, "objective: {objective}")?;
+        writeln!(out, "objective: {}", visible(objective))?;
     }
     Ok(())
 }
@@ -107,7 +120,7 @@ fn write_job(job: &JobSummary, several_steps: bool, out: &mut dyn Write) -> io::
     } else {
         String::new()
     };
-    writeln!(out, "{place}{}: {}", job.name, job.operations)?;
+    writeln!(out, "{place}{}: {}", visible(&job.name), job.operations)?;
     let Some(ended) = &job.ended else {
         return writeln!(out, "  did not start");
     };
@@ -423,18 +436,19 @@ pub fn findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "  also{}", sentence(finding))?;
         }
         if let Some(why) = &first.why {
-            writeln!(out, "  why: {why}")?;
+            writeln!(out, "  why: {}", visible(why))?;
         }
         if let Some(help) = &first.help {
-            writeln!(out, "  help: {help}")?;
+            writeln!(out, "  help: {}", visible(help))?;
         }
     }
     Ok(())
 }
 
 fn sentence(finding: &Finding) -> String {
+    let what = visible(&finding.what);
     match &finding.at {
-        Some(at) => format!(" ({at}): {}", finding.what),
-        None => format!(": {}", finding.what),
+        Some(at) => format!(" ({}): {what}", visible(at)),
+        None => format!(": {what}"),
     }
 }

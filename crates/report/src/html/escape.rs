@@ -1,19 +1,18 @@
 //! What users wrote, put into a page so that it stays text.
 
+use model::visible_lines;
 use serde::Serialize;
 
 /// Text within an element or a quoted attribute.
 pub fn text(text: &str) -> String {
     let mut out = String::with_capacity(text.len() + text.len() / 8);
-    for character in text.chars() {
+    for character in visible_lines(text).chars() {
         match character {
             '&' => out.push_str("&amp;"),
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            // What no document may contain; a path may.
-            '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{7f}' => out.push('\u{fffd}'),
             other => out.push(other),
         }
     }
@@ -49,7 +48,7 @@ mod tests {
     #[test]
     fn markup_becomes_text() {
         let nasty = "</script><script>alert('1')</script> & \"x\"\u{7}";
-        let shown = "&lt;/script&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;x&quot;\u{fffd}";
+        let shown = "&lt;/script&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;x&quot;\\u0007";
         assert_eq!(text(nasty), shown);
     }
 

@@ -63,7 +63,7 @@ pub(super) fn fitting(mut pieces: Vec<Piece>, width: usize) -> Vec<Span<'static>
 
 /// A text that may be cut, in so many columns; its end says most where it is a path.
 pub(super) fn cut(text: &str, width: usize, look: Look) -> String {
-    let text: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let text = model::visible(text).into_owned();
     if columns(&text) <= width {
         return text;
     }
@@ -83,7 +83,7 @@ pub(super) fn cut(text: &str, width: usize, look: Look) -> String {
 
 /// The same for sentences, whose beginning says most.
 pub(super) fn cut_end(text: &str, width: usize, look: Look) -> String {
-    let mut text: String = text.chars().map(|c| if c.is_control() { '?' } else { c }).collect();
+    let mut text = model::visible(text).into_owned();
     if columns(&text) <= width {
         return text;
     }

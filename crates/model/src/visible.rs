@@ -1,0 +1,80 @@
+//! Text from outside in lines for people: a file name or a job name cannot move the cursor, forge a line or
+//! reverse what follows it.
+
+use std::borrow::Cow;
+
+/// Longest excerpt of a line from outside, in characters.
+pub const MAX_EXCERPT: usize = 60;
+
+/// The text with every control character and direction mark as an escape, such as `\u001b`: JSON and TOML read
+/// it back as the character.
+pub fn visible(text: &str) -> Cow<'_, str> {
+    escaped(text, is_hidden)
+}
+
+/// Like [`visible`], for text of several lines: line ends and tabs stay.
+pub fn visible_lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |letter| is_hidden(letter) && !matches!(letter, '\n' | '\t'))
+}
+
+/// One line of at most [`MAX_EXCERPT`] characters, for a message that quotes it.
+pub fn excerpt(text: &str) -> String {
+    let mut shown: String = text.chars().take(MAX_EXCERPT).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    visible(&shown).into_owned()
+}
+
+fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.contains(&is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        match letter {
+            '\n' if is_escaped(letter) => out.push_str("\\n"),
+            '\t' if is_escaped(letter) => out.push_str("\\t"),
+            '\r' if is_escaped(letter) => out.push_str("\\r"),
+            _ if is_escaped(letter) => out.push_str(&format!("\\u{:04x}", u32::from(letter))),
+            _ => out.push(letter),
+        }
+    }
+    Cow::Owned(out)
+}
+
+/// Control characters; marks, embeddings, overrides and isolates of direction; separators of lines and
+/// paragraphs; characters without width.
+fn is_hidden(letter: char) -> bool {
+    letter.is_control()
+        || matches!(
+            letter,
+            '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}' | '\u{2066}'..='\u{2069}' | '\u{feff}'
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hostile_characters_become_escapes() {
+        assert_eq!(visible("disk 70 % \u{e9} \u{4e2d}"), "disk 70 % \u{e9} \u{4e2d}");
+        assert_eq!(visible("a\u{1b}[2Jb\u{7f}\u{9b}c"), "a\\u001b[2Jb\\u007f\\u009bc");
+        assert_eq!(visible("x\nerror: y\r\tz"), "x\\nerror: y\\r\\tz");
+        assert_eq!(visible("\u{202e}dsp.exe\u{2066}"), "\\u202edsp.exe\\u2066");
+        assert_eq!(visible_lines("a\n\tb\r\u{7}"), "a\n\tb\\r\\u0007");
+    }
+
+    #[test]
+    fn a_json_reader_gives_the_character_back() {
+        let back: String = serde_json::from_str(&format!("\"{}\"", visible("a\u{9b}\u{202e}"))).unwrap();
+        assert_eq!(back, "a\u{9b}\u{202e}");
+    }
+
+    #[test]
+    fn long_lines_are_cut() {
+        assert_eq!(excerpt(&"x".repeat(60)), "x".repeat(60));
+        assert_eq!(excerpt(&"\u{e9}".repeat(5000)), "\u{e9}".repeat(60) + "…");
+    }
+}
