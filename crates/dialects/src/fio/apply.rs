@@ -49,8 +49,8 @@ impl Reader<'_> {
         let name = row.name;
         match row.status {
             Status::Refused => {
-                self.say(format!("fio: option {name} is not supported by this program"));
-                return Err(Wrong::Said);
+                self.say_once(format!("fio: option {name} is not supported by this program"));
+                return if self.is_dry { Ok(()) } else { Err(Wrong::Said) };
             }
             Status::Supported | Status::WithoutEffect(_) => {}
         }

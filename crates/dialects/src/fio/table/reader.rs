@@ -84,6 +84,14 @@ impl Reader<'_> {
         self.told.push(Told::Err(line.into()));
     }
 
+    /// A line for stderr, unless it is among the lines already: each clone of a section has the options of all.
+    pub(in crate::fio) fn say_once(&mut self, line: String) {
+        let line = Told::Err(line);
+        if !self.told.contains(&line) {
+            self.told.push(line);
+        }
+    }
+
     /// Says what is wrong with a value.
     pub(in crate::fio) fn fail(&mut self, line: impl Into<String>) -> Wrong {
         self.say(line);
