@@ -25,6 +25,7 @@ impl JobOptions {
                 told: &mut told,
                 readonly: false,
                 is_dry: true,
+                debugs_parsing: false,
             };
             for row in table::rows().filter(|row| !row.default.is_empty()) {
                 let taken = reader.value(row, row.default);

@@ -71,6 +71,7 @@ impl Draft {
             told: session.told,
             readonly: session.readonly,
             is_dry: session.is_dry,
+            debugs_parsing: session.debugs_parsing,
         };
         reader.option(row, written, in_file)?;
         let value = written.unwrap_or_default().to_string();
@@ -96,6 +97,7 @@ pub(super) struct Around<'a> {
     pub(super) told: &'a mut Vec<Told>,
     pub(super) readonly: bool,
     pub(super) is_dry: bool,
+    pub(super) debugs_parsing: bool,
 }
 
 impl<'a> Session<'a> {
@@ -129,6 +131,7 @@ impl<'a> Session<'a> {
             told: &mut self.read.told,
             readonly: self.read.flags.readonly,
             is_dry,
+            debugs_parsing: self.read.flags.debugs("parse"),
         }
     }
 

@@ -76,6 +76,8 @@ pub struct Reader<'a> {
     pub(in crate::fio) readonly: bool,
     /// `--parse-only` or `--showcmd`: nothing is looked at on this machine.
     pub(in crate::fio) is_dry: bool,
+    /// `--debug=parse` stood before.
+    pub(in crate::fio) debugs_parsing: bool,
 }
 
 impl Reader<'_> {
