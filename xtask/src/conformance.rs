@@ -38,6 +38,15 @@ const fn newer(suite: Suite) -> Suite {
 
 const COMMON: &[&str] = &["-f", "{fio}", "-a", "{out}"];
 
+/// From 1000 on, tests run helper programs that a build of fio makes, need a zoned null block device, or are the scripts of the
+/// other suites.
+#[rustfmt::skip]
+const RUN_FIO_TESTS: &[&str] = &[
+    "-r", "{source}", "-f", "{fio}", "-a", "{out}", "-s",
+    "1000", "1001", "1002", "1003", "1004", "1005", "1006", "1007", "1008", "1009", "1010", "1011", "1012",
+    "1013", "1014", "1015", "1016", "1017", "1018", "1019", "1020", "1021", "1022", "1023", "1024", "1025",
+];
+
 const SUITES: &[Suite] = &[
     suite("readonly", "readonly.py", COMMON),
     suite("random_seed", "random_seed.py", COMMON),
@@ -56,11 +65,7 @@ const SUITES: &[Suite] = &[
     suite("sprandom", "sprandom.py", COMMON),
     suite("steadystate", "steadystate_tests.py", &["{fio}"]),
     suite("verify", "verify.py", COMMON),
-    suite(
-        "run-fio-tests",
-        "run-fio-tests.py",
-        &["-r", "{source}", "-f", "{fio}", "-a", "{out}"],
-    ),
+    suite("run-fio-tests", "run-fio-tests.py", RUN_FIO_TESTS),
 ];
 
 /// The suite of the job files in `examples/`, which `--parse-only` must accept.
