@@ -25,6 +25,7 @@ impl JobOptions {
                 told: &mut told,
                 readonly: false,
                 is_dry: true,
+                debugs_parsing: false,
             };
             for row in table::rows().filter(|row| !row.default.is_empty()) {
                 let taken = reader.value(row, row.default);
@@ -49,8 +50,8 @@ impl Reader<'_> {
         let name = row.name;
         match row.status {
             Status::Refused => {
-                self.say(format!("fio: option {name} is not supported by this program"));
-                return Err(Wrong::Said);
+                self.say_once(format!("fio: option {name} is not supported by this program"));
+                return if self.is_dry { Ok(()) } else { Err(Wrong::Said) };
             }
             Status::Supported | Status::WithoutEffect(_) => {}
         }

@@ -4,7 +4,8 @@
 use super::flags::{self, FLAGS, Flag, Parameter};
 use super::jobs::{End, Reading};
 use super::session::{Draft, Halt, Session, command_line};
-use super::table::{self, Kind, Row, Surroundings, Wrong};
+use super::table::{self, Kind, Row, Surroundings, Taken, Wrong};
+use super::unbuilt::{self, UnbuiltOption, ValueKind};
 use super::{job_file, show, similar};
 
 /// Reads a command line. `program` is how the program was called, for messages.
@@ -49,6 +50,8 @@ struct CommandLine<'a, 'p> {
 enum Known {
     Flag(&'static Flag),
     Option(&'static Row),
+    /// Of an engine that is not here.
+    Unbuilt(UnbuiltOption),
 }
 
 /// An argument that begins with a dash.
@@ -109,7 +112,8 @@ impl CommandLine<'_, '_> {
         let parameter = match known {
             Known::Flag(flag) => flag.parameter,
             Known::Option(row) if row.may_be_bare(false) => Parameter::Optional,
-            Known::Option(_) => Parameter::Required,
+            Known::Unbuilt(option) if option.kind == ValueKind::Switch => Parameter::Optional,
+            Known::Option(_) | Known::Unbuilt(_) => Parameter::Required,
         };
         let (program, dashes) = (self.program, typed.dashes);
         let value = match (parameter, typed.value) {
@@ -129,6 +133,7 @@ impl CommandLine<'_, '_> {
         match known {
             Known::Flag(flag) => self.flag(flag, value),
             Known::Option(row) => self.option(row, value),
+            Known::Unbuilt(option) => self.unbuilt_option(option, value),
         }
     }
 
@@ -169,6 +174,7 @@ impl CommandLine<'_, '_> {
         flags
             .chain(table::in_order().flat_map(all_names))
             .chain(of_engine.flat_map(all_names))
+            .chain(unbuilt::options_of(engine).map(|option| (Known::Unbuilt(option), option.name)))
             .collect()
     }
 
@@ -244,30 +250,48 @@ impl CommandLine<'_, '_> {
                 .session
                 .halt(format!("fio: option {} requires an argument", row.name)));
         }
-        let mut draft = match self.section {
-            Section::Job => self.job.take().unwrap_or_else(|| self.session.defaults.clone()),
-            Section::Defaults | Section::Skipped => self.session.defaults.clone(),
-        };
+        let mut draft = self.take_draft();
         let taken = draft.option(&mut self.session.around(), row, value, false);
+        let engine = draft.options.queue.ioengine.clone();
+        self.keep(draft, taken, row.name, value)?;
+        match row.name {
+            "ioengine" => self.session.load_engine(&engine),
+            _ => Ok(()),
+        }
+    }
+
+    fn unbuilt_option(&mut self, option: UnbuiltOption, value: Option<&str>) -> Result<(), Halt> {
+        if self.section == Section::Skipped {
+            return Ok(());
+        }
+        let mut draft = self.take_draft();
+        let taken = draft.unbuilt_option(option, value);
+        self.keep(draft, taken, option.name, value)
+    }
+
+    /// The section that the next option goes to.
+    fn take_draft(&mut self) -> Draft {
+        let job = self.job.take().filter(|_| self.section == Section::Job);
+        job.unwrap_or_else(|| self.session.defaults.clone())
+    }
+
+    /// Puts the section back if the option was taken, and says why it was not.
+    fn keep(&mut self, draft: Draft, taken: Taken, name: &str, value: Option<&str>) -> Result<(), Halt> {
         match taken {
             Ok(()) => {}
             Err(Wrong::Said) => return Err(Halt(1)),
             Err(Wrong::Failed | Wrong::ReadOnly) => {
                 let equals = value.map(|value| format!("={value}")).unwrap_or_default();
-                return Err(self.session.halt(format!("fio: failed parsing {}{equals}", row.name)));
+                return Err(self.session.halt(format!("fio: failed parsing {name}{equals}")));
             }
         }
-        let engine = draft.options.queue.ioengine.clone();
         if self.section == Section::Job {
             self.job = Some(draft);
         } else {
             self.session.read.globals.extend(draft.given.last().cloned());
             self.session.defaults = draft;
         }
-        match row.name {
-            "ioengine" => self.session.load_engine(&engine),
-            _ => Ok(()),
-        }
+        Ok(())
     }
 
     /// `--name` ends a job and begins another, or a section of defaults.

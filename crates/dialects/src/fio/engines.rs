@@ -100,6 +100,11 @@ pub fn find(name: &str) -> Option<&'static Engine> {
     ENGINES.iter().find(|engine| engine.name == name && engine.is_here())
 }
 
+/// The name of an engine that fio has, whether it can be loaded here or not.
+pub(super) fn is_known(name: &str) -> bool {
+    ENGINES.iter().any(|engine| engine.name == name)
+}
+
 /// What is said of an engine that cannot be loaded: a line for stdout, and lines for stderr.
 pub(super) fn not_loadable(name: &str) -> (String, [String; 2]) {
     (

@@ -94,6 +94,13 @@ pub enum Eta {
     Never,
 }
 
+impl Flags {
+    /// `--debug` asks for lines of this kind.
+    pub fn debugs(&self, kind: &str) -> bool {
+        self.debug.iter().any(|word| word == kind)
+    }
+}
+
 impl Default for Flags {
     fn default() -> Self {
         Flags {
@@ -377,7 +384,7 @@ pub const FLAGS: &[Flag] = &[
     flag(
         "debug",
         "LIST",
-        "Print what is asked for: random, the seeds of each job. Other words are accepted and print nothing.",
+        "Print what is asked for: random, the seeds of each job; parse, the threshold of steadystate. Other words print nothing.",
         set!(flags, list => {
             flags.debug = list.split(',').map(str::to_string).collect()
         }),

@@ -2,6 +2,7 @@
 
 use super::session::{Draft, Halt, Session};
 use super::table::{self, Row, Told, Wrong};
+use super::unbuilt::{self, UnbuiltOption};
 use super::{engines, show, similar, substitute};
 use crate::Place;
 use crate::nearest::nearest;
@@ -234,7 +235,10 @@ fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<Written>
         let (name, _) = parts(&option.text);
         match table::find_of_engine(&engine, name) {
             Some(row) => outcome = outcome.and(take(session, draft, row, &option)),
-            None => outcome = Err(not_known(session, &option, &engine)),
+            None => match unbuilt::find(&engine, name) {
+                Some(unbuilt) => outcome = outcome.and(take_unbuilt(session, draft, unbuilt, &option)),
+                None => outcome = Err(not_known(session, &option, &engine)),
+            },
         }
     }
     outcome
@@ -243,6 +247,21 @@ fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<Written>
 fn take(session: &mut Session<'_>, draft: &mut Draft, row: &'static Row, option: &Written) -> Result<(), Wrong> {
     let text = substitute::option(&option.text, session.around);
     let taken = draft.option(&mut session.around(), row, parts(&text).1, true);
+    note_failure(session, option, taken)
+}
+
+fn take_unbuilt(
+    session: &mut Session<'_>,
+    draft: &mut Draft,
+    unbuilt: UnbuiltOption,
+    option: &Written,
+) -> Result<(), Wrong> {
+    let text = substitute::option(&option.text, session.around);
+    let taken = draft.unbuilt_option(unbuilt, parts(&text).1);
+    note_failure(session, option, taken)
+}
+
+fn note_failure(session: &mut Session<'_>, option: &Written, taken: Result<(), Wrong>) -> Result<(), Wrong> {
     if taken == Err(Wrong::Failed) {
         // As it stands in the file, with its variables.
         session.say(format!("fio: failed parsing {}", option.text));

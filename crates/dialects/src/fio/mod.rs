@@ -25,6 +25,7 @@ pub(crate) mod print;
 mod session;
 mod similar;
 mod substitute;
+mod unbuilt;
 
 pub use clients::{Address, Part, parts};
 pub use command_line::read;

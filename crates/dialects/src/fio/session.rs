@@ -4,6 +4,7 @@ use super::flags::Errand;
 use super::jobs::{Job, Jobs};
 use super::options::JobOptions;
 use super::table::{Reader, Row, Surroundings, Told, Wrong};
+use super::unbuilt::UnbuiltOption;
 use super::{checks, engines};
 use crate::Place;
 
@@ -70,10 +71,22 @@ impl Draft {
             told: session.told,
             readonly: session.readonly,
             is_dry: session.is_dry,
+            debugs_parsing: session.debugs_parsing,
         };
         reader.option(row, written, in_file)?;
         let value = written.unwrap_or_default().to_string();
         self.given.push((row.name.to_string(), value));
+        Ok(())
+    }
+
+    /// Takes the option of an engine that is not here.
+    pub(super) fn unbuilt_option(&mut self, option: UnbuiltOption, written: Option<&str>) -> Result<(), Wrong> {
+        match option.accepts(written, self.options.kb_base()) {
+            true => self
+                .given
+                .push((option.name.into(), written.unwrap_or_default().into())),
+            false => return Err(Wrong::Failed),
+        }
         Ok(())
     }
 }
@@ -84,6 +97,7 @@ pub(super) struct Around<'a> {
     pub(super) told: &'a mut Vec<Told>,
     pub(super) readonly: bool,
     pub(super) is_dry: bool,
+    pub(super) debugs_parsing: bool,
 }
 
 impl<'a> Session<'a> {
@@ -111,20 +125,34 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn around(&mut self) -> Around<'_> {
+        let is_dry = self.is_dry();
         Around {
             around: &mut *self.around,
             told: &mut self.read.told,
             readonly: self.read.flags.readonly,
-            is_dry: self.read.flags.parse_only || self.read.flags.show_command,
+            is_dry,
+            debugs_parsing: self.read.flags.debugs("parse"),
         }
     }
 
-    /// Says that an engine cannot be loaded, if that is so.
+    /// Nothing is to be run: `--parse-only` or `--showcmd`.
+    fn is_dry(&self) -> bool {
+        self.read.flags.parse_only || self.read.flags.show_command
+    }
+
+    /// Says that an engine cannot be loaded, if that is so. Only what is to run ends for an engine of fio's that is not here.
     pub(super) fn load_engine(&mut self, name: &str) -> Result<(), Halt> {
         if engines::find(name).is_some() {
             return Ok(());
         }
         let (out, errors) = engines::not_loadable(name);
+        if self.is_dry() && engines::is_known(name) {
+            let [line, _] = errors.map(Told::Err);
+            if !self.read.told.contains(&line) {
+                self.read.told.push(line);
+            }
+            return Ok(());
+        }
         self.tell(out);
         errors.into_iter().for_each(|line| self.say(line));
         Err(Halt(1))
@@ -149,9 +177,11 @@ impl<'a> Session<'a> {
         if job.options.job.name.is_none() {
             job.options.job.name = Some(job.section.clone());
         }
-        if !self.read.flags.parse_only && !self.read.flags.show_command {
-            let engine = job.options.queue.ioengine.clone();
+        let engine = job.options.queue.ioengine.clone();
+        if !self.is_dry() || engines::is_known(&engine) {
             self.load_engine(&engine)?;
+        }
+        if !self.is_dry() {
             checks::job(self, &job)?;
             self.read.told.push(Told::Added(self.read.jobs.len()));
         }

@@ -45,6 +45,10 @@ impl Tool {
 /// linked, or by the subcommand.
 pub fn detect_tool(words: &[String]) -> Option<(Tool, usize)> {
     let program = words.first()?;
+    // An agent is started as `fathom agent --stdio`, from a copy named `fio` too.
+    if words.get(1..3).is_some_and(|words| words == ["agent", "--stdio"]) {
+        return None;
+    }
     let name = program
         .rsplit(['/', '\\'])
         .next()

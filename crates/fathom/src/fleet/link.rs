@@ -1,7 +1,7 @@
 //! Connections to other processes: TCP, and sockets in the file system where the system has these.
 
 use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::path::Path;
 #[cfg(unix)]
 use std::path::PathBuf;
@@ -247,6 +247,30 @@ impl Listener {
             #[cfg(unix)]
             Listener::Socket(listener, _) => listener.set_nonblocking(true),
         };
+    }
+
+    /// A probe that tells whether some process listens at this address, this listener or a later one.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn probe(&self) -> io::Result<Box<dyn Fn() -> bool>> {
+        Ok(match self {
+            Listener::Network(listener) => {
+                let mut address = listener.local_addr()?;
+                if address.ip().is_unspecified() {
+                    address.set_ip(match address {
+                        SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+                        SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+                    });
+                }
+                Box::new(move || TcpStream::connect(address).is_ok())
+            }
+            #[cfg(unix)]
+            Listener::Socket(_, path) => {
+                let path = path.clone();
+                Box::new(move || connect_at(&path).is_ok())
+            }
+        })
     }
 }
 

@@ -442,11 +442,6 @@ fn a_socket_in_the_file_system_is_for_its_user() {
     // In the background, with its number in a file.
     let daemon = format!("--daemonize={}", number.display());
     client(folder, &["--server=sock:socket", &daemon]).expect(0, &[]);
-    let begun = Instant::now();
-    while !path.exists() {
-        assert!(begun.elapsed() < Duration::from_secs(20), "nothing listens");
-        sleep(Duration::from_millis(20));
-    }
     let meta = fs::metadata(&path).unwrap();
     assert!(meta.file_type().is_socket() && meta.permissions().mode() & 0o777 == 0o600);
     let ran = client(
@@ -556,4 +551,34 @@ fn one_host_reports_as_if_it_were_run_there() {
         fs::metadata(ground.path(&format!("{name}.dat"))).unwrap().len(),
         4 << 20
     );
+}
+
+/// Scripts call it by a link or a copy of that name, and connect as soon as the call returns.
+#[test]
+fn a_server_in_the_background_listens_when_the_call_returns() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let folder = folder.path();
+    std::os::unix::fs::symlink(PROGRAM, folder.join("fio")).unwrap();
+    fs::create_dir(folder.join("copy")).unwrap();
+    fs::copy(PROGRAM, folder.join("copy/fio")).unwrap();
+    for program in ["fio", "copy/fio"] {
+        let run = |arguments: &[&str]| {
+            let mut command = Command::new(folder.join(program));
+            own(&mut command, &folder.join("journal"));
+            command.args(arguments).current_dir(folder).env_remove("FATHOM_TOKEN");
+            end(command.spawn().unwrap())
+        };
+        run(&["--server=sock:socket", "--daemonize=number"]).expect(0, &[]);
+        let ran = run(&["--client=sock:socket", "--name=n", "--ioengine=null", "--size=1m"]);
+        let process = fs::read_to_string(folder.join("number")).unwrap();
+        assert!(Command::new("kill").arg(process.trim()).status().unwrap().success());
+        ran.expect(0, &["n: (groupid=0, jobs=1)"]);
+        let begun = Instant::now();
+        while folder.join("socket").exists() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "the socket stays");
+            sleep(Duration::from_millis(20));
+        }
+    }
 }

@@ -159,7 +159,11 @@ impl Access {
     pub fn ends(&self) -> bool {
         let once = |placement: &Placement| matches!(placement, Placement::Once(_));
         match self {
-            Access::Sequential(sequential) => sequential.at_end == AtEnd::Finish,
+            // A hole may lead back to the base, over the same blocks again.
+            Access::Sequential(sequential) => {
+                sequential.at_end == AtEnd::Finish
+                    && matches!(sequential.advance, Advance::Stride | Advance::Length { skip: 0 })
+            }
             Access::Random { placement } => once(placement),
             // Runs between the jumps may repeat blocks; the jumps come to an end.
             Access::Mixed(mixed) => once(&mixed.placement) && mixed.random_percent.iter().any(|(_, share)| *share > 0),

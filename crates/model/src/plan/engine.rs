@@ -339,6 +339,7 @@ pub const ENGINES: &[EngineInfo] = &[
         effect: Effect::Pretend,
         default_batch: 32,
         atomic_writes: true,
+        offloads: true,
         fio_names: &["null"],
         ..QUEUE
     },

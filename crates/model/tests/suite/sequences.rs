@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use model::access::{Access, AtEnd, Mixed, Once, OnceMethod, Placement, Sequential, Uniform};
+use model::access::{Access, Advance, AtEnd, Mixed, Once, OnceMethod, Placement, Sequential, Uniform};
 use model::block_size::{BlockSizes, SizeShare};
 use model::draws::{DrawsForm, Reduction};
 use model::mix::{Mix, MixRule};
@@ -27,6 +27,31 @@ fn operations(mix: Mix, pattern: &Pattern, base: u64, length: u64, form: DrawsFo
         }
     }
     all
+}
+
+/// A hole that reaches the end of the area leads back to its base; an operation that does not fit ends the pass (fio).
+#[test]
+fn a_walk_with_holes_ends_where_an_operation_does_not_fit() {
+    let walk = |skip: i64, block: u64, length: u64| {
+        let pattern = Pattern {
+            access: vec![Access::Sequential(Sequential {
+                advance: Advance::Length { skip },
+                at_end: AtEnd::Finish,
+                ..Sequential::default()
+            })],
+            sizes: PerDirection::all(BlockSizes::Fixed { size: Bytes(block) }),
+            ..Pattern::default()
+        };
+        let mix = Mix::Only {
+            direction: Direction::Read,
+        };
+        let form = DrawsForm::PerPurpose { seed: 1, number: 1 };
+        let all = operations(mix, &pattern, 0, length, form, 100);
+        all.iter().map(|operation| operation.offset / UNIT).collect::<Vec<_>>()
+    };
+    let every_third: Vec<u64> = (0..85).map(|number| number * 3).collect();
+    assert_eq!(walk(512, 1024, 128 * 1024), every_third);
+    assert_eq!(walk(1024, 1024, 8 * 1024)[..6], [0, 4, 8, 12, 0, 4]);
 }
 
 fn any_sizes() -> impl Strategy<Value = BlockSizes> {

@@ -174,6 +174,13 @@ fn a_pool_of_threads_makes_the_calls() {
             .any(|feature| feature.contains("pool of 4 threads"));
         assert_eq!((worker.engine.kind, named), (EngineKind::Psync, offload));
     }
+    // The null engine has no calls, and its operations go through the pool all the same.
+    let mut pooled = worker(vec![stream()]);
+    pooled.engine.offload = true;
+    let (_directory, path) = target();
+    let job = run_job(plan(&path, EngineKind::Null, vec![pooled]));
+    assert_eq!(job.workers[0].failure, None);
+    assert_eq!(job.total().operations, 1000);
     let (_directory, path) = target();
     let mut mapped = worker(vec![stream()]);
     mapped.engine.offload = true;

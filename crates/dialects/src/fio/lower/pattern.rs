@@ -134,13 +134,9 @@ fn access(options: &JobOptions) -> Access {
         });
     }
     if !pattern.rw.is_random() {
-        let skip = pattern.rw_step;
         return Access::Sequential(Sequential {
-            advance: Advance::Length { skip },
-            at_end: match skip {
-                0 => AtEnd::Finish,
-                _ => AtEnd::Wrap,
-            },
+            advance: Advance::Length { skip: pattern.rw_step },
+            at_end: AtEnd::Finish,
             positions: Positions::PerDirection,
             ..Sequential::default()
         });

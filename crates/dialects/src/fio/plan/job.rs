@@ -49,7 +49,8 @@ impl Lowering<'_> {
             Some(Amount::Percent(percent)) => percent > 100,
             Some(Amount::Zones(_)) | None => false,
         };
-        let ends = pattern::pattern(&job.options).access.iter().all(Access::ends);
+        let may_end = |access: &Access| matches!(access, Access::Sequential(_)) || access.ends();
+        let ends = pattern::pattern(&job.options).access.iter().all(may_end);
         stop.passes = (ends && !more).then_some(1);
         stop
     }

@@ -20,7 +20,7 @@ pub const ROWS: &[Row] = rows! {
             ("--rw=trimwrite --size=1m", "stream.mix.mix=trim_then_write; job.stop.bytes=2097152"),
             (
                 "--rw=write:8k",
-                "stream.pattern.access.*.advance=[{by:length,skip:8192}]; stream.pattern.access.*.at_end=[wrap]",
+                "stream.pattern.access.*.advance=[{by:length,skip:8192}]",
             ),
             ("--rw=randread:4", "stream.pattern.access.*.operations=[4]; stream.pattern.access.*.between=[continue]"),
             ("--rw=write --size=1m", "target.prepare.prepare=lay_out; target.prepare.content=null"),

@@ -76,12 +76,22 @@ pub struct Reader<'a> {
     pub(in crate::fio) readonly: bool,
     /// `--parse-only` or `--showcmd`: nothing is looked at on this machine.
     pub(in crate::fio) is_dry: bool,
+    /// `--debug=parse` stood before.
+    pub(in crate::fio) debugs_parsing: bool,
 }
 
 impl Reader<'_> {
     /// A line for stderr.
     pub(in crate::fio) fn say(&mut self, line: impl Into<String>) {
         self.told.push(Told::Err(line.into()));
+    }
+
+    /// A line for stderr, unless it is among the lines already: each clone of a section has the options of all.
+    pub(in crate::fio) fn say_once(&mut self, line: String) {
+        let line = Told::Err(line);
+        if !self.told.contains(&line) {
+            self.told.push(line);
+        }
     }
 
     /// Says what is wrong with a value.

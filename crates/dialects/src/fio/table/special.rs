@@ -351,6 +351,14 @@ pub(super) fn steady_state(reader: &mut Reader<'_>, tail: &str) -> Taken {
         let what = if iops { "IOPS" } else { "BW" };
         return Err(reader.fail(format!("fio: steadystate {what} threshold postfix parsing failed")));
     };
+    if reader.debugs_parsing {
+        let line = match (percent, iops) {
+            (true, _) => format!("threshold to {limit:.6}%"),
+            (false, true) => format!("IOPS threshold to {limit:.6}"),
+            (false, false) => format!("BW threshold to {limit:.0}"),
+        };
+        reader.told.push(Told::Out(format!("parse    set steady state {line}")));
+    }
     reader.job.pace.steadystate_limit = limit;
     reader.job.pace.steadystate_percent = percent;
     Ok(())

@@ -2,7 +2,7 @@
 
 use dialects::fio::values::Amount;
 
-use crate::fio::support::{Around, all, file, reading_in};
+use crate::fio::support::{Around, all, file, reading, reading_in};
 
 #[test]
 fn comments_blanks_and_names() {
@@ -48,6 +48,49 @@ fn directories_are_not_looked_for_while_a_file_is_only_parsed() {
     }
     let (code, _) = all(reading_in(&mut around, "a.fio"));
     assert_eq!(code, 1);
+}
+
+#[test]
+fn engines_and_options_that_are_not_built_are_refused_only_when_they_are_to_run() {
+    let text = "[a]\nioengine=rbd\nrbdname=x\nbusy_poll=1\n[b]\nioengine=rbd\npool=p\n[c]\nprofile=x\n[d]\nprofile=y\n";
+    let profile = "fio: option profile is not supported by this program";
+    for option in ["--parse-only", "--showcmd"] {
+        let (code, read) = all(reading_in(
+            &mut Around::with_file("a.fio", text),
+            &format!("{option} a.fio"),
+        ));
+        let told: Vec<_> = read.stderr().collect();
+        assert_eq!((code, told), (0, vec!["fio: engine rbd not loadable", profile]));
+        let given = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        assert_eq!(
+            read.jobs[0].given[1..],
+            [given("rbdname", "x"), given("busy_poll", "1")]
+        );
+    }
+    for (text, line) in [(text, "fio: engine rbd not loadable"), ("[c]\nprofile=x\n", profile)] {
+        let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "a.fio"));
+        assert!(code == 1 && read.stderr().any(|told| told == line), "{:?}", read.told);
+    }
+}
+
+#[test]
+fn an_engine_that_is_not_built_has_its_own_options_only() {
+    let outcome = |line: &str| all(reading(line)).0;
+    assert_eq!(
+        outcome("--parse-only --ioengine=net --listen --port=1 --name=a --proto=udp"),
+        0
+    );
+    assert_eq!(outcome("--parse-only --ioengine=net --name=a --rbdname=x"), 1);
+    assert_eq!(outcome("--parse-only --ioengine=net --name=a --port=x"), 1);
+    assert_eq!(outcome("--ioengine=net --parse-only --name=a"), 1);
+    for text in [
+        "[a]\nioengine=nbd\nport=1\n",
+        "[a]\nioengine=net\nport=x\n",
+        "[a]\nioengine=net\nport\n",
+    ] {
+        let (code, _) = all(reading_in(&mut Around::with_file("a.fio", text), "--parse-only a.fio"));
+        assert_eq!(code, 1, "{text}");
+    }
 }
 
 #[test]

@@ -16,6 +16,21 @@ fn jobs(line: &str) -> Jobs {
 }
 
 #[test]
+fn the_threshold_of_steady_state_is_a_line_of_debug_parse() {
+    let told = |line: &str| jobs(line).stdout().map(str::to_owned).collect::<Vec<_>>();
+    for (threshold, words) in [
+        ("iops:10", "IOPS threshold to 10.000000"),
+        ("iops:.1%", "threshold to 0.100000%"),
+        ("bw:12", "BW threshold to 12"),
+        ("bw:10%", "threshold to 10.000000%"),
+    ] {
+        let line = format!("parse    set steady state {words}");
+        assert_eq!(told(&format!("--debug=parse --ss_dur=10s --ss={threshold}")), [line]);
+        assert!(told(&format!("--ss_dur=10s --ss={threshold}")).is_empty());
+    }
+}
+
+#[test]
 fn dashes_and_values_may_be_written_in_several_ways() {
     for line in [
         "--name=x --iodepth=4 --direct=1 --time_based",

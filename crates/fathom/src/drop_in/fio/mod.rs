@@ -198,7 +198,7 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output
     if normal {
         output.bytes(|out| reports::starting(plan, out));
     }
-    if jobs.flags.debug.iter().any(|what| what == "random") {
+    if jobs.flags.debugs("random") {
         seed_lines(plan).iter().for_each(|line| output.line(line));
     }
     let mut unusable = std::mem::take(&mut prepared.unusable);

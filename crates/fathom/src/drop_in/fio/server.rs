@@ -1,8 +1,10 @@
 //! `--server`: carries out what `--client` of another process asks for, as `fathom agent --listen` does.
 
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use dialects::fio::{Address, Flags};
 
@@ -65,11 +67,10 @@ pub(super) fn serve(process: &Process, flags: &Flags, words: &[String], output: 
         }
     };
     if let Some(file) = &flags.daemonize {
-        drop(listener);
-        return match in_background(words, Path::new(file)) {
+        return match in_background(process, words, listener, Path::new(file)) {
             Ok(()) => 0,
-            Err(line) => {
-                output.complaint(&line);
+            Err(error) => {
+                output.complaint(&format!("fio: --daemonize={file}: {error}"));
                 FAILED
             }
         };
@@ -106,9 +107,8 @@ fn listener(flags: &Flags, has_token: bool) -> Result<(Listener, String), String
     Ok((Listener::Network(listener), format!("{},{port}", bound[0].ip())))
 }
 
-/// Starts the same again without a terminal, and writes down its number.
-fn in_background(words: &[String], file: &Path) -> Result<(), String> {
-    let failed = |error: std::io::Error| format!("fio: --daemonize={}: {error}", file.display());
+/// Starts this program again without a terminal, writes its process ID into the file, and waits until it listens.
+fn in_background(process: &Process, words: &[String], listener: Listener, file: &Path) -> io::Result<()> {
     let mut rest = words.iter();
     let mut kept = Vec::new();
     while let Some(word) = rest.next() {
@@ -118,11 +118,23 @@ fn in_background(words: &[String], file: &Path) -> Result<(), String> {
             _ => kept.push(word),
         }
     }
-    let own = std::env::current_exe().map_err(failed)?;
-    let mut command = Command::new(own);
-    command.arg("fio").args(kept);
+    let mut command = Command::new(std::env::current_exe()?);
+    // A link or a copy named `fio` is called by that name again: then no word `fio` precedes the arguments.
+    #[cfg(unix)]
+    std::os::unix::process::CommandExt::arg0(&mut command, &process.arguments[0]);
+    let subcommand = &process.arguments[1..process.arguments.len() - words.len()];
+    command.args(subcommand).args(kept);
     fleet::apart(&mut command);
+    let is_answered = listener.probe()?;
+    drop(listener);
     let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    let child = silent.spawn().map_err(failed)?;
-    std::fs::write(file, format!("{}\n", child.id())).map_err(failed)
+    let mut child = silent.spawn()?;
+    std::fs::write(file, format!("{}\n", child.id()))?;
+    while !is_answered() {
+        if let Some(status) = child.try_wait()? {
+            return Err(io::Error::other(format!("the server ended at once ({status})")));
+        }
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    Ok(())
 }

@@ -40,11 +40,11 @@ pub fn random(placement: Placement) -> Access {
     Access::Random { placement }
 }
 
-/// `rw=read` and the like; `skip` is what stands behind the colon. A walk with holes begins again at the end.
+/// `rw=read` and the like; `skip` is what stands behind the colon. A walk with holes begins again where a hole reaches the end.
 pub fn sequential(skip: i64) -> Access {
     Access::Sequential(Sequential {
         advance: Advance::Length { skip },
-        at_end: if skip == 0 { AtEnd::Finish } else { AtEnd::Wrap },
+        at_end: AtEnd::Finish,
         positions: Positions::PerDirection,
         ..Sequential::default()
     })

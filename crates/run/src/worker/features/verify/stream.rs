@@ -73,6 +73,8 @@ impl StreamVerification {
     pub(crate) fn new(plan: &Plan, stream: &Stream, verify: &Verify, job: &Job, setup: VerifySetup) -> Self {
         let once = job.stop.passes == Some(1) && !job.stop.repeat_until_time;
         let ends = stream.pattern.access.iter().all(model::access::Access::ends);
+        // Without writes there is no flush either: all that an earlier process wrote counts.
+        let flushed_only = verify.flushed_only && !verify.only;
         let reads_back = verify.after_writes || verify.backlog > 0;
         let replays = verify.work_out_again && can_be_worked_out(plan, stream, verify);
         let writes = stream.mix.includes(model::Direction::Write);
@@ -81,13 +83,13 @@ impl StreamVerification {
             plan: verify.clone(),
             tolerated: stream.on_error.tolerate_verify.clone(),
             checker: Checker::new(verify, setup.number),
-            history: History::new(!(once && ends), verify.flushed_only),
+            history: History::new(!(once && ends), flushed_only),
             tags: vec![SlotTag::Nothing; setup.slots as usize],
             writes: 0,
             backlog_left: 0,
             has_just_read: false,
             checks_reads: !writes,
-            flushed_only: verify.flushed_only,
+            flushed_only,
             after_writes: verify.after_writes,
             trims: verify.trims,
             trims_left: 0,
