@@ -73,6 +73,8 @@ const NOWHERE: Here<'_> = Here {
     arguments: &[],
     form: TextForm::V2_2,
     windows: cfg!(windows),
+    memory: None,
+    topology: &[],
 };
 
 /// The profile with the rule that makes the same files before the first time span.

@@ -323,6 +323,14 @@ impl Target {
         }
     }
 
+    /// The throughput limit as DiskSpd's rules see it, in its 32 bits: a few small operations per second round to none.
+    pub fn bytes_per_ms(&self) -> u32 {
+        match self.throughput_unit {
+            ThroughputUnit::BytesPerMs => self.throughput,
+            ThroughputUnit::Iops => self.throughput.wrapping_mul(self.block) / 1000,
+        }
+    }
+
     /// The number of the slot, if the path is one (`*<n>`, n ≥ 1, digits only).
     pub fn slot(&self) -> Option<u32> {
         let digits = self.path.strip_prefix('*')?;

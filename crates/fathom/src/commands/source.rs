@@ -159,6 +159,7 @@ fn lowered(profile: &diskspd::Profile) -> Result<Source, Faults> {
         arguments: &[],
         form: TextForm::V2_2,
         windows: cfg!(windows),
+        ..diskspd::Here::default()
     };
     let lowered = diskspd::lower(profile, here)?;
     Ok(Source {

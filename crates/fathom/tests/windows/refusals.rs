@@ -25,8 +25,12 @@ fn missing_drive() -> String {
 fn diskspd_fails(line: &str, lines: &[&str]) -> Ran {
     let mut last = None;
     for (format, end) in [("", &[][..]), ("-Rxml ", &[""])] {
-        let ran = diskspd().line(&format!("{format}{line}"));
-        let theirs: Vec<&str> = ran.err.lines().filter(|line| !line.starts_with("hint: ")).collect();
+        let ran = diskspd().noted(&format!("{format}{line}"));
+        let theirs: Vec<&str> = ran
+            .err
+            .lines()
+            .filter(|line| !line.starts_with("hint: ") && !line.starts_with("note: "))
+            .collect();
         let expected = [lines, end, &["Error generating I/O requests"]].concat();
         assert_eq!((ran.code, theirs), (Some(1), expected), "{line}: {ran:#?}");
         assert!(ran.err.contains("hint: "), "{line}: {ran:#?}");

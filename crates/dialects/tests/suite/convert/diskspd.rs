@@ -35,6 +35,7 @@ fn plan_of(case: &PathBuf) -> Option<Plan> {
         arguments: &[],
         form: dialects::diskspd::text::TextForm::V2_2,
         windows: false,
+        ..dialects::diskspd::Here::default()
     };
     dialects::diskspd::lower(&request.profile, here)
         .is_ok()
@@ -68,6 +69,7 @@ fn the_ring_is_that_of_the_system() {
                 arguments: &[],
                 form: dialects::diskspd::text::TextForm::V2_2,
                 windows,
+                ..dialects::diskspd::Here::default()
             };
             let plan = dialects::diskspd::lower(&request.profile, here).unwrap().plan;
             let workers: Vec<EngineKind> = plan

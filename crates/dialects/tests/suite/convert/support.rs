@@ -83,6 +83,7 @@ pub fn lowered(profile: &dialects::diskspd::Profile) -> Plan {
         arguments: &[],
         form: TextForm::V2_2,
         windows: false,
+        ..Here::default()
     };
     dialects::diskspd::lower(profile, here).unwrap().plan
 }

@@ -24,7 +24,7 @@ use model::plan::{Dialect, Plan, Step};
 use model::results::{Results, StepResults};
 use report::formats::diskspd as reports;
 
-use super::{can_keep, complain, keep, lost_hosts, note, tell};
+use super::{advise, can_keep, complain, keep, lost_hosts, note, tell};
 use crate::permissions;
 use crate::session::Session;
 use console::Console;
@@ -49,7 +49,7 @@ pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
         Reading::End(end) => {
             end.notes.iter().for_each(|text| note(text));
             complain(&end.stderr);
-            complain(&hints(&end.hints));
+            advise(&hints(&end.hints));
             match print_lines(&end.stdout) {
                 true => end.code,
                 false => FAILED,
@@ -133,11 +133,14 @@ fn profile_lines(session: &Session, profile: &Profile) -> Vec<String> {
 
 fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
     let cpus = engine::sys::thread::usable_cpus();
+    let topology = engine::probe::cpu(&engine::probe::System::live()).topology;
     let here = diskspd::Here {
         cpus: &cpus,
         arguments: &session.process.arguments,
         form: form(),
         windows: cfg!(windows),
+        memory: (!session.leads()).then(engine::probe::memory_available),
+        topology: &topology,
     };
     let lowered = match diskspd::lower(profile, here) {
         Ok(lowered) => lowered,
@@ -172,14 +175,14 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
         Err(RunError::Interrupted) => {
             let results = session.nothing_measured(echo);
             let code = report(&results, profile);
-            complain(&failures::half_made(&results.plan));
+            advise(&hints(&failures::half_made(&results.plan)));
             code
         }
         Err(error) => {
             let mut told = failures::of_error(&error, &echo, profile).unwrap_or_default();
             // Where preparing has not begun, every file is as it was.
             if matches!(&error, RunError::Targets(errors) if errors.iter().any(|e| matches!(e, TargetError::Fill(_)))) {
-                told.stderr.splice(0..0, failures::half_made(&echo));
+                told.hints.splice(0..0, failures::half_made(&echo));
             }
             fail(&session.nothing_measured(echo), profile, &told)
         }
@@ -244,7 +247,7 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
     match told {
         Some(told) => {
             complain(&told.stderr);
-            complain(&hints(&told.hints));
+            advise(&hints(&told.hints));
             FAILED
         }
         None if !kept || !lost.is_empty() => FAILED,
@@ -257,7 +260,7 @@ fn fail(results: &Results, profile: &Profile, told: &Told) -> u8 {
     print_lines(&told.stdout);
     report(results, profile);
     complain(&told.stderr);
-    complain(&hints(&told.hints));
+    advise(&hints(&told.hints));
     FAILED
 }
 
