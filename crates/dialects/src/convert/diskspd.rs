@@ -13,6 +13,7 @@ use model::{Direction, Nanos};
 
 use super::crews::{Apart, Crew, crews};
 use super::{Conversion, Form, Lost, compare, dialect_name, diskspd_line, words};
+use crate::diskspd::newer::{Newer, Ring, Separation};
 use crate::diskspd::profile::{
     Cache, Distribution, FlushType, Precreate, Processor, Profile, Range, ResultFormat, Source, Target, ThreadTarget,
     ThroughputUnit, TimeSpan,
@@ -64,6 +65,19 @@ fn refused(plan: &Plan, why: &str) -> Lost {
         job: None,
         what: format!("{}: the whole of it", dialect_name(plan.origin.dialect)),
         why: format!("DiskSpd refuses it: {}", why.trim_start_matches("ERROR: ")),
+    }
+}
+
+/// What only a line for DiskSpd 2.3 says. Such a line also says where buffers lie, since that version has a default of its own.
+fn newer(workers: &[&Worker]) -> Newer {
+    let ring = workers
+        .iter()
+        .any(|worker| matches!(worker.engine.kind, EngineKind::IoUring | EngineKind::IoRing));
+    let apart = workers.iter().map(|worker| u64::from(worker.memory.alignment)).max();
+    Newer {
+        ring: ring.then(Ring::default),
+        separation: apart.filter(|bytes| ring || *bytes > 0).map(Separation::from_bytes),
+        ..Newer::default()
     }
 }
 
@@ -165,9 +179,7 @@ fn time_span(plan: &Plan, number: usize, step: &Step) -> TimeSpan {
             false => Vec::new(),
         },
         completion_routines: workers.iter().any(|worker| worker.batching.completion_routines),
-        io_ring: workers
-            .iter()
-            .any(|worker| matches!(worker.engine.kind, EngineKind::IoUring | EngineKind::IoRing)),
+        newer: newer(&workers),
         latency: ours || yes("latency"),
         iops_deviation: yes("deviation"),
         bucket_ms: setting(plan, "bucket_ms", number)

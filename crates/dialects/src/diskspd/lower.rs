@@ -97,6 +97,21 @@ pub fn lower(profile: &Profile, here: Here<'_>) -> Result<Lowered, Vec<Diagnosti
 /// What DiskSpd takes and then fails at, or runs for ever with.
 fn impossible(span: &TimeSpan) -> Vec<Diagnostic> {
     let mut complaints = Vec::new();
+    if span.newer.bypass.is_some() {
+        complaints.push(
+            Diagnostic::new(match cfg!(windows) {
+                true => "ERROR: BypassIO (-Sy, -SY) is not built yet",
+                false => "ERROR: BypassIO (-Sy, -SY) is a part of Windows, and this system has no such thing",
+            })
+            .help("bypass the cache with -Su or -Sh"),
+        );
+    }
+    if span.newer.ring.is_some_and(|ring| ring.trailing_p) {
+        complaints.push(
+            Diagnostic::new("ERROR: what p behind the number of -u stands for is not published")
+                .help("leave the p away: -u<batch>"),
+        );
+    }
     if span.duration == 0 {
         complaints.push(
             Diagnostic::new("ERROR: a measured duration of 0 seconds (-d0) measures nothing")
@@ -437,6 +452,7 @@ impl Lowering<'_> {
         Worker {
             engine: EngineChoice {
                 kind: engine_of(span, uses, requests, self.here.windows),
+                registered: span.newer.ring.is_none_or(|ring| !ring.unregistered),
                 ..EngineChoice::default()
             },
             depth: match common {
@@ -448,6 +464,8 @@ impl Lowering<'_> {
             batching: Batching {
                 completion_routines: span.completion_routines && requests > 1,
                 count_waits: self.profile.verbose_stats,
+                submit: span.newer.ring.and_then(|ring| ring.batch),
+                complete_max: span.newer.dequeue,
                 ..Batching::default()
             },
             draws: DrawsForm::Single {
@@ -459,6 +477,7 @@ impl Lowering<'_> {
             },
             memory: Memory {
                 huge_pages: uses.iter().any(|of| span.targets[of.target].large_pages),
+                alignment: span.newer.separation.map_or(0, |separation| separation.bytes() as u32),
                 ..Memory::default()
             },
             latency: LatencyPoints::CompletionInSeries,
@@ -471,7 +490,7 @@ impl Lowering<'_> {
         let in_turn = |cpus: &[u32]| cpus.get(number as usize % cpus.len().max(1)).copied();
         let cpu = match (span.no_affinity, &span.affinity[..]) {
             (true, _) => None,
-            (false, []) => in_turn(self.here.cpus),
+            (false, []) => in_turn(&span.newer.order.arrange(self.here.cpus, self.here.topology)),
             (false, list) => {
                 let cpu = |processor: &super::profile::Processor| {
                     u32::from(processor.group) * 64 + u32::from(processor.number)
@@ -497,8 +516,8 @@ fn engine_of(span: &TimeSpan, uses: &[Use], requests: u32, windows: bool) -> Eng
     let mapped = uses.iter().all(|of| span.targets[of.target].memory_mapped);
     match (mapped, requests) {
         (true, _) => EngineKind::Mmap,
-        (false, _) if span.io_ring && windows => EngineKind::IoRing,
-        (false, _) if span.io_ring => EngineKind::IoUring,
+        (false, _) if span.newer.ring.is_some() && windows => EngineKind::IoRing,
+        (false, _) if span.newer.ring.is_some() => EngineKind::IoUring,
         (false, 0 | 1) => EngineKind::Psync,
         (false, _) => EngineKind::Auto,
     }

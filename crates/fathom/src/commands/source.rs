@@ -190,6 +190,10 @@ impl Surroundings for Quiet {
         self.0.read_profile(path)
     }
 
+    fn version(&self) -> diskspd::Version {
+        self.0.version()
+    }
+
     fn open_event(&mut self, _: EventRole, _: &str) -> Result<(), String> {
         Ok(())
     }

@@ -16,7 +16,7 @@ const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;
 const CTRL_C: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
 const NOTHING: &str = "The test was interrupted before the measurements began. No results are displayed.\n";
-const OF_THREADS: &str = "There has been an error during threads execution";
+pub const OF_THREADS: &str = "There has been an error during threads execution";
 const OF_RUN: &str = "Error generating I/O requests";
 
 fn interrupt(child: &Child) {
@@ -207,7 +207,7 @@ fn a_second_ctrl_c_kills() {
 
 /// Runs what has to fail soon: exit code 1, the lines of stderr, and the report without results on stdout.
 #[track_caller]
-fn check_failed(place: &Place, line: &str, expected: &[&str]) -> Ran {
+pub fn check_failed(place: &Place, line: &str, expected: &[&str]) -> Ran {
     let began = Instant::now();
     let ran = place.noted(line);
     assert!(
@@ -321,39 +321,6 @@ fn what_does_not_fit_is_refused() {
         "{}",
         ran.out
     );
-}
-
-/// Whoever reads stderr finds DiskSpd's lines there and nothing else, unless notes are asked for.
-#[test]
-fn nothing_of_ours_is_on_stderr_unless_asked_for() {
-    let place = Place::new();
-    place.file("f", 1 << 20);
-    let missing = place.line("-d60 missing");
-    assert_eq!(theirs(&missing.err), missing.err.lines().collect::<Vec<_>>());
-    let refused = place.line("-b 4K -x -help f");
-    assert_eq!(theirs(&refused.err), refused.err.lines().collect::<Vec<_>>());
-    assert_eq!(place.line("-d1 -W0 -O4 -ft f").err, "");
-    assert!(place.noted("-d1 -W0 -O4 f").err.starts_with("note: "));
-    assert!(place.noted("-d60 missing").err.contains("\nhint: "));
-}
-
-/// Before anything is made or allocated, and in the words that scripts look for.
-#[test]
-fn more_operations_than_can_be_kept_are_refused_at_once() {
-    let place = Place::new();
-    let code = if cfg!(windows) { "0x8" } else { "0xc" };
-    let none = format!("ERROR: Could not allocate a buffer for target 'f'. Error code: {code}");
-    for line in [
-        "-c1M -d60 -o4294967295 f",
-        "-c1M -d60 -t64 -o100000000 f",
-        "-c1M -d60 -t64 -o1000000 -b4K f",
-        "-c1M -d60 -F4 -O2000000 f",
-        "-c1M -d60 -o1000 -b4G f",
-    ] {
-        let line = line.replace("4G", "4294967294");
-        check_failed(&place, &line, &[&none, OF_THREADS]).expect(1, &["hint: "]);
-        assert_eq!(place.names(), Vec::<String>::new(), "{line}");
-    }
 }
 
 #[test]
