@@ -22,6 +22,12 @@ pub(crate) const STREAMS: Bound = Bound {
     max: 1_048_576,
 };
 
+/// Operations that one worker may have in flight.
+pub(crate) const WORKER_OPERATIONS: u64 = 1 << 20;
+
+/// Operations that all workers together may have in flight.
+pub(crate) const OPERATIONS: u64 = 1 << 24;
+
 /// The largest number of a processor, and the most that one option may list.
 pub(crate) const MAX_CPU: u32 = 65_535;
 

@@ -13,7 +13,12 @@ pub(crate) struct Buffers {
     mapping: Mapping,
     stride: usize,
     length: usize,
+    /// They lie so far apart that what is between them takes no memory.
+    apart: bool,
 }
+
+/// The largest alignment that is no separation: a page of any processor.
+const MAX_PACKED_STEP: usize = 64 << 10;
 
 impl Buffers {
     /// Maps memory for the buffers, each aligned and at least a page, and touches it, so that the measured window sees no
@@ -27,19 +32,29 @@ impl Buffers {
         } else {
             (each, slots as usize)
         };
+        // What lies between buffers that are far apart is address space without memory, where the system has such a thing.
+        let apart = step > MAX_PACKED_STEP && setup.huge_page.is_none();
+        let taken = match apart && cfg!(target_os = "linux") {
+            true => length.next_multiple_of(Mapping::PAGE),
+            false => each,
+        };
         let refused = |available| EngineError::Memory {
             slots,
             each: Bytes(length as u64),
-            needed: Bytes((each as u64).saturating_mul(count as u64)),
+            needed: Bytes((taken as u64).saturating_mul(count as u64)),
             available: Bytes(available),
         };
         let available = crate::probe::memory_available();
         let bytes = each.checked_mul(count).ok_or_else(|| refused(available))?;
         // Without this the kernel would promise the memory and kill some process later.
-        if bytes as u64 > available {
+        if (taken as u64).saturating_mul(count as u64) > available {
             return Err(refused(available));
         }
-        let mapping = Mapping::new(bytes, step, setup.huge_page).map_err(|error| match setup.huge_page {
+        let mapping = match apart {
+            true => Mapping::sparse(count, each, taken.min(each), step),
+            false => Mapping::new(bytes, step, setup.huge_page),
+        };
+        let mapping = mapping.map_err(|error| match setup.huge_page {
             Some(page) => EngineError::HugePages {
                 needed: Bytes(bytes.next_multiple_of(page.max(1)) as u64),
                 refusal: huge_page_refusal(&error),
@@ -50,6 +65,7 @@ impl Buffers {
             mapping,
             stride,
             length,
+            apart,
         })
     }
 
@@ -138,6 +154,11 @@ impl SharedBuffers {
     /// How many slots there are.
     pub(crate) fn slots(&self) -> u32 {
         self.in_flight.len() as u32
+    }
+
+    /// Bytes of each buffer, where they lie so far apart that each is registered by itself.
+    pub(crate) fn bytes_apart(&self) -> Option<usize> {
+        self.buffers.apart.then_some(self.buffers.length)
     }
 
     /// Distance of neighbouring buffers in bytes.

@@ -405,13 +405,21 @@ fn explain_refusal(error: &std::io::Error) -> EngineError {
 /// Registers all buffers, in as few pieces as the kernel allows. Returns the number of slots in a piece.
 fn register_buffers(ring: &Ring, buffers: &mut SharedBuffers) -> std::io::Result<u32> {
     let (stride, slots) = (buffers.stride(), buffers.slots());
-    let per_piece = ((MOST_REGISTERED_BYTES / stride) as u32).clamp(1, slots);
+    // What lies between separated buffers would be pinned too, and take memory.
+    let apart = buffers.bytes_apart();
+    let per_piece = match apart {
+        Some(_) => 1,
+        None => ((MOST_REGISTERED_BYTES / stride) as u32).clamp(1, slots),
+    };
     let start = buffers.start();
     let pieces: Vec<(*mut u8, usize)> = (0..slots)
         .step_by(per_piece as usize)
         .map(|first| {
             let count = per_piece.min(slots - first) as usize;
-            (start.wrapping_add(first as usize * stride), count * stride)
+            (
+                start.wrapping_add(first as usize * stride),
+                apart.unwrap_or(count * stride),
+            )
         })
         .collect();
     // SAFETY: the pieces lie within the mapping of `buffers`, which `IoUring` keeps until after its ring is gone: `drop`

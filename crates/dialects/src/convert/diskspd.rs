@@ -13,6 +13,7 @@ use model::{Direction, Nanos};
 
 use super::crews::{Apart, Crew, crews};
 use super::{Conversion, Form, Lost, compare, dialect_name, diskspd_line, words};
+use crate::diskspd::newer::{Newer, Ring, Separation};
 use crate::diskspd::profile::{
     Cache, Distribution, FlushType, Precreate, Processor, Profile, Range, ResultFormat, Source, Target, ThreadTarget,
     ThroughputUnit, TimeSpan,
@@ -67,12 +68,27 @@ fn refused(plan: &Plan, why: &str) -> Lost {
     }
 }
 
+/// What only a line for DiskSpd 2.3 says. Such a line also says where buffers lie, since that version has a default of its own.
+fn newer(workers: &[&Worker]) -> Newer {
+    let ring = workers
+        .iter()
+        .any(|worker| matches!(worker.engine.kind, EngineKind::IoUring | EngineKind::IoRing));
+    let apart = workers.iter().map(|worker| u64::from(worker.memory.alignment)).max();
+    Newer {
+        ring: ring.then(Ring::default),
+        separation: apart.filter(|bytes| ring || *bytes > 0).map(Separation::from_bytes),
+        ..Newer::default()
+    }
+}
+
 /// Where nothing depends on the machine: threads that are bound have a list.
 const NOWHERE: Here<'_> = Here {
     cpus: &[],
     arguments: &[],
     form: TextForm::V2_2,
     windows: cfg!(windows),
+    memory: None,
+    topology: &[],
 };
 
 /// The profile with the rule that makes the same files before the first time span.
@@ -163,9 +179,7 @@ fn time_span(plan: &Plan, number: usize, step: &Step) -> TimeSpan {
             false => Vec::new(),
         },
         completion_routines: workers.iter().any(|worker| worker.batching.completion_routines),
-        io_ring: workers
-            .iter()
-            .any(|worker| matches!(worker.engine.kind, EngineKind::IoUring | EngineKind::IoRing)),
+        newer: newer(&workers),
         latency: ours || yes("latency"),
         iops_deviation: yes("deviation"),
         bucket_ms: setting(plan, "bucket_ms", number)

@@ -3,7 +3,7 @@
 use super::native::quoted;
 use super::words::size;
 use crate::diskspd::profile::{Cache, FlushType, Profile, Target, ThroughputUnit, TimeSpan};
-use crate::diskspd::{EventRole, Processors, Reading, Surroundings, read};
+use crate::diskspd::{EventRole, Processors, Reading, Surroundings, Version, read};
 
 /// The line. Nothing if reading it would not give the profile again, whatever the reason.
 pub(super) fn line(profile: &Profile) -> Option<String> {
@@ -40,6 +40,7 @@ fn explicit(profile: &Profile) -> Profile {
     let mut profile = profile.clone();
     profile.verbose = false;
     for span in &mut profile.time_spans {
+        span.newer.fill_defaults();
         for target in &mut span.targets {
             target.alignment = target.step();
             target.file_size = target.file_size.filter(|size| *size > 0);
@@ -227,8 +228,11 @@ fn threads(span: &TimeSpan, say: &mut dyn FnMut(String)) {
     if span.completion_routines {
         say("-x".into());
     }
-    if span.io_ring {
+    if span.newer.ring.is_some() {
         say("-u".into());
+    }
+    if let Some(separation) = span.newer.separation {
+        say(format!("-bs{}", separation.written()));
     }
 }
 
@@ -262,6 +266,10 @@ impl Surroundings for Nowhere {
 
     fn signal_event(&mut self, _: &str) -> Result<(), String> {
         Err("there are no events here".into())
+    }
+
+    fn version(&self) -> Version {
+        Version::V2_3
     }
 
     fn slash_is_a_switch(&self) -> bool {

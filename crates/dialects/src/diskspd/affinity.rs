@@ -1,6 +1,7 @@
 //! Lists of processors after `-a`, read as DiskSpd's little state machine does, surprises included.
 
 use super::profile::Processor;
+use super::validate::Processors;
 
 /// Reads what follows `-a`. The argument is shown again with a mark where it cannot be understood.
 ///
@@ -24,6 +25,27 @@ pub(super) fn read(value: &str) -> Result<Vec<Processor>, Vec<String>> {
         }
     }
     reader.finish()
+}
+
+/// The list without what DiskSpd 2.3 added to it: ranges, and groups that stand for all of their processors. Absent where
+/// something of that is wrong.
+pub(super) fn expand(value: &str, machine: &Processors) -> Option<String> {
+    let mut items = value.split(',').peekable();
+    let mut list: Vec<String> = Vec::new();
+    while let Some(item) = items.next() {
+        list.push(item.to_string());
+        if let Some(group) = item.strip_prefix('g').and_then(|group| group.parse::<u32>().ok()) {
+            if items.peek().is_none_or(|next| next.starts_with('g')) {
+                let of_group = machine.online.iter().filter(|cpu| **cpu / 64 == group);
+                list.extend(of_group.map(|cpu| (cpu % 64).to_string()));
+            }
+        } else if let Some((first, last)) = item.split_once('-') {
+            let (first, last): (u8, u8) = (first.parse().ok()?, last.parse().ok()?);
+            list.pop();
+            list.extend((first..=last).map(|number| number.to_string()));
+        }
+    }
+    Some(list.join(","))
 }
 
 /// Where the machine stands between two letters.

@@ -1,5 +1,6 @@
 //! The text of `-?`, made from the table of switches.
 
+use super::newer::Version;
 use super::options::{Form, Group, SWITCHES, Status};
 
 /// The version of DiskSpd whose command line and reports these are.
@@ -56,6 +57,9 @@ Examples:
 
 fn entry(lines: &mut Vec<String>, form: &Form) {
     let mut text = form.help.to_string();
+    if form.since > Version::V2_2 {
+        text.push_str(" From DiskSpd 2.3 on.");
+    }
     let here = if cfg!(windows) { form.windows } else { form.linux };
     match here {
         Status::Supported => {}

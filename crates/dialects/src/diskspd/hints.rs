@@ -1,14 +1,16 @@
 //! What may have been meant by a slip. Hints are told beside the outcome and never change it.
 
 use super::arguments::{Argument, TypedSwitch};
+use super::newer::Version;
 use super::options::{self, Form};
 
 /// What may have been meant by a line that was refused.
-pub(super) fn of_a_refusal(sorted: &[Argument<'_>], complaints: &[String]) -> Vec<String> {
+pub(super) fn of_a_refusal(sorted: &[Argument<'_>], complaints: &[String], version: Version) -> Vec<String> {
     let said = |text: &str| complaints.iter().any(|line| line.contains(text));
     let mut hints = values_apart(sorted);
     for argument in sorted {
         let Argument::Switch(switch) = argument else { continue };
+        hints.extend(newer(switch, version));
         if said(&format!("'{}'", switch.typed)) && options::find(switch.letter).is_none() {
             hints.extend(unknown(switch));
         }
@@ -32,6 +34,19 @@ pub(super) fn of_a_refusal(sorted: &[Argument<'_>], complaints: &[String]) -> Ve
         }
     }
     hints
+}
+
+/// A switch that a later version has.
+fn newer(switch: &TypedSwitch<'_>, version: Version) -> Option<String> {
+    let row = options::find(switch.letter)?;
+    let text = format!("{}{}", switch.letter, switch.value);
+    let forms = |newer: bool| row.forms.iter().filter(move |form| (form.since > version) == newer);
+    (forms(true).any(|form| form.may_be(&text)) && !forms(false).any(|form| form.may_be(&text))).then(|| {
+        format!(
+            "`{}` is a switch of DiskSpd 2.3; FATHOM_DISKSPD_VERSION=2.3 accepts it",
+            switch.typed
+        )
+    })
 }
 
 /// What may have been meant by a line that is good as it stands.

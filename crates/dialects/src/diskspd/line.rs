@@ -1,5 +1,6 @@
 //! What is known of a command line while it is read, and how a switch says that it is wrong.
 
+use super::newer::Version;
 use super::numbers;
 use super::profile::{Etw, Profile, ResultFormat, Target, TimeSpan};
 use super::validate::Processors;
@@ -29,6 +30,11 @@ pub trait Surroundings {
     /// # Errors
     /// The reason, for people; empty if nobody has such an event.
     fn signal_event(&mut self, name: &str) -> Result<(), String>;
+
+    /// The DiskSpd whose switches are accepted.
+    fn version(&self) -> Version {
+        Version::V2_2
+    }
 
     /// `/` introduces switches too, as on Windows. Elsewhere it begins a path.
     fn slash_is_a_switch(&self) -> bool {
@@ -81,6 +87,8 @@ pub(super) enum Halt {
     Wrong,
     /// Help was asked for.
     Help,
+    /// What is known of the machine was asked for.
+    System,
     /// The process ends with this code.
     Exit(u8),
 }
@@ -121,6 +129,7 @@ pub(super) struct Composed {
     pub(super) experiment_flags: Option<u32>,
     pub(super) format: Option<ResultFormat>,
     pub(super) print_only: bool,
+    pub(super) system_only: bool,
     pub(super) verbose: bool,
     pub(super) verbose_stats: bool,
     pub(super) profile_path: Option<String>,
@@ -167,11 +176,9 @@ impl<'a> Line<'a> {
         Halt::Wrong
     }
 
-    /// Says that a switch came with DiskSpd 2.3, for something that is not done here.
-    pub(super) fn refuse_newer(&mut self, switch: &str) -> Halt {
-        self.refuse(format!(
-            "ERROR: {switch} is a switch of DiskSpd 2.3 for something that this system does not have"
-        ))
+    /// The switches of DiskSpd 2.3 are accepted.
+    pub(super) fn is_newer(&self) -> bool {
+        self.around.version() >= Version::V2_3
     }
 
     /// A size in bytes, or in blocks of the size that is known so far.

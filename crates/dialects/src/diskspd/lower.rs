@@ -9,6 +9,7 @@ use model::access::{
 };
 use model::content::Content;
 use model::draws::{DrawsForm, Reduction};
+use model::environment::LogicalCpu;
 use model::mix::{Mix, MixRule};
 use model::plan::{
     AtEndOfJob, Batching, CacheMode, Consent, Depth, Dialect, EndsWith, EngineChoice, EngineKind, Extent, Grid,
@@ -33,7 +34,7 @@ pub struct Lowered {
 }
 
 /// Where a profile is to be carried out.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Here<'a> {
     /// Numbers of the logical CPUs that may be used, ascending; a Windows group holds 64 of them.
     pub cpus: &'a [u32],
@@ -43,6 +44,10 @@ pub struct Here<'a> {
     pub form: TextForm,
     /// Paths are those of Windows.
     pub windows: bool,
+    /// Bytes of memory that buffers may take; absent: unknown.
+    pub memory: Option<u64>,
+    /// Cores and kinds of cores of these CPUs, in any order; empty: unknown.
+    pub topology: &'a [LogicalCpu],
 }
 
 /// Gives a profile its meaning.
@@ -52,7 +57,7 @@ pub struct Here<'a> {
 pub fn lower(profile: &Profile, here: Here<'_>) -> Result<Lowered, Vec<Diagnostic>> {
     let mut complaints = paths::complaints(profile, here.windows);
     complaints.extend(profile.time_spans.iter().flat_map(impossible));
-    complaints.extend(profile.time_spans.iter().find_map(exceeded_bound));
+    complaints.extend(profile.time_spans.iter().find_map(|span| exceeded_bound(span, here)));
     if !complaints.is_empty() {
         return Err(complaints);
     }
@@ -92,6 +97,21 @@ pub fn lower(profile: &Profile, here: Here<'_>) -> Result<Lowered, Vec<Diagnosti
 /// What DiskSpd takes and then fails at, or runs for ever with.
 fn impossible(span: &TimeSpan) -> Vec<Diagnostic> {
     let mut complaints = Vec::new();
+    if span.newer.bypass.is_some() {
+        complaints.push(
+            Diagnostic::new(match cfg!(windows) {
+                true => "ERROR: BypassIO (-Sy, -SY) is not built yet",
+                false => "ERROR: BypassIO (-Sy, -SY) is a part of Windows, and this system has no such thing",
+            })
+            .help("bypass the cache with -Su or -Sh"),
+        );
+    }
+    if span.newer.ring.is_some_and(|ring| ring.trailing_p) {
+        complaints.push(
+            Diagnostic::new("ERROR: what p behind the number of -u stands for is not published")
+                .help("leave the p away: -u<batch>"),
+        );
+    }
     if span.duration == 0 {
         complaints.push(
             Diagnostic::new("ERROR: a measured duration of 0 seconds (-d0) measures nothing")
@@ -109,7 +129,7 @@ fn impossible(span: &TimeSpan) -> Vec<Diagnostic> {
 
 /// The first option that asks for more threads or streams than a test may have. A step ends before the next begins, so
 /// each time span counts alone.
-fn exceeded_bound(span: &TimeSpan) -> Option<Diagnostic> {
+fn exceeded_bound(span: &TimeSpan, here: Here<'_>) -> Option<Diagnostic> {
     let targets = span.targets.len() as u64;
     let check = |option, threads: u32, total| {
         let complaint = bounds::WORKERS.check(option, threads, total);
@@ -121,12 +141,56 @@ fn exceeded_bound(span: &TimeSpan) -> Option<Diagnostic> {
     if span.threads > 0 {
         let streams = u64::from(span.threads).saturating_mul(targets);
         return check("ThreadCount (-F)", span.threads, u64::from(span.threads))
-            .or_else(|| bounds::STREAMS.check("ThreadCount (-F)", span.threads, streams));
+            .or_else(|| bounds::STREAMS.check("ThreadCount (-F)", span.threads, streams))
+            .or_else(|| too_many_buffers(span, here));
     }
     let mut total = 0u64;
-    span.targets.iter().find_map(|target| {
+    let too_many_threads = span.targets.iter().find_map(|target| {
         total = total.saturating_add(u64::from(target.threads));
         check("ThreadsPerFile (-t)", target.threads, total)
+    });
+    too_many_threads.or_else(|| too_many_buffers(span, here))
+}
+
+/// More operations in flight than can be kept, or more buffers than there is memory for. Found by arithmetic alone, and
+/// reported as DiskSpd reports that the system refused it a buffer.
+fn too_many_buffers(span: &TimeSpan, here: Here<'_>) -> Option<Diagnostic> {
+    let common = span.threads > 0 && span.requests > 0;
+    let (mut operations, mut bytes) = (0u64, 0u64);
+    span.targets.iter().find_map(|target| {
+        let threads = u64::from(if span.threads > 0 { span.threads } else { target.threads });
+        let each = u64::from(if common { span.requests } else { target.requests });
+        // A thread of a pool with common requests has them once, whatever the number of its targets.
+        let all = threads * each;
+        operations = if common { all } else { operations.saturating_add(all) };
+        let needed = all.saturating_mul(u64::from(target.block).next_multiple_of(4096));
+        bytes = if common {
+            bytes.max(needed)
+        } else {
+            bytes.saturating_add(needed)
+        };
+        let memory = here.memory.unwrap_or(u64::MAX);
+        let why = match (
+            each > bounds::WORKER_OPERATIONS,
+            operations > bounds::OPERATIONS,
+            bytes > memory,
+        ) {
+            (true, ..) => format!(
+                "a thread keeps at most {} operations in flight",
+                bounds::WORKER_OPERATIONS
+            ),
+            (_, true, _) => format!("a test keeps at most {} operations in flight", bounds::OPERATIONS),
+            (.., true) => format!("the buffers take {bytes} bytes, and {memory} bytes of memory are available"),
+            _ => return None,
+        };
+        let code = if here.windows { 0x8 } else { 0xc };
+        Some(
+            Diagnostic::new(format!(
+                "ERROR: Could not allocate a buffer for target '{}'. Error code: {code:#x}",
+                target.path
+            ))
+            .help(format!("{why}; lower -o, -O, -t, -F or -b")),
+        )
     })
 }
 
@@ -388,6 +452,7 @@ impl Lowering<'_> {
         Worker {
             engine: EngineChoice {
                 kind: engine_of(span, uses, requests, self.here.windows),
+                registered: span.newer.ring.is_none_or(|ring| !ring.unregistered),
                 ..EngineChoice::default()
             },
             depth: match common {
@@ -399,6 +464,8 @@ impl Lowering<'_> {
             batching: Batching {
                 completion_routines: span.completion_routines && requests > 1,
                 count_waits: self.profile.verbose_stats,
+                submit: span.newer.ring.and_then(|ring| ring.batch),
+                complete_max: span.newer.dequeue,
                 ..Batching::default()
             },
             draws: DrawsForm::Single {
@@ -410,6 +477,7 @@ impl Lowering<'_> {
             },
             memory: Memory {
                 huge_pages: uses.iter().any(|of| span.targets[of.target].large_pages),
+                alignment: span.newer.separation.map_or(0, |separation| separation.bytes() as u32),
                 ..Memory::default()
             },
             latency: LatencyPoints::CompletionInSeries,
@@ -422,7 +490,7 @@ impl Lowering<'_> {
         let in_turn = |cpus: &[u32]| cpus.get(number as usize % cpus.len().max(1)).copied();
         let cpu = match (span.no_affinity, &span.affinity[..]) {
             (true, _) => None,
-            (false, []) => in_turn(self.here.cpus),
+            (false, []) => in_turn(&span.newer.order.arrange(self.here.cpus, self.here.topology)),
             (false, list) => {
                 let cpu = |processor: &super::profile::Processor| {
                     u32::from(processor.group) * 64 + u32::from(processor.number)
@@ -448,8 +516,8 @@ fn engine_of(span: &TimeSpan, uses: &[Use], requests: u32, windows: bool) -> Eng
     let mapped = uses.iter().all(|of| span.targets[of.target].memory_mapped);
     match (mapped, requests) {
         (true, _) => EngineKind::Mmap,
-        (false, _) if span.io_ring && windows => EngineKind::IoRing,
-        (false, _) if span.io_ring => EngineKind::IoUring,
+        (false, _) if span.newer.ring.is_some() && windows => EngineKind::IoRing,
+        (false, _) if span.newer.ring.is_some() => EngineKind::IoUring,
         (false, 0 | 1) => EngineKind::Psync,
         (false, _) => EngineKind::Auto,
     }

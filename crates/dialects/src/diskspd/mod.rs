@@ -1,9 +1,10 @@
-//! DiskSpd's command line and XML profiles, as of version 2.2.
+//! DiskSpd's command line and XML profiles, as of version 2.2, with the switches of 2.3 where they are asked for.
 //!
 //! Arguments → [`Profile`], which is what the user wrote → [`lower()`] → [`model::plan::Plan`], which is what it means. The
 //! profile can be printed as DiskSpd prints it, as text and as XML.
 
 pub mod distribution;
+pub mod newer;
 pub mod profile;
 pub mod text;
 pub mod xml;
@@ -24,6 +25,7 @@ mod validate;
 pub use help::{VERSION, VERSION_DATE, lines as help_lines};
 pub use line::{EventRole, Events, Surroundings};
 pub use lower::{Here, Lowered, Use, lower, origin, threads};
+pub use newer::Version;
 pub use options::{Form, Group, SWITCHES, Scope, Status, Switch, Value, find};
 pub use profile::Profile;
 pub use read::{End, Reading, Request, read};

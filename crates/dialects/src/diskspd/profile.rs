@@ -3,6 +3,8 @@
 //! A command line is a profile with one time span whose targets are all alike; an XML profile says all of it. This is what
 //! the user wrote, not yet what it means.
 
+use super::newer::Newer;
+
 /// A profile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
@@ -97,8 +99,8 @@ pub struct TimeSpan {
     pub affinity: Vec<Processor>,
     /// Completion routines instead of a completion port (`-x`).
     pub completion_routines: bool,
-    /// Operations go through the system's submission ring (`-u` of DiskSpd 2.3: IoRing on Windows, io_uring on Linux).
-    pub io_ring: bool,
+    /// What came with DiskSpd 2.3.
+    pub newer: Newer,
     /// Latency in the report (`-L`).
     pub latency: bool,
     /// Deviation of IOPS in the report (`-D`).
@@ -267,7 +269,7 @@ impl Default for TimeSpan {
             no_affinity: false,
             affinity: Vec::new(),
             completion_routines: false,
-            io_ring: false,
+            newer: Newer::default(),
             latency: false,
             iops_deviation: false,
             bucket_ms: 1000,
@@ -320,6 +322,14 @@ impl Target {
         match self.alignment {
             0 => u64::from(self.block),
             step => step,
+        }
+    }
+
+    /// The throughput limit as DiskSpd's rules see it, in its 32 bits: a few small operations per second round to none.
+    pub fn bytes_per_ms(&self) -> u32 {
+        match self.throughput_unit {
+            ThroughputUnit::BytesPerMs => self.throughput,
+            ThroughputUnit::Iops => self.throughput.wrapping_mul(self.block) / 1000,
         }
     }
 

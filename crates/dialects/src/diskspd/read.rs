@@ -5,8 +5,8 @@
 
 use super::arguments::{self, Argument, TypedSwitch};
 use super::line::{Events, Halt, Line, Surroundings};
-use super::options::{self, Pass};
-use super::profile::Profile;
+use super::options::{self, Pass, Switch};
+use super::profile::{Profile, ResultFormat};
 use super::validate::validate;
 use super::{help, hints, templates, xml};
 
@@ -34,6 +34,8 @@ pub struct End {
     pub hints: Vec<String>,
     /// What was understood differently from how it was typed.
     pub notes: Vec<String>,
+    /// What is known of the machine is to be printed in this form before the process ends.
+    pub system: Option<ResultFormat>,
 }
 
 /// A profile, and what is to be told before it is used.
@@ -85,7 +87,8 @@ pub fn read(program: &str, arguments: &[String], around: &mut dyn Surroundings) 
                 ..End::default()
             };
             match halt {
-                Halt::Wrong => end.hints = hints::of_a_refusal(&sorted, &end.stderr),
+                Halt::Wrong => end.hints = hints::of_a_refusal(&sorted, &end.stderr, line.around.version()),
+                Halt::System => (end.code, end.system) = (0, Some(line.composed.format.unwrap_or_default())),
                 Halt::Exit(code) => (end.code, end.hints) = (code, line.hints),
                 Halt::Help => {
                     end.code = 0;
@@ -122,6 +125,9 @@ fn typographic_dashes(sorted: &[Argument<'_>]) -> Vec<String> {
 fn understand(line: &mut Line<'_>, sorted: &[Argument<'_>], paths: &[&str]) -> Result<(Profile, Vec<String>), Halt> {
     let switches = switches_before_targets(line, sorted)?;
     first_pass(line, &switches)?;
+    if line.composed.system_only {
+        return Err(Halt::System);
+    }
     let of_command_line = line.composed.profile_path.is_none();
     let mut profile = match line.composed.profile_path.clone() {
         Some(path) => load(line, &path, paths)?,
@@ -138,6 +144,12 @@ fn understand(line: &mut Line<'_>, sorted: &[Argument<'_>], paths: &[&str]) -> R
         }
     };
     line.composed.apply(&mut profile);
+    if line.is_newer() {
+        profile
+            .time_spans
+            .iter_mut()
+            .for_each(|span| span.newer.fill_defaults());
+    }
     let machine = (!line.composed.print_only).then(|| line.around.processors());
     let verdict = validate(&profile, of_command_line, machine.as_ref());
     if verdict.refused {
@@ -176,7 +188,7 @@ enum Kind {
 fn first_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), Halt> {
     let mut kind = Kind::Open;
     for switch in switches {
-        let known = options::find(switch.letter);
+        let known = find(line, switch);
         match known {
             Some(row) if row.pass == Pass::Composable => (row.read)(line, switch.value)?,
             Some(row) if switch.letter == 'X' => {
@@ -207,10 +219,15 @@ fn first_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), H
     Ok(())
 }
 
+/// The row of a switch, if the version that is asked for has it.
+fn find(line: &Line<'_>, switch: &TypedSwitch<'_>) -> Option<&'static Switch> {
+    options::find(switch.letter).filter(|row| row.is_in(line.around.version()))
+}
+
 /// Everything else.
 fn second_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), Halt> {
     for switch in switches {
-        let Some(row) = options::find(switch.letter) else {
+        let Some(row) = find(line, switch) else {
             return Err(line.refuse(format!("ERROR: invalid option: '{}'", switch.typed)));
         };
         if row.pass != Pass::Second {

@@ -135,6 +135,7 @@ fn time_span_lines(span: &TimeSpan, form: TextForm) -> Vec<String> {
             list.join(", ")
         ));
     }
+    lines.extend(span.newer.lines());
     if span.random_write_data {
         lines.extend([
             "generating random data for each write IO".to_string(),
@@ -271,7 +272,7 @@ fn thread_lines(target: &Target, span: &TimeSpan) -> Vec<String> {
     if span.threads == 0 {
         lines.push(format!("threads per file: {}", target.threads));
         if target.requests > 1 {
-            let completion = match (span.io_ring, span.completion_routines) {
+            let completion = match (span.newer.ring.is_some(), span.completion_routines) {
                 // On Linux the ring stands for the port as well.
                 (true, _) if cfg!(windows) => "using I/O Ring",
                 (_, true) => "using completion routines (ReadFileEx/WriteFileEx)",

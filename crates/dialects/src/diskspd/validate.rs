@@ -101,7 +101,7 @@ fn check_affinity(verdict: &mut Verdict, span: &TimeSpan, machine: &Processors) 
 fn check_threads(verdict: &mut Verdict, span: &TimeSpan, target: &Target) {
     let think = target.think_ms.unwrap_or(0) > 0;
     let burst = target.burst.unwrap_or(0) > 0;
-    let throttled = target.throughput > 0;
+    let throttled = target.bytes_per_ms() > 0;
     let common_requests = span.threads > 0 && span.requests > 0;
     let listed = &target.thread_targets;
     for (condition, text) in [

@@ -159,6 +159,7 @@ fn lowered(profile: &diskspd::Profile) -> Result<Source, Faults> {
         arguments: &[],
         form: TextForm::V2_2,
         windows: cfg!(windows),
+        ..diskspd::Here::default()
     };
     let lowered = diskspd::lower(profile, here)?;
     Ok(Source {
@@ -187,6 +188,10 @@ impl Surroundings for Quiet {
 
     fn read_profile(&mut self, path: &str) -> Result<String, String> {
         self.0.read_profile(path)
+    }
+
+    fn version(&self) -> diskspd::Version {
+        self.0.version()
     }
 
     fn open_event(&mut self, _: EventRole, _: &str) -> Result<(), String> {

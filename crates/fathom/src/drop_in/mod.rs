@@ -60,11 +60,17 @@ pub fn detect_tool(words: &[String]) -> Option<(Tool, usize)> {
     Some((Tool::named(words.get(1)?)?, 2))
 }
 
-/// Notes are for people: shown on a terminal, or where they are asked for. Some callers take any word on stderr for a failure.
+/// A note for people.
 fn note(text: &str) {
+    advise(&[format!("note: {text}")]);
+}
+
+/// Lines on stderr that the other tool would not print. They appear on a terminal, or with `FATHOM_NOTES=1`: some callers
+/// take any word on stderr for a failure.
+fn advise(lines: &[String]) {
     let asked = std::env::var_os("FATHOM_NOTES").is_some_and(|value| value == "1");
     if asked || std::io::stderr().is_terminal() {
-        complain(&[format!("note: {text}")]);
+        complain(lines);
     }
 }
 

@@ -16,7 +16,7 @@ const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;
 const CTRL_C: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
 const NOTHING: &str = "The test was interrupted before the measurements began. No results are displayed.\n";
-const OF_THREADS: &str = "There has been an error during threads execution";
+pub const OF_THREADS: &str = "There has been an error during threads execution";
 const OF_RUN: &str = "Error generating I/O requests";
 
 fn interrupt(child: &Child) {
@@ -207,9 +207,9 @@ fn a_second_ctrl_c_kills() {
 
 /// Runs what has to fail soon: exit code 1, the lines of stderr, and the report without results on stdout.
 #[track_caller]
-fn check_failed(place: &Place, line: &str, expected: &[&str]) -> Ran {
+pub fn check_failed(place: &Place, line: &str, expected: &[&str]) -> Ran {
     let began = Instant::now();
-    let ran = place.line(line);
+    let ran = place.noted(line);
     assert!(
         began.elapsed() < Duration::from_secs(8),
         "{line}: it waits for the end of the test"

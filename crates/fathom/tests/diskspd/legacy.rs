@@ -1,7 +1,9 @@
-//! The report in the form of 2.0.17 to 2.0.20, against a published one whose blanks and empty lines were lost.
+//! What variables ask of DiskSpd's ways: notes, the switches of 2.3, and the report in the form of 2.0.17 to 2.0.20, against
+//! a published one whose blanks and empty lines were lost.
 
+use crate::diskspd::endings::{OF_THREADS, check_failed};
 use crate::diskspd::masks::number_hidden;
-use crate::diskspd::support::{DATA, Place, read, same_lines, words};
+use crate::diskspd::support::{DATA, Place, read, same_lines, theirs, words};
 use crate::place;
 
 /// A line without what changes, and with blanks as they survive in a page. Rows of processors are one, for their number
@@ -34,4 +36,62 @@ fn the_old_report_is_the_published_one() {
     for rule in published.lines().filter(|line| line.starts_with("-----")) {
         assert!(ran.out.lines().any(|line| line == rule), "{rule}");
     }
+}
+
+/// Whoever reads stderr finds DiskSpd's lines there and nothing else, unless notes are asked for.
+#[test]
+fn nothing_of_ours_is_on_stderr_unless_asked_for() {
+    let place = Place::new();
+    place.file("f", 1 << 20);
+    let missing = place.line("-d60 missing");
+    assert_eq!(theirs(&missing.err), missing.err.lines().collect::<Vec<_>>());
+    let refused = place.line("-b 4K -x -help f");
+    assert_eq!(theirs(&refused.err), refused.err.lines().collect::<Vec<_>>());
+    assert_eq!(place.line("-d1 -W0 -O4 -ft f").err, "");
+    assert!(place.noted("-d1 -W0 -O4 f").err.starts_with("note: "));
+    assert!(place.noted("-d60 missing").err.contains("\nhint: "));
+}
+
+/// Before anything is made or allocated, and in the words that scripts look for.
+#[test]
+fn more_operations_than_can_be_kept_are_refused_at_once() {
+    let place = Place::new();
+    let code = if cfg!(windows) { "0x8" } else { "0xc" };
+    let none = format!("ERROR: Could not allocate a buffer for target 'f'. Error code: {code}");
+    for line in [
+        "-c1M -d60 -o4294967295 f",
+        "-c1M -d60 -r -t64 -o100000000 f",
+        "-c1M -d60 -r -t64 -o1000000 -b4K f",
+        "-c1M -d60 -r -F4 -O2000000 f",
+        "-c1M -d60 -o1000 -b4G f",
+    ] {
+        let line = line.replace("4G", "4294967294");
+        check_failed(&place, &line, &[&none, OF_THREADS]).expect(1, &["hint: "]);
+        assert_eq!(place.names(), Vec::<String>::new(), "{line}");
+    }
+}
+
+#[test]
+fn the_switches_of_2_3_work_where_they_are_asked_for() {
+    let place = Place::new();
+    let run = |version: &str, line: &str| {
+        let mut command = place.command(&words(line));
+        place::finish(command.env("FATHOM_DISKSPD_VERSION", version))
+    };
+    let line = "-c1M -r -d1 -W0 -b4K -o8 -t2 -oc4 -acp f";
+    for separation in ["-bsn", "-bsp", "-bs64K"] {
+        run("2.3", &format!("{separation} {line}")).expect(0, &["Total IO"]);
+    }
+    run("2.3", "-Rs").expect(0, &["System information:", "computer name:"]);
+    run("2.3", "-Rsxml").expect(0, &["<System>"]);
+    run("2.3", "-SY -d1 f").expect(1, &["ERROR: BypassIO"]);
+    run("2.3", "-u8p -d1 f").expect(1, &["ERROR: what p behind"]);
+    for version in ["", "2.2"] {
+        let refused = run(version, line);
+        assert_eq!(
+            (refused.code, refused.err.as_str()),
+            (Some(3), "ERROR: incorrectly provided option: '-oc4'\n")
+        );
+    }
+    run("2.4", "-d1 f").expect(3, &["FATHOM_DISKSPD_VERSION is `2.4`"]);
 }

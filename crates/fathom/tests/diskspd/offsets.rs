@@ -85,6 +85,7 @@ fn plan_of(case: &Path) -> Plan {
         arguments: &arguments,
         form: TextForm::V2_2,
         windows: false,
+        ..Here::default()
     };
     let mut plan = lower(&request.profile, here).unwrap().plan;
     assert_eq!(plan.steps.len(), 1);

@@ -33,7 +33,7 @@ fn paths_of_windows_are_refused_with_the_path_to_type() {
     for (line, instead) in FOR_WINDOWS {
         let place = Place::new();
         let began = Instant::now();
-        let ran = place.line(line);
+        let ran = place.noted(line);
         ran.expect(1, &["The test was interrupted before the measurements began."]);
         let paths = words(line).into_iter().filter(|word| word.contains('\\'));
         let mut expected: Vec<String> = paths.map(|path| format!("Error opening file: {path} [2]")).collect();
@@ -51,7 +51,7 @@ fn paths_of_windows_are_refused_with_the_path_to_type() {
 #[test]
 fn a_path_behind_a_switch_is_a_missing_target() {
     let place = Place::new();
-    let ran = place.line(r"-t4 -o32 -b4k -r4k -w0 -Sh -D -L:\ClusterStorage\test01\targetfile\IO.dat");
+    let ran = place.noted(r"-t4 -o32 -b4k -r4k -w0 -Sh -D -L:\ClusterStorage\test01\targetfile\IO.dat");
     ran.expect(3, &[r"hint: `-L` takes no value"]);
     assert_eq!(theirs(&ran.err), ["ERROR: need to provide at least one filename"]);
     assert_eq!((ran.out.as_str(), place.names()), ("", Vec::new()));

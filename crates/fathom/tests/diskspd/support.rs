@@ -23,7 +23,8 @@ pub type Place = place::Place<Diskspd>;
 
 /// Lines of stderr, without what is ours.
 pub fn theirs(stderr: &str) -> Vec<&str> {
-    stderr.lines().filter(|line| !line.starts_with("hint: ")).collect()
+    let ours = |line: &&str| line.starts_with("hint: ") || line.starts_with("note: ");
+    stderr.lines().filter(|line| !ours(line)).collect()
 }
 
 /// The arguments of a recorded case.

@@ -100,6 +100,7 @@ impl<T: Tool> Place<T> {
             "FATHOM_ALLOW_DESTROY",
             "FATHOM_ALLOW_EXEC",
             "FATHOM_DISKSPD_TEXT",
+            "FATHOM_DISKSPD_VERSION",
         ] {
             command.env_remove(name);
         }
@@ -113,6 +114,11 @@ impl<T: Tool> Place<T> {
     /// Runs a command line without quotes.
     pub fn line(&self, line: &str) -> Ran {
         self.run(&words(line))
+    }
+
+    /// The same, with what this program adds to the messages of the tool.
+    pub fn noted(&self, line: &str) -> Ran {
+        finish(self.command(&words(line)).env("FATHOM_NOTES", "1"))
     }
 
     /// Starts a command line without quotes, to be ended with [`calling::end`].

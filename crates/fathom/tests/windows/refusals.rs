@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use model::plan::EngineKind;
 
 use crate::calling::{self, Ran, fathom, text};
+use crate::place::words;
 use crate::told::{denied, diskspd, fio, small_drive};
 
 const FILE_NOT_FOUND: i32 = 2;
@@ -25,8 +26,12 @@ fn missing_drive() -> String {
 fn diskspd_fails(line: &str, lines: &[&str]) -> Ran {
     let mut last = None;
     for (format, end) in [("", &[][..]), ("-Rxml ", &[""])] {
-        let ran = diskspd().line(&format!("{format}{line}"));
-        let theirs: Vec<&str> = ran.err.lines().filter(|line| !line.starts_with("hint: ")).collect();
+        let ran = diskspd().noted(&format!("{format}{line}"));
+        let theirs: Vec<&str> = ran
+            .err
+            .lines()
+            .filter(|line| !line.starts_with("hint: ") && !line.starts_with("note: "))
+            .collect();
         let expected = [lines, end, &["Error generating I/O requests"]].concat();
         assert_eq!((ran.code, theirs), (Some(1), expected), "{line}: {ran:#?}");
         assert!(ran.err.contains("hint: "), "{line}: {ran:#?}");
@@ -116,11 +121,11 @@ fn a_share_of_a_server_that_is_not_there() {
 #[test]
 fn a_missing_file_and_a_folder() {
     let place = diskspd();
-    let ran = place.line("-d60 missing.dat");
+    let ran = place.noted("-d60 missing.dat");
     let opening = format!("Error opening file: missing.dat [{FILE_NOT_FOUND}]");
     ran.expect(1, &[&opening, "-c1G"]);
     fs::create_dir(place.path().join("folder")).unwrap();
-    let ran = place.line("-d60 folder");
+    let ran = place.noted("-d60 folder");
     ran.expect(
         1,
         &[
@@ -135,7 +140,11 @@ fn a_missing_file_and_a_folder() {
 #[test]
 fn the_ring_is_used_or_refused() {
     let place = diskspd();
-    let profile = place.line("-Rpxml -u -c1M -d1 -W0 -b4K -o4 -w50 f.dat");
+    let newer = |line: &str| {
+        let mut command = place.command(&words(line));
+        crate::place::finish(command.env("FATHOM_DISKSPD_VERSION", "2.3").env("FATHOM_NOTES", "1"))
+    };
+    let profile = newer("-Rpxml -u -c1M -d1 -W0 -b4K -o4 -w50 f.dat");
     profile.expect(0, &["<IORing>true</IORing>"]);
     fs::write(place.path().join("p.xml"), &profile.out).unwrap();
     let there = place.path().join("there.dat");
@@ -147,7 +156,7 @@ fn the_ring_is_used_or_refused() {
     let refusal = engine::refusal(EngineKind::IoRing, true);
     for line in lines {
         fs::write(&there, [7; 65536]).unwrap();
-        let ran = place.line(line);
+        let ran = newer(line);
         match &refusal {
             Some(refusal) => {
                 let told = [

@@ -2,6 +2,7 @@
 
 use super::{FORM, Form, Group, Pass, ROW, Scope, Status, Switch, Value, number};
 use crate::diskspd::line::{Halt, Line, Taken};
+use crate::diskspd::newer::{Separation, Version};
 use crate::diskspd::{distribution, numbers};
 
 const ACCESS: Switch = Switch {
@@ -17,17 +18,41 @@ pub(super) const BLOCK: Switch = Switch {
     default: "64K",
     detail: "Counts for the whole line, also for sizes in blocks that stand before it. It may be up to 4294967294 bytes; a \
              run with 0 is refused.",
-    forms: &[Form {
-        head: "b",
-        value: SIZE_OR_ZERO,
-        help: "Bytes of an operation.",
-        examples: &["-b4K", "-b512", "-b1M"],
-        ..FORM
-    }],
+    forms: &[
+        Form {
+            head: "b",
+            value: SIZE_OR_ZERO,
+            help: "Bytes of an operation.",
+            examples: &["-b4K", "-b512", "-b1M"],
+            ..FORM
+        },
+        Form {
+            head: "bs",
+            value: Value::Word(&["p", "n"]),
+            help: "Buffers lie so far apart that the page directory's entries for them are in different cache lines (p), or \
+               as the system allocates them (n).",
+            examples: &["-bsp", "-bsn"],
+            since: Version::V2_3,
+            ..FORM
+        },
+        Form {
+            head: "bs",
+            value: SIZE,
+            help: "Buffers lie at least this far apart, at a power of two of at most 1 GiB.",
+            examples: &["-bs64K"],
+            since: Version::V2_3,
+            ..FORM
+        },
+    ],
     pass: Pass::First,
     read: |line, value| {
-        if value.starts_with('s') {
-            return Err(line.refuse_newer("-bs"));
+        if let Some(apart) = value.strip_prefix('s').filter(|_| line.is_newer()) {
+            let read = Separation::read(apart, line.target.block).ok();
+            line.span.newer.separation = match read.filter(|read| read.bytes() <= Separation::MAX) {
+                None => return Err(line.refuse("ERROR: invalid buffer separation passed to -bs")),
+                separation => separation,
+            };
+            return Ok(());
         }
         match line.size(value) {
             Ok(size) if size < u64::from(u32::MAX) => line.target.block = size as u32,

@@ -2,6 +2,7 @@
 
 use super::{FORM, Form, Group, ROW, Scope, Switch, Value, count};
 use crate::diskspd::line::Halt;
+use crate::diskspd::newer::Version;
 use crate::diskspd::numbers;
 use crate::diskspd::profile::ThroughputUnit;
 
@@ -19,16 +20,27 @@ pub(super) const REQUESTS: Switch = Switch {
     letter: 'o',
     default: "2",
     detail: "1 means one synchronous call after the other, if the thread has no other target.",
-    forms: &[Form {
-        head: "o",
-        value: count("n"),
-        help: "Operations that each thread keeps in flight on each of its targets.",
-        examples: &["-o32"],
-        ..FORM
-    }],
+    forms: &[
+        Form {
+            head: "o",
+            value: count("n"),
+            help: "Operations that each thread keeps in flight on each of its targets.",
+            examples: &["-o32"],
+            ..FORM
+        },
+        Form {
+            head: "oc",
+            value: count("n"),
+            help: "Completions that a thread takes from its queue at once, at most.",
+            examples: &["-oc8"],
+            since: Version::V2_3,
+            ..FORM
+        },
+    ],
     read: |line, value| {
-        if value.starts_with('c') {
-            return Err(line.refuse_newer("-oc"));
+        if let Some(depth) = value.strip_prefix('c').filter(|_| line.is_newer()) {
+            line.span.newer.dequeue = Some(positive(depth)?);
+            return Ok(());
         }
         line.target.requests = positive(value)?;
         Ok(())

@@ -10,6 +10,7 @@ mod time;
 mod write;
 
 use super::line::{Line, Taken};
+use super::newer::Version;
 
 /// A letter behind the dash, with all that may follow it.
 #[derive(Clone, Copy)]
@@ -42,6 +43,8 @@ pub struct Form {
     pub help: &'static str,
     /// Arguments that work; every kind of value is among them.
     pub examples: &'static [&'static str],
+    /// The first DiskSpd that has it.
+    pub since: Version,
     /// What becomes of it on Linux.
     pub linux: Status,
     /// What becomes of it on Windows.
@@ -77,6 +80,10 @@ pub enum Value {
     Word(&'static [&'static str]),
     /// Processors, with group numbers among them.
     Processors,
+    /// The same with ranges of processors, and groups without a list.
+    ProcessorRanges,
+    /// A number above zero, with letters around it.
+    RingBatch,
     /// Ranges in percent.
     PercentRanges,
     /// Ranges in bytes.
@@ -196,6 +203,8 @@ impl Value {
             Value::Word([word]) => (*word).to_string(),
             Value::Word(words) => format!("<{}>", words.join("|")),
             Value::Processors => "<cpu>,g<group>,<cpu>,...".into(),
+            Value::ProcessorRanges => "<cpu>-<cpu>,g<group>,...".into(),
+            Value::RingBatch => "[n]<batch>[p]".into(),
             Value::PercentRanges => "<io%>/<target%>:...".into(),
             Value::AbsoluteRanges => "<io%>/<size>:...".into(),
             Value::EventName => "<name>".into(),
@@ -205,6 +214,20 @@ impl Value {
 }
 
 impl Form {
+    /// An argument is of this form, by its letters and its first digit.
+    pub(super) fn may_be(&self, switch: &str) -> bool {
+        let rest = switch.strip_prefix(self.head);
+        rest.is_some_and(|rest| match self.value {
+            Value::None => rest.is_empty(),
+            Value::Word(words) => words.contains(&rest),
+            Value::Size { .. } | Value::Integer { .. } => rest.starts_with(|c: char| c.is_ascii_digit()),
+            Value::RingBatch => rest.starts_with(|c: char| c.is_ascii_digit() || c == 'n'),
+            Value::Processors => rest.starts_with(|c: char| c.is_ascii_digit() || c == 'g') && !rest.contains('-'),
+            Value::ProcessorRanges => rest.contains('-'),
+            _ => true,
+        })
+    }
+
     /// How it is written, with a placeholder for its value.
     pub fn written(&self) -> String {
         format!("-{}{}", self.head, self.value.placeholder())
@@ -214,9 +237,8 @@ impl Form {
 impl Switch {
     /// A value has to follow the letter, so that a lone letter was probably meant to be followed by the next argument.
     pub(super) fn needs_value(&self) -> bool {
-        self.forms
-            .iter()
-            .all(|form| form.head.len() == 1 && form.value != Value::None)
+        let of_2_2 = || self.forms.iter().filter(|form| form.since == Version::V2_2);
+        of_2_2().count() > 0 && of_2_2().all(|form| form.head.len() == 1 && form.value != Value::None)
     }
 
     /// Nothing may follow the letter; whatever does is not looked at.
@@ -269,6 +291,13 @@ pub const SWITCHES: &[Switch] = &[
     others::EXPERIMENTS,
 ];
 
+impl Switch {
+    /// The DiskSpd of this version has it.
+    pub(super) fn is_in(&self, version: Version) -> bool {
+        self.forms.iter().any(|form| form.since <= version)
+    }
+}
+
 /// The switch of a letter. Capitals are letters of their own.
 pub fn find(letter: char) -> Option<&'static Switch> {
     SWITCHES.iter().find(|switch| switch.letter == letter)
@@ -292,6 +321,7 @@ const FORM: Form = Form {
     value: Value::None,
     help: "",
     examples: &[],
+    since: Version::V2_2,
     linux: Status::Supported,
     windows: Status::Supported,
 };

@@ -117,6 +117,7 @@ pub(super) const TRACING: Switch = Switch {
             examples: &["-ep", "-eq", "-es", "-ec"],
             linux: NO_TRACING,
             windows: NO_TRACING,
+            ..FORM
         },
         Form {
             head: "e",
@@ -134,6 +135,7 @@ pub(super) const TRACING: Switch = Switch {
             examples: &["-eDISK_IO"],
             linux: NO_TRACING,
             windows: NO_TRACING,
+            ..FORM
         },
     ],
     read: |line, value| {
@@ -180,6 +182,7 @@ pub(super) const EXPERIMENTS: Switch = Switch {
         examples: &["-:1"],
         linux: Status::WithoutEffect("threads that are held back always sleep until their time has come"),
         windows: Status::WithoutEffect("threads that are held back always sleep until their time has come"),
+        ..FORM
     }],
     pass: Pass::Composable,
     read: |line, value| {

@@ -2,6 +2,7 @@
 
 use super::{FORM, Form, Group, ROW, Scope, Switch, Value};
 use crate::diskspd::affinity;
+use crate::diskspd::newer::Version;
 
 const PROCESSORS: Switch = Switch {
     group: Group::Processors,
@@ -36,12 +37,41 @@ pub(super) const AFFINITY: Switch = Switch {
             examples: &["-a0,1,2", "-ag0,0,1,g1,0"],
             ..FORM
         },
+        Form {
+            head: "a",
+            value: Value::ProcessorRanges,
+            help: "Ranges stand for their processors, and a group without a list for all of its processors.",
+            examples: &["-a0-2", "-ag0"],
+            since: Version::V2_3,
+            ..FORM
+        },
+        Form {
+            head: "a",
+            value: Value::Word(&["c", "s", "cs"]),
+            help: "Without a list: one hardware thread of each core before the second of any (c), groups in turn (s).",
+            examples: &["-ac", "-as", "-acs"],
+            since: Version::V2_3,
+            ..FORM
+        },
+        Form {
+            head: "a",
+            value: Value::Word(&["p", "P", "e", "E", "up"]),
+            help: "Without a list: fast cores first, in each group (p, the default) or over all groups (P); frugal cores \
+                   first (e, E); or by number (up).",
+            examples: &["-ap", "-aP", "-ae", "-aE", "-aup"],
+            since: Version::V2_3,
+            ..FORM
+        },
     ],
     read: |line, value| {
-        if value.starts_with('c') {
-            return Err(line.refuse_newer("-ac"));
+        let newer = line.is_newer();
+        if newer && !value.is_empty() && line.span.newer.order.read(value) {
+            return Ok(());
         }
-        let list = affinity::read(value).map_err(|why| line.refuse_all(why))?;
+        let expanded = newer
+            .then(|| affinity::expand(value, &line.around.processors()))
+            .flatten();
+        let list = affinity::read(expanded.as_deref().unwrap_or(value)).map_err(|why| line.refuse_all(why))?;
         line.span.affinity.extend(list);
         Ok(())
     },

@@ -2,6 +2,7 @@
 
 use super::{FORM, Form, Group, Pass, ROW, Scope, Switch, Value, count};
 use crate::diskspd::line::Halt;
+use crate::diskspd::newer::Version;
 use crate::diskspd::numbers;
 use crate::diskspd::profile::ResultFormat;
 
@@ -53,19 +54,37 @@ pub(super) const FORMAT: Switch = Switch {
             examples: &["-Rptext", "-Rpxml"],
             ..FORM
         },
+        Form {
+            head: "Rs",
+            value: Value::None,
+            help: "Prints what is known of the machine and runs nothing. No target is needed.",
+            examples: &["-Rs"],
+            since: Version::V2_3,
+            ..FORM
+        },
+        Form {
+            head: "Rs",
+            value: Value::Word(&["text", "xml"]),
+            help: "The same in this form.",
+            examples: &["-Rstext", "-Rsxml"],
+            since: Version::V2_3,
+            ..FORM
+        },
     ],
     pass: Pass::Composable,
     read: |line, value| {
         let profile = value.strip_prefix('p');
-        match profile.unwrap_or(value) {
+        let system = value.strip_prefix('s').filter(|_| line.is_newer());
+        let of_part = profile.or(system);
+        match of_part.unwrap_or(value) {
             "text" => line.composed.format = Some(ResultFormat::Text),
             "xml" => line.composed.format = Some(ResultFormat::Xml),
-            "" if profile.is_some() => {}
+            "" if of_part.is_some() => {}
             "" => return Err(line.refuse("ERROR: unspecified results format -R: use [p]<text|xml>")),
-            other if profile.is_none() && other.starts_with('s') => return Err(line.refuse_newer("-Rs")),
             other => return Err(line.refuse(format!("ERROR: invalid results format (-R): '{other}'"))),
         }
         line.composed.print_only |= profile.is_some();
+        line.composed.system_only |= system.is_some();
         Ok(())
     },
     ..REPORT

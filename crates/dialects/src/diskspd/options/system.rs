@@ -2,6 +2,7 @@
 
 use super::{FORM, Form, Group, ROW, Scope, Status, Switch, Value};
 use crate::diskspd::line::{Halt, Line, Taken};
+use crate::diskspd::newer::{Bypass, Ring, Version};
 use crate::diskspd::numbers;
 use crate::diskspd::profile::{Cache, FlushType};
 
@@ -65,6 +66,15 @@ pub(super) const CACHE: Switch = Switch {
             examples: &["-Sw", "-Sbw"],
             ..FORM
         },
+        Form {
+            head: "S",
+            value: Value::Word(&["y", "Y"]),
+            help: "BypassIO past the filters of the file system: as far as it goes (y), or all the way (Y).",
+            examples: &["-Sy", "-SY"],
+            since: Version::V2_3,
+            linux: Status::Refused("BypassIO is a part of Windows"),
+            windows: Status::Refused("it is not built yet"),
+        },
     ],
     read: |line, value| {
         if value.is_empty() {
@@ -127,7 +137,8 @@ fn cache_letter(line: &mut Line<'_>, letter: char) -> Taken {
             )?;
             line.choose_write_through();
         }
-        'y' | 'Y' => return Err(line.refuse_newer(&format!("-S{letter}"))),
+        'y' if line.is_newer() => line.span.newer.bypass = Some(Bypass::Partial),
+        'Y' if line.is_newer() => line.span.newer.bypass = Some(Bypass::Full),
         _ => return Err(line.refuse("ERROR: unrecognized option provided to -S")),
     }
     Ok(())
@@ -229,21 +240,28 @@ pub(super) const RING: Switch = Switch {
     letter: 'u',
     scope: Scope::TimeSpan,
     default: "chosen for the target",
-    detail: "A switch of DiskSpd 2.3. A Windows without IoRing (before Windows 11 and Windows Server 2025) refuses it.",
-    forms: &[Form {
-        head: "u",
-        value: Value::None,
-        help: "Operations go through the system's submission ring: io_uring on Linux, IoRing on Windows.",
-        examples: &["-u"],
-        ..FORM
-    }],
+    detail: "A Windows without IoRing (before Windows 11 and Windows Server 2025) refuses it. `n` registers no buffers. What \
+             `p` behind the number stands for is not published: a profile keeps it, and a run with it is refused.",
+    forms: &[
+        Form {
+            head: "u",
+            value: Value::None,
+            help: "Operations go through the system's submission ring: io_uring on Linux, IoRing on Windows.",
+            examples: &["-u"],
+            since: Version::V2_3,
+            ..FORM
+        },
+        Form {
+            head: "u",
+            value: Value::RingBatch,
+            help: "The same, with so many operations handed over at once.",
+            examples: &["-u8", "-un16"],
+            since: Version::V2_3,
+            ..FORM
+        },
+    ],
     read: |line, value| {
-        if !value.is_empty() {
-            // What may follow it in 2.3 is not known here, and 2.2 has no such switch.
-            line.said.push(format!("ERROR: invalid option: '-u{value}'"));
-            return Err(Halt::Exit(3));
-        }
-        line.span.io_ring = true;
+        line.span.newer.ring = Some(Ring::read(value).ok_or(Halt::Wrong)?);
         Ok(())
     },
     ..SYSTEM

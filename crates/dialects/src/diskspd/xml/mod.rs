@@ -2,8 +2,8 @@
 //!
 //! A document is first held against the schema and only then read, as in DiskSpd: what the schema refuses anywhere is said
 //! before anything else. Different from DiskSpd: numbers above 2³¹−1 are read exactly, paths have any length, text is
-//! escaped, and `RandomWriteData` is written, so that a profile comes back as it was. `IORing`, a boolean of a time span,
-//! is ours.
+//! escaped, and `RandomWriteData` is written, so that a profile comes back as it was. The elements of what came with
+//! DiskSpd 2.3 are ours.
 
 mod read;
 mod schema;

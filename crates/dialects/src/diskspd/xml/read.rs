@@ -5,6 +5,7 @@ use roxmltree::{Document, Node};
 use super::schema::{check, is_named, text_of};
 use super::{XmlError, XmlErrorKind};
 use crate::diskspd::distribution::complete;
+use crate::diskspd::newer;
 use crate::diskspd::profile::{
     Cache, Distribution, Etw, FlushType, Precreate, Processor, Profile, Range, ResultFormat, Source, Target,
     ThreadTarget, ThroughputUnit, TimeSpan,
@@ -63,11 +64,14 @@ fn read_time_span(node: Node) -> Result<TimeSpan, XmlError> {
         random_write_data: is_true(node, "RandomWriteData"),
         no_affinity: is_true(node, "DisableAffinity"),
         completion_routines: is_true(node, "CompletionRoutines"),
-        io_ring: is_true(node, "IORing"),
         latency: is_true(node, "MeasureLatency"),
         iops_deviation: is_true(node, "CalculateIopsStdDev"),
         ..TimeSpan::default()
     };
+    for element in newer::ELEMENTS {
+        // The schema has found the value good.
+        child(node, element.name).map(|value| (element.read)(&mut span.newer, &text_of(value)));
+    }
     set(&mut span.duration, number(node, "Duration"));
     set(&mut span.warm_up, number(node, "Warmup"));
     set(&mut span.cool_down, number(node, "Cooldown"));

@@ -5,6 +5,7 @@
 use roxmltree::Node;
 
 use super::{XmlError, XmlErrorKind};
+use crate::diskspd::newer;
 
 /// Attributes of this namespace say where a schema is; every document may have them.
 const SCHEMA_INSTANCE: &str = "http://www.w3.org/2001/XMLSchema-instance";
@@ -96,7 +97,6 @@ const IN_TIME_SPAN: &[Rule] = &[
     // Of old profiles; all affinity knows groups now.
     Rule::value("GroupAffinity", Value::Boolean),
     Rule::value("RandomWriteData", Value::Boolean),
-    Rule::value("IORing", Value::Boolean),
     Rule::value("Duration", ANY_U32),
     Rule::value("Warmup", ANY_U32),
     Rule::value("Cooldown", ANY_U32),
@@ -316,6 +316,12 @@ fn check_children(parent: Node, rules: &[Rule], one_kind: bool) -> Result<(), Xm
             continue;
         }
         let name = child.tag_name().name();
+        if is_named(parent, "TimeSpan")
+            && let Some(element) = newer::ELEMENTS.iter().find(|element| is_named(child, element.name))
+        {
+            check_newer(parent, child, element)?;
+            continue;
+        }
         let Some(index) = rules.iter().position(|rule| is_named(child, rule.name)) else {
             return refuse(child, format!("<{parent_name}> has no element <{name}>"));
         };
@@ -340,6 +346,22 @@ fn check_children(parent: Node, rules: &[Rule], one_kind: bool) -> Result<(), Xm
     match (0..rules.len()).find(missing) {
         Some(index) if !chosen => refuse(parent, format!("<{parent_name}> lacks <{}>", rules[index].name)),
         _ => Ok(()),
+    }
+}
+
+/// An element of a time span that came with DiskSpd 2.3.
+fn check_newer(span: Node, node: Node, element: &newer::Element) -> Result<(), XmlError> {
+    let name = element.name;
+    if span.children().find(|child| is_named(*child, name)) != Some(node) {
+        return refuse(node, format!("<{name}> stands more than once in <TimeSpan>"));
+    }
+    if let Some(child) = node.children().find(Node::is_element) {
+        return refuse(child, format!("<{name}> takes a value, not elements"));
+    }
+    let text = text_of(node);
+    match (element.read)(&mut newer::Newer::default(), &text) {
+        true => Ok(()),
+        false => refuse(node, format!("<{name}> has no value '{text}'")),
     }
 }
 

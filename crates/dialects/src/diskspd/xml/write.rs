@@ -3,6 +3,7 @@
 //! Two things differ: text is escaped, and `RandomWriteData` stands there when it is set, since without it a profile that is
 //! read again would be another one.
 
+use crate::diskspd::newer;
 use crate::diskspd::profile::{
     Cache, Distribution, Etw, FlushType, Precreate, Profile, ResultFormat, Target, ThroughputUnit, TimeSpan,
 };
@@ -97,7 +98,9 @@ fn write_etw(writer: &mut Writer, etw: &Etw) {
 
 fn write_time_span(writer: &mut Writer, span: &TimeSpan) {
     writer.value("CompletionRoutines", span.completion_routines);
-    writer.value_if_true("IORing", span.io_ring);
+    for element in newer::ELEMENTS {
+        writer.value_if_some(element.name, (element.write)(&span.newer));
+    }
     writer.value("MeasureLatency", span.latency);
     writer.value("CalculateIopsStdDev", span.iops_deviation);
     writer.value("DisableAffinity", span.no_affinity);

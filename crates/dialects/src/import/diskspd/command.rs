@@ -5,7 +5,7 @@ use model::observation::Load;
 
 use super::{Settings, TargetSettings, Throttle};
 use crate::diskspd::profile::{Cache, Profile, Target, ThroughputUnit, TimeSpan};
-use crate::diskspd::{EventRole, Processors, Reading, Surroundings, read};
+use crate::diskspd::{EventRole, Processors, Reading, Surroundings, Version, read};
 
 /// Nothing is opened for a line that is only read for its meaning, and every processor it may name is there.
 struct Nowhere;
@@ -32,6 +32,10 @@ impl Surroundings for Nowhere {
 
     fn signal_event(&mut self, _: &str) -> Result<(), String> {
         Ok(())
+    }
+
+    fn version(&self) -> Version {
+        Version::V2_3
     }
 }
 

@@ -25,7 +25,10 @@ fn plan_of(case: &PathBuf) -> Option<Plan> {
         let name = entry.file_name().into_string().unwrap();
         (name, fs::read_to_string(entry.path()).unwrap_or_default())
     });
-    let mut around = Around { files: files.collect() };
+    let mut around = Around {
+        files: files.collect(),
+        ..Around::default()
+    };
     let words: Vec<String> = std::iter::once("-Rp".to_owned()).chain(arguments).collect();
     let dialects::diskspd::Reading::Print(request) = dialects::diskspd::read("diskspd", &words, &mut around) else {
         panic!("{}", case.display());
@@ -35,6 +38,7 @@ fn plan_of(case: &PathBuf) -> Option<Plan> {
         arguments: &[],
         form: dialects::diskspd::text::TextForm::V2_2,
         windows: false,
+        ..dialects::diskspd::Here::default()
     };
     dialects::diskspd::lower(&request.profile, here)
         .is_ok()
@@ -58,7 +62,7 @@ fn the_ring_is_that_of_the_system() {
     for (windows, kind) in [(false, EngineKind::IoUring), (true, EngineKind::IoRing)] {
         for line in ["-u -o8 a.dat", "-u a.dat", "-u -x -F2 a.dat b.dat"] {
             let words: Vec<String> = ["-Rp"].into_iter().chain(line.split(' ')).map(str::to_owned).collect();
-            let mut around = Around::default();
+            let mut around = Around::for_line(&words);
             let dialects::diskspd::Reading::Print(request) = dialects::diskspd::read("diskspd", &words, &mut around)
             else {
                 panic!("{line}");
@@ -68,6 +72,7 @@ fn the_ring_is_that_of_the_system() {
                 arguments: &[],
                 form: dialects::diskspd::text::TextForm::V2_2,
                 windows,
+                ..dialects::diskspd::Here::default()
             };
             let plan = dialects::diskspd::lower(&request.profile, here).unwrap().plan;
             let workers: Vec<EngineKind> = plan
@@ -116,7 +121,7 @@ fn lines_are_as_people_write_them() {
     );
     check_line(
         "-c1G -B1M -f512M -s128K -t2 -T4M -ag0,3 -g100i -fs -z7 -u a.dat b.dat",
-        "diskspd -c1G -d10 -W5 -B1M -f512M -s128K -T4M -fs -t2 -g100i -a3 -u -z7 a.dat b.dat",
+        "diskspd -c1G -d10 -W5 -B1M -f512M -s128K -T4M -fs -t2 -g100i -a3 -u -bsp -z7 a.dat b.dat",
     );
     check_line(
         "-F3 -O8 -r -rdpct90/10:10/90 -w100 -Zr -W0 -C2 -I1 -n a.dat b.dat",
@@ -181,8 +186,8 @@ proptest! {
     #[test]
     fn any_line_comes_back(line in switches()) {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let reading = dialects::diskspd::read("diskspd", &words, &mut Around::default());
+        let reading = dialects::diskspd::read("diskspd", &words, &mut Around::for_line(&words));
         prop_assume!(!matches!(reading, dialects::diskspd::Reading::End(_)));
-        check(&diskspd(&words, &mut Around::default()), &line);
+        check(&diskspd(&words, &mut Around::for_line(&words)), &line);
     }
 }

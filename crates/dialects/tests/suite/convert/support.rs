@@ -2,7 +2,7 @@
 
 use dialects::convert::{Conversion, Form};
 use dialects::diskspd::text::TextForm;
-use dialects::diskspd::{EventRole, Here, Processors, Reading, Surroundings, read, xml};
+use dialects::diskspd::{EventRole, Here, Processors, Reading, Surroundings, Version, read, xml};
 use dialects::native::{self, Document, JobSpec};
 use dialects::{Place, fio};
 use model::plan::{Origin, Plan};
@@ -14,6 +14,20 @@ pub const DISKSPD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data
 #[derive(Default)]
 pub struct Around {
     pub files: Vec<(String, String)>,
+    pub version: Version,
+}
+
+impl Around {
+    /// Surroundings of the DiskSpd that has the switches of a line.
+    pub fn for_line(words: &[String]) -> Around {
+        let newer = words
+            .iter()
+            .any(|word| word.starts_with("-u") || word.starts_with("-bs"));
+        Around {
+            version: if newer { Version::V2_3 } else { Version::V2_2 },
+            ..Around::default()
+        }
+    }
 }
 
 impl Surroundings for Around {
@@ -39,6 +53,10 @@ impl Surroundings for Around {
 
     fn signal_event(&mut self, _: &str) -> Result<(), String> {
         Ok(())
+    }
+
+    fn version(&self) -> Version {
+        self.version
     }
 
     fn slash_is_a_switch(&self) -> bool {
@@ -83,6 +101,7 @@ pub fn lowered(profile: &dialects::diskspd::Profile) -> Plan {
         arguments: &[],
         form: TextForm::V2_2,
         windows: false,
+        ..Here::default()
     };
     dialects::diskspd::lower(profile, here).unwrap().plan
 }
@@ -104,7 +123,7 @@ pub fn diskspd(arguments: &[String], around: &mut Around) -> Plan {
 #[track_caller]
 pub fn diskspd_line(line: &str) -> Plan {
     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-    diskspd(&words, &mut Around::default())
+    diskspd(&words, &mut Around::for_line(&words))
 }
 
 /// The plan of a DiskSpd profile.
@@ -184,7 +203,10 @@ pub fn native_again(conversion: &Conversion) -> Plan {
 #[track_caller]
 pub fn diskspd_again(conversion: &Conversion) -> Plan {
     match conversion.form {
-        Form::CommandLine => diskspd(&words(&conversion.text)[1..], &mut Around::default()),
+        Form::CommandLine => {
+            let words = words(&conversion.text);
+            diskspd(&words[1..], &mut Around::for_line(&words))
+        }
         Form::Xml => diskspd_profile(&conversion.text),
         Form::JobFile => panic!("{}", conversion.text),
     }
@@ -194,7 +216,14 @@ pub fn diskspd_again(conversion: &Conversion) -> Plan {
 #[track_caller]
 pub fn fio_again(conversion: &Conversion) -> Vec<fio::Job> {
     let jobs = |arguments: &[String], files: Vec<(String, String)>| {
-        let reading = fio::read("fio", arguments, &mut Around { files });
+        let reading = fio::read(
+            "fio",
+            arguments,
+            &mut Around {
+                files,
+                ..Around::default()
+            },
+        );
         match reading {
             fio::Reading::Run(read) => {
                 assert_eq!(read.stderr().count(), 0, "{:?}\n{}", read.told, conversion.text);

@@ -1,9 +1,11 @@
 //! Whole lines: which mistake is told first, what ends the process, what is a switch at all.
 
-use dialects::diskspd::EventRole;
+use dialects::diskspd::newer::{Bypass, KindOrder, Separation};
+use dialects::diskspd::profile::ResultFormat;
+use dialects::diskspd::{EventRole, xml};
 
 use crate::diskspd::support::{
-    Around, check_bare_refusal, check_refusal, check_refused, end, profile, reading, request, split, strings,
+    Around, check_bare_refusal, check_refused, end, newer, profile, reading, request, split, strings,
 };
 
 #[test]
@@ -43,17 +45,91 @@ fn help_is_given_when_it_is_reached() {
 
 #[test]
 fn switches_of_the_next_version_are_named() {
-    let newer = |switch: &str| {
-        format!("ERROR: {switch} is a switch of DiskSpd 2.3 for something that this system does not have")
+    for (switch, says) in [
+        (
+            "-SY",
+            &[
+                "ERROR: unrecognized option provided to -S",
+                "ERROR: incorrectly provided option: '-SY'",
+            ][..],
+        ),
+        ("-oc4", &["ERROR: incorrectly provided option: '-oc4'"]),
+        (
+            "-aup",
+            &[
+                "ERROR: syntax error parsing affinity at highlighted character",
+                "-aup",
+                "  ^",
+                "ERROR: incorrectly provided option: '-aup'",
+            ],
+        ),
+        (
+            "-a0-1",
+            &[
+                "ERROR: syntax error parsing affinity at highlighted character",
+                "-a0-1",
+                "   ^",
+                "ERROR: incorrectly provided option: '-a0-1'",
+            ],
+        ),
+        ("-bsp", &["Invalid integer", "ERROR: invalid block size passed to -b"]),
+        ("-Rs", &["ERROR: invalid results format (-R): 's'"]),
+        ("-u8", &["ERROR: invalid option: '-u8'"]),
+    ] {
+        // As in 2.2, which does not know them.
+        check_refused(switch, says);
+        let hints = end(reading(&format!("{switch} t.dat"))).hints;
+        assert!(
+            hints.iter().any(|hint| hint.contains("FATHOM_DISKSPD_VERSION=2.3")),
+            "{switch}: {hints:?}"
+        );
+    }
+    assert!(end(reading("-o0 t.dat")).hints.is_empty());
+}
+
+#[test]
+fn switches_of_the_next_version_are_read_where_they_are_asked_for() {
+    let span = |line: &str| {
+        request(newer(&format!("-Rp {line} t.dat")))
+            .profile
+            .time_spans
+            .remove(0)
     };
-    check_refusal("-SY", &[&newer("-SY")]);
-    check_refusal("-Sby", &[&newer("-Sy")]);
-    check_refusal("-ac0", &[&newer("-ac")]);
-    check_refusal("-oc4", &[&newer("-oc")]);
-    // Mistakes of the first pass have one line.
-    check_refused("-bs4K:8K", &[&newer("-bs")]);
-    check_refused("-Rsfoo", &[&newer("-Rs")]);
-    check_refused("-ufoo", &["ERROR: invalid option: '-ufoo'"]);
+    let ring = |line: &str| {
+        span(line)
+            .newer
+            .ring
+            .map(|ring| (ring.unregistered, ring.batch, ring.trailing_p))
+    };
+    assert_eq!(ring("-u"), Some((false, None, false)));
+    assert_eq!(ring("-u8"), Some((false, Some(8), false)));
+    assert_eq!(ring("-un16p"), Some((true, Some(16), true)));
+    assert_eq!(span("-oc4 -o8").newer.dequeue, Some(4));
+    assert_eq!(span("-oc4 -o8").targets[0].requests, 8);
+    // What 2.3 does where nothing is said, and what it is told.
+    assert_eq!(span("").newer.separation, Some(Separation::PageDirectory));
+    assert_eq!(span("-bsn").newer.separation, Some(Separation::System));
+    assert_eq!(span("-b4K -bs2b").newer.separation, Some(Separation::Bytes(8192)));
+    assert_eq!(span("").newer.order.kind, Some(KindOrder::FastInGroup));
+    let order = span("-ac -as -aE").newer.order;
+    assert_eq!(
+        (order.cores, order.groups, order.kind),
+        (true, true, Some(KindOrder::Frugal))
+    );
+    let list = |line: &str| span(line).affinity.iter().map(|cpu| cpu.number).collect::<Vec<_>>();
+    assert_eq!(list("-a0-2,1"), [0, 1, 2, 1]);
+    assert_eq!(list("-ag0"), [0, 1, 2, 3]);
+    assert_eq!(span("-Sby").newer.bypass, Some(Bypass::Partial));
+    for wrong in [
+        "-u0", "-un", "-u8x", "-oc0", "-oc", "-bs0", "-bs2G", "-bsx", "-acx", "-a2-", "-ag1", "-Rsfoo",
+    ] {
+        assert_eq!(end(newer(&format!("{wrong} t.dat"))).code, 3, "{wrong}");
+    }
+    let machine = end(newer("-Rsxml"));
+    assert_eq!((machine.code, machine.system), (0, Some(ResultFormat::Xml)));
+    // A printed profile is the same profile again.
+    let profile = request(newer("-Rp -un8p -oc4 -bs64K -acsP -SY -s64K t.dat")).profile;
+    assert_eq!(xml::read(&xml::lines(&profile).join("\n")).unwrap(), profile);
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use dialects::diskspd::profile::Profile;
-use dialects::diskspd::{End, Form, Reading, SWITCHES, Value, xml};
+use dialects::diskspd::{End, Form, Reading, SWITCHES, Value, Version, xml};
 use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
@@ -17,6 +17,14 @@ const LINES: u32 = 10_000;
 
 /// The profile that `-X` finds.
 const FILE: &str = "<Profile><TimeSpans><TimeSpan><Targets><Target><Path>*1</Path></Target></Targets></TimeSpan></TimeSpans></Profile>";
+
+/// Surroundings of a DiskSpd that has all switches.
+fn newer(path: &str, text: &str) -> Around {
+    Around {
+        version: Version::V2_3,
+        ..Around::with_file(path, text)
+    }
+}
 
 /// What has to stand beside a form for it to be accepted.
 fn companion(form: &Form) -> Option<&'static str> {
@@ -60,6 +68,8 @@ fn kinds() -> Vec<(Kind, &'static Form)> {
                 Value::SizeAndFile => vec!["size and file"],
                 Value::Iops => vec!["iops"],
                 Value::Processors => vec!["processors"],
+                Value::ProcessorRanges => vec!["ranges of processors"],
+                Value::RingBatch => vec!["batch"],
                 Value::PercentRanges => vec!["percent ranges"],
                 Value::AbsoluteRanges => vec!["absolute ranges"],
                 Value::EventName => vec!["event"],
@@ -92,6 +102,10 @@ fn value(kind: Kind, form: &Form) -> BoxedStrategy<String> {
         Value::Processors => prop::collection::vec((any::<bool>(), 0u32..4), 1..5)
             .prop_map(processors)
             .boxed(),
+        Value::ProcessorRanges => (0u32..2, 0u32..3)
+            .prop_map(|(first, more)| format!("g0,{first}-{}", first + more))
+            .boxed(),
+        Value::RingBatch => "n?[1-9][0-9]?p?".boxed(),
         Value::PercentRanges => ranges(false).boxed(),
         Value::AbsoluteRanges => ranges(true).boxed(),
         Value::EventName => "[a-zA-Z0-9 ]{0,8}".boxed(),
@@ -196,11 +210,11 @@ fn accepted_lines_survive_being_printed() {
         arguments.dedup();
         arguments.extend(pieces.iter().map(|piece| piece.text.as_str()));
         arguments.extend(&paths);
-        let worked = match Around::with_file("p.xml", FILE).read(&arguments) {
+        let worked = match newer("p.xml", FILE).read(&arguments) {
             Reading::End(End { code, stdout, .. }) => code == 0 || (code == 1 && !stdout.is_empty()),
             Reading::Run(request) | Reading::Print(request) => {
                 let text = xml::lines(&request.profile).join("\n");
-                let again = Around::with_file("again.xml", &text).read(&["-Rp", "-Xagain.xml"]);
+                let again = newer("again.xml", &text).read(&["-Rp", "-Xagain.xml"]);
                 let Reading::Print(again) = again else {
                     return Err(TestCaseError::fail(format!("{arguments:?}: {again:?}")));
                 };
@@ -240,14 +254,14 @@ fn accepted_lines_survive_being_printed() {
 fn every_example_works() {
     for form in SWITCHES.iter().flat_map(|switch| switch.forms) {
         for example in form.examples {
-            let mut around = Around::with_file("profile.xml", FILE);
+            let mut around = newer("profile.xml", FILE);
             around.processors.online = (0..128).collect();
             around.processors.possible = 128;
             let arguments: Vec<&str> = companion(form).into_iter().chain([*example, "t.dat"]).collect();
             match around.read(&arguments) {
                 Reading::End(end) => {
                     let expected = match form.head {
-                        "?" => 0,
+                        "?" | "Rs" => 0,
                         "ye" => 1,
                         _ => 3,
                     };
@@ -288,7 +302,7 @@ proptest! {
         events_fail in any::<bool>(),
         file in prop_oneof![Just(FILE.to_string()), any::<String>()],
     ) {
-        let mut around = Around { slash, events_fail, ..Around::with_file("p.xml", &file) };
+        let mut around = Around { slash, events_fail, ..newer("p.xml", &file) };
         let mut arguments: Vec<&str> = switches.iter().map(String::as_str).collect();
         arguments.extend(target.then_some("t.dat"));
         if let Reading::End(end) = around.read(&arguments) {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use dialects::diskspd::profile::{Profile, Target, TimeSpan};
-use dialects::diskspd::{End, EventRole, Processors, Reading, Request, Surroundings, read};
+use dialects::diskspd::{End, EventRole, Processors, Reading, Request, Surroundings, Version, read};
 
 /// Where recorded data lies.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/diskspd");
@@ -13,6 +13,7 @@ pub struct Around {
     pub files: HashMap<String, String>,
     pub processors: Processors,
     pub slash: bool,
+    pub version: Version,
     pub events_fail: bool,
     pub opened: Vec<(EventRole, String)>,
     pub signalled: Vec<String>,
@@ -27,6 +28,7 @@ impl Default for Around {
                 possible: 4,
             },
             slash: false,
+            version: Version::V2_2,
             events_fail: false,
             opened: Vec::new(),
             signalled: Vec::new(),
@@ -74,6 +76,10 @@ impl Surroundings for Around {
         if self.events_fail { Err("no".into()) } else { Ok(()) }
     }
 
+    fn version(&self) -> Version {
+        self.version
+    }
+
     fn slash_is_a_switch(&self) -> bool {
         self.slash
     }
@@ -87,6 +93,16 @@ pub fn split(line: &str) -> Vec<&str> {
 /// Reads a command line in usual surroundings.
 pub fn reading(line: &str) -> Reading {
     Around::default().read(&split(line))
+}
+
+/// Reads a command line as DiskSpd 2.3 does.
+pub fn newer(line: &str) -> Reading {
+    let version = Version::V2_3;
+    Around {
+        version,
+        ..Around::default()
+    }
+    .read(&split(line))
 }
 
 /// The request of a reading, be it for a run or for printing.

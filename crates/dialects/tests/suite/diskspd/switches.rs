@@ -406,7 +406,6 @@ fn switches_of_the_time_span() {
     check_span("-a0 -a -ag", |span| span.affinity.clone(), vec![cpu(0, 0)]);
     check_span("-n5", |span| span.no_affinity, true);
     check_span("-xfoo", |span| span.completion_routines, true);
-    check_span("-u", |span| span.io_ring, true);
     check_span("-L5", |span| span.latency, true);
     check_span("-D", |span| (span.iops_deviation, span.bucket_ms), (true, 1000));
     check_span("-D250", |span| (span.iops_deviation, span.bucket_ms), (true, 250));

@@ -11,7 +11,9 @@ fn threads_and_pools() {
     check_refused("-r -F1 -t2", &["ERROR: -F and -t parameters cannot be used together"]);
     let routines = "ERROR: -g throughput control cannot be used with -x completion routines";
     check_refused("-g5 -x", &[routines]);
-    check_refused("-g1i -b512 -x", &[routines]);
+    check_refused("-g2i -b512 -x", &[routines]);
+    // DiskSpd rounds this limit to 0 bytes per millisecond, so nothing conflicts with it.
+    check_warned("-g1i -b512 -x", &[]);
     let burst = "ERROR: need to specify -j<think time> with -i<burst size>";
     check_refused("-i5", &[burst]);
     check_refused("-j5", &[burst]);

@@ -81,7 +81,10 @@ fn time_spans() -> impl Strategy<Value = TimeSpan> {
             random_write_data: flags[0],
             no_affinity: flags[1],
             completion_routines: flags[2],
-            io_ring: flags[3],
+            newer: dialects::diskspd::newer::Newer {
+                ring: flags[3].then(Default::default),
+                ..Default::default()
+            },
             latency: flags[4],
             iops_deviation: flags[5],
             affinity,

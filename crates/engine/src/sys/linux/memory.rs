@@ -30,12 +30,42 @@ impl Mapping {
     /// # Errors
     /// The system's error, such as `ENOMEM`; with `huge`, also when the pool of huge pages is empty.
     pub(crate) fn new(length: usize, alignment: usize, huge: Option<usize>) -> io::Result<Mapping> {
+        let mut mapping = Self::reserve(length, alignment, huge, MapFlags::empty())?;
+        if huge.is_none() && length >= Self::HUGE_PAGE {
+            // Fewer TLB misses where the system has transparent huge pages; without them nothing is lost.
+            // SAFETY: the range is the mapping just made; the advice does not change its contents.
+            let _ = unsafe { madvise(mapping.whole, mapping.whole_length, Advice::LinuxHugepage) };
+        }
+        mapping.touch(0..length.max(1));
+        Ok(mapping)
+    }
+
+    /// Maps pieces that begin `stride` bytes apart, a multiple of `alignment`. Only the first `used` bytes of each take memory.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub(crate) fn sparse(count: usize, stride: usize, used: usize, alignment: usize) -> io::Result<Mapping> {
+        let mut mapping = Self::reserve(count * stride, alignment, None, MapFlags::NORESERVE)?;
+        for piece in 0..count {
+            mapping.touch(piece * stride..piece * stride + used);
+        }
+        Ok(mapping)
+    }
+
+    /// Touches these pages now rather than in the measured window.
+    fn touch(&mut self, bytes: std::ops::Range<usize>) {
+        for page in self.bytes_mut()[bytes].chunks_mut(Self::PAGE) {
+            page[0] = 1;
+        }
+    }
+
+    fn reserve(length: usize, alignment: usize, huge: Option<usize>, flags: MapFlags) -> io::Result<Mapping> {
         let page = huge.map_or(Self::PAGE, |page| page.max(usual_huge_page()));
         let huge = huge.is_some();
         // Page alignment is free; a larger one needs room to shift.
         let extra = if alignment > page { alignment } else { 0 };
         let whole_length = (length.max(1) + extra).next_multiple_of(page);
-        let flags = MapFlags::PRIVATE | if huge { MapFlags::HUGETLB } else { MapFlags::empty() };
+        let flags = flags | MapFlags::PRIVATE | if huge { MapFlags::HUGETLB } else { MapFlags::empty() };
         // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no existing memory.
         let whole = unsafe { mmap_anonymous(null_mut(), whole_length, ProtFlags::READ | ProtFlags::WRITE, flags)? };
         let shift = if extra == 0 {
@@ -44,23 +74,13 @@ impl Mapping {
             (whole as usize).wrapping_neg() & (alignment - 1)
         };
         let start = whole.cast::<u8>().wrapping_add(shift);
-        let mut mapping = Mapping {
+        Ok(Mapping {
             whole,
             whole_length,
             start,
             length: length.max(1),
             leaked: false,
-        };
-        if !huge && length >= Self::HUGE_PAGE {
-            // Fewer TLB misses where the system has transparent huge pages; without them nothing is lost.
-            // SAFETY: the range is the mapping just made; the advice does not change its contents.
-            let _ = unsafe { madvise(whole, whole_length, Advice::LinuxHugepage) };
-        }
-        // Touch every page now rather than in the measured window.
-        for page in mapping.bytes_mut().chunks_mut(Self::PAGE) {
-            page[0] = 1;
-        }
-        Ok(mapping)
+        })
     }
 
     /// The first byte, for the kernel.

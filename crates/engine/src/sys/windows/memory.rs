@@ -75,6 +75,14 @@ impl Mapping {
         Ok(mapping)
     }
 
+    /// Allocates pieces that begin `stride` bytes apart, a multiple of `alignment`. What lies between them takes memory too.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub(crate) fn sparse(count: usize, stride: usize, _used: usize, alignment: usize) -> io::Result<Mapping> {
+        Mapping::new(count * stride, alignment, None)
+    }
+
     /// The first byte, for the kernel.
     #[inline(always)]
     pub(crate) fn address(&mut self) -> *mut u8 {

@@ -60,7 +60,10 @@ pub fn of_complaints(complaints: &[dialects::Diagnostic], format: ResultFormat) 
         told.line(complaint.what.clone());
         told.hint(complaint.help.clone());
     }
-    let opened = told.stderr.iter().any(|line| line.starts_with("Error opening file"));
+    let opened = told
+        .stderr
+        .iter()
+        .any(|line| line.starts_with("Error opening file") || line.starts_with("ERROR: Could not allocate a buffer"));
     told.closed(opened, format)
 }
 
@@ -136,7 +139,7 @@ pub fn half_made(plan: &Plan) -> Vec<String> {
         if meta.is_file() && meta.len() < size.0 {
             let (path, holds) = (&target.path, meta.len());
             lines.push(format!(
-                "WARNING: file '{path}' is not whole: it has {holds} of {} bytes",
+                "file '{path}' is not whole: it has {holds} of {} bytes",
                 size.0
             ));
         }

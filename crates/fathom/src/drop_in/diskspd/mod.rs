@@ -16,6 +16,7 @@ use std::time::Duration;
 use ::run::RunError;
 use ::run::targets::TargetError;
 use archive::history::EntryKind;
+use dialects::diskspd::newer::CoreOrder;
 use dialects::diskspd::profile::{Profile, ResultFormat};
 use dialects::diskspd::text::{self, TextForm};
 use dialects::diskspd::{self, EventRole, Reading, Request, xml};
@@ -24,7 +25,7 @@ use model::plan::{Dialect, Plan, Step};
 use model::results::{Results, StepResults};
 use report::formats::diskspd as reports;
 
-use super::{can_keep, complain, keep, lost_hosts, note, tell};
+use super::{advise, can_keep, complain, keep, lost_hosts, note, tell};
 use crate::permissions;
 use crate::session::Session;
 use console::Console;
@@ -46,10 +47,13 @@ pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
         .split_at(skip.min(session.process.arguments.len()));
     let mut here = Here::of_hosts(session.leads());
     ExitCode::from(match diskspd::read(&program.join(" "), arguments, &mut here) {
+        Reading::End(diskspd::End {
+            system: Some(format), ..
+        }) => report_system(session, format),
         Reading::End(end) => {
             end.notes.iter().for_each(|text| note(text));
             complain(&end.stderr);
-            complain(&hints(&end.hints));
+            advise(&hints(&end.hints));
             match print_lines(&end.stdout) {
                 true => end.code,
                 false => FAILED,
@@ -112,8 +116,17 @@ fn form() -> TextForm {
 
 /// What is wrong with the variables, if anything.
 fn wrong_environment() -> Option<String> {
-    let form = std::env::var_os(FORM).filter(|form| !form.is_empty() && form != "2.0")?;
-    Some(format!("ERROR: {FORM} is `{}`: it can only be 2.0", form.display()))
+    [(FORM, &["2.0"][..]), (surroundings::VERSION, &["2.2", "2.3"])]
+        .into_iter()
+        .find_map(|(name, values)| {
+            let value = std::env::var_os(name)
+                .filter(|value| !value.is_empty() && !values.iter().any(|known| value == *known))?;
+            Some(format!(
+                "ERROR: {name} is `{}`: it can only be {}",
+                value.display(),
+                values.join(" or ")
+            ))
+        })
 }
 
 fn profile_lines(session: &Session, profile: &Profile) -> Vec<String> {
@@ -133,11 +146,22 @@ fn profile_lines(session: &Session, profile: &Profile) -> Vec<String> {
 
 fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
     let cpus = engine::sys::thread::usable_cpus();
+    // Reading it takes a while on a large machine, and mostly threads take processors by number.
+    let arranged = profile
+        .time_spans
+        .iter()
+        .any(|span| span.newer.order != CoreOrder::default());
+    let topology = match arranged {
+        true => engine::probe::cpu(&engine::probe::System::live()).topology,
+        false => Vec::new(),
+    };
     let here = diskspd::Here {
         cpus: &cpus,
         arguments: &session.process.arguments,
         form: form(),
         windows: cfg!(windows),
+        memory: (!session.leads()).then(engine::probe::memory_available),
+        topology: &topology,
     };
     let lowered = match diskspd::lower(profile, here) {
         Ok(lowered) => lowered,
@@ -159,6 +183,11 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
     let mut plan = lowered.plan;
     if session.leads() {
         take_turns(profile, &mut plan);
+        if arranged {
+            note(
+                "each host's threads take its processors by number: -ac, -as, -ap and the like order those of one host",
+            );
+        }
     }
     let echo = plan.clone();
     let mut console = Console::new(profile, &plan, around, session.process.interrupt_flag());
@@ -172,14 +201,14 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
         Err(RunError::Interrupted) => {
             let results = session.nothing_measured(echo);
             let code = report(&results, profile);
-            complain(&failures::half_made(&results.plan));
+            advise(&hints(&failures::half_made(&results.plan)));
             code
         }
         Err(error) => {
             let mut told = failures::of_error(&error, &echo, profile).unwrap_or_default();
             // Where preparing has not begun, every file is as it was.
             if matches!(&error, RunError::Targets(errors) if errors.iter().any(|e| matches!(e, TargetError::Fill(_)))) {
-                told.stderr.splice(0..0, failures::half_made(&echo));
+                told.hints.splice(0..0, failures::half_made(&echo));
             }
             fail(&session.nothing_measured(echo), profile, &told)
         }
@@ -244,7 +273,7 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
     match told {
         Some(told) => {
             complain(&told.stderr);
-            complain(&hints(&told.hints));
+            advise(&hints(&told.hints));
             FAILED
         }
         None if !kept || !lost.is_empty() => FAILED,
@@ -257,16 +286,26 @@ fn fail(results: &Results, profile: &Profile, told: &Told) -> u8 {
     print_lines(&told.stdout);
     report(results, profile);
     complain(&told.stderr);
-    complain(&hints(&told.hints));
+    advise(&hints(&told.hints));
     FAILED
 }
 
 fn report(results: &Results, profile: &Profile) -> u8 {
+    print_report(|bytes| match profile.result_format {
+        ResultFormat::Text => reports::text(results, bytes),
+        ResultFormat::Xml => reports::xml(results, bytes),
+    })
+}
+
+/// What the head of a report says of this machine.
+fn report_system(session: &Session, format: ResultFormat) -> u8 {
+    let results = session.nothing_measured(Plan::default());
+    print_report(|bytes| reports::system(&results, format == ResultFormat::Xml, bytes))
+}
+
+fn print_report(write: impl FnOnce(&mut Vec<u8>) -> std::io::Result<()>) -> u8 {
     let mut bytes = Vec::new();
-    let written = match profile.result_format {
-        ResultFormat::Text => reports::text(results, &mut bytes),
-        ResultFormat::Xml => reports::xml(results, &mut bytes),
-    };
+    let written = write(&mut bytes);
     debug_assert!(written.is_ok(), "a vector takes everything");
     match print(&String::from_utf8_lossy(&bytes)) {
         true => DONE,

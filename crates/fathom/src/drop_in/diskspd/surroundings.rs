@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::time::UNIX_EPOCH;
 
-use dialects::diskspd::{EventRole, Processors, Surroundings};
+use dialects::diskspd::{EventRole, Processors, Surroundings, Version};
 
 use super::super::named_events::NamedEvent;
 use crate::user_file;
@@ -15,6 +15,9 @@ pub struct Here {
     /// Threads run on other machines, whose processors are not known here.
     elsewhere: bool,
 }
+
+/// The variable that names the DiskSpd whose switches are accepted.
+pub const VERSION: &str = "FATHOM_DISKSPD_VERSION";
 
 /// Processors of a machine that is not known: the system there says which there are.
 const ANY: u32 = 4096;
@@ -48,6 +51,13 @@ impl Surroundings for Here {
         Processors {
             possible: online.last().map_or(0, |last| last + 1),
             online,
+        }
+    }
+
+    fn version(&self) -> Version {
+        match std::env::var_os(VERSION) {
+            Some(version) if version == "2.3" => Version::V2_3,
+            _ => Version::V2_2,
         }
     }
 

@@ -67,6 +67,18 @@ pub fn text(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     text::write(results, out)
 }
 
+/// Writes what a report says of the machine, and nothing else.
+///
+/// # Errors
+/// Those of `out`.
+pub fn system(results: &Results, xml: bool, out: &mut dyn Write) -> io::Result<()> {
+    let machine = machine::Machine::of(results);
+    match xml {
+        true => xml::system(&mut markup::Markup::new(out), results, &machine),
+        false => text::system(out, results, &machine),
+    }
+}
+
 /// Writes the XML result: no declaration before it and no line end behind it.
 ///
 /// # Errors

@@ -51,7 +51,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     }
 }
 
-fn system(out: &mut dyn Write, results: &Results, machine: &Machine) -> io::Result<()> {
+pub(super) fn system(out: &mut dyn Write, results: &Results, machine: &Machine) -> io::Result<()> {
     writeln!(out, "System information:\n")?;
     writeln!(out, "\tcomputer name: {}", computer_name(results))?;
     writeln!(out, "\tstart time: {}\n", start_time(results))?;

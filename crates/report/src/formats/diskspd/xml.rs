@@ -34,7 +34,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     })
 }
 
-fn system(xml: &mut Markup, results: &Results, machine: &Machine) -> io::Result<()> {
+pub(super) fn system(xml: &mut Markup, results: &Results, machine: &Machine) -> io::Result<()> {
     xml.element("System", |xml| {
         xml.text("ComputerName", computer_name(results))?;
         xml.element("Tool", |xml| {

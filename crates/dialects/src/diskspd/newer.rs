@@ -1,0 +1,405 @@
+//! What came with DiskSpd 2.3: values of a time span that lines and profiles of 2.2 do not have.
+//!
+//! The public notes of that release name its switches, not its profile elements and report lines. The elements and lines
+//! of [`ELEMENTS`] are ours; each holds its value as the switch writes it.
+
+use model::environment::LogicalCpu;
+
+use super::numbers;
+
+/// The DiskSpd whose switches are accepted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Version {
+    /// 2.2.
+    #[default]
+    V2_2,
+    /// 2.3.
+    V2_3,
+}
+
+/// The values.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Newer {
+    /// Operations go through the system's submission ring (`-u`).
+    pub ring: Option<Ring>,
+    /// Most completions taken at once (`-oc`).
+    pub dequeue: Option<u32>,
+    /// How far buffers lie apart (`-bs`); absent: as the version has it.
+    pub separation: Option<Separation>,
+    /// Which processors come first where no list says so (`-ac`, `-ap` …).
+    pub order: CoreOrder,
+    /// The file system's filters are bypassed (`-Sy`, `-SY`).
+    pub bypass: Option<Bypass>,
+}
+
+/// How the ring is used.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Ring {
+    /// Buffers are not registered with it (`n`).
+    pub unregistered: bool,
+    /// Operations handed over at once; absent: chosen.
+    pub batch: Option<u32>,
+    /// The letter `p` behind the number.
+    pub trailing_p: bool,
+}
+
+/// How far buffers lie apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Separation {
+    /// As the allocator places them (`-bsn`).
+    System,
+    /// The entries of the page directory that map them lie in different cache lines (`-bsp`).
+    PageDirectory,
+    /// At least this many bytes (`-bs<size>`).
+    Bytes(u64),
+}
+
+/// Which processors come first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CoreOrder {
+    /// One hardware thread of every core before the second of any (`-ac`).
+    pub cores: bool,
+    /// Groups in turn, rather than one after the other (`-as`).
+    pub groups: bool,
+    /// Which kind of core is first; absent: as the version has it.
+    pub kind: Option<KindOrder>,
+}
+
+/// Which kind of core comes first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KindOrder {
+    /// By number (`-aup`).
+    Unordered,
+    /// Fast cores first, within each group (`-ap`).
+    FastInGroup,
+    /// Fast cores first, over all groups (`-aP`).
+    Fast,
+    /// Frugal cores first, within each group (`-ae`).
+    FrugalInGroup,
+    /// Frugal cores first, over all groups (`-aE`).
+    Frugal,
+}
+
+/// How much of the way to the device BypassIO must cover.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bypass {
+    /// As much as there is (`-Sy`).
+    Partial,
+    /// All of it (`-SY`).
+    Full,
+}
+
+const KINDS: &[(KindOrder, &str)] = &[
+    (KindOrder::Unordered, "up"),
+    (KindOrder::FastInGroup, "p"),
+    (KindOrder::Fast, "P"),
+    (KindOrder::FrugalInGroup, "e"),
+    (KindOrder::Frugal, "E"),
+];
+
+/// An element of a time span in XML profiles, and its line in texts.
+pub(super) struct Element {
+    pub(super) name: &'static str,
+    /// The text of the element; absent: none is written.
+    pub(super) write: fn(&Newer) -> Option<String>,
+    /// Takes that text. False if it is no such value.
+    pub(super) read: fn(&mut Newer, &str) -> bool,
+    /// What stands before the value in a text.
+    pub(super) words: &'static str,
+}
+
+/// All of them, in the order of the profile.
+pub(super) const ELEMENTS: &[Element] = &[
+    Element {
+        name: "IORing",
+        write: |newer| newer.ring.map(Ring::written),
+        read: |newer, text| {
+            newer.ring = match text {
+                "true" => Some(Ring::default()),
+                // Of the schema's booleans only one is true.
+                "false" | "1" | "0" => None,
+                _ => match text.strip_prefix('u').and_then(Ring::read) {
+                    Some(ring) => Some(ring),
+                    None => return false,
+                },
+            };
+            true
+        },
+        words: "using I/O Ring",
+    },
+    Element {
+        name: "CompletionDequeueDepth",
+        write: |newer| newer.dequeue.map(|depth| depth.to_string()),
+        read: |newer, text| {
+            newer.dequeue = text.parse().ok().filter(|depth| *depth > 0);
+            newer.dequeue.is_some()
+        },
+        words: "completion dequeue depth",
+    },
+    Element {
+        name: "BufferSeparation",
+        write: |newer| newer.separation.map(Separation::written),
+        read: |newer, text| {
+            newer.separation = Separation::read(text, 0).ok();
+            newer.separation.is_some()
+        },
+        words: "buffer separation",
+    },
+    Element {
+        name: "AffinityOrder",
+        write: |newer| Some(newer.order.written()).filter(|text| !text.is_empty()),
+        read: |newer, text| newer.order.read(text),
+        words: "affinity order",
+    },
+    Element {
+        name: "BypassIO",
+        write: |newer| {
+            newer.bypass.map(|bypass| match bypass {
+                Bypass::Partial => "partial".into(),
+                Bypass::Full => "full".into(),
+            })
+        },
+        read: |newer, text| {
+            newer.bypass = match text {
+                "partial" => Some(Bypass::Partial),
+                "full" => Some(Bypass::Full),
+                _ => None,
+            };
+            newer.bypass.is_some()
+        },
+        words: "BypassIO",
+    },
+];
+
+impl Newer {
+    /// What 2.3 does where nothing is said.
+    pub fn fill_defaults(&mut self) {
+        self.separation.get_or_insert(Separation::PageDirectory);
+        self.order.kind.get_or_insert(KindOrder::FastInGroup);
+    }
+
+    /// The lines of a text.
+    pub(super) fn lines(&self) -> impl Iterator<Item = String> + '_ {
+        let line = |element: &Element| Some(format!("{}: {}", element.words, (element.write)(self)?));
+        ELEMENTS.iter().filter_map(line)
+    }
+}
+
+impl Ring {
+    /// Reads what follows `-u`.
+    pub(super) fn read(text: &str) -> Option<Ring> {
+        let (unregistered, rest) = text.strip_prefix('n').map_or((false, text), |rest| (true, rest));
+        let (trailing_p, rest) = rest.strip_suffix('p').map_or((false, rest), |rest| (true, rest));
+        let digits = rest.bytes().all(|byte| byte.is_ascii_digit());
+        let batch = rest.parse().ok().filter(|batch| digits && *batch > 0);
+        (batch.is_some() || text.is_empty()).then_some(Ring {
+            unregistered,
+            batch,
+            trailing_p,
+        })
+    }
+
+    fn written(self) -> String {
+        let Some(batch) = self.batch else { return "true".into() };
+        let letter = |set: bool, letter| if set { letter } else { "" };
+        format!(
+            "u{}{batch}{}",
+            letter(self.unregistered, "n"),
+            letter(self.trailing_p, "p")
+        )
+    }
+}
+
+impl Separation {
+    /// Entries of a page directory map 2 MiB each, and a cache line holds eight of them.
+    const PAGE_DIRECTORY_LINE: u64 = 16 << 20;
+    /// The largest distance: an address space has room for many buffers this far apart.
+    pub(super) const MAX: u64 = 1 << 30;
+
+    /// Reads what follows `-bs`.
+    pub(super) fn read(text: &str, block: u32) -> Result<Separation, String> {
+        Ok(match text {
+            "n" => Separation::System,
+            "p" => Separation::PageDirectory,
+            size => match numbers::size(size, block)? {
+                0 => return Err("Invalid integer".into()),
+                bytes => Separation::Bytes(bytes),
+            },
+        })
+    }
+
+    /// As the switch writes it.
+    pub fn written(self) -> String {
+        match self {
+            Separation::System => "n".into(),
+            Separation::PageDirectory => "p".into(),
+            Separation::Bytes(bytes) => bytes.to_string(),
+        }
+    }
+
+    /// The one that makes this distance.
+    pub fn from_bytes(bytes: u64) -> Separation {
+        match bytes {
+            0 => Separation::System,
+            Separation::PAGE_DIRECTORY_LINE => Separation::PageDirectory,
+            bytes => Separation::Bytes(bytes),
+        }
+    }
+
+    /// The distance in bytes; 0 where the allocator decides.
+    pub(super) fn bytes(self) -> u64 {
+        match self {
+            Separation::System => 0,
+            Separation::PageDirectory => Separation::PAGE_DIRECTORY_LINE,
+            Separation::Bytes(bytes) => bytes,
+        }
+    }
+}
+
+impl CoreOrder {
+    /// Adds the letters behind `-a`. False if they are no order, which then stays as it was.
+    pub(super) fn read(&mut self, text: &str) -> bool {
+        let (mut order, mut rest) = (*self, text);
+        while !rest.is_empty() {
+            let kind = KINDS
+                .iter()
+                .find_map(|(kind, letters)| Some((*kind, rest.strip_prefix(letters)?)));
+            rest = match (kind, rest.as_bytes()[0]) {
+                (Some((kind, after)), _) => {
+                    order.kind = Some(kind);
+                    after
+                }
+                (None, b'c') => {
+                    order.cores = true;
+                    &rest[1..]
+                }
+                (None, b's') => {
+                    order.groups = true;
+                    &rest[1..]
+                }
+                _ => return false,
+            };
+        }
+        *self = order;
+        true
+    }
+
+    fn written(self) -> String {
+        let kind = KINDS.iter().find(|(kind, _)| Some(*kind) == self.kind);
+        let mut text = String::new();
+        text.extend(self.cores.then_some('c'));
+        text.extend(self.groups.then_some('s'));
+        text + kind.map_or("", |(_, letters)| letters)
+    }
+
+    /// These processors as threads take them in turn. One that the topology does not name is a core of its own.
+    pub(super) fn arrange(self, cpus: &[u32], topology: &[LogicalCpu]) -> Vec<u32> {
+        let place = |cpu: u32| topology.iter().find(|place| place.cpu == cpu);
+        let class = |cpu: u32| place(cpu).map_or(0, |place| i16::from(place.efficiency_class));
+        let rank = |cpu: u32, fast: bool| if fast { -class(cpu) } else { class(cpu) };
+        let (within, over) = match self.kind.unwrap_or(KindOrder::Unordered) {
+            KindOrder::Unordered => (None, None),
+            KindOrder::FastInGroup => (Some(true), None),
+            KindOrder::FrugalInGroup => (Some(false), None),
+            KindOrder::Fast => (None, Some(true)),
+            KindOrder::Frugal => (None, Some(false)),
+        };
+        // How many processors of the same core come before it.
+        let sibling = |cpu: u32| {
+            let core = place(cpu).map(|place| place.core);
+            let before = cpus.iter().filter(|other| **other < cpu);
+            before
+                .filter(|other| core.is_some() && place(**other).map(|place| place.core) == core)
+                .count()
+        };
+        let mut keyed: Vec<_> = cpus
+            .iter()
+            .map(|&cpu| {
+                let over = over.map(|fast| rank(cpu, fast));
+                let sibling = if self.cores { sibling(cpu) } else { 0 };
+                ((over, sibling), cpu / 64, within.map(|fast| rank(cpu, fast)), cpu)
+            })
+            .collect();
+        keyed.sort_unstable();
+        if self.groups {
+            // The place in its group is what counts first, then the group.
+            let turn = |index: usize| {
+                let (major, group, ..) = keyed[index];
+                keyed[..index]
+                    .iter()
+                    .filter(|other| (other.0, other.1) == (major, group))
+                    .count()
+            };
+            let mut turns: Vec<_> = (0..keyed.len())
+                .map(|index| (keyed[index].0, turn(index), keyed[index].1, keyed[index].3))
+                .collect();
+            turns.sort_unstable();
+            return turns.into_iter().map(|(.., cpu)| cpu).collect();
+        }
+        keyed.into_iter().map(|(.., cpu)| cpu).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two fast cores of two threads each and two frugal ones in each of two groups.
+    fn machine() -> (Vec<u32>, Vec<LogicalCpu>) {
+        let place = |(number, &(core, efficiency_class)): (u32, &(u32, u8)), group: u32| LogicalCpu {
+            cpu: 64 * group + number,
+            core: 4 * group + core,
+            efficiency_class,
+            ..LogicalCpu::default()
+        };
+        let cores = [(0, 0), (1, 1), (1, 1), (2, 1), (2, 1), (3, 0)];
+        let topology: Vec<LogicalCpu> = (0..2)
+            .flat_map(|group| (0..).zip(&cores).map(move |numbered| place(numbered, group)))
+            .collect();
+        (topology.iter().map(|place| place.cpu).collect(), topology)
+    }
+
+    #[track_caller]
+    fn check(letters: &str, expected: &[u32]) {
+        let (cpus, topology) = machine();
+        let mut order = CoreOrder::default();
+        assert!(order.read(letters), "{letters}");
+        assert_eq!(order.arrange(&cpus, &topology), expected, "-a{letters}");
+        // Without a topology all are alike.
+        let plain = order.arrange(&cpus[..6], &[]);
+        assert_eq!(plain, [0, 1, 2, 3, 4, 5], "-a{letters}");
+    }
+
+    #[test]
+    fn processors_are_arranged_by_core_group_and_kind() {
+        check("up", &[0, 1, 2, 3, 4, 5, 64, 65, 66, 67, 68, 69]);
+        check("p", &[1, 2, 3, 4, 0, 5, 65, 66, 67, 68, 64, 69]);
+        check("P", &[1, 2, 3, 4, 65, 66, 67, 68, 0, 5, 64, 69]);
+        check("e", &[0, 5, 1, 2, 3, 4, 64, 69, 65, 66, 67, 68]);
+        check("E", &[0, 5, 64, 69, 1, 2, 3, 4, 65, 66, 67, 68]);
+        check("c", &[0, 1, 3, 5, 64, 65, 67, 69, 2, 4, 66, 68]);
+        check("s", &[0, 64, 1, 65, 2, 66, 3, 67, 4, 68, 5, 69]);
+        check("csP", &[1, 65, 3, 67, 2, 66, 4, 68, 0, 64, 5, 69]);
+        assert!(!CoreOrder::default().read("cx") && !CoreOrder::default().read("u"));
+    }
+
+    #[test]
+    fn values_come_back_as_they_were() {
+        let mut newer = Newer::default();
+        for (name, text) in [
+            ("IORing", "true"),
+            ("IORing", "un8p"),
+            ("CompletionDequeueDepth", "4"),
+            ("BufferSeparation", "p"),
+            ("BufferSeparation", "65536"),
+            ("AffinityOrder", "csup"),
+            ("BypassIO", "full"),
+        ] {
+            let element = ELEMENTS.iter().find(|element| element.name == name).unwrap();
+            assert!((element.read)(&mut newer, text), "{name} {text}");
+            assert_eq!((element.write)(&newer).as_deref(), Some(text), "{name}");
+            assert!(!(element.read)(&mut newer.clone(), "?"), "{name}");
+        }
+        assert_eq!(newer.lines().count(), 5);
+    }
+}
