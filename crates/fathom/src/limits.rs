@@ -421,7 +421,7 @@ pub fn machine(given: &ArgMatches, catalogue: &Catalogue, targets: &[&str]) -> D
     };
     let is_quiet = matches!(given.try_get_one::<bool>("quiet"), Ok(Some(true)));
     if let Some(fact) = fact.as_ref().filter(|_| asked || !is_quiet) {
-        crate::screen::note(&format!("{fact}"));
+        crate::screen::note(&fact.to_string());
     }
     DetectedMachine { name, fact }
 }

@@ -299,11 +299,7 @@ fn names_of_files_and_jobs_are_printed_escaped() {
     let folder = need(Directory::new()).expect("a folder can be made");
     let hostile = "x\u{1b}[2J\u{7}\nerror: forged\u{202e}";
     let file = folder.path().join(format!("{hostile}.fio"));
-    fs::write(
-        &file,
-        format!("[j\u{1b}[2J\u{202e}]\nbogus\u{9b}=3\nioengine=null\nsize=1m\n"),
-    )
-    .unwrap();
+    fs::write(&file, "[j\u{1b}[2J\u{202e}]\nbogus\u{9b}=3\nioengine=null\nsize=1m\n").unwrap();
     let long = folder.path().join("long.toml");
     fs::write(&long, format!("target = {}\u{1b}[2J\n", "x".repeat(5_000))).unwrap();
 
