@@ -279,3 +279,26 @@ impl File {
         self.handle.as_ref().map_or(-1, std::os::fd::AsRawFd::as_raw_fd)
     }
 }
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// Such as one that takes the place of a target after it was examined.
+    #[test]
+    fn opening_a_named_pipe_does_not_wait() {
+        use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_getfl, mknodat};
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("pipe");
+        mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
+        let how = OpenHow::to_inspect(false);
+        let read = File::open(&path, how).unwrap();
+        assert_eq!(read.kind(), FileKind::Other);
+        let flags = fcntl_getfl(read.handle().unwrap()).unwrap();
+        assert!(!flags.contains(OFlags::NONBLOCK), "{flags:?}");
+        drop(read);
+        let access = Access::Write;
+        let error = File::open(&path, OpenHow { access, ..how }).unwrap_err();
+        assert_eq!(error.source.raw_os_error(), Some(libc::ENXIO));
+    }
+}

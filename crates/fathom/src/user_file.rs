@@ -25,6 +25,14 @@ pub fn read_text(path: &Path, max: u64) -> io::Result<String> {
 /// # Errors
 /// As [`read_text`].
 pub fn read_bytes(path: &Path, max: u64) -> io::Result<Vec<u8>> {
+    read_limited(open(path)?, max)
+}
+
+/// A regular file, opened for reading.
+///
+/// # Errors
+/// Those of the system; of kind `InvalidInput` for a pipe, a socket or a device.
+pub fn open(path: &Path) -> io::Result<File> {
     // Opening a socket fails with an error that explains nothing, so the name is examined first.
     refuse_special(&std::fs::metadata(path)?, path)?;
     let file = match is_inherited(path) {
@@ -33,7 +41,7 @@ pub fn read_bytes(path: &Path, max: u64) -> io::Result<Vec<u8>> {
     };
     // Another file may have taken its place since.
     refuse_special(&file.metadata()?, path)?;
-    read_limited(file, max)
+    Ok(file)
 }
 
 /// All that `source` holds, if that is at most `max` bytes.

@@ -4,10 +4,12 @@
 //! time of the worker. One that finds the ring empty has to wait, and that is counted.
 
 use std::fs::File;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use engine::sys::file::open_without_waiting;
 use model::plan::Replay;
 use model::trace::{Entry, Feed, Reader};
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -55,7 +57,7 @@ impl TraceSource {
     }
 
     fn with_room_for(room: usize, replay: &Replay) -> std::io::Result<TraceSource> {
-        let feed = Feed::new(File::open(&replay.trace)?, Reader::new(replay));
+        let feed = Feed::new(open_without_waiting(Path::new(&replay.trace))?, Reader::new(replay));
         let (producer, entries) = RingBuffer::new(room);
         let shared = Arc::new(Shared::default());
         let source = TraceSource {

@@ -15,6 +15,7 @@ use super::waiting::{Notice, interrupted};
 use crate::address;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::user_file;
 
 /// A process of this machine.
 pub const LOCAL: &str = "local";
@@ -39,7 +40,7 @@ pub fn named(text: &str) -> Result<Vec<String>, Faults> {
         None => text.to_owned(),
         Some(file) => {
             let path = std::path::Path::new(file);
-            std::fs::read_to_string(path)
+            user_file::read_text(path, user_file::MAX_TEXT)
                 .map_err(|error| Faults::one(Fault::of_file("read", path, &error), Exit::Usage))?
         }
     };

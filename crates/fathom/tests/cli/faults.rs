@@ -72,6 +72,12 @@ fn pipes_and_devices_are_no_job_files() {
     }
     fathom(&["fio", text(&pipe)]).expect(1, &["unable to open", "named pipe"]);
     fathom(&["fio", "/dev/zero"]).expect(1, &["unable to open", "character device"]);
+    let hosts = format!("@{}", text(&pipe));
+    fathom(&["run", "--target", "null", "--hosts", &hosts]).expect(4, &["pipe.toml", "named pipe"]);
+    let trace = format!("--read_iolog={}", text(&pipe));
+    fathom(&["fio", "--name=a", "--ioengine=null", &trace]).expect(1, &["pipe.toml", "regular file"]);
+    let pattern = format!("--buffer_pattern='{}'", text(&pipe));
+    fathom(&["fio", "--name=a", "--ioengine=null", "--size=1m", &pattern]).expect(1, &["buffer_pattern"]);
 }
 
 /// A shell's process substitution is a pipe without a name.

@@ -59,7 +59,9 @@ fn flush_open(
         Err(error) => -i64::from(error.errno().unwrap_or(sys::file::IO_ERROR)),
     };
     let result = match (result, sync.file_system_at_end) {
-        (0, true) => std::fs::File::open(&path).and_then(|file| sys::file::flush_file_system(&file)),
+        (0, true) => {
+            sys::file::open_without_waiting(path.as_ref()).and_then(|file| sys::file::flush_file_system(&file))
+        }
         (0, false) => Ok(()),
         (errno, _) => Err(std::io::Error::from_raw_os_error((-errno) as i32)),
     };

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use model::plan::{FileRangeFlags, OpenHint, WriteThrough};
-use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, fdatasync, fsync};
+use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, fdatasync, fsync};
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite, pwritev2};
 
 use crate::file::{Access, FileKind, OpenHow};
@@ -76,9 +76,9 @@ pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
     fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
-/// Opens a file or device.
+/// Opens a file or device. Does not block if a pipe has taken its place.
 pub(crate) fn open(path: &Path, how: &OpenHow) -> io::Result<fs::File> {
-    let mut flags = OFlags::empty();
+    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     if how.cache.direct {
         flags |= OFlags::DIRECT;
     }
@@ -97,6 +97,8 @@ pub(crate) fn open(path: &Path, how: &OpenHow) -> io::Result<fs::File> {
         .write(how.access != Access::Read)
         .custom_flags(flags.bits() as i32)
         .open(path)?;
+    // An io_uring would fail a read of such a file with EAGAIN where it should wait for the device.
+    fcntl_setfl(&file, fcntl_getfl(&file)? - OFlags::NONBLOCK)?;
     advise(&file, &how.hint);
     Ok(file)
 }

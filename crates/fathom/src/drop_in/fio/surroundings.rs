@@ -116,7 +116,7 @@ impl Disk for RealDisk {
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
-        fs::read(path).map_err(|error| words(&error))
+        user_file::read_bytes(path.as_ref(), MAX_TEXT).map_err(|error| words(&error))
     }
 
     fn below(&self, folder: &str) -> Result<Vec<String>, String> {
@@ -129,7 +129,10 @@ impl Disk for RealDisk {
     fn trace(&self, path: &str) -> Result<TraceFile, String> {
         let (path, file) = match path {
             "-" => spooled_input().map_err(|error| words(&error))?,
-            path => (path.to_owned(), fs::File::open(path).map_err(|error| words(&error))?),
+            path => (
+                path.to_owned(),
+                user_file::open(path.as_ref()).map_err(|error| words(&error))?,
+            ),
         };
         Ok(TraceFile {
             path,

@@ -570,7 +570,7 @@ pub(super) fn flush(target: &ReadyTarget, kind: FlushKind) -> Result<(), Box<Fai
     let ReadyKind::Path(path) = &target.what else {
         return Ok(());
     };
-    let flushed = std::fs::File::open(path).and_then(|file| match kind {
+    let flushed = sys::file::open_without_waiting(path).and_then(|file| match kind {
         FlushKind::Full => file.sync_all(),
         FlushKind::Data => file.sync_data(),
     });

@@ -1,10 +1,11 @@
 //! Data that were read back: checked by the worker or by threads, reported, dumped. And the state that is left for a later
 //! check.
 
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use engine::Slot;
+use engine::sys::file::open_without_waiting;
 use model::Direction;
 use model::draws::Purpose;
 use model::plan::Verify;
@@ -183,6 +184,10 @@ fn state_path(verify: &Verify) -> PathBuf {
 /// What an earlier run recorded, or the file that cannot be read.
 pub(crate) fn load_state(verify: &Verify) -> Result<Progress, (PathBuf, io::Error)> {
     let path = state_path(verify);
-    let read = std::fs::read(&path).and_then(|bytes| Progress::of_bytes(&bytes));
+    let read = open_without_waiting(&path).and_then(|mut file| {
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes)?;
+        Progress::of_bytes(&bytes)
+    });
     read.map_err(|error| (path, error))
 }
