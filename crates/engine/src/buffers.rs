@@ -38,17 +38,19 @@ impl Buffers {
             true => length.next_multiple_of(Mapping::PAGE),
             false => each,
         };
-        let refused = |available| EngineError::Memory {
+        let refused = |free| EngineError::Memory {
             slots,
             each: Bytes(length as u64),
             needed: Bytes((taken as u64).saturating_mul(count as u64)),
-            available: Bytes(available),
+            free,
         };
-        let available = crate::probe::memory_available();
-        let bytes = each.checked_mul(count).ok_or_else(|| refused(available))?;
+        let free = crate::probe::memory_free();
+        let Some(bytes) = each.checked_mul(count) else {
+            return Err(refused(free));
+        };
         // Without this the kernel would promise the memory and kill some process later.
-        if (taken as u64).saturating_mul(count as u64) > available {
-            return Err(refused(available));
+        if (taken as u64).saturating_mul(count as u64) > free.bytes.0 {
+            return Err(refused(free));
         }
         let mapping = match apart {
             true => Mapping::sparse(count, each, taken.min(each), step),
@@ -59,7 +61,7 @@ impl Buffers {
                 needed: Bytes(bytes.next_multiple_of(page.max(1)) as u64),
                 refusal: huge_page_refusal(&error),
             },
-            None => refused(available),
+            None => refused(free),
         })?;
         Ok(Buffers {
             mapping,

@@ -3,6 +3,9 @@
 use model::Bytes;
 use model::plan::EngineKind;
 
+use crate::probe::{FreeMemory, MemoryLimit};
+use crate::sys;
+
 /// Why an engine could not start or go on.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
@@ -17,7 +20,7 @@ pub enum EngineError {
         help: String,
     },
     /// There is not enough memory for the buffers.
-    #[error("{slots} buffers of {each} need {needed} of memory, but {available} are available")]
+    #[error("{slots} buffers of {each} need {needed} of memory, but {free}")]
     Memory {
         /// How many buffers.
         slots: u32,
@@ -25,8 +28,8 @@ pub enum EngineError {
         each: Bytes,
         /// Bytes in all.
         needed: Bytes,
-        /// Bytes that may be had.
-        available: Bytes,
+        /// What may be had.
+        free: FreeMemory,
     },
     /// There are not enough huge pages, or they may not be had.
     #[error("{needed} of buffers in huge pages cannot be had: {}", .refusal.map_or(LACK_OF_HUGE_PAGES, |(why, _)| why))]
@@ -73,7 +76,16 @@ impl EngineError {
     pub fn help(&self) -> Option<String> {
         match self {
             EngineError::Unavailable { help, .. } => Some(help.clone()),
-            EngineError::Memory { .. } => Some("lower the queue depth, the block size or the number of workers".into()),
+            EngineError::Memory { free, .. } => {
+                let raise = match &free.limit {
+                    MemoryLimit::Machine => "",
+                    MemoryLimit::AddressSpace => ", or raise the limit",
+                    MemoryLimit::ControlGroup(_) => ", or raise the limit of the control group",
+                };
+                Some(format!(
+                    "lower the queue depth, the block size or the number of workers{raise}"
+                ))
+            }
             EngineError::HugePages {
                 refusal: Some((_, help)),
                 ..
@@ -89,11 +101,12 @@ impl EngineError {
         }
     }
 
-    /// The error number, if it came from the system.
+    /// The number of the error of the system, if it is one.
     pub fn errno(&self) -> Option<i32> {
         match self {
             EngineError::System { errno, .. } => Some(*errno),
-            EngineError::Unavailable { .. } | EngineError::Memory { .. } | EngineError::HugePages { .. } => None,
+            EngineError::Memory { .. } | EngineError::HugePages { .. } => Some(sys::file::NO_MEMORY),
+            EngineError::Unavailable { .. } => None,
         }
     }
 }

@@ -75,7 +75,7 @@ impl Offload {
                 slots: setup.slots,
                 each: Bytes(each as u64),
                 needed: Bytes(each as u64 * u64::from(setup.slots)),
-                available: Bytes(crate::probe::memory_available()),
+                free: crate::probe::memory_free(),
             })?;
         let (tasks, queue) = sync_channel(setup.slots as usize);
         let (sender, ended) = sync_channel(setup.slots as usize);

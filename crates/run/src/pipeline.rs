@@ -69,7 +69,7 @@ impl CheckedPlan {
             Objection::Refused(refusals) => RunError::Refused(refusals),
         })?;
         let note = |(path, note): &(String, targets::guard::Note)| {
-            Finding::new("GUARD", Severity::Note, note.to_string()).at(path.as_str())
+            Finding::new("GUARD", note.severity(), note.to_string()).at(path.as_str())
         };
         let findings: Vec<Finding> = permitted.notes.iter().map(note).collect();
         for finding in findings.clone() {

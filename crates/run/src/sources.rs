@@ -51,13 +51,13 @@ impl Sources {
 }
 
 fn make(content: &Content, size: Bytes, file: Option<&str>) -> Result<Arc<[u8]>, SetupError> {
-    let available = Bytes(probe::memory_available());
-    if size > available {
+    let free = probe::memory_free();
+    if size > free.bytes {
         return Err(SetupError::Engine(EngineError::Memory {
             slots: 1,
             each: size,
             needed: size,
-            available,
+            free,
         }));
     }
     let read = file.map(|path| read(path, size)).transpose()?;

@@ -1,26 +1,165 @@
 //! How much memory there is and may be used.
 
+use std::fmt;
+use std::sync::OnceLock;
+
+use model::Bytes;
+
 use super::System;
+use super::limits::own_groups;
 use crate::sys;
 
-/// Bytes that programs may still use, as the kernel estimates it; a very large number where the system does not tell.
-pub fn memory_available() -> u64 {
+/// Memory that this process may still use, and what limits it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct FreeMemory {
+    /// How much; a very large number where the system does not tell.
+    pub bytes: Bytes,
+    /// The tightest limit.
+    pub limit: MemoryLimit,
+}
+
+/// What limits the memory of this process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MemoryLimit {
+    /// The memory of the machine.
+    Machine,
+    /// `RLIMIT_AS`.
+    AddressSpace,
+    /// The file of a control group.
+    ControlGroup(String),
+}
+
+impl fmt::Display for FreeMemory {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.limit {
+            MemoryLimit::Machine => write!(out, "{} are available", self.bytes),
+            MemoryLimit::AddressSpace => write!(out, "the limit on address space (ulimit -v) leaves {}", self.bytes),
+            MemoryLimit::ControlGroup(file) => write!(out, "the control group leaves {} ({file})", self.bytes),
+        }
+    }
+}
+
+/// Memory that this process may still use: what the kernel estimates to be available, less where a control group or the
+/// limit on address space leaves less.
+pub fn memory_free() -> FreeMemory {
+    static GROUPS: OnceLock<Vec<Group>> = OnceLock::new();
+    let system = System::live();
     let told = sys::told::memory().map(|[_, available]| available);
-    told.or_else(|| field(&System::live(), "MemAvailable:"))
-        .unwrap_or(u64::MAX)
+    let available = told.or_else(|| field(&system, "/proc/meminfo", "MemAvailable:"));
+    let address_space = sys::memory::address_space_limit()
+        .map(|limit| limit.saturating_sub(field(&system, "/proc/self/status", "VmSize:").unwrap_or(0)));
+    let groups = GROUPS.get_or_init(|| limited_groups(&system));
+    let of_groups = groups.iter().map(|group| FreeMemory {
+        bytes: Bytes(group.free(&system)),
+        limit: MemoryLimit::ControlGroup(group.file.clone()),
+    });
+    let of_process = [
+        (available, MemoryLimit::Machine),
+        (address_space, MemoryLimit::AddressSpace),
+    ];
+    let of_process = of_process.into_iter().map(|(bytes, limit)| FreeMemory {
+        bytes: Bytes(bytes.unwrap_or(u64::MAX)),
+        limit,
+    });
+    let tightest = of_process.chain(of_groups).min_by_key(|free| free.bytes);
+    tightest.expect("the machine is one of them")
 }
 
 /// Bytes of memory; 0 where the system does not tell.
 pub fn memory_total(system: &System) -> u64 {
     let told = system.is_live().then(sys::told::memory).flatten();
     told.map(|[total, _]| total)
-        .or_else(|| field(system, "MemTotal:"))
+        .or_else(|| field(system, "/proc/meminfo", "MemTotal:"))
         .unwrap_or(0)
 }
 
-fn field(system: &System, name: &str) -> Option<u64> {
-    let text = system.text("/proc/meminfo")?;
+/// A value in kB, in bytes.
+fn field(system: &System, path: &str, name: &str) -> Option<u64> {
+    let text = system.text(path)?;
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
     let kib: u64 = rest.trim().trim_end_matches("kB").trim().parse().ok()?;
     Some(kib << 10)
+}
+
+/// A control group with a limit of memory.
+struct Group {
+    /// The file with the limit.
+    file: String,
+    folder: String,
+    limit: u64,
+}
+
+impl Group {
+    /// What the limit leaves. The page cache counts as used, but the kernel takes it back where memory is needed.
+    fn free(&self, system: &System) -> u64 {
+        let value = |name: &str| system.value::<u64>(&format!("{}/{name}", self.folder));
+        let used = value("memory.current").or_else(|| value("memory.usage_in_bytes"));
+        let statistics = system.text(&format!("{}/memory.stat", self.folder)).unwrap_or_default();
+        let cache = |name: &str| {
+            let line = statistics.lines().find_map(|line| line.strip_prefix(name));
+            line.and_then(|value| value.trim().parse::<u64>().ok()).unwrap_or(0)
+        };
+        let reclaimable = cache("inactive_file ") + cache("active_file ");
+        self.limit.saturating_sub(used.unwrap_or(0).saturating_sub(reclaimable))
+    }
+}
+
+/// Those of the groups of this process that have a limit.
+fn limited_groups(system: &System) -> Vec<Group> {
+    let files = own_groups(system, "memory").into_iter().flat_map(|folder| {
+        let file = |name: &str| (format!("{folder}/{name}"), folder.clone());
+        [file("memory.max"), file("memory.limit_in_bytes")]
+    });
+    let limited = files.filter_map(|(file, folder)| {
+        let limit = system.value::<u64>(&file)?;
+        // Without a limit the file of version 1 shows the largest number of whole pages.
+        (limit < i64::MAX as u64 - (1 << 20)).then_some(Group { file, folder, limit })
+    });
+    limited.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::system::tree;
+    use super::*;
+
+    #[test]
+    fn a_control_group_leaves_its_limit_less_what_is_used_without_page_cache() {
+        let (_root, system) = tree(&[
+            ("proc/self/cgroup", "0::/job\n"),
+            (
+                "proc/self/mountinfo",
+                "30 1 0:26 / /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n",
+            ),
+            ("sys/fs/cgroup/job/memory.max", "1048576\n"),
+            ("sys/fs/cgroup/job/memory.current", "786432\n"),
+            (
+                "sys/fs/cgroup/job/memory.stat",
+                "anon 262144\ninactive_file 393216\nactive_file 131072\n",
+            ),
+        ]);
+        let groups = limited_groups(&system);
+        let free: Vec<_> = groups
+            .iter()
+            .map(|group| (group.file.as_str(), group.free(&system)))
+            .collect();
+        assert_eq!(free, [("/sys/fs/cgroup/job/memory.max", 786_432)]);
+    }
+
+    #[test]
+    fn groups_of_version_1_without_a_limit_are_left_out() {
+        let (_root, system) = tree(&[
+            ("proc/self/cgroup", "5:memory:/job\n"),
+            (
+                "proc/self/mountinfo",
+                "33 1 0:32 / /sys/fs/cgroup/memory rw - cgroup cgroup rw,memory\n",
+            ),
+            ("sys/fs/cgroup/memory/job/memory.limit_in_bytes", "4194304\n"),
+            ("sys/fs/cgroup/memory/job/memory.usage_in_bytes", "1048576\n"),
+            ("sys/fs/cgroup/memory/memory.limit_in_bytes", "9223372036854771712\n"),
+        ]);
+        let groups = limited_groups(&system);
+        let free: Vec<_> = groups.iter().map(|group| group.free(&system)).collect();
+        assert_eq!(free, [3 << 20]);
+    }
 }

@@ -37,7 +37,7 @@ pub use host::{cpu, host};
 pub use inventory::{Inventory, Use, UseKind};
 pub use limits::limits;
 pub use machines::{HeldFile, Process};
-pub use memory::{memory_available, memory_total};
+pub use memory::{FreeMemory, MemoryLimit, memory_free, memory_total};
 pub use mounts::Mount;
 pub use processes::ProcessTimes;
 pub use program_io::ProgramIo;

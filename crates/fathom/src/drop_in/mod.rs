@@ -17,7 +17,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 
 use archive::history::{EntryKind, Recording, Subject};
-use model::finding::Finding;
+use model::finding::{Finding, Severity};
 use model::results::Results;
 
 use crate::history;
@@ -82,6 +82,20 @@ fn lost_hosts(results: &Results) -> Vec<String> {
         format!("{host}: {}; the report has what was told until then", finding.what)
     };
     lost.map(line).collect()
+}
+
+/// What was found, as notes; what the guard warns of even where nobody asked for notes. Workers that did not start are reported
+/// in the words of the other tool.
+fn note_findings(results: &Results) {
+    let findings = results.findings.iter();
+    for finding in findings.filter(|finding| finding.severity >= Severity::Note && finding.rule != "NOT-STARTED") {
+        let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
+        let line = format!("{at}{} [{}]", finding.what, finding.rule);
+        match finding.rule == "GUARD" && finding.severity == Severity::Warning {
+            true => complain(&[format!("warning: {line}")]),
+            false => note(&line),
+        }
+    }
 }
 
 /// Lines on stderr. Where it is closed there is nobody to tell.

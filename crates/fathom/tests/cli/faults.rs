@@ -326,3 +326,53 @@ fn names_of_files_and_jobs_are_printed_escaped() {
         }
     }
 }
+
+/// A file in the place of a misspelt device lies in memory: the other tools make it, and are told so; fathom itself refuses.
+#[test]
+fn a_file_in_the_place_of_a_device_is_warned_of() {
+    let path = format!("/dev/fathom-misspelt-{}", std::process::id());
+    let warning = "warning: ";
+    let what = format!("{path}: no such device exists; a file is made in its place, in memory [GUARD]");
+    let fio = format!("--filename={path}");
+    let made = fathom(&["fio", "--name=a", &fio, "--rw=write", "--size=64k"]);
+    let was_there = fs::remove_file(&path).is_ok();
+    assert!(was_there);
+    made.expect(0, &[&format!("{warning}{what}")]);
+    let made = fathom(&["diskspd", "-c64k", "-d1", "-W0", "-w100", &path]);
+    fs::remove_file(&path).unwrap();
+    made.expect(0, &[&format!("{warning}{what}")]);
+    fathom(&["run", "--target", &path, "--size", "64k", "--time", "1s"]).expect(3, &["no such device exists"]);
+    assert!(!fs::exists(&path).unwrap());
+}
+
+#[test]
+fn a_limit_of_memory_is_named() {
+    let script = "ulimit -v 3000000; exec \"$@\"";
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new("bash");
+        command.args(["-c", script, "bash", PROGRAM]).args(arguments);
+        finish(
+            command
+                .env("FATHOM_NOTES", "1")
+                .stdout(Stdio::piped())
+                .stderr(Stdio::piped()),
+        )
+    };
+    let words = [
+        "64 buffers of 64 MiB need 4 GiB",
+        "the limit on address space (ulimit -v) leaves 2.",
+    ];
+    run(&[
+        "run", "--target", "null", "--block", "64m", "--depth", "64", "--time", "1s",
+    ])
+    .expect(3, &words);
+    let fio = [
+        "fio",
+        "--name=a",
+        "--ioengine=null",
+        "--size=1g",
+        "--bs=64m",
+        "--iodepth=64",
+    ];
+    run(&fio).expect(1, &[words[1], "err=12"]);
+}

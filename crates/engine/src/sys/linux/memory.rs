@@ -140,6 +140,11 @@ pub(crate) fn huge_page_refusal(_: &io::Error) -> Option<(&'static str, &'static
     None
 }
 
+/// The most bytes of address space of this process (`RLIMIT_AS`), if there is a limit.
+pub(crate) fn address_space_limit() -> Option<u64> {
+    rustix::process::getrlimit(rustix::process::Resource::As).current
+}
+
 /// Memory that is kept from being swapped out, as long as this lives.
 #[derive(Debug)]
 pub struct Pinned(#[allow(dead_code, reason = "it is held, not used")] Mapping);
@@ -151,7 +156,7 @@ impl Pinned {
     /// The system's error, such as `ENOMEM` beyond the limit of locked memory.
     pub fn new(bytes: u64) -> io::Result<Pinned> {
         let length = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
-        if bytes > crate::probe::memory_available() {
+        if bytes > crate::probe::memory_free().bytes.0 {
             return Err(io::Error::from_raw_os_error(libc::ENOMEM));
         }
         let mapping = Mapping::new(length, Mapping::PAGE, None)?;

@@ -133,6 +133,11 @@ pub fn page_size() -> u64 {
     Mapping::PAGE as u64
 }
 
+/// There is no such limit on this system.
+pub(crate) fn address_space_limit() -> Option<u64> {
+    None
+}
+
 /// Memory that is kept from being swapped out, as long as this lives.
 #[derive(Debug)]
 pub struct Pinned(#[allow(dead_code, reason = "it is held, not used")] Mapping);

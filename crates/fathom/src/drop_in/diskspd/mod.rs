@@ -20,12 +20,11 @@ use dialects::diskspd::newer::CoreOrder;
 use dialects::diskspd::profile::{Profile, ResultFormat};
 use dialects::diskspd::text::{self, TextForm};
 use dialects::diskspd::{self, EventRole, Reading, Request, xml};
-use model::finding::Severity;
 use model::plan::{Dialect, Plan, Step};
 use model::results::{Results, StepResults};
 use report::formats::diskspd as reports;
 
-use super::{advise, can_keep, complain, keep, lost_hosts, note, tell};
+use super::{advise, can_keep, complain, keep, lost_hosts, note, note_findings, tell};
 use crate::permissions;
 use crate::session::Session;
 use console::Console;
@@ -160,7 +159,7 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
         arguments: &session.process.arguments,
         form: form(),
         windows: cfg!(windows),
-        memory: (!session.leads()).then(engine::probe::memory_available),
+        memory: (!session.leads()).then(|| engine::probe::memory_free().bytes.0),
         topology: &topology,
     };
     let lowered = match diskspd::lower(profile, here) {
@@ -246,14 +245,7 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
     let lost = lost_hosts(&results);
     complain(&lost.iter().map(|line| format!("ERROR: {line}")).collect::<Vec<_>>());
     let kept = keep(&results, EntryKind::Diskspd);
-    for finding in results
-        .findings
-        .iter()
-        .filter(|finding| finding.severity >= Severity::Note)
-    {
-        let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
-        note(&format!("{at}{} [{}]", finding.what, finding.rule));
-    }
+    note_findings(&results);
     // DiskSpd shows nothing of a time span in which a thread has failed, and says of those that did not begin that they
     // were interrupted too. The saved result has all that was measured.
     for (plan, step) in results.plan.steps.iter().zip(&mut results.steps) {

@@ -287,6 +287,7 @@ fn of_setup(why: &SetupError) -> (i32, String) {
             (number_of(source).unwrap_or(INVALID), function.into())
         }
         SetupError::Common(why) => of_setup(why),
+        SetupError::Engine(error) => (error.errno().map_or(INVALID, number), "setup".into()),
         _ => (INVALID, "setup".into()),
     }
 }

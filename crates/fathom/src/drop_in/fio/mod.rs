@@ -25,12 +25,11 @@ use dialects::fio::{self, Jobs, Reading, Told, Unusable};
 use engine::idle::IdleProfile;
 use engine::sys::signals;
 use model::draws::{DrawsForm, fio_seeds};
-use model::finding::Severity;
 use model::plan::{Plan, Prepare};
 use model::results::Results;
 use report::formats::fio as reports;
 
-use super::{can_keep, complain, keep, lost_hosts, note};
+use super::{can_keep, complain, keep, lost_hosts, note, note_findings};
 use crate::session::Session;
 use attempt::RunActions;
 use exec::Commands;
@@ -376,14 +375,7 @@ fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, o
     let lost = lost_hosts(&results);
     lost.iter().for_each(|line| output.complaint(&format!("fio: {line}")));
     print_reports(jobs, &results, output);
-    for finding in results
-        .findings
-        .iter()
-        .filter(|finding| finding.severity >= Severity::Note && finding.rule != "NOT-STARTED")
-    {
-        let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
-        note(&format!("{at}{} [{}]", finding.what, finding.rule));
-    }
+    note_findings(&results);
     let kept = keep(&results, EntryKind::Fio);
     let failed = failures::count(&results).max(lost.len());
     let signalled = session.process.is_interrupted() && (!triggered || signals::stop_signal().is_some());

@@ -4,6 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use engine::probe::{BlockDevice, BlockKind, Process};
+use model::finding::Severity;
 
 use super::{CallerKind, Intent, Signature};
 use crate::targets::MarkState;
@@ -421,6 +422,16 @@ pub enum Note {
     LoopsUnresolved(Vec<String>),
 }
 
+impl Note {
+    /// A file that takes the place of a device is hardly ever meant.
+    pub(crate) fn severity(&self) -> Severity {
+        match self {
+            Note::AmongDevices => Severity::Warning,
+            _ => Severity::Note,
+        }
+    }
+}
+
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -433,7 +444,7 @@ impl fmt::Display for Note {
                 write!(f, "a file of {} {which} will be changed", model::Bytes(*size))
             }
             Note::BlankDevice => f.write_str("a device without any known mark will be written to"),
-            Note::AmongDevices => f.write_str("a file will be made in the folder of devices, in memory"),
+            Note::AmongDevices => f.write_str("no such device exists; a file is made in its place, in memory"),
             Note::HiddenMachines(processes) => {
                 let names: Vec<String> = processes
                     .iter()
