@@ -127,6 +127,13 @@ impl Clock {
         }
     }
 
+    /// The time, read after all that stands earlier in the program: what a processor does ahead of time may otherwise move a
+    /// reading by a fraction of a microsecond.
+    pub fn now_in_order(&self) -> Nanos {
+        system::wait_for_earlier_instructions();
+        self.now()
+    }
+
     /// How far this clock has gone from the system's since its origin, in parts per million; positive if it is fast.
     /// `None` if too little time has passed for a meaningful comparison.
     pub fn drift_ppm(&self) -> Option<f64> {

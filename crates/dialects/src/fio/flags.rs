@@ -78,6 +78,12 @@ pub enum Errand {
     InflateLog(String),
     /// How long a unit of work takes is measured and printed.
     CalibrateIdle,
+    /// The speed of checksums is measured: of those in this list, or of all.
+    TestChecksums(String),
+    /// The speed of ways to copy memory is measured: of those in this list, or of all.
+    TestCopies(String),
+    /// Whether all processors agree on the time is tested.
+    TestClocks,
     /// What other processes ask for is carried out.
     Serve,
 }
@@ -430,9 +436,24 @@ pub const FLAGS: &[Flag] = &[
         refuse("fio: --latency-log is deprecated. Use per-job latency log options.")
     }),
     unsupported("merge-blktrace-only", "", "Not supported."),
-    unsupported("cpuclock-test", "", "Not supported."),
-    unsupported("crctest", "[TYPE]", "Not supported."),
-    unsupported("memcpytest", "[TYPE]", "Not supported."),
+    flag(
+        "cpuclock-test",
+        "",
+        "Test whether all processors agree on the time, and end.",
+        |_, _| Action::Errand(Errand::TestClocks),
+    ),
+    flag(
+        "crctest",
+        "[TYPE,…]",
+        "Measure how fast these checksums are, or all, and end. fio's murmur3, jhash and fnv are not among them.",
+        |_, types| Action::Errand(Errand::TestChecksums(types.to_string())),
+    ),
+    flag(
+        "memcpytest",
+        "[TYPE,…]",
+        "Measure how fast these ways to copy memory are, or all, and end.",
+        |_, types| Action::Errand(Errand::TestCopies(types.to_string())),
+    ),
     flag(
         "inflate-log",
         "LOG",

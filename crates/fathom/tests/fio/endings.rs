@@ -316,3 +316,27 @@ fn a_command_that_fails_calls_its_job_off() {
     assert!(place.path().join("third.prerun.txt").exists());
     assert!(!place.path().join("second.postrun.txt").exists());
 }
+
+#[test]
+fn checksums_and_copies_are_timed_in_place_of_jobs() {
+    let place = Place::new();
+    let ran = place.line("--crctest=md5,sha3-256");
+    let lines: Vec<&str> = ran.expect(0, &[]).out.lines().collect();
+    let [md5, sha3] = lines[..] else { panic!("{ran:#?}") };
+    for (line, begin) in [(md5, "md5:\t\t"), (sha3, "sha3-256:\t")] {
+        let speed = line.strip_prefix(begin).and_then(|rest| rest.strip_suffix(" MiB/sec"));
+        assert!(speed.unwrap().trim().parse::<f64>().unwrap() > 0.0, "{line}");
+    }
+    let ran = place.line("--crctest=murmur4");
+    ran.expect(1, &["fio: unknown hash `murmur4`. Available:", "sha3-512\n"]);
+    let ran = place.line("--memcpytest=memmove");
+    let lines: Vec<&str> = ran.expect(0, &["memmove\n\t8 bytes:\t"]).out.lines().collect();
+    assert_eq!(lines.len(), 12);
+}
+
+#[test]
+fn processors_are_compared_in_place_of_jobs() {
+    let place = Place::new();
+    let ran = place.line("--cpuclock-test");
+    ran.expect(0, &["cs: reliable_tsc: ", " CPUs\n", "cs: Pass!\n"]);
+}

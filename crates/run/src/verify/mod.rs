@@ -20,6 +20,7 @@ use model::mismatch::{BlockFault, Mismatch};
 use model::plan::{Verify, VerifyMethod};
 
 use checksum::Checksum;
+pub use checksum::compute as compute_checksum;
 use header::{Form, Header, Wanted};
 
 /// What is written, and what is expected when it is read back.

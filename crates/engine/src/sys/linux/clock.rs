@@ -37,6 +37,21 @@ pub fn counter() -> u64 {
     }
 }
 
+/// Keeps the processor from reading its counter before what stands earlier in the program is done.
+#[inline]
+pub fn wait_for_earlier_instructions() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: every x86-64 processor has this instruction, which only waits.
+    unsafe {
+        std::arch::x86_64::_mm_lfence();
+    }
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: the instruction only waits.
+    unsafe {
+        std::arch::asm!("isb", options(nostack, preserves_flags));
+    }
+}
+
 /// Why the counter must not be used, if so.
 pub fn counter_refusal() -> Option<&'static str> {
     #[cfg(target_arch = "x86_64")]

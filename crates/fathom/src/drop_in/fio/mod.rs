@@ -9,6 +9,7 @@ mod logs;
 mod mismatches;
 mod output;
 mod partial_plan;
+mod self_tests;
 mod server;
 mod status;
 mod surroundings;
@@ -80,7 +81,7 @@ pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
                 }
                 (None, _) => end.code,
                 (Some(Errand::Serve), flags) => server::serve(&session.process, flags, arguments, &mut output),
-                (Some(errand), _) => go(errand, &mut output),
+                (Some(errand), _) => go(session, errand, &mut output),
             }
         }
         Reading::Run(jobs) => match can_keep() {
@@ -98,7 +99,7 @@ pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
 }
 
 /// Does what is asked for in place of jobs. fio prints it where it is, whatever `--output` says; here it goes there too.
-fn go(errand: &Errand, output: &mut Output) -> u8 {
+fn go(session: &Session, errand: &Errand, output: &mut Output) -> u8 {
     match errand {
         Errand::CalibrateIdle => match IdleProfile::new() {
             Ok(profile) => output.bytes(|out| reports::calibration(&profile.so_far(), out)),
@@ -115,6 +116,9 @@ fn go(errand: &Errand, output: &mut Output) -> u8 {
             }
             output.bytes(|out| out.write_all(&lines));
         }
+        Errand::TestChecksums(types) => return self_tests::checksums(types, output),
+        Errand::TestCopies(types) => return self_tests::copies(types, output),
+        Errand::TestClocks => return self_tests::clocks(session.process.clock(), output),
         // It goes on, and is begun where the session is known.
         Errand::Serve => {}
     }
