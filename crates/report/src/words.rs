@@ -84,6 +84,7 @@ fn placement_words(placement: &Placement) -> String {
         Placement::Pareto(_) => "random (Pareto)".into(),
         Placement::Normal(_) => "random (normal)".into(),
         Placement::List(_) => "listed".into(),
+        Placement::Aged(_) => "random (ages an SSD)".into(),
     }
 }
 

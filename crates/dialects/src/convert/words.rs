@@ -207,6 +207,7 @@ pub(super) fn placement(placement: &Placement, direction: Direction) -> String {
             let moving = if list.moving { ", moving on" } else { "" };
             format!("the blocks {blocks}{moving}")
         }
+        Placement::Aged(aged) => format!("a pass that ages an SSD with {} of spare capacity", aged.spare),
     }
 }
 

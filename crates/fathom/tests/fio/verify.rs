@@ -132,3 +132,15 @@ fn blocks_of_a_device_are_discarded_and_their_lives_told() {
     assert_eq!(block["states"]["unwritten"], 54);
     assert_eq!(block["states"]["written"], 10);
 }
+
+/// The pass writes some blocks twice; the later data count.
+#[test]
+fn what_ages_a_device_can_be_verified() {
+    let place = Place::new();
+    let line = "--name=x --filename=f --size=8m --bs=4k --rw=randwrite --sprandom=1 --spr_op=0.25 --verify=crc32c";
+    let ran = place.line(&format!("{line} --output-format=json"));
+    ran.expect(0, &[]);
+    let job = &ran.json()["jobs"][0];
+    assert_eq!(job["write"]["total_ios"], 2560);
+    assert_eq!(job["read"]["total_ios"], 2048, "each block is read back once");
+}

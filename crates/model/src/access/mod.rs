@@ -4,6 +4,7 @@
 //! worker. Parameters and generator of each pattern live together in one file. Cursors own no random generator: they ask
 //! the worker's [`Draws`]. They know nothing of engines, time, lengths in flight or errors.
 
+mod aged;
 mod area;
 mod every;
 mod interlocked;
@@ -28,6 +29,7 @@ use serde::{Deserialize, Serialize};
 use crate::direction::{Direction, PerDirection};
 use crate::draws::Draws;
 
+pub use aged::Aged;
 pub use area::Area;
 pub use every::{Between, Every};
 pub use interlocked::Interlocked;
@@ -157,7 +159,7 @@ impl Access {
 
     /// A pass over the area comes to an end by itself.
     pub fn ends(&self) -> bool {
-        let once = |placement: &Placement| matches!(placement, Placement::Once(_));
+        let once = |placement: &Placement| matches!(placement, Placement::Once(_) | Placement::Aged(_));
         match self {
             // A hole may lead back to the base, over the same blocks again.
             Access::Sequential(sequential) => {
@@ -171,6 +173,19 @@ impl Access {
             // A window whose blocks are all used begins anew.
             Access::Interlocked(_) | Access::Parallel(_) | Access::Zones(_) => false,
         }
+    }
+
+    /// A pass visits no block twice.
+    pub fn visits_once(&self) -> bool {
+        let ages = |access: &Access| {
+            matches!(
+                access,
+                Access::Random {
+                    placement: Placement::Aged(_)
+                }
+            )
+        };
+        self.ends() && !ages(self)
     }
 
     /// Makes the pattern ready for the given areas. `shared` is the position that all workers on the target advance

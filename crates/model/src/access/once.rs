@@ -238,7 +238,7 @@ impl Map {
 /// Xor-shifts and odd multiplications permute the numbers of `bits` bits, the smallest power of two that holds them all;
 /// numbers outside the range are permuted again (cycle walking), on average less than once.
 #[derive(Clone, Debug)]
-struct Bijection {
+pub(super) struct Bijection {
     count: u64,
     shift: u32,
     mask: u64,
@@ -248,7 +248,7 @@ struct Bijection {
 }
 
 impl Bijection {
-    fn new(count: u64, key: u64) -> Bijection {
+    pub(super) fn new(count: u64, key: u64) -> Bijection {
         let bits = (64 - count.saturating_sub(1).leading_zeros()).max(2);
         // Three well-mixed words from one key (the finaliser of SplitMix64).
         let mixed = |salt: u64| {
@@ -268,7 +268,7 @@ impl Bijection {
     }
 
     #[inline]
-    fn image(&self, index: u64) -> u64 {
+    pub(super) fn image(&self, index: u64) -> u64 {
         let mut x = self.permute(index);
         while x >= self.count {
             x = self.permute(x);

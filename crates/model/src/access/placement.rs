@@ -3,10 +3,11 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::aged::AgedCursor;
 use super::once::OnceCursor;
 use super::ranges::RangesCursor;
 use super::skewed::{NormalCursor, ParetoCursor, ZipfCursor};
-use super::{AccessError, Area, Normal, Once, Pareto, Ranges, Zipf};
+use super::{AccessError, Aged, Area, Normal, Once, Pareto, Ranges, Zipf};
 use crate::direction::{Direction, PerDirection};
 use crate::draws::{Draws, Purpose, Reduction};
 
@@ -28,6 +29,8 @@ pub enum Placement {
     Normal(Normal),
     /// A fixed list of blocks (fio `sequence:`).
     List(BlockList),
+    /// One pass that leaves an SSD as random writes of a long time would (fio `sprandom`).
+    Aged(Aged),
 }
 
 impl Default for Placement {
@@ -143,6 +146,8 @@ pub enum PlacementCursor {
     Pareto(ParetoCursor),
     /// See [`Placement::Normal`].
     Normal(NormalCursor),
+    /// See [`Placement::Aged`].
+    Aged(AgedCursor),
     /// See [`Placement::List`].
     List {
         /// The list.
@@ -165,6 +170,7 @@ impl Placement {
             Placement::Zipf(zipf) => PlacementCursor::Zipf(zipf.cursor(areas, draws)?),
             Placement::Pareto(pareto) => PlacementCursor::Pareto(pareto.cursor(areas, draws)?),
             Placement::Normal(normal) => PlacementCursor::Normal(normal.cursor(areas)?),
+            Placement::Aged(aged) => PlacementCursor::Aged(aged.cursor(areas, draws)?),
             Placement::List(list) => {
                 if list.blocks.is_empty() {
                     let value = "an empty one".into();
@@ -192,6 +198,7 @@ impl PlacementCursor {
         match self {
             PlacementCursor::Uniform(cursor) => Some(cursor.next(draws, direction)),
             PlacementCursor::Once(cursor) => cursor.next(draws, direction),
+            PlacementCursor::Aged(cursor) => cursor.next(draws),
             PlacementCursor::Ranges(cursor) => Some(cursor.next(draws, direction)),
             PlacementCursor::Zipf(cursor) => Some(cursor.next(draws)),
             PlacementCursor::Pareto(cursor) => Some(cursor.next(draws)),
@@ -225,14 +232,17 @@ impl PlacementCursor {
     }
 
     pub(super) fn restart(&mut self, draws: &mut Draws) {
-        if let PlacementCursor::Once(cursor) = self {
-            cursor.restart(draws);
+        match self {
+            PlacementCursor::Once(cursor) => cursor.restart(draws),
+            PlacementCursor::Aged(cursor) => cursor.restart(draws),
+            _ => {}
         }
     }
 
     pub(super) fn extra_bytes(&self) -> u64 {
         match self {
             PlacementCursor::Once(cursor) => cursor.extra_bytes(),
+            PlacementCursor::Aged(cursor) => cursor.extra_bytes(),
             PlacementCursor::Ranges(cursor) => cursor.extra_bytes(),
             PlacementCursor::List { list, .. } => (list.blocks.len() * 8) as u64,
             _ => 0,

@@ -184,7 +184,7 @@ fn access(access: &Access, direction: Direction) -> Option<String> {
 
 fn placement(placement: &Placement, direction: Direction) -> Option<String> {
     Some(match placement {
-        Placement::Uniform(_) | Placement::List(_) => return None,
+        Placement::Uniform(_) | Placement::List(_) | Placement::Aged(_) => return None,
         Placement::Once(_) => "random-once".into(),
         Placement::Zipf(zipf) => format!("zipf:{}", zipf.theta),
         Placement::Pareto(pareto) => format!("pareto:{}", pareto.h),

@@ -1,7 +1,7 @@
 //! Directions, positions, lengths.
 
 use model::access::{
-    Access, Advance, AtEnd, Between, BlockList, Continuation, Every, Mixed, Normal, Once, OnceMethod, Pareto,
+    Access, Advance, Aged, AtEnd, Between, BlockList, Continuation, Every, Mixed, Normal, Once, OnceMethod, Pareto,
     Placement, Positions, RangeBasis, RangeShare, Ranges, RangesRule, Sequential, Uniform, Zipf, Zones,
 };
 use model::block_size::{BlockSizes, SizeShare};
@@ -105,6 +105,29 @@ pub(in crate::fio) fn check_zones(draft: &mut Draft<'_>) {
     }
 }
 
+/// Complains about options that do not go with `sprandom`.
+pub(in crate::fio) fn check_aging(draft: &mut Draft<'_>) {
+    let JobOptions { zones, pattern, .. } = &*draft.options;
+    if !zones.sprandom {
+        return;
+    }
+    let fixed = sizes(draft.options)
+        .iter()
+        .all(|(_, sizes)| matches!(sizes, BlockSizes::Fixed { .. }));
+    let wants = match () {
+        () if pattern.rw != Rw::RandWrite => "rw=randwrite",
+        () if !matches!(pattern.distribution, Distribution::Even) => "random_distribution=random",
+        () if draft.was_given("random_generator") && pattern.random_generator != Generator::Lfsr => {
+            "random_generator=lfsr"
+        }
+        () if draft.was_given("norandommap") && !pattern.norandommap => "norandommap=1, which it sets",
+        () if !fixed => "one block size",
+        () if !(zones.spr_op > 0.0 && zones.spr_op < 1.0) => "spr_op between 0 and 1",
+        () => return,
+    };
+    draft.complain(format!("fio: sprandom needs {wants}"));
+}
+
 pub(in crate::fio) fn check_ranges(draft: &mut Draft<'_>) {
     if draft.options.system.num_range > 1 {
         draft.complain("fio: num_range: no engine of this program names more than one range in a trim; leave it out");
@@ -191,7 +214,14 @@ fn placement(options: &JobOptions) -> Placement {
 }
 
 fn even(options: &JobOptions, reduction: Reduction) -> Placement {
-    let pattern = &options.pattern;
+    let (pattern, zones) = (&options.pattern, &options.zones);
+    if zones.sprandom {
+        return Placement::Aged(Aged {
+            regions: zones.spr_num_regions as u32,
+            spare: zones.spr_op,
+            cache: Bytes(zones.spr_cs),
+        });
+    }
     if pattern.random_generator == Generator::Lfsr {
         return Placement::Once(Once {
             method: OnceMethod::Bijection,

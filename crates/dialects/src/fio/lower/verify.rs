@@ -62,7 +62,7 @@ pub(in crate::fio) fn verify(draft: &mut Draft<'_>) {
 pub(in crate::fio) fn header_seed(draft: &mut Draft<'_>) {
     let pattern = &draft.options.pattern;
     let is_read_only = !pattern::mix(draft.options).includes(Direction::Write);
-    let is_unknown = is_read_only || draft.options.verify.verify_only || pattern.norandommap || pattern.rw_step != 0;
+    let is_unknown = is_read_only || draft.options.verify.verify_only || may_repeat(draft) || pattern.rw_step != 0;
     let is_skipped = is_unknown && !draft.was_given("verify_header_seed");
     if let Some(verify) = &mut draft.parts.stream.verify {
         verify.any_seed |= is_skipped;
@@ -72,12 +72,17 @@ pub(in crate::fio) fn header_seed(draft: &mut Draft<'_>) {
 /// Without `verify_write_sequence`, fio does not check the number of the write of a replayed workload, nor where two writes of the
 /// same block may be in flight.
 pub(in crate::fio) fn write_sequence(draft: &mut Draft<'_>) {
-    let overlaps = draft.options.pattern.norandommap && queue::depth(draft.options) > 1;
+    let overlaps = may_repeat(draft) && queue::depth(draft.options) > 1;
     let is_unknown = draft.options.verify.verify_only || overlaps;
     let is_skipped = is_unknown && !draft.was_given("verify_write_sequence");
     if let Some(verify) = &mut draft.parts.stream.verify {
         verify.any_order |= is_skipped;
     }
+}
+
+/// A block may be written twice in a pass.
+fn may_repeat(draft: &Draft<'_>) -> bool {
+    draft.options.pattern.norandommap || draft.options.zones.sprandom
 }
 
 /// fio's name of the state of a clone: its number in the run counts from 0 there.

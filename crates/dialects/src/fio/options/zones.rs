@@ -9,6 +9,10 @@ pub struct Zones {
     pub zonesize: u64,
     pub zonerange: u64,
     pub zoneskip: Option<Amount>,
+    pub sprandom: bool,
+    pub spr_num_regions: i64,
+    pub spr_op: f64,
+    pub spr_cs: u64,
 }
 
 choices! {

@@ -37,6 +37,8 @@ impl Lowering<'_> {
             .or(pattern.size)
             .filter(|amount| !matches!(amount, Amount::Bytes(0)));
         match amount {
+            // It ends with the pass, which is longer than its size.
+            _ if job.options.zones.sprandom => {}
             Some(Amount::Bytes(bytes)) => stop.bytes = Some(Bytes(bytes.saturating_mul(times))),
             Some(Amount::Percent(percent)) if pattern.io_size.is_some() => {
                 stop.region_percent = Some(percent as u32 * times as u32);

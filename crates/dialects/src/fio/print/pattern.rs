@@ -1,6 +1,6 @@
 //! Directions, positions, lengths.
 
-use model::access::{Access, Advance, Between, OnceMethod, Placement, RangeBasis, RangeShare, Ranges, Zones};
+use model::access::{Access, Advance, Aged, Between, OnceMethod, Placement, RangeBasis, RangeShare, Ranges, Zones};
 use model::block_size::BlockSizes;
 use model::mix::Mix;
 use model::{Bytes, Direction, PerDirection};
@@ -137,7 +137,7 @@ pub(in crate::fio) fn softrandommap(section: &Section<'_>) -> Option<String> {
 pub(in crate::fio) fn random_distribution(section: &Section<'_>) -> Option<String> {
     let center = |center: Option<f64>| center.map(|at| format!(":{at}")).unwrap_or_default();
     match placement(section)? {
-        Placement::Uniform(_) | Placement::Once(_) => None,
+        Placement::Uniform(_) | Placement::Once(_) | Placement::Aged(_) => None,
         Placement::Ranges(ranges) if !fits(ranges) => None,
         Placement::Ranges(ranges) => {
             let (kind, unit): (_, fn(f64) -> String) = match ranges.basis {
@@ -190,6 +190,31 @@ pub(in crate::fio) fn zonerange(section: &Section<'_>) -> Option<String> {
 
 pub(in crate::fio) fn zoneskip(section: &Section<'_>) -> Option<String> {
     zones(section).map(|zones| size(zones.skip.0))
+}
+
+fn aged<'a>(section: &Section<'a>) -> Option<&'a Aged> {
+    match placement(section) {
+        Some(Placement::Aged(aged)) => Some(aged),
+        _ => None,
+    }
+}
+
+pub(in crate::fio) fn sprandom(section: &Section<'_>) -> Option<String> {
+    on(aged(section).is_some())
+}
+
+pub(in crate::fio) fn spr_num_regions(section: &Section<'_>) -> Option<String> {
+    aged(section).map(|aged| aged.regions.to_string())
+}
+
+pub(in crate::fio) fn spr_op(section: &Section<'_>) -> Option<String> {
+    aged(section).map(|aged| aged.spare.to_string())
+}
+
+pub(in crate::fio) fn spr_cs(section: &Section<'_>) -> Option<String> {
+    aged(section)
+        .filter(|aged| aged.cache.0 > 0)
+        .map(|aged| size(aged.cache.0))
 }
 
 /// The option that says lengths: one kind for all directions; each length is a range and a share, too.

@@ -52,9 +52,17 @@ pub const ROWS: &[Row] = rows! {
         .help("How placement identifiers are chosen."),
     refused(third(1260), "plids", "word").aliases(&["fdp_pli"]).example("0,1").help("Placement identifiers."),
     refused(third(1270), "dp_scheme", "text").example("scheme.txt").help("File with a scheme of placements."),
-    refused(third(1280), "sprandom", "bool").default("0").example("1").help("Age an SSD in one pass."),
-    refused(third(1290), "spr_num_regions", "int").default("100").example("100").help("Regions of that pass."),
-    refused(third(1300), "spr_op", "float list").default("0.15").example("0.15")
-        .help("Spare capacity that pass assumes."),
-    refused(third(1310), "spr_cs", "size").default("0").example("1g").help("Cache that pass assumes."),
+    boolean(second(1280), field!(zones.sprandom)).default("0").example("1")
+        .help("Write an SSD once over, its spare capacity too, as random writes of a long time would leave it.")
+        .means(pattern::check_aging).prints(print::pattern::sprandom)
+        .effects(&[("--rw=randwrite --sprandom=1", "stream.pattern.access.*.placement.distribution=[aged]")]),
+    int(second(1290), field!(zones.spr_num_regions)).least(2).most(1 << 20).default("100").example("200")
+        .help("Regions of that pass.").prints(print::pattern::spr_num_regions)
+        .effects(&[("--rw=randwrite --sprandom=1 --spr_num_regions=50", "stream.pattern.access.0.placement.regions=50")]),
+    real(second(1300), field!(zones.spr_op)).default("0.15").example("0.28")
+        .help("Spare capacity of the device, as a share of its size between 0 and 1.").prints(print::pattern::spr_op)
+        .effects(&[("--rw=randwrite --sprandom=1 --spr_op=0.25", "stream.pattern.access.0.placement.spare=0.25")]),
+    size(second(1310), field!(zones.spr_cs)).default("0").example("1g")
+        .help("Cache of the device: with one, blocks are written again a region later.").prints(print::pattern::spr_cs)
+        .effects(&[("--rw=randwrite --sprandom=1 --spr_cs=8k", "stream.pattern.access.0.placement.cache=8192")]),
 };

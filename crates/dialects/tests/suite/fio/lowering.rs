@@ -237,6 +237,27 @@ fn what_nothing_here_does_is_refused() {
         ("--mem=cudamalloc", "mem=cudamalloc is not supported by this program"),
         ("--zonemode=zbd", "zonemode=zbd is not supported by this program"),
         ("--zonesize=1m", "zonesize needs zonemode=strided"),
+        ("--rw=randread --sprandom=1", "sprandom needs rw=randwrite"),
+        (
+            "--rw=randwrite --sprandom=1 --random_distribution=zipf:1.2",
+            "sprandom needs random_distribution=random",
+        ),
+        (
+            "--rw=randwrite --sprandom=1 --random_generator=tausworthe",
+            "sprandom needs random_generator=lfsr",
+        ),
+        (
+            "--rw=randwrite --sprandom=1 --norandommap=0",
+            "sprandom needs norandommap=1, which it sets",
+        ),
+        (
+            "--rw=randwrite --sprandom=1 --bsrange=4k-8k",
+            "sprandom needs one block size",
+        ),
+        (
+            "--rw=randwrite --sprandom=1 --spr_op=1.5",
+            "sprandom needs spr_op between 0 and 1",
+        ),
         ("--zonemode=strided", "zonemode=strided needs a zonesize"),
         (
             "--zonemode=strided --zonesize=4k --zoneskip=10%",
@@ -315,4 +336,10 @@ fn a_billion_clones_or_files_are_refused_before_they_are_made() {
         let refused = lowered(&format!("--{option}")).unwrap_err();
         assert!(refused[0].contains(option) && refused[0].contains(limit), "{refused:?}");
     }
+}
+
+#[test]
+fn a_pass_that_ages_a_device_ends_when_every_block_is_written() {
+    let stop = plan("--rw=randwrite --sprandom=1").steps[0].jobs[0].stop;
+    assert_eq!((stop.passes, stop.bytes), (Some(1), None), "its size does not end it");
 }

@@ -72,7 +72,7 @@ impl StreamVerification {
     /// The verification that a stream asks for.
     pub(crate) fn new(plan: &Plan, stream: &Stream, verify: &Verify, job: &Job, setup: VerifySetup) -> Self {
         let once = job.stop.passes == Some(1) && !job.stop.repeat_until_time;
-        let ends = stream.pattern.access.iter().all(model::access::Access::ends);
+        let visits_once = stream.pattern.access.iter().all(model::access::Access::visits_once);
         // Without writes there is no flush either: all that an earlier process wrote counts.
         let flushed_only = verify.flushed_only && !verify.only;
         let reads_back = verify.after_writes || verify.backlog > 0;
@@ -83,7 +83,7 @@ impl StreamVerification {
             plan: verify.clone(),
             tolerated: stream.on_error.tolerate_verify.clone(),
             checker: Checker::new(verify, setup.number),
-            history: History::new(!(once && ends), flushed_only),
+            history: History::new(!(once && visits_once), flushed_only),
             tags: vec![SlotTag::Nothing; setup.slots as usize],
             writes: 0,
             backlog_left: 0,

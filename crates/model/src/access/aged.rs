@@ -1,0 +1,315 @@
+//! One pass that leaves an SSD as random writes of a long time would (fio `sprandom`).
+//!
+//! The device writes what it gets into erase blocks in turn. In steady state under uniform random writes, with the oldest
+//! region cleaned first, a share v of what a region holds is still valid when it is cleaned, where v = e^(−α(1−v)) and α is
+//! the physical capacity in logical ones; one that x of all regions follow holds e^(−α(1−v)x). (Desnoyers, "Analytic
+//! Modeling of SSD Write Performance", SYSTOR 2012, LRU cleaning.) The pass writes the physical capacity once, region by
+//! region, and writes so many blocks of each region again in the next one that the region keeps this share.
+
+use std::collections::VecDeque;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::once::Bijection;
+use super::{AccessError, Area};
+use crate::direction::PerDirection;
+use crate::draws::{Draws, Purpose, Reduction};
+use crate::units::Bytes;
+
+/// How a device is aged.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Aged {
+    /// Regions of equal size.
+    pub regions: u32,
+    /// Spare capacity of the device, as a share of its logical capacity.
+    pub spare: f64,
+    /// Size of the device's cache. With one, blocks are written again a region later, when the cache no longer holds them.
+    #[serde(default)]
+    pub cache: Bytes,
+}
+
+impl Aged {
+    pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<AgedCursor, AccessError> {
+        let wrong = |what, range, value: String| Err(AccessError::Parameter { what, range, value });
+        let area = Area::common(&areas).check(0)?;
+        let count = area.positions();
+        let writes = (count as f64 * (1.0 + self.spare)).round() as u64;
+        if !(self.spare > 0.0 && self.spare < 1.0) {
+            return wrong("the spare capacity", "between 0 and 1", self.spare.to_string());
+        }
+        if self.regions < 2 || u64::from(self.regions) > writes {
+            let range = "at least 2 and at most the number of blocks";
+            return wrong("the number of regions", range, self.regions.to_string());
+        }
+        let region = Bytes(writes / u64::from(self.regions) * area.block);
+        if region < self.cache {
+            return wrong("a region", "at least as large as the cache", region.to_string());
+        }
+        let mut cursor = AgedCursor {
+            area,
+            parameters: *self,
+            writes,
+            again_before: self.again_before(writes - count),
+            fresh: Bijection::new(count, draws.word(Purpose::Offset)),
+            visited: 0,
+            next_region: 0,
+            fresh_left: 0,
+            again: Vec::new(),
+            later: VecDeque::new(),
+            selected: Vec::new(),
+            to_select: 0,
+        };
+        cursor.begin_region();
+        Ok(cursor)
+    }
+
+    /// Regions between a write and the one that makes it invalid, and 1.
+    fn distance(&self) -> u32 {
+        if self.cache.0 > 0 { 2 } else { 1 }
+    }
+
+    /// How many blocks of the regions before each one, and of all, are written again later: `all` in the end.
+    fn again_before(&self, all: u64) -> Vec<u64> {
+        let invalid = self.valid_shares().into_iter().map(|valid| 1.0 - valid);
+        let invalid: Vec<f64> = invalid.take((self.regions - self.distance()) as usize).collect();
+        let scale = all as f64 / invalid.iter().sum::<f64>();
+        let mut sum = 0.0;
+        let mut before = vec![0];
+        before.extend(invalid.iter().map(|invalid| {
+            sum += invalid;
+            (sum * scale).round() as u64
+        }));
+        before.resize(self.regions as usize + 1, all);
+        before
+    }
+
+    /// The share of each region, in the order of writing, that is still valid in steady state.
+    fn valid_shares(&self) -> Vec<f64> {
+        let capacity = 1.0 + self.spare;
+        let mut oldest = 0.5;
+        for _ in 0..200 {
+            oldest = f64::exp(-capacity * (1.0 - oldest));
+        }
+        let age = |region: u32| (f64::from(self.regions - region) - 0.5) / f64::from(self.regions);
+        let share = |region: u32| f64::exp(-capacity * (1.0 - oldest) * age(region));
+        (0..self.regions).map(share).collect()
+    }
+}
+
+/// A pass that ages a device.
+#[derive(Clone, Debug)]
+pub struct AgedCursor {
+    area: Area,
+    parameters: Aged,
+    /// Writes of the whole pass.
+    writes: u64,
+    /// See [`Aged::again_before`].
+    again_before: Vec<u64>,
+    fresh: Bijection,
+    /// Positions of `fresh` that are written.
+    visited: u64,
+    next_region: u32,
+    /// Of the present region: blocks to be written for the first time, and blocks to be written again.
+    fresh_left: u64,
+    again: Vec<u64>,
+    /// Blocks that regions to come write again, the next one's first.
+    later: VecDeque<Vec<u64>>,
+    /// Blocks of the present region that a later one writes again, and how many of those to come are chosen.
+    selected: Vec<u64>,
+    to_select: u64,
+}
+
+impl AgedCursor {
+    pub(super) fn next(&mut self, draws: &mut Draws) -> Option<u64> {
+        let mut left = self.left();
+        while left == 0 {
+            if self.next_region == self.parameters.regions {
+                return None;
+            }
+            self.begin_region();
+            left = self.left();
+        }
+        let drawn = draws.below(Purpose::Offset, left, Reduction::Lemire);
+        let position = match drawn < self.fresh_left {
+            true => {
+                self.fresh_left -= 1;
+                self.visited += 1;
+                self.fresh.image(self.visited - 1)
+            }
+            false => {
+                let place = (drawn - self.fresh_left) as usize;
+                self.again.swap_remove(place)
+            }
+        };
+        if draws.below(Purpose::Offset, left, Reduction::Lemire) < self.to_select {
+            self.to_select -= 1;
+            self.selected.push(position);
+        }
+        Some(self.area.offset(position))
+    }
+
+    pub(super) fn restart(&mut self, draws: &mut Draws) {
+        self.fresh = Bijection::new(self.area.positions(), draws.word(Purpose::Offset));
+        (self.visited, self.next_region) = (0, 0);
+        self.selected.clear();
+        self.later.clear();
+        self.begin_region();
+    }
+
+    /// Bytes of memory for blocks that are to be written again.
+    pub(super) fn extra_bytes(&self) -> u64 {
+        let region = self.writes / u64::from(self.parameters.regions) + 1;
+        8 * region * u64::from(self.parameters.distance() + 1)
+    }
+
+    fn left(&self) -> u64 {
+        self.fresh_left + self.again.len() as u64
+    }
+
+    fn begin_region(&mut self) {
+        let (region, distance) = (self.next_region, self.parameters.distance());
+        if region > 0 {
+            self.later.push_back(std::mem::take(&mut self.selected));
+        }
+        self.again = match region >= distance {
+            true => self.later.pop_front().unwrap_or_default(),
+            false => Vec::new(),
+        };
+        let size = self.up_to(region + 1) - self.up_to(region);
+        let unwritten = self.area.positions() - self.visited;
+        self.fresh_left = size.saturating_sub(self.again.len() as u64).min(unwritten);
+        let selected = self.again_before[region as usize + 1] - self.again_before[region as usize];
+        self.to_select = selected.min(self.left());
+        self.next_region += 1;
+    }
+
+    /// Writes before a region.
+    fn up_to(&self, region: u32) -> u64 {
+        (u128::from(self.writes) * u128::from(region) / u128::from(self.parameters.regions)) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::draws::DrawsForm;
+
+    const BLOCK: u64 = 4096;
+
+    /// The positions of a pass, region by region.
+    fn pass(parameters: Aged, blocks: u64) -> Vec<Vec<u64>> {
+        let area = Area {
+            base: 0,
+            length: blocks * BLOCK,
+            block: BLOCK,
+            alignment: BLOCK,
+        };
+        let mut draws = DrawsForm::Single { seed: 7 }.start();
+        let mut cursor = parameters.cursor(PerDirection::all(area), &mut draws).unwrap();
+        let mut regions = vec![Vec::new(); parameters.regions as usize];
+        while let Some(offset) = cursor.next(&mut draws) {
+            regions[cursor.next_region as usize - 1].push(offset / BLOCK);
+        }
+        regions
+    }
+
+    /// What a device would hold: the share of each region that nothing later has overwritten.
+    fn valid(regions: &[Vec<u64>], blocks: u64) -> Vec<f64> {
+        let mut last = vec![usize::MAX; blocks as usize];
+        for (number, region) in regions.iter().enumerate() {
+            region.iter().for_each(|block| last[*block as usize] = number);
+        }
+        assert!(
+            last.iter().all(|number| *number < regions.len()),
+            "a block was never written"
+        );
+        let share = |(number, region): (usize, &Vec<u64>)| {
+            let valid = region.iter().filter(|block| last[**block as usize] == number).count();
+            valid as f64 / region.len() as f64
+        };
+        regions.iter().enumerate().map(share).collect()
+    }
+
+    #[test]
+    fn regions_are_as_valid_as_in_steady_state() {
+        for (spare, cache) in [(0.1, 0), (0.25, 0), (0.5, 1 << 20), (0.9, 0)] {
+            let parameters = Aged {
+                regions: 50,
+                spare,
+                cache: Bytes(cache),
+            };
+            let blocks = 100_000;
+            let regions = pass(parameters, blocks);
+            let writes: usize = regions.iter().map(Vec::len).sum();
+            assert_eq!(writes as u64, (blocks as f64 * (1.0 + spare)).round() as u64);
+            let wanted = parameters.valid_shares();
+            let found = valid(&regions, blocks);
+            for (wanted, found) in wanted.iter().zip(&found).take(48) {
+                assert!((wanted - found).abs() < 0.02, "spare {spare}: {wanted} {found}");
+            }
+        }
+    }
+
+    /// A block that is still in the cache would be overwritten there.
+    #[test]
+    fn a_cache_keeps_the_writes_of_a_block_apart() {
+        for (cache, apart) in [(0, 1), (1 << 20, 2)] {
+            let cache = Bytes(cache);
+            let regions = pass(
+                Aged {
+                    regions: 20,
+                    spare: 0.3,
+                    cache,
+                },
+                20_000,
+            );
+            let mut last = vec![None; 20_000];
+            let mut least = usize::MAX;
+            for (number, region) in regions.iter().enumerate() {
+                for block in region {
+                    if let Some(before) = last[*block as usize].replace(number) {
+                        least = least.min(number - before);
+                    }
+                }
+            }
+            assert_eq!(least, apart);
+        }
+    }
+
+    /// By hand: with a spare capacity of 0.1, v = e^(-1.1 (1 - v)) gives v = 0.824.
+    #[test]
+    fn the_oldest_region_is_as_valid_as_the_formula_says() {
+        let parameters = Aged {
+            regions: 100_000,
+            spare: 0.1,
+            cache: Bytes(0),
+        };
+        let shares = parameters.valid_shares();
+        assert!((shares[0] - 0.8239).abs() < 1e-4, "{}", shares[0]);
+        assert!((shares[99_999] - 1.0).abs() < 1e-5);
+        let mean = shares.iter().sum::<f64>() / 100_000.0;
+        assert!((mean - 1.0 / 1.1).abs() < 1e-6, "{mean}");
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_refused() {
+        let area = Area {
+            base: 0,
+            length: 100 * BLOCK,
+            block: BLOCK,
+            alignment: BLOCK,
+        };
+        let refused = |regions, spare, cache| {
+            let mut draws = DrawsForm::Single { seed: 7 }.start();
+            let cache = Bytes(cache);
+            Aged { regions, spare, cache }
+                .cursor(PerDirection::all(area), &mut draws)
+                .is_err()
+        };
+        assert!(!refused(10, 0.1, 0) && !refused(10, 0.1, 11 * BLOCK));
+        assert!(refused(1, 0.1, 0) && refused(111, 0.1, 0));
+        assert!(refused(10, 0.0, 0) && refused(10, 1.0, 0) && refused(10, f64::NAN, 0));
+        assert!(refused(10, 0.1, 12 * BLOCK));
+    }
+}
