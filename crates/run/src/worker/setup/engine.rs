@@ -43,7 +43,8 @@ impl Choice {
         let (choice, reason) = choose_engine(assignment, &opened.files, plan.slots());
         check_choice(plan, &choice, opened)?;
         check_simulated(assignment, &choice)?;
-        let one_at_a_time = waits(&choice) || choice.kind == EngineKind::Null && plan.slots() == 1;
+        let is_plain_null = choice.kind == EngineKind::Null && !choice.offload;
+        let one_at_a_time = waits(&choice) || is_plain_null && plan.slots() == 1;
         Ok(Choice {
             slots: match one_at_a_time {
                 true => plan.streams.len() as u32,
