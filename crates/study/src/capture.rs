@@ -70,6 +70,19 @@ impl Way {
         shares
     }
 
+    /// Takes sums from the kernel's counters. Sizes and order keep the shares that they have among the seen events.
+    fn correct(&mut self, counted: &Way) {
+        if self.operations == 0 {
+            self.clone_from(counted);
+            return;
+        }
+        let factor = counted.operations as f64 / self.operations as f64;
+        let scaled = |count: u64| (count as f64 * factor).round() as u64;
+        self.sizes.values_mut().for_each(|count| *count = scaled(*count));
+        self.sequential = self.sequential.map(scaled);
+        (self.operations, self.bytes) = (counted.operations, counted.bytes);
+    }
+
     /// Share of the requests whose size is not among the usual ones, from 0 to 1.
     pub fn unusual(&self) -> f64 {
         let usual = self.usual_sizes();
@@ -153,6 +166,23 @@ impl Seen {
             busy: (busy / watched.0.max(1) as f64).min(1.0),
             ..Seen::default()
         }
+    }
+}
+
+impl Seen {
+    /// Where events were lost, rate and depth are those of the kernel's counters, if there are any: requests whose end was
+    /// lost would seem to be in flight.
+    pub fn corrected(mut self, counted: Option<&Seen>) -> Seen {
+        (self.in_flight_p99, self.in_flight_most) = (None, None);
+        let Some(counted) = counted else {
+            self.in_flight = None;
+            return self;
+        };
+        self.reads.correct(&counted.reads);
+        self.writes.correct(&counted.writes);
+        (self.discards, self.flushes) = (counted.discards, counted.flushes);
+        (self.in_flight, self.busy) = (counted.in_flight, counted.busy);
+        self
     }
 }
 
@@ -372,6 +402,40 @@ mod tests {
         assert_eq!(
             (seen.lost, seen.in_flight_most, seen.in_flight),
             (7, Some(1), Some(1.0))
+        );
+    }
+
+    /// Requests whose end was lost would seem to be in flight.
+    #[test]
+    fn where_events_were_lost_the_counters_tell_rate_and_depth() {
+        let mut watch = Watch::default();
+        for at in [10, 20, 30, 40] {
+            watch.take(BlockEvent::Issued(request(at, BlockAction::Read, 8 * at, 8)));
+        }
+        watch.take(BlockEvent::Lost(7));
+        let seen = watch.finish(Nanos::millis(3));
+        assert_eq!(seen.in_flight_most, Some(4));
+        let used = DeviceUse {
+            operations: [100, 0, 0],
+            bytes: [100 * 4096, 0, 0],
+            busy_ns: Nanos::millis(2),
+            weighted_ns: Nanos::millis(3),
+            ..DeviceUse::default()
+        };
+        let corrected = seen
+            .clone()
+            .corrected(Some(&Seen::of_counters(&used, Nanos::millis(3))));
+        assert_eq!((corrected.in_flight, corrected.in_flight_most), (Some(1.5), None));
+        assert_eq!((corrected.operations(), corrected.reads.bytes), (100, 409_600));
+        assert_eq!(
+            (corrected.reads.usual_sizes(), corrected.reads.unusual()),
+            (vec![(Bytes::kib(4), 1000)], 0.0)
+        );
+        assert_eq!((corrected.lost, corrected.depth()), (7, 2));
+        let unknown = seen.corrected(None);
+        assert_eq!(
+            (unknown.in_flight, unknown.in_flight_p99, unknown.operations()),
+            (None, None, 4)
         );
     }
 

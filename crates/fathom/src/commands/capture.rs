@@ -253,10 +253,14 @@ fn watch(session: &Session, device: &str, time: Nanos, counters: bool, quiet: bo
     };
     // A driver without trace events still has counters.
     let counted = used().map(|used| Seen::of_counters(&used, seen.0.watched));
-    match counted.filter(|counted| seen.0.operations() == 0 && counted.operations() > 0) {
-        Some(counted) => Ok((counted, Source::Counters("the driver of this device has none".into()))),
-        None => Ok(seen),
-    }
+    let counted = counted.filter(|counted| counted.operations() > 0);
+    Ok(match counted {
+        Some(counted) if seen.0.operations() == 0 => {
+            (counted, Source::Counters("the driver of this device has none".into()))
+        }
+        counted if seen.0.lost > 0 => (seen.0.corrected(counted.as_ref()), seen.1),
+        _ => seen,
+    })
 }
 
 /// What was seen, for whoever reads the file.
@@ -307,8 +311,12 @@ fn comments(device: &str, seen: &Seen, source: &Source, started: &Zoned) -> Stri
     });
     if seen.lost > 0 {
         lines.push(format!(
-            "{} events came too fast and were not seen: the rate and the depth are lower bounds.",
-            count(seen.lost)
+            "{} events came too fast and were not seen: {}.",
+            count(seen.lost),
+            match seen.in_flight {
+                Some(_) => "rate and depth are from the kernel's counters, the rest from the other events",
+                None => "the rate is a lower bound, and the depth is not known",
+            }
         ));
     }
     lines.push("Depth is only an upper bound: the rate sets the load. Without the rate, set the depth to".into());

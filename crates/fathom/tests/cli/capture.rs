@@ -193,7 +193,9 @@ fn the_depth_of_a_full_queue_is_seen() {
     until_busy(device.path());
     let (said, document) = captured(device.path(), &[]);
     drop(load);
-    assert!((12..=16).contains(&document.jobs[0].depth.unwrap_or(1)), "{said}");
+    // On a busy machine events are lost: then the depth is the counters' average.
+    let least = if said.contains("came too fast") { 6 } else { 12 };
+    assert!((least..=16).contains(&document.jobs[0].depth.unwrap_or(1)), "{said}");
     let average = said
         .lines()
         .find_map(|line| line.strip_prefix("# in flight  "))
