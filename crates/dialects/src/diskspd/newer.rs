@@ -1,7 +1,7 @@
 //! What came with DiskSpd 2.3: values of a time span that lines and profiles of 2.2 do not have.
 //!
 //! The public notes of that release name its switches, not its profile elements and report lines. The elements and lines
-//! of [`ELEMENTS`] are ours; each holds its value as the switch writes it.
+//! of `ELEMENTS` are ours; each holds its value as the switch writes it.
 
 use model::environment::LogicalCpu;
 
