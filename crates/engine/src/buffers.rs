@@ -14,6 +14,10 @@ pub(crate) struct Buffers {
     stride: usize,
     length: usize,
     /// They lie so far apart that what is between them takes no memory.
+    #[cfg_attr(
+        not(target_os = "linux"),
+        allow(dead_code, reason = "only io_uring registers buffers")
+    )]
     apart: bool,
 }
 
