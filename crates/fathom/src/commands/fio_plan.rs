@@ -11,7 +11,7 @@ use crate::fault::{Fault, Faults};
 /// What fio would say of them.
 pub fn fio_plan(arguments: &[String]) -> Result<Source, Faults> {
     let read = fio::plan_of(arguments).map_err(|lines| {
-        let fault = Fault::new(lines.join("\n")).help("`fathom fio --parse-only …` says the same; see docs/fio.md");
+        let fault = Fault::new(lines.join("\n")).help("docs/fio.md lists the options and what they take");
         Faults::one(fault, Exit::Usage)
     });
     read.map(|(plan, capped_depths)| Source {
