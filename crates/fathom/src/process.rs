@@ -1,6 +1,8 @@
 //! This process: its clock, its command line, and whether it was asked to stop.
 
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 
 use engine::Clock;
 use engine::clock::ClockStart;
@@ -13,6 +15,17 @@ pub struct Process {
     /// Words of the command line.
     pub arguments: Vec<String>,
     interrupt: &'static AtomicBool,
+}
+
+/// Starts a thread beside the main one.
+///
+/// # Errors
+/// The system's, where no more threads may be started.
+pub fn start_thread<T: Send + 'static>(
+    name: &str,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(work)
 }
 
 /// Takes the first reading of the clock. `FATHOM_CLOCK=system` chooses the system's own, for tools that cannot follow the

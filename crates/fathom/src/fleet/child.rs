@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::fault::Fault;
+use crate::process::start_thread;
 
 /// How long the end of a process may come after that of its output.
 const AFTER: Duration = Duration::from_secs(1);
@@ -37,7 +38,7 @@ impl HostProcess {
             None => lock(&said).over = true,
             Some(stderr) => {
                 let told = Arc::clone(&said);
-                std::thread::spawn(move || {
+                let reading = start_thread("stderr of a host", move || {
                     for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
                         let line = String::from_utf8_lossy(&line).trim_end().to_owned();
                         let mut said = lock(&told);
@@ -48,6 +49,9 @@ impl HostProcess {
                     }
                     lock(&told).over = true;
                 });
+                if reading.is_err() {
+                    lock(&said).over = true;
+                }
             }
         }
         HostProcess {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::process::start_thread;
 
 /// Who comes within it is not worth a line.
 const SOON: Duration = Duration::from_secs(2);
@@ -23,7 +24,8 @@ impl Notice {
             return Notice { _over: None };
         }
         let (sender, over) = channel();
-        std::thread::spawn(move || {
+        // Without a thread there is no notice.
+        let _ = start_thread("notice", move || {
             if over.recv_timeout(SOON) == Err(RecvTimeoutError::Timeout) {
                 crate::screen::note(&format!("{line}; Ctrl-C ends it"));
             }

@@ -26,6 +26,7 @@ use report::formats::diskspd as reports;
 
 use super::{advise, can_keep, complain, keep, lost_hosts, note, note_findings, tell};
 use crate::permissions;
+use crate::process::start_thread;
 use crate::session::Session;
 use console::Console;
 use failures::Told;
@@ -229,12 +230,17 @@ fn take_turns(profile: &Profile, plan: &mut Plan) {
 /// A named event that ends the run like Ctrl-C.
 fn stop_on(event: super::named_events::NamedEvent, interrupt: &'static AtomicBool) {
     const LOOK: Duration = Duration::from_millis(10);
-    std::thread::spawn(move || {
+    let waiting = start_thread("stop event", move || {
         while !event.is_set() {
             std::thread::sleep(LOOK);
         }
         interrupt.store(true, Ordering::Relaxed);
     });
+    if let Err(error) = waiting {
+        complain(&[format!(
+            "ERROR: the stop event is not watched: a thread cannot be started: {error}"
+        )]);
+    }
 }
 
 /// Reports a run that was carried out, wholly or in part.

@@ -12,8 +12,9 @@ use model::mix::Mix;
 use model::plan::{Plan, Rate, RateUnit};
 use report::formats::fio::eta::{self, Limits, Live, Progress};
 
-use super::super::tell;
+use super::super::{complain, tell};
 use super::output::Output;
+use crate::process::start_thread;
 
 /// How often it is looked whether somebody asks for a report by a file.
 const LOOK: Duration = Duration::from_millis(250);
@@ -43,7 +44,7 @@ pub(super) struct Status {
 pub(super) fn reports_wanted(jobs: &Jobs) -> &'static AtomicBool {
     let wanted = engine::sys::signals::catch_report();
     let every = Duration::from_micros(jobs.flags.status_interval_us);
-    std::thread::spawn(move || {
+    let watching = start_thread("reports", move || {
         let folder = std::env::var_os("TMPDIR").or_else(|| std::env::var_os("TEMP"));
         let asking = folder.map_or_else(std::env::temp_dir, Into::into).join(ASKING_FILE);
         let mut due = Instant::now() + every;
@@ -59,6 +60,10 @@ pub(super) fn reports_wanted(jobs: &Jobs) -> &'static AtomicBool {
             }
         }
     });
+    if let Err(error) = watching {
+        let line = format!("fio: no reports before the end: a thread cannot be started: {error}");
+        complain(&[line]);
+    }
     wanted
 }
 

@@ -12,6 +12,7 @@ use dialects::fio::Jobs;
 
 use super::output::Output;
 use crate::permissions::{ALLOW_PROGRAMS, are_programs_allowed};
+use crate::process::start_thread;
 
 /// How often it is looked for the file.
 const LOOK: Duration = Duration::from_millis(50);
@@ -65,7 +66,8 @@ impl Trigger {
             ));
         }
         let shared = Arc::clone(&state);
-        let waiting = std::thread::spawn(move || wanted.wait(&shared, interrupt));
+        let waiting = start_thread("trigger", move || wanted.wait(&shared, interrupt))
+            .map_err(|error| format!("fio: no thread can be started for the trigger: {error}"))?;
         Ok(Trigger {
             state,
             waiting: Some(waiting),
