@@ -17,6 +17,8 @@ mod dist;
 #[cfg(not(target_os = "linux"))]
 #[path = "dist_elsewhere.rs"]
 mod dist;
+#[cfg(target_os = "linux")]
+mod faults;
 mod mutate;
 #[cfg(target_os = "linux")]
 mod screenshots;
@@ -47,6 +49,7 @@ usage: cargo xtask VERB
   wine -- ARG…    fathom.exe, built and run under Wine; `wine test ARG…` runs the tests of Windows with `cargo test ARG…`
   dist [NAME]…    what users get, in target/dist: linux-gnu, linux-musl, linux-arm64, windows, deb; all of them if none is named
   conformance --fio-source DIR [--suite NAME]… [--program PATH] [--python PATH]  fio's own tests with this program as fio
+  faults [--scenario NAME]… [--seconds N] [--program PATH]  each system call of short commands fails; needs strace, takes half an hour
   mutate fio      take each option of fio away where it is read, and see whether its test notices; minutes, not part of check
   screenshots [--program PATH] [FILE]…  the pictures in docs/pictures, from runs of the program; needs tmux and chromium
   verdicts [--seeds N]  verdicts on simulated devices of known truth, into docs/verdict-accuracy.md; 100 seeds take 20 minutes
@@ -67,6 +70,8 @@ fn main() -> ExitCode {
         "screenshots" => screenshots::screenshots(rest),
         "conformance" => conformance::conformance(rest),
         "verdicts" => verdicts::verdicts(rest),
+        #[cfg(target_os = "linux")]
+        "faults" => faults::faults(rest),
         // By `bench` itself.
         "measured" => bench::measured(rest),
         "help" | "-h" | "--help" => {
