@@ -37,10 +37,6 @@ const SCENARIOS: &[Scenario] = &[
         line: "run --target null --size 1m --passes 1 --access sequential --warm-up 0 --quiet --hosts local,local,local --out json=r.json",
     },
     Scenario {
-        name: "verify", output: Some("v.json"), codes: NATIVE,
-        line: "verify --require iops>=100 --time 1s --warm-up 0 --file-size 1m --quiet --out json=v.json t.dat",
-    },
-    Scenario {
         name: "fio", output: Some("o.json"), codes: 0..=128,
         line: "fio --name=a --filename=t.dat --rw=randwrite --size=128k --verify=crc32c --write_bw_log=bw --output=o.json --output-format=json",
     },
