@@ -19,6 +19,7 @@ mod dist;
 mod dist;
 #[cfg(target_os = "linux")]
 mod faults;
+mod fuzz;
 mod mutate;
 #[cfg(target_os = "linux")]
 mod screenshots;
@@ -50,6 +51,7 @@ usage: cargo xtask VERB
   dist [NAME]…    what users get, in target/dist: linux-gnu, linux-musl, linux-arm64, windows, deb; all of them if none is named
   conformance --fio-source DIR [--suite NAME]… [--program PATH] [--python PATH]  fio's own tests with this program as fio
   faults [--scenario NAME]… [--seconds N] [--program PATH]  each system call of short commands fails; needs strace, takes half an hour
+  fuzz [--seconds N] [--target NAME]… [--seed N]  mutated inputs for each parser; 60 seconds each if nothing is said
   mutate fio      take each option of fio away where it is read, and see whether its test notices; minutes, not part of check
   screenshots [--program PATH] [FILE]…  the pictures in docs/pictures, from runs of the program; needs tmux and chromium
   verdicts [--seeds N]  verdicts on simulated devices of known truth, into docs/verdict-accuracy.md; 100 seeds take 20 minutes
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         "bench" => bench::bench(rest),
         "wine" => wine::wine(rest),
         "dist" => dist::dist(rest),
+        "fuzz" => fuzz::fuzz(rest),
         "mutate" => mutate::mutate(rest),
         "screenshots" => screenshots::screenshots(rest),
         "conformance" => conformance::conformance(rest),

@@ -24,6 +24,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     // For developers only, never part of the program.
     ("testbed", &[]),
+    ("fuzz", &["model", "dialects", "analysis", "archive"]),
     ("xtask", &["testbed"]),
 ];
 
@@ -46,7 +47,7 @@ fn crates() -> Vec<(String, PathBuf)> {
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.join("Cargo.toml").exists())
         .collect();
-    found.extend([root().join("tests/testbed"), root().join("xtask")]);
+    found.extend(["tests/testbed", "tests/fuzz", "xtask"].map(|folder| root().join(folder)));
     let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
     found.into_iter().map(|path| (name(&path), path)).collect()
 }

@@ -350,16 +350,26 @@ impl TryFrom<SavedHistogram> for Histogram {
     type Error = String;
 
     fn try_from(saved: SavedHistogram) -> Result<Histogram, String> {
+        /// Far beyond all that is ever counted, and a million of them can be added.
+        const MAX_COUNT: u64 = 1 << 44;
+        const MAX_SUM: u128 = 1 << 108;
         let number = |text: &str| {
-            text.parse::<u128>()
-                .map_err(|_| format!("`{text}` is not a whole number"))
+            let number = text.parse::<u128>().ok().filter(|number| *number <= MAX_SUM);
+            number.ok_or_else(|| format!("`{text}` is not a whole number of at most 2^108"))
         };
         let mut histogram = Histogram::new();
         for (bucket, count) in &saved.buckets {
             let slot = histogram.counts.get_mut(*bucket as usize);
-            *slot.ok_or_else(|| format!("there is no histogram bucket {bucket}"))? += count;
+            let slot = slot.ok_or_else(|| format!("there is no histogram bucket {bucket}"))?;
+            *slot = slot.saturating_add(*count);
         }
-        let counted: u64 = histogram.counts.iter().sum();
+        let counted = histogram
+            .counts
+            .iter()
+            .fold(0u64, |sum, count| sum.saturating_add(*count));
+        if counted > MAX_COUNT {
+            return Err(format!("a histogram of {counted} values, more than 2^44"));
+        }
         if counted != saved.n {
             return Err(format!(
                 "the histogram says n = {} but its buckets hold {counted}",
@@ -380,6 +390,26 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    /// Found by mutated results: counts were added up unchecked.
+    #[test]
+    fn counts_of_a_file_beyond_all_that_is_counted_are_refused() {
+        let saved = |n: u64, buckets: &[(u32, u64)], sum: &str| {
+            let saved = SavedHistogram {
+                n,
+                min_ns: 1,
+                max_ns: 2,
+                sum_ns: sum.into(),
+                sum_squares_ns2: "1".into(),
+                buckets: buckets.to_vec(),
+            };
+            Histogram::try_from(saved)
+        };
+        assert!(saved(3, &[(1, 2), (1, 1)], "3").is_ok());
+        assert!(saved(u64::MAX, &[(1, u64::MAX), (2, 1)], "3").is_err());
+        assert!(saved(u64::MAX, &[(1, u64::MAX), (1, 1)], "3").is_err());
+        assert!(saved(1, &[(1, 1)], &u128::MAX.to_string()).is_err());
+    }
 
     #[test]
     fn buckets_tile_the_range_without_gaps() {

@@ -72,7 +72,7 @@ impl StreamComm {
             let Duplex { mut reader, mut writer } = stream;
             let told = tell.clone();
             // It ends with its stream, or with the process.
-            thread::spawn(move || {
+            let reads = thread::Builder::new().spawn(move || {
                 loop {
                     let next = match reader.read() {
                         Ok(bytes) => Incoming::Message { from, bytes },
@@ -93,7 +93,7 @@ impl StreamComm {
             });
             let (queue, waiting) = sync_channel::<Vec<u8>>(MAX_WAITING);
             let told = tell.clone();
-            let writes = thread::spawn(move || {
+            let writes = thread::Builder::new().spawn(move || {
                 for message in waiting {
                     // An empty message is the last one.
                     if message.is_empty() {
@@ -107,7 +107,13 @@ impl StreamComm {
                     }
                 }
             });
-            writers.push((from, writes));
+            match reads.and(writes) {
+                Ok(writes) => writers.push((from, writes)),
+                Err(error) => {
+                    let why = format!("a thread for its connection cannot be started: {error}");
+                    let _ = tell.send(Incoming::Lost { from, why });
+                }
+            }
             if let Some(place) = queues.get_mut(from as usize) {
                 *place = Some(queue);
             }

@@ -79,8 +79,9 @@ impl Lowering<'_> {
         }
         let mixed = matches!(pattern.rw, Rw::ReadWrite | Rw::RandReadWrite);
         let paced = |direction: Direction| pace.rate[direction] > 0 || pace.rate_iops[direction] > 0;
-        let ratio = |rates: model::PerDirection<u64>| rates.read * (100 - pattern.rwmixread.clamp(0, 100) as u64);
-        let other = |rates: model::PerDirection<u64>| rates.write * pattern.rwmixread.clamp(0, 100) as u64;
+        let share = |rate: u64, percent: i64| u128::from(rate) * percent as u128;
+        let ratio = |rates: model::PerDirection<u64>| share(rates.read, 100 - pattern.rwmixread.clamp(0, 100));
+        let other = |rates: model::PerDirection<u64>| share(rates.write, pattern.rwmixread.clamp(0, 100));
         let kept = ratio(pace.rate) == other(pace.rate) && ratio(pace.rate_iops) == other(pace.rate_iops);
         if mixed && (paced(Direction::Read) || paced(Direction::Write)) && !kept {
             note(format!(

@@ -308,7 +308,7 @@ fn time_of_day(word: &str) -> Option<f64> {
     let (hours, minutes) = (whole(parts.next()?)?, whole(parts.next()?)?);
     let seconds = decimal(parts.next()?)?;
     let sound = parts.next().is_none() && hours < 24 && minutes < 60 && seconds < 61.0;
-    sound.then_some((hours * 3600 + minutes * 60) as f64 + seconds)
+    sound.then(|| (hours * 3600 + minutes * 60) as f64 + seconds)
 }
 
 #[cfg(test)]
@@ -324,7 +324,14 @@ mod tests {
             assert_eq!(Rank::of(word), None, "{word}");
         }
         assert_eq!(time_of_day("01:00:02.500"), Some(3602.5));
-        for word in ["24:00:00", "1:60:00", "10:20", "10:20:30:40", "a:b:c"] {
+        for word in [
+            "24:00:00",
+            "9999999999999999999:00:00",
+            "1:60:00",
+            "10:20",
+            "10:20:30:40",
+            "a:b:c",
+        ] {
             assert_eq!(time_of_day(word), None, "{word}");
         }
     }

@@ -49,6 +49,11 @@ pub const SAYINGS: &[Saying] = &[
         "x: the rates are those of each direction, so the mix follows from them and not from rwmixread=50",
     ),
     (
+        "rate",
+        "--rw=randrw --rate=18446744073709551615,1m",
+        "x: the rates are those of each direction, so the mix follows from them and not from rwmixread=50",
+    ),
+    (
         "rate_iops",
         "--rw=randrw --rate_iops=700,300",
         "x: the rates are those of each direction, so the mix follows from them and not from rwmixread=50",

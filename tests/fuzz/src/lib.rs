@@ -1,0 +1,230 @@
+//! Mutated inputs for every parser of what comes from outside. A parser may refuse an input; it may not panic, and it
+//! ends in time.
+
+#![forbid(unsafe_code)]
+
+mod around;
+mod mutate;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use around::Nowhere;
+pub use mutate::Mutator;
+
+/// A parser, with inputs that it accepts.
+#[derive(Debug)]
+pub struct Target {
+    /// Its name.
+    pub name: &'static str,
+    /// Folders of the repository with inputs.
+    folders: &'static [&'static str],
+    /// How the names of inputs end.
+    ends: &'static [&'static str],
+    /// Inputs that are in no file.
+    lines: &'static [&'static str],
+    /// The parser, up to the plan where there is one.
+    pub parse: fn(&[u8]),
+}
+
+/// Longest input, in bytes.
+pub const MAX_BYTES: usize = 64 << 10;
+
+const fn target(
+    name: &'static str,
+    folders: &'static [&'static str],
+    ends: &'static [&'static str],
+    parse: fn(&[u8]),
+) -> Target {
+    Target {
+        name,
+        folders,
+        ends,
+        lines: &[],
+        parse,
+    }
+}
+
+const FIO_LINES: &[&str] = &[
+    "--name=a --ioengine=libaio --rw=randrw --rwmixread=70 --bssplit=4k/60:64k/40 --iodepth=8 --size=1g --numjobs=3",
+    "--name=a --filename=/dev/a:/dev/b --zonemode=strided --zonesize=1m --zoneskip=2m --random_distribution=zoned:50/5:50/95",
+    "--name=a --verify=crc32c --verify_pattern=\"abcd\"-12%o0xff --verify_interval=4k --rate=10m,,5m --thinktime=1ms --runtime=1m",
+    "--name=a --ss=iops_slope:0.3% --ss_dur=10 --cpus_allowed=0-3,5 --percentile_list=50:99.9 --write_lat_log=x --sprandom=1",
+];
+
+const DISKSPD_LINES: &[&str] = &[
+    "-b8K -d10 -o4 -t8 -r -w50 -L -Sh -Z1G -c20G -g100i -rdpct90/10:10/90 t.dat",
+    "-T1b -b4b -s4bi -f1g -z7 -W5 -C5 -D100 -n -ag0,0,1 -ys -Rxml -si64K #0 c:",
+];
+
+/// All of them.
+pub const TARGETS: &[Target] = &[
+    Target {
+        lines: FIO_LINES,
+        ..target("fio-line", &[], &[], |bytes| fio(&words(bytes), ""))
+    },
+    target("fio-job", &["tests/data/fio"], &[".fio", ".job"], |bytes| {
+        fio(&["job.fio".to_owned()], &text(bytes))
+    }),
+    Target {
+        lines: DISKSPD_LINES,
+        ..target("diskspd-line", &[], &[], |bytes| diskspd(&words(bytes), ""))
+    },
+    target("diskspd-profile", &["tests/data/diskspd"], &[".xml"], |bytes| {
+        diskspd(&["-Xp.xml".to_owned()], &text(bytes))
+    }),
+    target(
+        "job",
+        &["examples", "crates/dialects/presets", "crates/fathom/tests/scenarios"],
+        &[".toml"],
+        |bytes| {
+            if let Ok(document) = dialects::native::read_job_file("job.toml", &text(bytes)) {
+                let _ = dialects::native::lower(&document);
+            }
+        },
+    ),
+    target(
+        "suite",
+        &["examples", "crates/fathom/tests/scenarios", "crates/dialects/presets"],
+        &[".toml"],
+        |bytes| {
+            let _ = dialects::native::suite::read_suite("suite.toml", &text(bytes));
+        },
+    ),
+    target("policy", &["crates/analysis/policies"], &[".toml"], |bytes| {
+        let origin = analysis::policies::Origin::User("user.toml".into());
+        let _ = analysis::policies::Policy::parse("user", &text(bytes), origin);
+    }),
+    Target {
+        lines: &[
+            "max(min(1800 + 50 * size_gib, 50000), 3000)",
+            "-(1 + 2) * 3GiB / min(a, b, 4) - round(x)",
+        ],
+        ..target("formula", &[], &[], |bytes| {
+            if let Ok(formula) = analysis::policies::Expression::parse(&text(bytes)) {
+                let _ = formula.value(&|_| Some(3.0));
+            }
+        })
+    },
+    Target {
+        lines: &[
+            "iops>=4000,p99<=3ms",
+            "read.p99.9<=500us; mbps>=100, stalls(1s)=0, availability>=99.9%",
+        ],
+        ..target("requirement", &[], &[], |bytes| {
+            drop(analysis::requirement::parse(&text(bytes)))
+        })
+    },
+    target("result", &["tests/data/results"], &[".json"], |bytes| {
+        let _ = archive::load_any_bytes(bytes, Path::new("result.json"));
+    }),
+    target(
+        "report",
+        &["tests/data"],
+        &[".txt", ".xml", ".json", ".html", ".csv", ".toml"],
+        |bytes| {
+            let _ = dialects::import::read("report", &dialects::import::decode(bytes).text);
+        },
+    ),
+    target("iolog", &["tests/data/fio"], &[".log", ".iolog"], |bytes| {
+        trace(bytes, model::plan::TraceForm::FioText)
+    }),
+    Target {
+        lines: &["\x07\x41\x65\x61\x00\x00\x00\x01"],
+        ..target("blktrace", &["tests/data"], &[".blktrace", ".bin"], |bytes| {
+            trace(bytes, model::plan::TraceForm::Blktrace { swapped: false });
+            trace(bytes, model::plan::TraceForm::Blktrace { swapped: true });
+        })
+    },
+    Target {
+        lines: &["1.5GiB", "64k", "250ms", "1h", "18446744073709551615"],
+        ..target("quantity", &[], &[], |bytes| {
+            let _ = text(bytes).parse::<model::Bytes>();
+            let _ = text(bytes).parse::<model::Nanos>();
+        })
+    },
+];
+
+impl Target {
+    /// Inputs that it accepts.
+    pub fn seeds(&self) -> Vec<Vec<u8>> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let mut paths = Vec::new();
+        self.folders
+            .iter()
+            .for_each(|folder| collect(&root.join(folder), &mut paths));
+        paths.sort();
+        let fits = |path: &&PathBuf| self.ends.iter().any(|end| path.to_string_lossy().ends_with(end));
+        let files = paths.iter().filter(fits).filter_map(|path| fs::read(path).ok());
+        let lines = self.lines.iter().map(|line| line.as_bytes().to_vec());
+        files.filter(|bytes| bytes.len() <= MAX_BYTES).chain(lines).collect()
+    }
+}
+
+/// Files below a folder. Links are not followed: the recorded trees of `/sys` have loops.
+fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok) {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => collect(&entry.path(), paths),
+            Ok(kind) if kind.is_file() => paths.push(entry.path()),
+            _ => {}
+        }
+    }
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn words(bytes: &[u8]) -> Vec<String> {
+    text(bytes).split_whitespace().map(str::to_owned).collect()
+}
+
+fn fio(arguments: &[String], job_file: &str) {
+    let mut around = Nowhere(job_file.to_owned());
+    if let dialects::fio::Reading::Run(jobs) = dialects::fio::read("fio", arguments, &mut around) {
+        let here = dialects::fio::Here {
+            arguments,
+            disk: &Nowhere(String::new()),
+            fresh_seed: 1,
+            process: 1,
+            utc_offset_s: 0,
+            client: None,
+        };
+        // A plan of thousands of workers takes its time, and says nothing more about the parser.
+        if jobs.jobs.len() < 64 {
+            let _ = dialects::fio::lower(&jobs, here);
+        }
+    }
+}
+
+fn diskspd(arguments: &[String], profile: &str) {
+    let mut around = Nowhere(profile.to_owned());
+    if let dialects::diskspd::Reading::Run(request) = dialects::diskspd::read("diskspd", arguments, &mut around) {
+        let here = dialects::diskspd::Here {
+            cpus: &[0, 1],
+            arguments,
+            form: dialects::diskspd::text::TextForm::V2_2,
+            windows: false,
+            memory: Some(1 << 30),
+            topology: &[],
+        };
+        let _ = dialects::diskspd::lower(&request.profile, here);
+    }
+}
+
+fn trace(bytes: &[u8], form: model::plan::TraceForm) {
+    let replay = model::plan::Replay {
+        trace: "trace".into(),
+        form,
+        files: vec!["a".into()],
+        redirected: true,
+        flushes: false,
+        without_times: false,
+        speed_percent: 100,
+        scale: 1,
+        align: 0,
+        skip: model::plan::TraceSkip::default(),
+    };
+    let _ = model::trace::Survey::of(bytes, &replay);
+}
