@@ -17,7 +17,7 @@ use crate::atomic::{Part, WholePart};
 use crate::compressed::LogWriter;
 
 /// So many files are open at a time; where there are more, the operation log is read again for the next ones.
-const MOST_OPEN: usize = 128;
+const MAX_OPEN: usize = 128;
 
 /// Writes the logs of all workers below `folder`, and returns their paths. `requests` has an entry for each job of the plan, over
 /// all steps. Logs of single operations are made of the operation log that the plan names for the job.
@@ -55,7 +55,7 @@ pub fn write_fio_logs_of(
             let whole = write_summary(file, &mut part).and_then(|()| part.finish());
             written.push((file, whole.map_err(failed("write", &path))?));
         }
-        for some in from_operations.chunks(MOST_OPEN) {
+        for some in from_operations.chunks(MAX_OPEN) {
             written.extend(write_operations(results, some, folder)?);
         }
     }

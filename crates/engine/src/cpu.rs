@@ -11,7 +11,7 @@ use crate::one_by_one::{Calls, used};
 use crate::{File, Setup};
 
 /// More numbers than this would be a test of memory.
-const MOST_NUMBERS: u64 = 1 << 24;
+const MAX_NUMBERS: u64 = 1 << 24;
 
 pub(crate) struct Cpu {
     work: CpuWork,
@@ -32,7 +32,7 @@ impl Cpu {
         };
         let count = match work {
             CpuWork::Spin { .. } => 0,
-            CpuWork::Sort { numbers, .. } => numbers.min(MOST_NUMBERS),
+            CpuWork::Sort { numbers, .. } => numbers.min(MAX_NUMBERS),
         };
         Ok(Cpu {
             work,

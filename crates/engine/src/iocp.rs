@@ -307,8 +307,8 @@ impl Default for Timeouts {
 }
 
 impl Timeouts {
-    const LEAST_MARGIN: Nanos = Nanos::millis(1);
-    const MOST_MARGIN: Nanos = Nanos::millis(32);
+    const MIN_MARGIN: Nanos = Nanos::millis(1);
+    const MAX_MARGIN: Nanos = Nanos::millis(32);
 
     /// Milliseconds to wait where so much time is left; 0 to look without waiting.
     fn before(&self, left: Nanos) -> u32 {
@@ -319,9 +319,7 @@ impl Timeouts {
     fn learn(&mut self, milliseconds: u32, took: Nanos) {
         let late = took - Nanos::millis(u64::from(milliseconds));
         // Follow a late return quickly and forget it slowly.
-        let wanted = (late + Nanos(late.0 / 2))
-            .max(Self::LEAST_MARGIN)
-            .min(Self::MOST_MARGIN);
+        let wanted = (late + Nanos(late.0 / 2)).max(Self::MIN_MARGIN).min(Self::MAX_MARGIN);
         self.margin = if wanted > self.margin {
             wanted
         } else {

@@ -22,7 +22,7 @@ use crate::sys::{self, memory::Mapping};
 use crate::{Engine, File, Setup};
 
 /// More threads than this would only wait for processors.
-const MOST_THREADS: u32 = 4096;
+const MAX_THREADS: u32 = 4096;
 /// Waits are cut, so that a stop request is seen: the caller looks for one after each turn.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
@@ -81,7 +81,7 @@ impl Offload {
         let (sender, ended) = sync_channel(setup.slots as usize);
         let queue = Arc::new(Mutex::new(queue));
         let calls = CallFlags::new(&setup.choice);
-        let threads = (0..setup.slots.min(MOST_THREADS)).map(|number| {
+        let threads = (0..setup.slots.min(MAX_THREADS)).map(|number| {
             let (queue, sender) = (Arc::clone(&queue), sender.clone());
             let builder = std::thread::Builder::new().name(format!("offload {number}"));
             builder.spawn(move || serve(&queue, &sender, calls, kind == EngineKind::Null))

@@ -19,8 +19,8 @@ pub(crate) struct PreciseSleep {
 }
 
 impl PreciseSleep {
-    const LEAST_MARGIN: Nanos = Nanos::micros(5);
-    const MOST_MARGIN: Nanos = Nanos::micros(100);
+    const MIN_MARGIN: Nanos = Nanos::micros(5);
+    const MAX_MARGIN: Nanos = Nanos::micros(100);
 
     /// With `spin` false the timer alone decides, for machines with more busy threads than processors.
     pub(crate) fn new(spin: bool) -> PreciseSleep {
@@ -39,7 +39,7 @@ impl PreciseSleep {
     pub(crate) fn learn(&mut self, timer: Nanos, woken: Nanos) {
         let late = woken.since(timer);
         // Follow a late wake-up quickly and forget it slowly, which settles near the 99th percentile.
-        let wanted = (late + late).max(Self::LEAST_MARGIN).min(Self::MOST_MARGIN);
+        let wanted = (late + late).max(Self::MIN_MARGIN).min(Self::MAX_MARGIN);
         self.margin = if wanted > self.margin {
             Nanos((self.margin.0 + wanted.0) / 2)
         } else {

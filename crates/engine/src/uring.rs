@@ -24,9 +24,9 @@ const FSYNC_DATA_ONLY: u32 = 1;
 const FLAG_FIXED_FILE: u8 = 1;
 const FLAG_ASYNC: u8 = 1 << 4;
 /// The kernel registers at most this much as one buffer.
-const MOST_REGISTERED_BYTES: usize = 1 << 30;
+const MAX_REGISTERED_BYTES: usize = 1 << 30;
 /// The most submissions that the kernel lets a ring hold.
-const MOST_ENTRIES: u32 = 32_768;
+const MAX_ENTRIES: u32 = 32_768;
 /// How long a drop waits for operations that cannot be cancelled.
 const PATIENCE: Nanos = Nanos::secs(10);
 
@@ -56,11 +56,11 @@ pub(crate) struct IoUring {
 
 impl IoUring {
     pub(crate) fn open(setup: Setup) -> Result<IoUring, EngineError> {
-        if setup.slots > MOST_ENTRIES {
+        if setup.slots > MAX_ENTRIES {
             return Err(EngineError::unavailable(
                 EngineKind::IoUring,
                 format!(
-                    "a queue depth of {} is beyond what a ring can hold, {MOST_ENTRIES}",
+                    "a queue depth of {} is beyond what a ring can hold, {MAX_ENTRIES}",
                     setup.slots
                 ),
                 "lower the queue depth, or spread it over more workers",
@@ -338,7 +338,7 @@ fn open_ring(setup: &Setup, features: &mut Vec<String>, without: &mut Vec<String
         ),
         (IoringSetupFlags::empty(), "plain ring"),
     ];
-    let submissions = setup.submit_batch.clamp(1, setup.slots.max(1)).min(MOST_ENTRIES);
+    let submissions = setup.submit_batch.clamp(1, setup.slots.max(1)).min(MAX_ENTRIES);
     let completions = setup.slots.max(submissions) * 2;
     for (extra, name) in steps {
         // A kernel thread that submits excludes deferred task work.
@@ -409,7 +409,7 @@ fn register_buffers(ring: &Ring, buffers: &mut SharedBuffers) -> std::io::Result
     let apart = buffers.bytes_apart();
     let per_piece = match apart {
         Some(_) => 1,
-        None => ((MOST_REGISTERED_BYTES / stride) as u32).clamp(1, slots),
+        None => ((MAX_REGISTERED_BYTES / stride) as u32).clamp(1, slots),
     };
     let start = buffers.start();
     let pieces: Vec<(*mut u8, usize)> = (0..slots)

@@ -20,9 +20,9 @@ use crate::units::{Bytes, Nanos};
 /// Parts of a target that hosts divide among them begin at multiples of this many bytes.
 const PART_ALIGNMENT: u64 = 1 << 20;
 /// No part of a region is smaller.
-const LEAST_PART: u64 = 4096;
+const MIN_PART: u64 = 4096;
 /// Hosts that a sentence names at most.
-const MOST_NAMED: usize = 8;
+const MAX_NAMED: usize = 8;
 
 /// One of the processes that carry out a test together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -53,8 +53,8 @@ impl Fleet {
         let mut hosts: Vec<&str> = self.ranks.iter().map(|rank| rank.host.as_str()).collect();
         hosts.sort_unstable();
         hosts.dedup();
-        let more = hosts.len().saturating_sub(MOST_NAMED);
-        hosts.truncate(MOST_NAMED);
+        let more = hosts.len().saturating_sub(MAX_NAMED);
+        hosts.truncate(MAX_NAMED);
         let more = if more > 0 {
             format!(" and {more} more")
         } else {
@@ -221,8 +221,8 @@ fn all_take_part(job: &Job, hosts: &[String]) -> Result<(), String> {
     };
     let mut known = hosts.to_vec();
     known.dedup();
-    let more = known.len().saturating_sub(MOST_NAMED);
-    known.truncate(MOST_NAMED);
+    let more = known.len().saturating_sub(MAX_NAMED);
+    known.truncate(MAX_NAMED);
     let known = known.join(", ")
         + &if more > 0 {
             format!(" and {more} more")
@@ -307,14 +307,14 @@ fn part_of_region(region: &Region, (number, of): (u32, u32)) -> Result<Region, S
 fn part_of_bytes(region: &Region, length: Extent, number: u64, of: u64) -> Result<Region, String> {
     let whole = length.resolve(0);
     let unit = match whole / of {
-        0..LEAST_PART => {
-            let least = Bytes(LEAST_PART * of);
+        0..MIN_PART => {
+            let least = Bytes(MIN_PART * of);
             return Err(format!(
                 "a region of {} cannot be divided among {of} ranks; give at least {least}",
                 Bytes(whole)
             ));
         }
-        LEAST_PART..PART_ALIGNMENT => LEAST_PART,
+        MIN_PART..PART_ALIGNMENT => MIN_PART,
         _ => PART_ALIGNMENT,
     };
     let edge = |part: u64| match part == of {

@@ -18,9 +18,9 @@ use model::results::Failure;
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// Lines that a worker may be ahead of the file: 16 ms at a million operations per second.
-const MOST_LINES: usize = 1 << 14;
+const MAX_LINES: usize = 1 << 14;
 /// The same for all workers of a job together, which bounds the memory of jobs with very many.
-const MOST_LINES_OF_JOB: usize = 1 << 21;
+const MAX_LINES_OF_JOB: usize = 1 << 21;
 /// How long the writer sleeps when it finds nothing to write.
 const PAUSE: Duration = Duration::from_millis(1);
 
@@ -87,7 +87,7 @@ enum State<L> {
 impl<L: Line> LineLog<L> {
     /// The log of a job with so many workers, and a writer for each of them. Nothing is written yet.
     pub(crate) fn new(path: &str, form: Form, workers: usize) -> (LineLog<L>, Vec<LogWriter<L>>) {
-        let lines = (MOST_LINES_OF_JOB / workers.max(1)).clamp(64, MOST_LINES);
+        let lines = (MAX_LINES_OF_JOB / workers.max(1)).clamp(64, MAX_LINES);
         LineLog::with_rings_of(lines, path, form, workers)
     }
 

@@ -15,9 +15,9 @@ use model::trace::{Entry, Feed, Reader};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 /// Entries that may be ahead of a worker.
-const MOST_ENTRIES: usize = 1 << 16;
+const MAX_ENTRIES: usize = 1 << 16;
 /// The same for all workers of a job together.
-const MOST_ENTRIES_OF_JOB: usize = 1 << 21;
+const MAX_ENTRIES_OF_JOB: usize = 1 << 21;
 /// How long the reader sleeps when there is no room.
 const PAUSE: Duration = Duration::from_micros(200);
 
@@ -52,7 +52,7 @@ impl TraceSource {
     /// # Errors
     /// The system's error, if the trace cannot be opened or nobody can read it.
     pub(crate) fn open(replay: &Replay, workers: usize) -> std::io::Result<TraceSource> {
-        let room = (MOST_ENTRIES_OF_JOB / workers.max(1)).clamp(256, MOST_ENTRIES);
+        let room = (MAX_ENTRIES_OF_JOB / workers.max(1)).clamp(256, MAX_ENTRIES);
         TraceSource::with_room_for(room, replay)
     }
 
@@ -194,7 +194,7 @@ mod tests {
         let entry = size_of::<Entry>();
         let of_piece = (256 << 10) / "0 x read 0 1\n".len() * entry;
         assert!(
-            MOST_ENTRIES * entry + (256 << 10) + of_piece < 4 << 20,
+            MAX_ENTRIES * entry + (256 << 10) + of_piece < 4 << 20,
             "{entry} bytes for an entry"
         );
     }

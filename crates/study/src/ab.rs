@@ -8,7 +8,7 @@ use model::study::{LeftOut, Question, Role, Setting, Study, StudyKind, StudyRun}
 use serde::Serialize;
 
 /// Pairs, unless more are asked for: the fewest with which five per cent can be reached at all.
-pub const LEAST_PAIRS: u32 = 6;
+pub const MIN_PAIRS: u32 = 6;
 /// Length of the measured window of each run, unless it is given.
 pub const TIME: Nanos = Nanos::secs(10);
 /// I/O before it.
@@ -199,7 +199,7 @@ pub fn expected_of_mirror(word: Word, writes: f64) -> &'static str {
 fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<String> {
     let Some(found) = found else {
         return vec![format!(
-            "Nothing can be said: {pairs} whole pairs were measured, and two are needed; {LEAST_PAIRS} for a judgement."
+            "Nothing can be said: {pairs} whole pairs were measured, and two are needed; {MIN_PAIRS} for a judgement."
         )];
     };
     let decisive = found.changes.iter().find(|change| change.figure == found.primary);
@@ -224,9 +224,9 @@ fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<Stri
         found.changes.len(),
         percent(found.detectable),
     ));
-    if found.pairs < LEAST_PAIRS as usize {
+    if found.pairs < MIN_PAIRS as usize {
         said.push(format!(
-            "Fewer than {LEAST_PAIRS} pairs cannot reach five per cent by their signed ranks, whatever they show."
+            "Fewer than {MIN_PAIRS} pairs cannot reach five per cent by their signed ranks, whatever they show."
         ));
     }
     said

@@ -13,7 +13,7 @@ const STREAMS: usize = 16;
 /// A size that fewer of the requests have is left out.
 const RARE: f64 = 0.005;
 /// Sizes that are kept at most.
-const MOST_SIZES: usize = 12;
+const MAX_SIZES: usize = 12;
 
 /// One direction of a captured load.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -45,7 +45,7 @@ impl Way {
         let least = self.operations as f64 * RARE;
         let mut usual: Vec<(u64, u64)> = self.sizes.iter().map(|(size, count)| (*size, *count)).collect();
         usual.sort_unstable_by_key(|(size, count)| (std::cmp::Reverse(*count), *size));
-        usual.truncate(MOST_SIZES);
+        usual.truncate(MAX_SIZES);
         // The most frequent stays whatever its share.
         let frequent = |(place, (_, count)): &(usize, (u64, u64))| *place == 0 || *count as f64 >= least;
         let usual: Vec<(u64, u64)> = usual

@@ -15,7 +15,7 @@ use crate::figures::Figures;
 use crate::numbers::rounded;
 
 /// More workers than this tell nothing more about one disk in so short a time.
-const MOST_WORKERS: u32 = 8;
+const MAX_WORKERS: u32 = 8;
 /// Length of the measured window of each cell.
 pub const MEASURED: Nanos = Nanos::secs(4);
 /// I/O before it.
@@ -110,7 +110,7 @@ const CELLS: [Cell; 7] = [
 impl Screening {
     /// Workers of the cells that use many.
     pub fn workers(&self) -> u32 {
-        self.cpus.clamp(1, MOST_WORKERS)
+        self.cpus.clamp(1, MAX_WORKERS)
     }
 
     /// The plan: a step for each cell.

@@ -9,13 +9,13 @@ use super::Check;
 use crate::figures;
 
 /// Seconds that a window needs before its course can be judged.
-const LEAST_SECONDS: usize = 20;
+const MIN_SECONDS: usize = 20;
 /// The fitted line may rise or fall by this share of the mean over the window (SNIA SSS PTS 2.0.1: excursion of the slope).
 const EXCURSION: f64 = 0.10;
 /// The line must explain a good part of what varies, or it is noise.
-const LEAST_CORRELATION: f64 = 0.5;
+const MIN_CORRELATION: f64 = 0.5;
 /// Seconds that a level lasts at least.
-const LEAST_LEVEL: usize = 5;
+const MIN_LEVEL: usize = 5;
 /// Without a change of level, the first and the last part of the window describe a drift: this share of it each.
 const END: f64 = 0.1;
 /// Levels that differ by less than this share of the larger one are one.
@@ -23,11 +23,11 @@ const CHANGE: f64 = 0.10;
 /// A line that misses the series by no more than so many times what levels do says it as well.
 const LIKE_A_LINE: f64 = 2.0;
 /// Changes that are told one by one.
-const MOST_CHANGES: usize = 4;
+const MAX_CHANGES: usize = 4;
 /// A standstill that people notice.
 const STANDSTILL: Nanos = Nanos::millis(500);
 /// Operations that an interval has on average, for one without any to mean something.
-const USUAL_OPERATIONS: f64 = 10.0;
+const DEFAULT_OPERATIONS: f64 = 10.0;
 
 pub(super) const COURSE: Check = Check {
     rules: &["NOT-STEADY", "STALLS"],
@@ -65,10 +65,10 @@ pub fn level_changes(seen: &Observation) -> Vec<LevelChange> {
         return Vec::new();
     }
     let rates = by_second(&seen.series);
-    if rates.len() < LEAST_SECONDS {
+    if rates.len() < MIN_SECONDS {
         return Vec::new();
     }
-    let levels = segments(&rates, LEAST_LEVEL);
+    let levels = segments(&rates, MIN_LEVEL);
     let changes: Vec<LevelChange> = levels
         .windows(2)
         .map(|pair| (&pair[0], &pair[1]))
@@ -93,13 +93,13 @@ fn changes(seen: &Observation) -> Option<Finding> {
     }
     let told: Vec<String> = changes
         .iter()
-        .take(MOST_CHANGES)
+        .take(MAX_CHANGES)
         .map(|change| {
             let (from, to) = (figures::rate(change.from), figures::rate(change.to));
             format!("after {} s from {from} to {to}", change.at_secs)
         })
         .collect();
-    let more = match changes.len().saturating_sub(MOST_CHANGES) {
+    let more = match changes.len().saturating_sub(MAX_CHANGES) {
         0 => String::new(),
         more => format!(", and {more} times more"),
     };
@@ -133,13 +133,13 @@ fn drift(seen: &Observation) -> Option<Finding> {
         return None;
     }
     let rates = by_second(&seen.series);
-    if rates.len() < LEAST_SECONDS {
+    if rates.len() < MIN_SECONDS {
         return None;
     }
     let line = fit_line(&rates);
     let count = rates.len() as f64;
     let change = line.slope * (count - 1.0) / mean(&rates);
-    if change.abs() <= EXCURSION || correlation(&rates, line.slope) < LEAST_CORRELATION {
+    if change.abs() <= EXCURSION || correlation(&rates, line.slope) < MIN_CORRELATION {
         return None;
     }
     let what = match largest_change(seen) {
@@ -209,7 +209,7 @@ fn correlation(values: &[f64], slope: f64) -> f64 {
 
 fn stalls(seen: &Observation) -> Option<Finding> {
     let total: u64 = seen.series.iter().flat_map(|point| point.operations).sum();
-    if seen.load.closed_loop != Some(true) || (total as f64) < USUAL_OPERATIONS * seen.series.len() as f64 {
+    if seen.load.closed_loop != Some(true) || (total as f64) < DEFAULT_OPERATIONS * seen.series.len() as f64 {
         return None;
     }
     let silent = |point: &SeriesPoint| point.operations.iter().all(|count| *count == 0);

@@ -16,7 +16,7 @@ const TAKEN: f64 = 0.1;
 /// ... and below this one it did not.
 const FREE: f64 = 0.01;
 /// Delays below this come from timers and the scheduler.
-const LEAST_LAG: Nanos = Nanos::micros(50);
+const MIN_LAG: Nanos = Nanos::micros(50);
 /// Percentage points by which a drawn mix may miss its share.
 const DRIFT_POINTS: f64 = 1.0;
 
@@ -113,7 +113,7 @@ fn lag(job: &JobView<'_>) -> Option<Finding> {
     let total = job.results.total();
     let delay = total.schedule_delay.as_ref()?;
     let (late, service) = (delay.quantile(0.99), total.total.quantile(0.5));
-    if (late as f64) <= LAG * service as f64 || Nanos(late) <= LEAST_LAG {
+    if (late as f64) <= LAG * service as f64 || Nanos(late) <= MIN_LAG {
         return None;
     }
     let (late, service) = (Nanos(late), Nanos(service));

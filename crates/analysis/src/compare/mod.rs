@@ -12,7 +12,7 @@ mod words;
 pub use change::{Change, Figure, MARGIN, Word, changes, primary, sentence};
 pub use fingerprint::{Difference, Fact, FactKind, differences, facts_of_observation, facts_of_results};
 pub use interleaved::{Interleaved, interleaved};
-pub use trend::{LEAST_LEVEL, LEAST_RUNS, Level, LevelChange, Moment, Trend, TrendPoint, trend};
+pub use trend::{Level, LevelChange, MIN_LEVEL, MIN_RUNS, Moment, Trend, TrendPoint, trend};
 
 use model::observation::Observation;
 use model::stats::holm;

@@ -1,6 +1,6 @@
 //! The same test again and again: does a figure stay, and where did it change?
 //!
-//! Series of runs are short. Levels are looked for from [`LEAST_RUNS`] runs on, each of at least [`LEAST_LEVEL`]; on uncorrelated noise
+//! Series of runs are short. Levels are looked for from [`MIN_RUNS`] runs on, each of at least [`MIN_LEVEL`]; on uncorrelated noise
 //! a change is claimed in at most four of a hundred series of 6 to 12 runs, and in fewer of longer ones (measured on 4,000 series of
 //! each length). What differs around a change came with it, and need not be its cause.
 
@@ -12,9 +12,9 @@ use super::fingerprint::{Difference, Fact, differences};
 use crate::figures::change;
 
 /// Fewer runs tell nothing of levels.
-pub const LEAST_RUNS: usize = 6;
+pub const MIN_RUNS: usize = 6;
 /// One run is no level.
-pub const LEAST_LEVEL: usize = 2;
+pub const MIN_LEVEL: usize = 2;
 /// The latest run stands alone if it lies this many deviations from the level before it.
 const ALONE: f64 = 4.0;
 /// Each run has its own seed, or all the same: neither explains a level.
@@ -110,9 +110,9 @@ pub fn trend(figure: Figure, moments: &[Moment], margin: f64) -> Option<Trend> {
         return None;
     }
     let values: Vec<f64> = moments.iter().map(|moment| moment.value).collect();
-    let enough = values.len() >= LEAST_RUNS;
+    let enough = values.len() >= MIN_RUNS;
     let found = match enough {
-        true => joined(&values, segments(&values, LEAST_LEVEL), margin),
+        true => joined(&values, segments(&values, MIN_LEVEL), margin),
         false => vec![Segment::of(&values, 0, values.len())],
     };
     let level = |segment: &Segment| Level {
@@ -197,7 +197,7 @@ fn pooled(levels: &[Segment]) -> f64 {
 
 fn stands_alone(values: &[f64], last: &Segment, margin: f64) -> bool {
     let (latest, before) = (values[last.end - 1], last.end - 1);
-    if before - last.start < LEAST_LEVEL + 1 {
+    if before - last.start < MIN_LEVEL + 1 {
         return false;
     }
     let usual = Segment::of(values, last.start, before);
@@ -220,7 +220,7 @@ fn sentences(trend: &Trend, moments: &[Moment], last: &Segment) -> Vec<String> {
     let (first, latest) = (&moments[0], &moments[moments.len() - 1]);
     let Some(smallest) = trend.smallest else {
         said.push(format!(
-            "{name}: {} in {}, {} in {}: {}. {} runs are too few to tell a change from chance; from {LEAST_RUNS} on it is looked for.",
+            "{name}: {} in {}, {} in {}: {}. {} runs are too few to tell a change from chance; from {MIN_RUNS} on it is looked for.",
             figure.words(first.value),
             of(first.entry),
             figure.words(latest.value),

@@ -14,7 +14,7 @@ use crate::caps::{Layer, LayerKind};
 /// A queue counts as full from this share of its depth on.
 const FULL: f64 = 0.95;
 /// Fewest values of a part of the series with a level of its own.
-const LEAST_SEGMENT: usize = 10;
+const MIN_SEGMENT: usize = 10;
 /// Levels that differ by less are one level.
 const SAME_LEVEL: f64 = 0.08;
 /// The device sees less than this share of the load: the rest waits above it.
@@ -207,7 +207,7 @@ impl<'a> Subject<'a> {
             "generator and processors: there are no processor times",
         );
         lacks(
-            self.seconds.len() < 2 * LEAST_SEGMENT,
+            self.seconds.len() < 2 * MIN_SEGMENT,
             "bursts, cliffs and declines: there is no series of at least 20 s",
         );
         lacks(
@@ -241,10 +241,10 @@ fn by_second(fine: &[f64], fine_secs: f64) -> Vec<f64> {
 
 /// Parts with a level of their own; neighbours that differ by little are joined.
 fn levels(seconds: &[f64]) -> Vec<Segment> {
-    if seconds.len() < 2 * LEAST_SEGMENT {
+    if seconds.len() < 2 * MIN_SEGMENT {
         return Vec::new();
     }
-    let mut ends: Vec<usize> = segments(seconds, LEAST_SEGMENT).iter().map(|one| one.end).collect();
+    let mut ends: Vec<usize> = segments(seconds, MIN_SEGMENT).iter().map(|one| one.end).collect();
     loop {
         let starts = std::iter::once(&0).chain(&ends);
         let parts: Vec<Segment> = starts

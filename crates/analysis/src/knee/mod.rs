@@ -110,7 +110,7 @@ fn power(points: &[Point]) -> Option<f64> {
 }
 
 /// Less than this share below the largest rate is no fall, however narrow the intervals.
-const LEAST_FALL: f64 = 0.02;
+const MIN_FALL: f64 = 0.02;
 
 /// True if the last point lies below the best one by more than 2 %, and their intervals do not even touch: the best of many
 /// points is partly luck.
@@ -123,7 +123,7 @@ fn falls_again(points: &[Point]) -> bool {
         .fold(first, |best, point| if point.iops > best.iops { point } else { best });
     let error = |point: &Point| point.iops_half_width.unwrap_or(0.0);
     let doubt = error(best) + error(last);
-    best.load < last.load && best.iops - last.iops > doubt.max(LEAST_FALL * best.iops)
+    best.load < last.load && best.iops - last.iops > doubt.max(MIN_FALL * best.iops)
 }
 
 /// Where to measure once more: half as much again as the knee and as the point below it, so that the knee is enclosed on

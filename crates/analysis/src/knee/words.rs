@@ -54,7 +54,7 @@ pub enum AdviceKind {
 /// An operation that takes this many times as long as alone waits as long as it is served: the usual mark of a queue.
 const WAITING: f64 = 2.0;
 /// A rate that grows by less than this over the whole sweep does not depend on the load.
-const LEAST_GAIN: f64 = 1.1;
+const MIN_GAIN: f64 = 1.1;
 /// From here on, growth counts as nearly in proportion: the rate grows with this power of the load.
 const PROPORTIONAL: f64 = 0.7;
 /// Less than this share of what is offered is not delivered: counting begins and ends within an operation.
@@ -267,7 +267,7 @@ fn of_curve(knee: &Knee, axis: Axis) -> Advice {
         return Advice::default();
     };
     let (first, last) = (&points[0], &points[points.len() - 1]);
-    if bounds.most_iops < LEAST_GAIN * first.iops {
+    if bounds.most_iops < MIN_GAIN * first.iops {
         return Advice {
             kind: AdviceKind::Flat,
             load: Some(first.load),

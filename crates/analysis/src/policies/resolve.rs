@@ -9,7 +9,7 @@ use model::plan::CachePath;
 use super::file::{BurstForm, ClauseForm, Formula, Input, InputKind, LayerForm, PatternForm, Range, Tier};
 use super::stack::{Reach, reach};
 use super::{
-    Burst, BurstOf, Derived, InputValue, Inputs, Policy, Resolved, USUAL_LATENCY_SECS, Workload, open_loop_slots,
+    Burst, BurstOf, DEFAULT_LATENCY_SECS, Derived, InputValue, Inputs, Policy, Resolved, Workload, open_loop_slots,
     three_nearest,
 };
 use crate::caps::{Applies, Layer, Limit};
@@ -18,13 +18,13 @@ use crate::requirement::{self, Clause, Metric};
 /// Rows of a table that an error still lists by name.
 const MAX_LISTED_ROWS: usize = 20;
 /// The block size that is used where a policy names none: the operation sizes that vendors quote IOPS for lie at or below it.
-const USUAL_BLOCK: Bytes = Bytes::kib(16);
+const DEFAULT_BLOCK: Bytes = Bytes::kib(16);
 /// Percent of reads where a policy names none.
-const USUAL_READS: f64 = 70.0;
+const DEFAULT_READS: f64 = 70.0;
 /// Length of a verification in seconds, as the methods of providers ask for.
-const USUAL_DURATION: f64 = 300.0;
+const DEFAULT_DURATION: f64 = 300.0;
 /// I/O before it.
-const USUAL_WARM_UP: f64 = 30.0;
+const DEFAULT_WARM_UP: f64 = 30.0;
 
 /// What a user wants otherwise than the policy has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -458,8 +458,8 @@ impl Policy {
                 .maybe(&format!("workload.{name}"), formula)
                 .map(|value| value.unwrap_or(usual))
         };
-        let block = of("block", form.block.as_ref(), USUAL_BLOCK.0 as f64)?;
-        let reads = of("read_percent", form.read_percent.as_ref(), USUAL_READS)?;
+        let block = of("block", form.block.as_ref(), DEFAULT_BLOCK.0 as f64)?;
+        let reads = of("read_percent", form.read_percent.as_ref(), DEFAULT_READS)?;
         let random = form.pattern.unwrap_or(PatternForm::Random) == PatternForm::Random;
         Ok(Workload {
             block: other.block.unwrap_or(Bytes(block as u64)),
@@ -467,8 +467,8 @@ impl Policy {
             read_percent: other.read_percent.unwrap_or(reads),
             rate_iops: None,
             concurrency: None,
-            duration_secs: of("duration", form.duration.as_ref(), USUAL_DURATION)?,
-            warm_up_secs: of("warm_up", form.warm_up.as_ref(), USUAL_WARM_UP)?,
+            duration_secs: of("duration", form.duration.as_ref(), DEFAULT_DURATION)?,
+            warm_up_secs: of("warm_up", form.warm_up.as_ref(), DEFAULT_WARM_UP)?,
         })
     }
 
@@ -488,7 +488,9 @@ impl Policy {
         let by_formula = values.maybe("workload.concurrency", form.concurrency.as_ref())?;
         workload.concurrency = match (by_formula, workload.rate_iops) {
             (Some(operations), _) => Some(whole(operations)),
-            (None, Some(rate)) => Some(u64::from(open_loop_slots(rate * latency.unwrap_or(USUAL_LATENCY_SECS)))),
+            (None, Some(rate)) => Some(u64::from(open_loop_slots(
+                rate * latency.unwrap_or(DEFAULT_LATENCY_SECS),
+            ))),
             (None, None) => None,
         };
         Ok(())
@@ -603,7 +605,7 @@ fn derived(layers: &[Layer], latency: Option<f64>, bursts: &[Burst], workload: &
     let smallest = |of: fn(&Layer) -> Option<Limit>| all().filter_map(of).map(|limit| limit.low).min_by(f64::total_cmp);
     let iops = smallest(|layer| layer.iops);
     let bytes = smallest(|layer| layer.bytes_per_sec);
-    let at = latency.unwrap_or(USUAL_LATENCY_SECS);
+    let at = latency.unwrap_or(DEFAULT_LATENCY_SECS);
     let promised = workload.rate_iops.or(iops);
     Derived {
         crossover_bytes: bytes.zip(iops).map(|(bytes, iops)| bytes / iops),

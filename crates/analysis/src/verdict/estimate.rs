@@ -17,7 +17,7 @@ pub const PLAIN: f64 = 0.10;
 /// are doubled, as for neighbours correlated by 0.6.
 const UNKNOWN_CORRELATION: f64 = 2.0;
 /// Fewer samples than this beyond a percentile say nothing about it.
-pub const LEAST_BEYOND: f64 = 10.0;
+pub const MIN_BEYOND: f64 = 10.0;
 /// A rate that was asked for counts as kept if no more of it is missing than was under way at the end, and this share for the
 /// edges of the window. Storage that can hardly keep it falls behind by more.
 const SCHEDULE_KEPT: f64 = 0.999;
@@ -363,8 +363,8 @@ pub(super) fn quantile(
     };
     let beyond = (1.0 - share) * n as f64;
     // Rounded, so that 0.99 of 1,000 values counts as exactly 10 beyond.
-    if (beyond * 1e6).round() / 1e6 < LEAST_BEYOND {
-        let needed = (LEAST_BEYOND / (1.0 - share) * (1.0 - 1e-9)).ceil() as u64;
+    if (beyond * 1e6).round() / 1e6 < MIN_BEYOND {
+        let needed = (MIN_BEYOND / (1.0 - share) * (1.0 - 1e-9)).ceil() as u64;
         return Err(Unknown::TooFew { needed, found: n });
     }
     let value = waited.quantile(share).ok_or(Unknown::Absent)?;

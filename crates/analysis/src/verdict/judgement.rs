@@ -150,7 +150,7 @@ impl Case<'_> {
                         let why = format!(
                             "{found} operations are too few for {}: fewer than {} lie beyond it; {needed} are needed",
                             clause.metric.name(),
-                            estimate::LEAST_BEYOND
+                            estimate::MIN_BEYOND
                         );
                         (Cause::Samples, why)
                     }),

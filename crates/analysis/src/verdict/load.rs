@@ -7,7 +7,7 @@ use super::doubt::Doubt;
 use super::judgement::breaks;
 use super::{Case, Cause, Reason};
 use crate::attribution::Attribution;
-use crate::policies::{BurstOf, PLENTY, SLOW_LATENCY_SECS, USUAL_LATENCY_SECS, open_loop_slots};
+use crate::policies::{BurstOf, DEFAULT_LATENCY_SECS, PLENTY, SLOW_LATENCY_SECS, open_loop_slots};
 use crate::requirement::{Clause, Metric};
 
 /// Percentage points by which the share of reads may miss what was promised.
@@ -179,7 +179,7 @@ impl Case<'_> {
             // Of loads that others issued, up to a plenty.
             None => {
                 let slow = (target * SLOW_LATENCY_SECS).min(f64::from(PLENTY));
-                slow.max(target * USUAL_LATENCY_SECS) / target
+                slow.max(target * DEFAULT_LATENCY_SECS) / target
             }
         };
         (target * each, each)

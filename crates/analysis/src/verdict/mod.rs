@@ -24,7 +24,7 @@ pub use document::{
     FORMAT_VERSION, Held, Issued, Judged, JudgedJob, Machine, Promise, SuiteKind, SuiteReport, Verified, VerifiedKind,
 };
 pub use doubt::BLOCKED_SHARE;
-pub use estimate::{LEAST_BEYOND, PLAIN};
+pub use estimate::{MIN_BEYOND, PLAIN};
 pub use judgement::{ALPHA, ALPHA_FAIL, judge};
 
 /// What came of a promise.

@@ -27,7 +27,7 @@ const LIBRARY: &str = "/plotly.js";
 /// How often it is looked whether this is the end.
 const LOOK: Duration = Duration::from_millis(50);
 /// More cannot be told apart on a page.
-const MOST_COMPARED: usize = 8;
+const MAX_COMPARED: usize = 8;
 
 /// What makes the pages of results, and knows the calendar.
 pub trait Pages: Send + Sync {
@@ -197,9 +197,9 @@ async fn compare(State(browse): State<Arc<Browse>>, uri: Uri) -> Response<Body> 
         if ticked {
             entries.sort_unstable();
         }
-        if !(2..=MOST_COMPARED).contains(&entries.len()) {
+        if !(2..=MAX_COMPARED).contains(&entries.len()) {
             let what = format!(
-                "2 to {MOST_COMPARED} entries can be compared, and {} are named",
+                "2 to {MAX_COMPARED} entries can be compared, and {} are named",
                 entries.len()
             );
             let help = "tick them in the list, or name two: /compare?a=1&b=2";

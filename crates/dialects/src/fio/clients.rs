@@ -66,7 +66,7 @@ pub fn parts(arguments: &[String]) -> Option<Vec<Part>> {
 }
 
 /// The port of servers, unless another is named.
-pub const USUAL_PORT: u16 = 8765;
+pub const DEFAULT_PORT: u16 = 8765;
 
 /// Where a server is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -106,7 +106,7 @@ impl Address {
                 let port = port.trim().parse().ok().filter(|port| *port > 0);
                 (host, port.ok_or_else(|| format!("fio: {text}: bad server port"))?)
             }
-            None => (rest, USUAL_PORT),
+            None => (rest, DEFAULT_PORT),
         };
         Ok(Address::Network {
             host: (!host.is_empty()).then(|| host.to_owned()),

@@ -13,7 +13,7 @@ use crate::identity::{DeviceNumber, Identity};
 use crate::sys;
 
 /// More devices than this under one target say nothing more: a chain this long is a fault of the system's.
-const MOST_DEVICES: usize = 64;
+const MAX_DEVICES: usize = 64;
 
 /// What is known of an open file or device. `prepared` says in words how it was prepared.
 pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
@@ -140,7 +140,7 @@ pub fn device_chain(system: &System, numbers: &[DeviceNumber]) -> Vec<Device> {
     let mut chain: Vec<Device> = Vec::new();
     let mut names: Vec<String> = numbers.iter().filter_map(|number| name_of(system, *number)).collect();
     let mut next = 0;
-    while next < names.len().min(MOST_DEVICES) {
+    while next < names.len().min(MAX_DEVICES) {
         let name = names[next].clone();
         next += 1;
         let Some(device) = block_device(system, &name) else {

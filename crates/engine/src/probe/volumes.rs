@@ -26,8 +26,8 @@ const INSTANCE_STORE: u32 = 0xec2c_0d7e;
 const AMAZON: &str = "0x1d0f";
 const WORDS: usize = 12;
 const FIRST_HISTOGRAM: usize = 512;
-const MOST_CLASSES: usize = 64;
-const HISTOGRAM: usize = 8 + MOST_CLASSES * 24;
+const MAX_CLASSES: usize = 64;
+const HISTOGRAM: usize = 8 + MAX_CLASSES * 24;
 
 /// The counters of one virtual disk at one moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -107,7 +107,7 @@ fn word_at(page: &[u8], at: usize) -> Option<u64> {
 fn histogram(page: &[u8], at: usize) -> Option<Vec<VolumeLatency>> {
     let classes = usize::try_from(word_at(page, at)?)
         .ok()
-        .filter(|count| *count <= MOST_CLASSES)?;
+        .filter(|count| *count <= MAX_CLASSES)?;
     let class = |number: usize| {
         let at = at + 8 + number * 24;
         let micros = |value: u64| Nanos(value.saturating_mul(1000));

@@ -56,7 +56,7 @@ pub fn command() -> Command {
             Arg::new("pairs")
                 .long("pairs")
                 .value_name("N")
-                .value_parser(value_parser!(u32).range(i64::from(ab::LEAST_PAIRS)..=1000))
+                .value_parser(value_parser!(u32).range(i64::from(ab::MIN_PAIRS)..=1000))
                 .help("Pairs of runs, at least 6: fewer cannot reach five per cent [default: 6]")
                 .help_heading("Comparison"),
         )
@@ -146,7 +146,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     };
     let documents = [document(session, given, &a)?, document(session, given, &b)?];
     let (a, b) = on.clone().unwrap_or((a, b));
-    let turns = ab::turns(given.get_one::<u32>("pairs").copied().unwrap_or(ab::LEAST_PAIRS));
+    let turns = ab::turns(given.get_one::<u32>("pairs").copied().unwrap_or(ab::MIN_PAIRS));
     let permissions = permissions::from_args(given);
     let bases = [native::lower(&documents[0])?, native::lower(&documents[1])?];
     if given.get_flag("dry-run") {

@@ -18,7 +18,7 @@ use crate::fault::{Fault, Faults};
 use crate::{history, outputs, screen};
 
 /// Entries that a list shows, unless it is said otherwise.
-const USUAL_LIMIT: &str = "50";
+const DEFAULT_LIMIT: &str = "50";
 
 /// The command line.
 pub fn command() -> Command {
@@ -36,7 +36,7 @@ pub fn command() -> Command {
                     .long("limit")
                     .value_name("N")
                     .value_parser(value_parser!(usize))
-                    .default_value(USUAL_LIMIT)
+                    .default_value(DEFAULT_LIMIT)
                     .help("So many of the latest at most; 0 is all of them"),
             )
             .arg(

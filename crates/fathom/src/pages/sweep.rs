@@ -14,7 +14,7 @@ use study::sweep::{Curve, Report, Row, words_of};
 const WIDE: f64 = 8.0;
 
 /// Of more points than these not each has its tick.
-const MOST_TICKS: usize = 16;
+const MAX_TICKS: usize = 16;
 
 /// The page of a sweep.
 pub fn page(report: &Report, study: &Study) -> Page {
@@ -121,7 +121,7 @@ fn axis_of(curve: &Curve) -> Axis {
         true => Axis::log(curve.parameter.name(), unit),
         false => Axis::linear(curve.parameter.name(), unit),
     };
-    let few = curve.settings.len() <= MOST_TICKS;
+    let few = curve.settings.len() <= MAX_TICKS;
     let ticks = curve.settings.iter().filter(|_| few).map(|setting| Tick {
         at: *setting,
         words: plain(*setting),

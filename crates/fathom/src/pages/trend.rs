@@ -6,7 +6,7 @@ use report::html::page::{Block, Download, Lead, Page, Section};
 use serde::Serialize;
 
 /// Ticks at most.
-const MOST_TICKS: usize = 12;
+const MAX_TICKS: usize = 12;
 
 /// One job of a test over its runs.
 pub struct Test<'a> {
@@ -98,7 +98,7 @@ fn chart(id: &str, trend: &Trend) -> Chart {
         words: format!("{:+.0} %", 100.0 * (change.ratio - 1.0)),
         tone: Tone::Limit,
     });
-    let each = trend.points.len().div_ceil(MOST_TICKS).max(1);
+    let each = trend.points.len().div_ceil(MAX_TICKS).max(1);
     let ticks = trend.points.iter().step_by(each).map(|point| Tick {
         at: place(point.entry),
         words: day(point.unix_ns),

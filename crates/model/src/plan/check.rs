@@ -29,7 +29,7 @@ pub struct PlanFault {
 }
 
 /// Most operations that one worker may keep in flight.
-const MOST_SLOTS: u64 = 1 << 20;
+const MAX_SLOTS: u64 = 1 << 20;
 
 impl Plan {
     /// Checks that the plan is whole.
@@ -143,9 +143,9 @@ impl Plan {
         if slots == 0 && !worker.streams.is_empty() {
             faults.add("its queue depth is 0; it must be at least 1");
         }
-        if slots > MOST_SLOTS {
+        if slots > MAX_SLOTS {
             faults.add(format!(
-                "a queue depth of {slots} is beyond the most that one worker can keep, {MOST_SLOTS}"
+                "a queue depth of {slots} is beyond the most that one worker can keep, {MAX_SLOTS}"
             ));
         }
         if matches!(worker.depth, Depth::Shared { .. }) && worker.streams.iter().all(|stream| stream.weight == 0) {

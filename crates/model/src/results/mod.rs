@@ -36,7 +36,7 @@ pub use moved::Moved;
 pub use step::{HostCoreUse, HostDeviceUse, HostVolumeUse, StepResults};
 pub use stream::{DirectionResults, EffectiveShare, PriorityResults, StreamResults, SyncResults};
 pub use window::{Window, WindowLatency, WindowSeries};
-pub use worker::{MOST_MISMATCHES, Usage, Waits, WorkerResults};
+pub use worker::{MAX_MISMATCHES, Usage, Waits, WorkerResults};
 
 /// Version of the saved format. Readers accept this one and the one before.
 pub const FORMAT_VERSION: u32 = 1;

@@ -58,7 +58,7 @@ pub struct WorkerResults {
     /// Bytes of memory for maps of used blocks.
     #[serde(default)]
     pub map_bytes: Bytes,
-    /// What verification found, the first [`MOST_MISMATCHES`].
+    /// What verification found, the first [`MAX_MISMATCHES`].
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mismatches: Vec<Mismatch>,
     /// How many it found in all.
@@ -91,7 +91,7 @@ fn none_found(count: &u64) -> bool {
 }
 
 /// So many mismatches of a worker are kept.
-pub const MOST_MISMATCHES: usize = 1000;
+pub const MAX_MISMATCHES: usize = 1000;
 
 impl WorkerResults {
     /// Fills in the distributions of a worker that had one operation in flight at a time, and so never counted them.

@@ -75,14 +75,14 @@ pub struct Settling {
 /// Values in a batch of MSER-5.
 const BATCH: usize = 5;
 /// Fewer batches than this are never left over: the error of a handful says nothing.
-const LEAST_LEFT: usize = 5;
+const MIN_LEFT: usize = 5;
 
 /// MSER-5 (White 1997; White, Cobb and Spratt 2000): of the means of batches of five, the start is cut so that the standard
 /// error of the mean of the rest is smallest. `None` for fewer than ten batches.
 pub fn mser5(series: &[f64]) -> Option<Settling> {
     let batches: Vec<f64> = series.chunks_exact(BATCH).map(mean).collect();
     let k = batches.len();
-    if k < 2 * LEAST_LEFT {
+    if k < 2 * MIN_LEFT {
         return None;
     }
     let error = |cut: usize| {
@@ -91,7 +91,7 @@ pub fn mser5(series: &[f64]) -> Option<Settling> {
         rest.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / (rest.len() as f64).powi(2)
     };
     // The first of equal ones: a series that does not vary loses nothing.
-    let cut = (0..=k - LEAST_LEFT).min_by(|a, b| error(*a).total_cmp(&error(*b)))?;
+    let cut = (0..=k - MIN_LEFT).min_by(|a, b| error(*a).total_cmp(&error(*b)))?;
     Some(Settling {
         left_out: cut * BATCH,
         never: cut > k / 2,

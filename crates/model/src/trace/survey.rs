@@ -7,7 +7,7 @@ use crate::direction::PerDirection;
 use crate::plan::Replay;
 
 /// More remarks than these are counted only.
-const MOST_REMARKS: usize = 20;
+const MAX_REMARKS: usize = 20;
 
 /// What is in a trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -53,7 +53,7 @@ impl Survey {
                 survey.count(entry.what);
             }
             for remark in remarks.drain(..) {
-                match survey.remarks.len() < MOST_REMARKS {
+                match survey.remarks.len() < MAX_REMARKS {
                     true => survey.remarks.push(remark),
                     false => further += 1,
                 }

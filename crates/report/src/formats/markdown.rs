@@ -14,7 +14,7 @@ use crate::words;
 /// Percentiles of the table.
 const SHOWN: [f64; 3] = [50.0, 99.0, 99.9];
 /// Hosts, and ranks, that are listed.
-const MOST_HOSTS: usize = 32;
+const MAX_HOSTS: usize = 32;
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let summary = Summary::of(results);
@@ -39,15 +39,15 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         }
     }
     let named = || summary.hosts.iter().filter(|host| !host.name.is_empty());
-    for host in named().take(MOST_HOSTS) {
+    for host in named().take(MAX_HOSTS) {
         let words = format!(
             "{}: {} {}, {}, {} CPUs",
             host.name, host.system, host.kernel, host.cpu, host.cpus
         );
         writeln!(out, "- {}", plain(&words))?;
     }
-    if named().count() > MOST_HOSTS {
-        writeln!(out, "- and {} hosts more", named().count() - MOST_HOSTS)?;
+    if named().count() > MAX_HOSTS {
+        writeln!(out, "- and {} hosts more", named().count() - MAX_HOSTS)?;
     }
     writeln!(
         out,
@@ -93,10 +93,10 @@ fn ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     let mut shown: Vec<&RankSummary> = job.ranks.iter().collect();
-    let more = shown.len().saturating_sub(MOST_HOSTS);
+    let more = shown.len().saturating_sub(MAX_HOSTS);
     if more > 0 {
         shown.sort_by(|one, other| one.total.iops.total_cmp(&other.total.iops));
-        shown.truncate(MOST_HOSTS);
+        shown.truncate(MAX_HOSTS);
     }
     writeln!(
         out,

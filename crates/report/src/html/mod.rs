@@ -28,7 +28,7 @@ use path::IoPath;
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 /// A chart's figures stand in a table as well if they have at most so many rows.
-const MOST_ROWS: usize = 100;
+const MAX_ROWS: usize = 100;
 /// Findings that are open when the page opens.
 const OPEN_FINDINGS: usize = 5;
 
@@ -347,7 +347,7 @@ fn figures_of(chart: &Chart) -> Option<Table> {
     for x in drawn.iter().flat_map(|series| &series.x) {
         if !rows.contains(&x) {
             rows.push(x);
-            if rows.len() > MOST_ROWS {
+            if rows.len() > MAX_ROWS {
                 return None;
             }
         }

@@ -25,7 +25,7 @@ const HEADER: usize = 24;
 const FIXED: usize = 152;
 const NAME: usize = 64;
 /// Nobody has a deeper queue; what claims to have one is no state file.
-const MOST_DEPTH: usize = 1 << 20;
+const MAX_DEPTH: usize = 1 << 20;
 
 /// A write that completed: the file, counted within the stream, and its offset.
 pub(crate) type Completed = (u32, u64);
@@ -125,7 +125,7 @@ impl Progress {
         }
         let (count, sizes) = (long(HEADER) as usize, long(HEADER + 8));
         let depth = sizes as u32;
-        if count != (state.len() - FIXED) / 16 || depth as usize > MOST_DEPTH {
+        if count != (state.len() - FIXED) / 16 || depth as usize > MAX_DEPTH {
             return wrong(format!("it lists {count} writes in {} bytes", state.len() - FIXED));
         }
         let write = |index: usize| {

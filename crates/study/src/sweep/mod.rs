@@ -14,7 +14,7 @@ pub(crate) use rules::is_whole;
 
 use analysis::attribution::Attribution;
 use analysis::knee::{self, Limit, LimitedFigure};
-use analysis::policies::{USUAL_LATENCY_SECS, open_loop_slots};
+use analysis::policies::{DEFAULT_LATENCY_SECS, open_loop_slots};
 use analysis::verdict::BLOCKED_SHARE;
 use model::Nanos;
 use model::draws::{Draws, DrawsForm, Purpose};
@@ -27,7 +27,7 @@ pub const TIME: Nanos = Nanos::secs(20);
 /// I/O before it.
 pub const WARM_UP: Nanos = Nanos::secs(5);
 /// Operations that a point has at least, unless its length is given: a hundred beyond p99.
-pub const LEAST_OPERATIONS: u64 = 10_000;
+pub const MIN_OPERATIONS: u64 = 10_000;
 /// No point is made longer than this for their sake.
 pub const LONGEST: Nanos = Nanos::secs(300);
 /// What is varied if nothing is named.
@@ -233,7 +233,7 @@ impl Sweep {
         let is_rate = |setting: &&Setting| setting.name == Parameter::Rate.name();
         let rate = settings.iter().find(is_rate)?.number?;
         let latency = self.asked.limit.map(|limit| limit.most_ns.as_secs());
-        Some(open_loop_slots(rate * latency.unwrap_or(USUAL_LATENCY_SECS)).min(most))
+        Some(open_loop_slots(rate * latency.unwrap_or(DEFAULT_LATENCY_SECS)).min(most))
     }
 
     /// A run that could not be made.

@@ -4,7 +4,7 @@ use model::Bytes;
 use model::study::{Parameter, Setting, Varied};
 
 /// More values of one parameter than anyone waits for.
-const MOST_VALUES: usize = 200;
+const MAX_VALUES: usize = 200;
 
 /// Other words for parameters, in other tools and habits.
 const ALSO: [(&str, Parameter); 5] = [
@@ -50,9 +50,9 @@ pub fn over(text: &str) -> Result<Varied, String> {
             }
         }
     }
-    if numbers.len() > MOST_VALUES {
+    if numbers.len() > MAX_VALUES {
         return Err(format!(
-            "{} values of {name} are too many; {MOST_VALUES} can be had",
+            "{} values of {name} are too many; {MAX_VALUES} can be had",
             numbers.len()
         ));
     }
@@ -138,7 +138,7 @@ fn range(parameter: Parameter, from: &str, to: &str) -> Result<Vec<f64>, String>
     };
     let mut values = Vec::new();
     let mut value = from;
-    while value < to && values.len() <= MOST_VALUES {
+    while value < to && values.len() <= MAX_VALUES {
         values.push(value);
         value = step.map_or(value * 2.0, |step| value + step);
     }

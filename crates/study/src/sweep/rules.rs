@@ -9,7 +9,7 @@ use model::results::Results;
 use model::study::{Parameter, Setting, Varied};
 
 /// A rate that grows by less than this between two points does not grow.
-const LEAST_GROWTH: f64 = 1.02;
+const MIN_GROWTH: f64 = 1.02;
 /// A latency that grows by more than this meanwhile is spent waiting.
 const WAITING: f64 = 1.5;
 /// Beyond so many times the limit, more load is of no interest.
@@ -87,7 +87,7 @@ fn saturated_at(parameter: Parameter, curve: &[(f64, Observation)]) -> Option<f6
         Some((found.total.iops?, mean))
     };
     let is_flat = |from: &Observation, to: &Observation| match (figures(from), figures(to)) {
-        (Some((x, r)), Some((more_x, more_r))) => more_x < LEAST_GROWTH * x && more_r > WAITING * r,
+        (Some((x, r)), Some((more_x, more_r))) => more_x < MIN_GROWTH * x && more_r > WAITING * r,
         _ => false,
     };
     let found = curve.windows(3).find(|three| {

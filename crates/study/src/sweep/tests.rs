@@ -73,7 +73,7 @@ fn asked(over_what: &[&str]) -> Asked {
         limit: None,
         time: Nanos::secs(20),
         warm_up: Nanos::secs(5),
-        least_operations: Some(LEAST_OPERATIONS),
+        least_operations: Some(MIN_OPERATIONS),
         refine: true,
         stop_early: true,
         slots_max: None,
@@ -204,7 +204,7 @@ fn slow_points_are_made_longer_until_they_have_enough() {
     let points = study.runs.iter().filter(|run| run.role == Role::Point);
     for run in points {
         let operations = Observation::of(&run.results, 0, 0).unwrap().total.operations.unwrap();
-        assert!(operations >= LEAST_OPERATIONS, "{operations}");
+        assert!(operations >= MIN_OPERATIONS, "{operations}");
     }
     let (study, _) = swept(
         Asked {

@@ -10,7 +10,7 @@ mod text;
 
 use analysis::caps::Layer;
 use analysis::lint::lies_on_array;
-use analysis::policies::{Burst, Resolved, USUAL_LATENCY_SECS, Workload};
+use analysis::policies::{Burst, DEFAULT_LATENCY_SECS, Resolved, Workload};
 use analysis::requirement::{Clause, IOPS_MAX, Metric};
 use analysis::verdict::{ClauseVerdict, Context, Issued, Outcome, Verdict, judge};
 use model::access::{Access, Sequential};
@@ -258,7 +258,7 @@ impl Verification {
     /// Threads that issue the rate and look after what is in flight.
     fn worker_count(&self) -> u32 {
         let rate = self.promise.rate_iops;
-        let in_flight = rate * self.promise.latency_secs().unwrap_or(USUAL_LATENCY_SECS);
+        let in_flight = rate * self.promise.latency_secs().unwrap_or(DEFAULT_LATENCY_SECS);
         let enough = (rate / RATE_OF_ONE)
             .ceil()
             .max((in_flight / f64::from(DEPTH_OF_ONE)).ceil()) as u32;

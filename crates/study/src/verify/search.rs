@@ -5,7 +5,7 @@
 //! probes raise it until the rate is met or more depth brings nothing.
 
 use analysis::attribution::Attribution;
-use analysis::policies::{USUAL_LATENCY_SECS, open_loop_slots};
+use analysis::policies::{DEFAULT_LATENCY_SECS, open_loop_slots};
 use analysis::verdict::{BLOCKED_SHARE, Cause, Climb, Outcome, Verdict};
 use model::observation::Observation;
 use model::{Bytes, Nanos};
@@ -72,7 +72,7 @@ impl Verification {
             return fixed.max(1);
         }
         let workers = self.worker_count();
-        let latency = self.promise.latency_secs().unwrap_or(USUAL_LATENCY_SECS);
+        let latency = self.promise.latency_secs().unwrap_or(DEFAULT_LATENCY_SECS);
         // Each worker has slots of its own.
         let by_law = match self.climbs() {
             true => open_loop_slots(0.0),

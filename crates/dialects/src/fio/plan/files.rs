@@ -217,7 +217,7 @@ fn are_names(options: &JobOptions) -> bool {
 }
 
 /// Names that an engine is given at a time.
-const MOST_NAMES: usize = 1024;
+const MAX_NAMES: usize = 1024;
 
 /// Room for a job that does no I/O, or a part of what is not there.
 pub(super) const ROOM: u64 = 1 << 40;
@@ -261,7 +261,7 @@ fn target(options: &JobOptions, ids: Vec<TargetId>) -> StreamTarget {
     StreamTarget::Files {
         open_at_once: match files.openfiles {
             // What is not opened can be used in any number, though not all at once.
-            _ if are_names(options) => ids.len().min(MOST_NAMES) as u32,
+            _ if are_names(options) => ids.len().min(MAX_NAMES) as u32,
             0 => ids.len() as u32,
             most => most.clamp(1, ids.len() as i64) as u32,
         },
@@ -395,7 +395,7 @@ fn drawn(form: DrawsForm, number: usize, range: Range, block: u64) -> u64 {
 }
 
 /// Generated names where nothing else is said.
-const USUAL_NAMES: &str = "$jobname.$jobnum.$filenum";
+const DEFAULT_NAMES: &str = "$jobname.$jobnum.$filenum";
 /// The same on other hosts, which may share a file system.
 const NAMES_OF_CLIENTS: &str = "$clientuid.$jobname.$jobnum.$filenum";
 
@@ -420,8 +420,8 @@ fn names(clone: Clone<'_>, here: super::Here<'_>) -> Vec<String> {
         0 => None,
         several => Some(files.directory[clone.index as usize % several].as_str()),
     };
-    let format = match files.filename_format.as_deref().unwrap_or(USUAL_NAMES) {
-        USUAL_NAMES if here.client.is_some() && files.unique_filename => NAMES_OF_CLIENTS,
+    let format = match files.filename_format.as_deref().unwrap_or(DEFAULT_NAMES) {
+        DEFAULT_NAMES if here.client.is_some() && files.unique_filename => NAMES_OF_CLIENTS,
         format => format,
     };
     let client = here.client.unwrap_or("localhost");

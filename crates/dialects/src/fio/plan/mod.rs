@@ -23,7 +23,7 @@ use super::table;
 use crate::{Diagnostic, bounds};
 
 /// fio's seed where none is given.
-const USUAL_SEED: u64 = 0x89;
+const DEFAULT_SEED: u64 = 0x89;
 
 /// Where jobs are to be carried out.
 #[derive(Clone, Copy)]
@@ -290,7 +290,7 @@ impl<'a> Lowering<'a> {
     fn seed(&self, options: &JobOptions) -> u64 {
         match options.pattern.randseed {
             Some(seed) => seed,
-            None if options.pattern.randrepeat => USUAL_SEED,
+            None if options.pattern.randrepeat => DEFAULT_SEED,
             None => self.here.fresh_seed,
         }
     }
@@ -300,7 +300,11 @@ impl<'a> Lowering<'a> {
         let origin = self.origin();
         let plan = Plan {
             name: "fio".into(),
-            seed: self.jobs.jobs.first().map_or(USUAL_SEED, |job| self.seed(&job.options)),
+            seed: self
+                .jobs
+                .jobs
+                .first()
+                .map_or(DEFAULT_SEED, |job| self.seed(&job.options)),
             groups: self.plan_groups(),
             grids: report::grids(self.jobs),
             targets: self.targets.list,

@@ -103,7 +103,7 @@ struct MapExtent {
 
 const EXTENTS_AT_ONCE: usize = 256;
 /// A file with more extents than this is not counted to the end: at about 10 million a second it would be felt.
-const MOST_EXTENTS: u64 = 1 << 20;
+const MAX_EXTENTS: u64 = 1 << 20;
 const LAST: u32 = 0x1;
 const UNWRITTEN: u32 = 0x800;
 
@@ -143,7 +143,7 @@ fn extents(file: &fs::File, size: u64) -> io::Result<Allocation> {
     let (mut covered, mut start) = (0u64, 0u64);
     // Neighbours in the file and on the device are one extent to a reader, however the file system splits them.
     let mut end_before = None;
-    'all: while found.extents < MOST_EXTENTS {
+    'all: while found.extents < MAX_EXTENTS {
         let extents = map.read(file, start)?;
         if extents.is_empty() {
             break;
@@ -168,7 +168,7 @@ fn extents(file: &fs::File, size: u64) -> io::Result<Allocation> {
             }
         }
     }
-    if found.extents >= MOST_EXTENTS {
+    if found.extents >= MAX_EXTENTS {
         return Err(io::ErrorKind::Unsupported.into());
     }
     found.holes = Bytes(size.saturating_sub(covered));
@@ -185,7 +185,7 @@ fn holes(file: &fs::File, size: u64) -> io::Result<Allocation> {
 fn walk_holes(file: &fs::File, size: u64) -> io::Result<Allocation> {
     let (mut data, mut position) = (0u64, 0u64);
     let mut found = Allocation::default();
-    while position < size && found.extents < MOST_EXTENTS {
+    while position < size && found.extents < MAX_EXTENTS {
         let start = match seek(file, SeekFrom::Data(position)) {
             Ok(start) => start,
             // Nothing but a hole is left.

@@ -18,7 +18,7 @@ use crate::batch::Slot;
 use crate::clock::Clock;
 
 /// Most that is taken from the port in a call.
-const MOST_AT_ONCE: u32 = 256;
+const MAX_AT_ONCE: u32 = 256;
 /// The end of an operation does not make the file itself an event.
 const FILE_SKIP_SET_EVENT_ON_HANDLE: u8 = 2;
 
@@ -121,7 +121,7 @@ impl Queue for Port {
         Ok(Port {
             port,
             operations: Operations::new(slots),
-            entries: vec![entry; slots.clamp(1, MOST_AT_ONCE) as usize],
+            entries: vec![entry; slots.clamp(1, MAX_AT_ONCE) as usize],
             kept: Vec::with_capacity(slots as usize),
             clock,
         })

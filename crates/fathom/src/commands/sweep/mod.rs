@@ -282,7 +282,7 @@ fn asked(given: &ArgMatches, document: &mut Document, limit: Option<Limit>) -> R
         limit,
         time,
         warm_up,
-        least_operations: whole.then_some(sweep::LEAST_OPERATIONS),
+        least_operations: whole.then_some(sweep::MIN_OPERATIONS),
         refine: !given.get_flag("grid-only"),
         stop_early: !given.get_flag("all-points"),
         slots_max,

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use model::plan::{Dialect, GridScope, Plan, Presentation};
 
 /// Intervals that DiskSpd counts in unless it is told otherwise.
-const USUAL_BUCKET_MS: u64 = 1000;
+const DEFAULT_BUCKET_MS: u64 = 1000;
 
 /// The versions whose text can be written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl BucketGrid {
         let length_ms = value(presentation, "bucket_ms", Some(step + 1))
             .or_else(of_plan)
             .filter(|length| *length > 0)
-            .unwrap_or(USUAL_BUCKET_MS);
+            .unwrap_or(DEFAULT_BUCKET_MS);
         let planned = || {
             let jobs = &plan.steps.get(step)?.jobs;
             jobs.iter().filter_map(|job| job.stop.after_ns).max()

@@ -7,15 +7,15 @@ use model::Nanos;
 use model::plan::{Dialect, Plan, Presentation};
 
 /// Percentiles that are printed where no list was given.
-const USUAL_PERCENTILES: [f64; 17] = [
+const DEFAULT_PERCENTILES: [f64; 17] = [
     1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.95, 99.99,
 ];
 /// More are not printed.
-pub(super) const MOST_PERCENTILES: usize = 20;
+pub(super) const MAX_PERCENTILES: usize = 20;
 /// The version whose output this is.
 const VERSION: &str = "fio-3.42";
 /// Length of the windows of bandwidth and IOPS samples (`bwavgtime`, `iopsavgtime`).
-const USUAL_SAMPLE: Nanos = Nanos(500_000_000);
+const DEFAULT_SAMPLE: Nanos = Nanos(500_000_000);
 
 /// Settings of the whole report.
 #[derive(Clone, Debug)]
@@ -103,20 +103,20 @@ impl JobSettings {
         let presentation = &plan.origin.presentation;
         let given = list(presentation, "percentile_list", number).unwrap_or_else(|| presentation.percentiles.clone());
         let (mut percentiles, percentile_decimals) = match given.is_empty() {
-            true => (USUAL_PERCENTILES.to_vec(), 2),
+            true => (DEFAULT_PERCENTILES.to_vec(), 2),
             false => {
                 let decimals = given.iter().map(|percent| decimals(*percent)).max();
                 (given, decimals.unwrap_or(0))
             }
         };
-        percentiles.truncate(MOST_PERCENTILES);
+        percentiles.truncate(MAX_PERCENTILES);
         percentiles.sort_by(f64::total_cmp);
         let named = |name: &str, general: &[String]| words(presentation, name, number, general);
         let percentiles_of = named("percentiles_of", &presentation.percentiles_of);
         let disabled = named("disabled", &presentation.disabled);
         let shown = |name: &str| !disabled.iter().any(|word| word == name);
         let gets = |name: &str| shown(name) && percentiles_of.iter().any(|word| word == name);
-        let sample = |name| value(presentation, name, Some(number)).map_or(USUAL_SAMPLE, Nanos::millis);
+        let sample = |name| value(presentation, name, Some(number)).map_or(DEFAULT_SAMPLE, Nanos::millis);
         JobSettings {
             units: Units::of(presentation, number),
             percentiles,

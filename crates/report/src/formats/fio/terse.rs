@@ -12,7 +12,7 @@ use super::entries::{Entry, entries};
 use super::figures::Figures;
 use super::groups::{GroupTotals, groups};
 use super::latency::Spread;
-use super::settings::{JobSettings, MOST_PERCENTILES, Settings, Unified};
+use super::settings::{JobSettings, MAX_PERCENTILES, Settings, Unified};
 
 /// Writes the report in one of the versions 2 to 5.
 pub(super) fn write(results: &Results, version: u32, out: &mut dyn Write) -> io::Result<()> {
@@ -129,7 +129,7 @@ impl Line {
 
     fn add_percentiles(&mut self, histogram: &Histogram, list: &[f64]) {
         let values = bins::percentiles(histogram, list);
-        for index in 0..MOST_PERCENTILES {
+        for index in 0..MAX_PERCENTILES {
             match list.get(index) {
                 Some(percent) => {
                     let value = values.get(index).copied().unwrap_or(0);

@@ -9,13 +9,13 @@ use crate::numbers::{count, rate, signed_time, throughput, time};
 use crate::summary::{JobSummary, RankSummary, Summary};
 
 /// Of so many each has a line of its own over time.
-const MOST_LINES: usize = 16;
+const MAX_LINES: usize = 16;
 /// Bars beside each other that can be told apart.
-const MOST_BARS: usize = 128;
+const MAX_BARS: usize = 128;
 /// Rows of a table that somebody reads.
-const MOST_ROWS: usize = 256;
+const MAX_ROWS: usize = 256;
 /// Points along the time.
-const MOST_POINTS: usize = 3600;
+const MAX_POINTS: usize = 3600;
 
 /// How many took part, and who of them was lost.
 pub(super) fn about(results: &Results, summary: &Summary) -> Option<String> {
@@ -127,7 +127,7 @@ pub(super) fn section(results: &Results, summary: &Summary) -> Option<Section> {
 fn unlike(summary: &Summary) -> Option<Table> {
     let found = summary.findings.iter().filter(|found| found.rule == "HOSTS-DIFFER");
     let rows: Vec<Vec<String>> = found
-        .take(MOST_ROWS)
+        .take(MAX_ROWS)
         .map(|found| vec![found.at.clone().unwrap_or_default(), found.what.clone()])
         .collect();
     (!rows.is_empty()).then(|| Table {
@@ -157,14 +157,14 @@ fn table(place: &Place, job: &JobSummary) -> Table {
     let middle = sorted.get(sorted.len() / 2).map_or(0.0, |rank| rank.total.iops);
     let mut shown: Vec<&RankSummary> = job.ranks.iter().collect();
     let all = shown.len();
-    if all > MOST_ROWS {
+    if all > MAX_ROWS {
         shown.sort_by(|one, other| deviation(other, middle).total_cmp(&deviation(one, middle)));
-        shown.truncate(MOST_ROWS);
+        shown.truncate(MAX_ROWS);
         shown.sort_by_key(|rank| rank.rank);
     }
-    let caption = match all > MOST_ROWS {
+    let caption = match all > MAX_ROWS {
         true => {
-            format!("The {MOST_ROWS} of {all} ranks that are furthest from the middle; all are in the table of ranks")
+            format!("The {MAX_ROWS} of {all} ranks that are furthest from the middle; all are in the table of ranks")
         }
         false => "The ranks".into(),
     };
@@ -227,11 +227,11 @@ fn name(rank: &RankSummary) -> String {
 /// A bar for each rank; of very many, the slowest and the fastest.
 fn bars(place: &Place, job: &JobSummary) -> Chart {
     let all = job.ranks.len();
-    let shown: Vec<&RankSummary> = match all > MOST_BARS {
+    let shown: Vec<&RankSummary> = match all > MAX_BARS {
         false => job.ranks.iter().collect(),
         true => {
             let sorted = by_rate(job);
-            let half = MOST_BARS.min(sorted.len()) / 2;
+            let half = MAX_BARS.min(sorted.len()) / 2;
             sorted[..half]
                 .iter()
                 .chain(&sorted[sorted.len() - half..])
@@ -254,8 +254,8 @@ fn bars(place: &Place, job: &JobSummary) -> Chart {
         let value = |rank: &&RankSummary| is(rank).then_some(rank.total.iops);
         Series::over_names(words, Form::Stack, shown.iter().map(|rank| (name(rank), value(rank)))).tone(tone)
     });
-    let which = match all > MOST_BARS {
-        true => format!("Of {all} ranks the {MOST_BARS} slowest and fastest. "),
+    let which = match all > MAX_BARS {
+        true => format!("Of {all} ranks the {MAX_BARS} slowest and fastest. "),
         false => String::new(),
     };
     Chart {
@@ -275,7 +275,7 @@ fn bars(place: &Place, job: &JobSummary) -> Chart {
 fn points(series: &RankSeries, rank: &RankSummary) -> Vec<(f64, f64)> {
     let length = series.length_ns.as_secs().max(1e-9);
     let measured = rank.measured_ns.as_secs();
-    let each = series.operations.len().div_ceil(MOST_POINTS).max(1);
+    let each = series.operations.len().div_ceil(MAX_POINTS).max(1);
     let of = |(number, some): (usize, &[u64])| {
         let start = (number * each) as f64 * length;
         // The last interval may be shorter.
@@ -293,7 +293,7 @@ fn over_time(place: &Place, job: &JobSummary, found: &JobResults) -> Option<Char
         Some(points(&found.rank_series[place.ok()?], rank))
     };
     let line = |words: String, rank: &RankSummary| Some(Series::new(words, Form::Steps, of(rank)?));
-    let few = job.ranks.len() <= MOST_LINES;
+    let few = job.ranks.len() <= MAX_LINES;
     let series: Vec<Series> = match few {
         true => job.ranks.iter().filter_map(|rank| line(name(rank), rank)).collect(),
         false => {

@@ -12,7 +12,7 @@ use crate::numbers::count;
 /// Points of the percentile curve for each factor of ten beyond which operations lie.
 const POINTS_PER_NINE: usize = 20;
 /// Points of the cumulative distribution at most.
-const MOST_STEPS: usize = 400;
+const MAX_STEPS: usize = 400;
 
 fn series_of(directions: &PerDirection<Option<DirectionResults>>) -> Vec<(String, Tone, &Histogram)> {
     let found = directions
@@ -171,7 +171,7 @@ pub(super) fn cumulative(place: &Place, directions: &PerDirection<Option<Directi
                 )
             })
             .collect();
-        let each = all.len().div_ceil(MOST_STEPS).max(1);
+        let each = all.len().div_ceil(MAX_STEPS).max(1);
         let last = all.len() - 1;
         let kept = all
             .into_iter()

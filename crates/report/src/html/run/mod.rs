@@ -25,7 +25,7 @@ pub use resources::{PlanePoint, plane};
 /// Jobs that have their charts open when the page opens.
 const OPEN_JOBS: usize = 4;
 /// Of more jobs than these only the tables are shown: the page must stay readable, and open in any browser.
-const MOST_JOBS_WITH_CHARTS: usize = 64;
+const MAX_JOBS_WITH_CHARTS: usize = 64;
 /// A queue of which so much was used on average was full.
 const FULL: f64 = 0.98;
 /// Percentiles of the table.
@@ -381,7 +381,7 @@ fn job_section(results: &Results, summary: &Summary, beside: &Beside, step: usiz
         name: several.then(|| found.name.clone()),
     };
     let mut blocks = vec![Block::Table(figures_table(figures))];
-    if let Some(seen) = Observation::of(results, step, job).filter(|_| number < MOST_JOBS_WITH_CHARTS) {
+    if let Some(seen) = Observation::of(results, step, job).filter(|_| number < MAX_JOBS_WITH_CHARTS) {
         let changes = beside
             .changes
             .iter()

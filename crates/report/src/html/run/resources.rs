@@ -8,14 +8,14 @@ use crate::html::chart::{Axis, Chart, Form, Series, Tone, X};
 use crate::summary::{DeviceSummary, Transfers};
 
 /// Bars beside each other that can still be drawn.
-const MOST_BARS: usize = 1024;
+const MAX_BARS: usize = 1024;
 
 /// What each processor did while all jobs of a step were measuring.
 pub(super) fn cores(place: &Place, step: &StepResults, hosts: &[HostResults]) -> Option<Chart> {
     if step.observed_ns.0 == 0 || step.cores.is_empty() {
         return None;
     }
-    if step.cores.len() > MOST_BARS {
+    if step.cores.len() > MAX_BARS {
         return None;
     }
     let several = step.cores.iter().any(|core| core.host != 0);
@@ -162,12 +162,12 @@ pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
 /// How operations follow each other at a depth, as a picture: one after the other, or side by side. It is drawn from the two means that were
 /// measured, not from a record of operations, and says so.
 pub(super) fn side_by_side(place: &Place, in_flight: f64, mean_ns: f64) -> Option<Chart> {
-    const MOST_LANES: f64 = 8.0;
+    const MAX_LANES: f64 = 8.0;
     const ROUNDS: u32 = 4;
     if in_flight <= 0.0 || mean_ns <= 0.0 {
         return None;
     }
-    let lanes = in_flight.round().clamp(1.0, MOST_LANES) as u32;
+    let lanes = in_flight.round().clamp(1.0, MAX_LANES) as u32;
     let (unit, ns) = crate::html::chart::time_unit(mean_ns * f64::from(ROUNDS));
     let mut lines = Series {
         name: "operations".into(),
@@ -191,7 +191,7 @@ pub(super) fn side_by_side(place: &Place, in_flight: f64, mean_ns: f64) -> Optio
             "A picture of the two means that were measured, not a record: each line is an operation of the mean latency, and as many run side by side as were in flight on average ({}{}). \
              One at a time, each waits for the one before; side by side, they do not.",
             trimmed(in_flight),
-            if in_flight.round() > MOST_LANES {
+            if in_flight.round() > MAX_LANES {
                 ", of which 8 are drawn"
             } else {
                 ""
@@ -215,7 +215,7 @@ fn trimmed(value: f64) -> String {
 
 /// Rates of each target, where a job has several.
 pub(super) fn targets(place: &Place, of: &[(String, f64, f64)]) -> Option<Chart> {
-    if !(2..=MOST_BARS).contains(&of.len()) {
+    if !(2..=MAX_BARS).contains(&of.len()) {
         return None;
     }
     let bars = |value: fn(&(String, f64, f64)) -> f64| of.iter().map(move |one| (one.0.clone(), Some(value(one))));

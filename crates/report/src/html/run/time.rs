@@ -14,9 +14,9 @@ use crate::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tone, X,
 use crate::html::run::tone_of;
 
 /// No chart has more points along its time; longer series are added up.
-const MOST_POINTS: usize = 3600;
+const MAX_POINTS: usize = 3600;
 /// Columns of a heat map at most.
-const MOST_COLUMNS: usize = 400;
+const MAX_COLUMNS: usize = 400;
 /// Rows of a heat map for each factor of ten.
 const ROWS_PER_DECADE: f64 = 10.0;
 /// Lines of latencies over time.
@@ -137,7 +137,7 @@ fn around(job: &JobResults) -> (Vec<(f64, &PhaseInterval)>, Vec<Mark>) {
 
 /// Several neighbours in one, where there are too many.
 fn thinned(points: &[SeriesPoint]) -> Vec<SeriesPoint> {
-    let each = points.len().div_ceil(MOST_POINTS).max(1);
+    let each = points.len().div_ceil(MAX_POINTS).max(1);
     let together = |some: &[SeriesPoint]| {
         let mut sum = some[0];
         for point in &some[1..] {
@@ -171,7 +171,7 @@ fn columns(intervals: &[IntervalHistogram], most: usize) -> Vec<(Nanos, Histogra
 
 /// Percentiles of the latency of each interval.
 pub(super) fn latencies(place: &Place, job: &JobResults, paced: bool, marks: &[Mark]) -> Chart {
-    let columns = columns(&job.histograms, MOST_POINTS);
+    let columns = columns(&job.histograms, MAX_POINTS);
     let (unit, ns) = time_unit(job.total().latency().quantile(0.99) as f64);
     let line = |(fraction, name): (f64, &str)| {
         let value = |found: &Histogram| match support(fraction, found.n()) {
@@ -208,7 +208,7 @@ pub(super) fn latencies(place: &Place, job: &JobResults, paced: bool, marks: &[M
 
 /// How many operations took how long, interval by interval.
 pub(super) fn heat(place: &Place, job: &JobResults) -> Option<Chart> {
-    let columns = columns(&job.histograms, MOST_COLUMNS);
+    let columns = columns(&job.histograms, MAX_COLUMNS);
     let total = job.total();
     let all = total.latency();
     if columns.len() < 2 || all.is_empty() {

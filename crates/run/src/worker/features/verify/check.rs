@@ -9,7 +9,7 @@ use engine::sys::file::open_without_waiting;
 use model::Direction;
 use model::draws::Purpose;
 use model::plan::Verify;
-use model::results::{Failure, MOST_MISMATCHES};
+use model::results::{Failure, MAX_MISMATCHES};
 
 use super::{EndedOperation, Progress, SlotRecord, StreamVerification, Verification};
 use crate::verify::pool::{Checked, Gone};
@@ -114,7 +114,7 @@ impl Verification {
         let Some(stream) = &self.streams[record.stream as usize] else {
             return;
         };
-        if stream.plan.dump && self.mismatches.len() < MOST_MISMATCHES {
+        if stream.plan.dump && self.mismatches.len() < MAX_MISMATCHES {
             dump(io, stream, record, block, received);
         }
         let path = io.errors.path(record.file).to_owned();
@@ -127,7 +127,7 @@ impl Verification {
             help: Some("the data are wrong on the device, or another program has written there".into()),
         };
         self.mismatch_count += faults.len() as u64;
-        let room = MOST_MISMATCHES.saturating_sub(self.mismatches.len());
+        let room = MAX_MISMATCHES.saturating_sub(self.mismatches.len());
         let found = faults.into_iter().take(room);
         self.mismatches
             .extend(found.map(|fault| mismatch(record.stream, &path, block, fault)));
