@@ -76,8 +76,8 @@ fn main() -> ExitCode {
 fn run_drop_in(session: &Session, tool: drop_in::Tool, words: usize) -> Result<ExitCode, Faults> {
     connect_fleet(session, None)?;
     Ok(match tool {
-        drop_in::Tool::Diskspd => drop_in::diskspd::carry_out(session, words),
-        drop_in::Tool::Fio => drop_in::fio::carry_out(session, words),
+        drop_in::Tool::Diskspd => drop_in::diskspd::execute(session, words),
+        drop_in::Tool::Fio => drop_in::fio::execute(session, words),
     })
 }
 

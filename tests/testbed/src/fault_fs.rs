@@ -214,7 +214,7 @@ impl Faults {
     }
 
     /// Decides about a read or a write and carries it out: now, later, or when released.
-    fn carry_out(&self, offset: u64, length: usize, write: bool, work: impl FnOnce(Verdict) + Send + 'static) {
+    fn execute(&self, offset: u64, length: usize, write: bool, work: impl FnOnce(Verdict) + Send + 'static) {
         let mut state = self.state();
         let seen = if write {
             &mut state.seen.writes
@@ -365,7 +365,7 @@ impl Filesystem for Serving {
     ) {
         let faults = self.0.clone();
         self.0
-            .carry_out(offset, size as usize, false, move |verdict| match verdict {
+            .execute(offset, size as usize, false, move |verdict| match verdict {
                 Verdict::Fails(errno) => reply.error(Errno::from_i32(errno)),
                 Verdict::Transfers(length) => {
                     let mut bytes = vec![0; length];
@@ -390,14 +390,13 @@ impl Filesystem for Serving {
         reply: ReplyWrite,
     ) {
         let (faults, data) = (self.0.clone(), data.to_vec());
-        self.0
-            .carry_out(offset, data.len(), true, move |verdict| match verdict {
-                Verdict::Fails(errno) => reply.error(Errno::from_i32(errno)),
-                Verdict::Transfers(length) => match faults.file.write_all_at(&data[..length], offset) {
-                    Ok(()) => reply.written(length as u32),
-                    Err(error) => reply.error(number_of(&error)),
-                },
-            });
+        self.0.execute(offset, data.len(), true, move |verdict| match verdict {
+            Verdict::Fails(errno) => reply.error(Errno::from_i32(errno)),
+            Verdict::Transfers(length) => match faults.file.write_all_at(&data[..length], offset) {
+                Ok(()) => reply.written(length as u32),
+                Err(error) => reply.error(number_of(&error)),
+            },
+        });
     }
 
     fn fsync(&self, _request: &Request, _node: INodeNo, _handle: FileHandle, _data_only: bool, reply: ReplyEmpty) {

@@ -146,7 +146,7 @@ pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
         Some(("show", given)) => {
             let history = history::open()?;
             let id = history::number(&history, entry(given))?;
-            show::carry_out_for(&format!("history:{id}"), given)
+            show::show_file(&format!("history:{id}"), given)
         }
         Some(("label", given)) => label(given),
         Some(("export", given)) => export(given),

@@ -184,7 +184,7 @@ fn run_rounds(
     let mut bad = Exit::Done;
     let mut judged = None;
     while let Some(next) = procedure.next_run() {
-        let results = match errand.carry_out(next) {
+        let results = match errand.execute(next) {
             Ok(results) => results,
             Err(faults) if procedure.fill().is_none() && procedure.rounds().is_empty() => return Err(faults),
             Err(_) if session.process.is_interrupted() => break,
@@ -417,7 +417,7 @@ struct Errand<'a> {
 }
 
 impl Errand<'_> {
-    fn carry_out(&mut self, next: Next) -> Result<Results, Faults> {
+    fn execute(&mut self, next: Next) -> Result<Results, Faults> {
         let mut plan = self.plans.plan(next)?;
         self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
         self.screen.say(&self.introduction(next, &plan));

@@ -56,11 +56,11 @@ pub(super) fn options(command: Command) -> Command {
 /// Shows it.
 pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let file = given.get_one::<String>("file").expect("clap asks for a file");
-    carry_out_for(file, given)
+    show_file(file, given)
 }
 
 /// Shows what a file or an entry of the history holds.
-pub(super) fn carry_out_for(file: &str, given: &ArgMatches) -> Result<Exit, Faults> {
+pub(super) fn show_file(file: &str, given: &ArgMatches) -> Result<Exit, Faults> {
     let formats = given.get_many::<String>("out").into_iter().flatten();
     if formats
         .flat_map(|text| text.split(','))

@@ -93,7 +93,7 @@ fn a_trace_holds_what_was_done_and_is_done_again() {
 
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
-fn ours_and_debians_fio_carry_out_the_traces_of_each_other() {
+fn ours_and_debians_fio_replay_the_traces_of_each_other() {
     const THEIRS: &str = "/usr/bin/fio";
     let place = Place::on_disk().unwrap();
     if !Command::new(THEIRS)

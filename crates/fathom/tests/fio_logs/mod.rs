@@ -66,7 +66,7 @@ fn simulated() -> Plan {
     plan(TargetKind::Simulated { device }, EngineKind::Auto, stop)
 }
 
-fn carry_out(plan: Plan) -> Results {
+fn execute(plan: Plan) -> Results {
     let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
     let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
     run::execute(plan, context, &mut |_| {}).unwrap()
@@ -120,7 +120,7 @@ fn sum(lines: &[Vec<u64>], direction: u64, of: impl Fn(&[u64]) -> u64) -> u64 {
 #[test]
 fn averages_and_histograms_of_two_workers_agree_with_the_results() {
     let folder = tempfile::tempdir().unwrap();
-    let results = carry_out(simulated());
+    let results = execute(simulated());
     let paths = archive::write_fio_logs(&results, &[Some(averaged("run"))], folder.path()).unwrap();
     assert_eq!(paths.len(), 12);
     let expected = ["bw", "clat", "clat_hist", "iops", "lat", "slat"];
@@ -169,7 +169,7 @@ fn each_operation_of_two_workers_has_a_line() {
     for mut plan in [simulated(), plan(nothing, EngineKind::Null, stop)] {
         let operation_log = folder.path().join("operations");
         plan.steps[0].jobs[0].operation_log = Some(operation_log.to_str().unwrap().to_owned());
-        let results = carry_out(plan);
+        let results = execute(plan);
         let wanted = LogRequest {
             average: None,
             offset: true,
@@ -216,7 +216,7 @@ fn workers_append_to_what_is_there() {
         per_job: false,
         ..LogRequest::default()
     };
-    let results = carry_out(simulated());
+    let results = execute(simulated());
     let paths = archive::write_fio_logs(&results, &[Some(wanted)], folder.path()).unwrap();
     assert_eq!(paths, std::slice::from_ref(&log));
     assert_eq!(listed(folder.path()), ["all_iops.log"]);
@@ -235,7 +235,7 @@ fn a_failure_changes_no_log() {
     let folder = tempfile::tempdir().unwrap();
     let log = folder.path().join("run_iops.1.log");
     std::fs::write(&log, "precious").unwrap();
-    let mut results = carry_out(simulated());
+    let mut results = execute(simulated());
     // The second job's operation log is not there, though the first job's logs are all made by then.
     let mut second = results.plan.steps[0].jobs[0].clone();
     second.operation_log = Some(folder.path().join("none").to_str().unwrap().to_owned());

@@ -80,13 +80,13 @@ impl Scenario {
         if let Some(confirmed) = &confirmed {
             plan = confirmed.plan.clone();
         }
-        let results = carry_out(plan);
+        let results = execute(plan);
         let mut observation = Observation::of(&results, 0, 0).unwrap();
         let second = confirmed.and_then(|confirmed| confirmed.deeper(0));
         let deeper = second.map(|step| Observation::of(&results, step, 0).unwrap());
         let other = self.part("other-load");
         let other = (!other.is_empty()).then(|| {
-            let results = carry_out(self.plan(other, seed + 1));
+            let results = execute(self.plan(other, seed + 1));
             Observation::of(&results, 0, 0).unwrap()
         });
         let mut context = Context {
@@ -103,7 +103,7 @@ impl Scenario {
 
     /// Runs the load and judges what was promised: `PASS`, `FAIL` or `INCONCLUSIVE` in lower case, with the reasons.
     pub fn verdict(&self, seed: u64) -> (String, String) {
-        let results = carry_out(self.plan(self.part("load"), seed));
+        let results = execute(self.plan(self.part("load"), seed));
         let mut observation = Observation::of(&results, 0, 0).unwrap();
         surround(&mut observation, &self.part("host"));
         let clauses = requirement::parse(self.table["require"].as_str().unwrap()).unwrap();
@@ -186,7 +186,7 @@ fn number(value: &toml::Value) -> f64 {
 }
 
 /// Runs a plan on the simulated clock.
-pub fn carry_out(plan: Plan) -> Results {
+pub fn execute(plan: Plan) -> Results {
     let interrupt = AtomicBool::new(false);
     let permissions = Permissions::default();
     let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);

@@ -42,7 +42,7 @@ pub fn whole(plan: Plan) -> Plan {
 }
 
 /// The operations of each worker of a job, at most `most` for each. Workers take turns. `sizes` are those of the targets.
-pub fn carry_out(plan: &Plan, step: usize, job: usize, sizes: &[u64], most: usize) -> Vec<Vec<Issued>> {
+pub fn execute(plan: &Plan, step: usize, job: usize, sizes: &[u64], most: usize) -> Vec<Vec<Issued>> {
     let job = &plan.steps[step].jobs[job];
     let shared: Vec<Arc<AtomicU64>> = sizes.iter().map(|_| Arc::default()).collect();
     let mut live: Vec<LiveWorker<'_>> = job
@@ -61,7 +61,7 @@ pub fn carry_out(plan: &Plan, step: usize, job: usize, sizes: &[u64], most: usiz
 
 /// All operations of a job with a single worker.
 pub fn only_worker(plan: &Plan, sizes: &[u64], most: usize) -> Vec<Issued> {
-    let mut all = carry_out(plan, 0, 0, sizes, most);
+    let mut all = execute(plan, 0, 0, sizes, most);
     assert_eq!(all.len(), 1, "{}", plan.name);
     all.remove(0)
 }

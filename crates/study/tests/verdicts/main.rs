@@ -67,7 +67,7 @@ struct Counts {
     with_credits: u32,
 }
 
-fn carry_out(plan: Plan) -> Results {
+fn execute(plan: Plan) -> Results {
     let interrupt = AtomicBool::new(false);
     let permissions = Permissions::default();
     let context = RunContext::new(engine_clock(), &interrupt, &permissions);
@@ -124,14 +124,14 @@ fn verdict(verification: &Verification, shared: Option<&mut HashMap<u32, Results
     let shared = shared.unwrap_or(&mut own);
     while let Some(attempt) = verification.next(&search) {
         if attempt.is_probe {
-            let results = carry_out(verification.plan(&attempt));
+            let results = execute(verification.plan(&attempt));
             let observed = Observation::of(&results, 0, 0).unwrap();
             verification.record_probe(&mut search, &attempt, observed.total.iops.unwrap());
             continue;
         }
         let results = shared
             .entry(attempt.slots)
-            .or_insert_with(|| carry_out(verification.plan(&attempt)));
+            .or_insert_with(|| execute(verification.plan(&attempt)));
         let verdict = verification.judge(results, &search).unwrap();
         let observed = Observation::of(results, 0, 0).unwrap();
         verification.record_window(&mut search, &attempt, &verdict, &observed);
@@ -150,7 +150,7 @@ fn reference_latency(case: &Case, form: Form, rate: f64, share: Option<f64>) -> 
             number: 1,
             is_probe: false,
         };
-        let results = carry_out(verification.plan(&attempt));
+        let results = execute(verification.plan(&attempt));
         all.merge(results.steps[0].jobs[0].total().latency());
     }
     match share {

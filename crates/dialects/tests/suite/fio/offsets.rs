@@ -7,7 +7,7 @@
 use model::Direction;
 use model::plan::Plan;
 
-use crate::drive::{Issued, carry_out, whole};
+use crate::drive::{Issued, execute, whole};
 use crate::fio::effects::lowered;
 use crate::fio::support::{DATA, split};
 
@@ -25,7 +25,7 @@ fn plan(options: &str) -> Plan {
 /// What each clone issues. Rounds are alike, so one is driven.
 fn issued(plan: &Plan, most: usize) -> Vec<Vec<Issued>> {
     let rounds = plan.steps[0].jobs[0].stop.rounds.unwrap_or(1) as usize;
-    let once = carry_out(plan, 0, 0, &[128 * K], most);
+    let once = execute(plan, 0, 0, &[128 * K], most);
     once.into_iter().map(|round| round.repeat(rounds)).collect()
 }
 

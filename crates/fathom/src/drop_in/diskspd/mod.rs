@@ -40,7 +40,7 @@ const FAILED: u8 = 1;
 const WRONG: u8 = 3;
 
 /// Does what a command line of DiskSpd asks for. The first `skip` words are the program's name.
-pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
+pub fn execute(session: &Session, skip: usize) -> ExitCode {
     let (program, arguments) = session
         .process
         .arguments

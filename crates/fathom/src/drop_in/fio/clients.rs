@@ -63,7 +63,7 @@ impl From<String> for Refused {
 }
 
 /// Carries out what a command line with `--client` asks for.
-pub(super) fn carry_out(session: &Session, program: &str, parts: &[Part]) -> ExitCode {
+pub(super) fn execute(session: &Session, program: &str, parts: &[Part]) -> ExitCode {
     let mut file = None;
     let mut readings = Vec::new();
     for part in parts {

@@ -44,7 +44,7 @@ const FAILED: u8 = 1;
 const SIGNALLED: u8 = 128;
 
 /// Does what a command line of fio asks for. The first `skip` words are the program's name.
-pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
+pub fn execute(session: &Session, skip: usize) -> ExitCode {
     let started = Instant::now();
     let (program, arguments) = session
         .process
@@ -52,7 +52,7 @@ pub fn carry_out(session: &Session, skip: usize) -> ExitCode {
         .split_at(skip.min(session.process.arguments.len()));
     let program = program.join(" ");
     if let Some(parts) = fio::parts(arguments) {
-        return clients::carry_out(session, &program, &parts);
+        return clients::execute(session, &program, &parts);
     }
     let mut here = Here::default();
     let reading = fio::read(&program, arguments, &mut here);

@@ -11,7 +11,7 @@ use model::{Bytes, Direction, Nanos};
 
 use super::parts::{MODULO, job, mixed, one, plan, random, ranges, region, sequential, stream, worker, writes};
 use super::rules::{Buffer, Io, Target as Rules, Thread, Walk};
-use crate::drive::{carry_out, only_worker, pattern_of, whole};
+use crate::drive::{execute, only_worker, pattern_of, whole};
 
 const M: u64 = 1 << 20;
 const OPERATIONS: usize = 500;
@@ -24,7 +24,7 @@ fn check_by_rules(plan: &Plan, step: usize, sizes: &[u64], threads: Threads) {
     let name = format!("{}, time span {step}", plan.name);
     let workers = &plan.steps[step].jobs[0].workers;
     assert_eq!(workers.len(), threads.len(), "{name}");
-    let issued = carry_out(plan, step, 0, sizes, OPERATIONS);
+    let issued = execute(plan, step, 0, sizes, OPERATIONS);
     let routines = workers[0].batching.completion_routines;
     let mut rules: Vec<Thread> = threads
         .into_iter()
@@ -102,7 +102,7 @@ fn threads_of_a_pool_choose_among_their_own_targets() {
     ));
     let sizes = [M, 3 * M + 512, 10 * M];
     check_by_rules(&plan, 0, &sizes, threads);
-    let issued = carry_out(&plan, 0, 0, &sizes, 11_000);
+    let issued = execute(&plan, 0, 0, &sizes, 11_000);
     let first = issued[0].iter().filter(|issued| issued.target == TargetId(0)).count();
     // 10 of 11, and five standard deviations.
     assert!((9_850..=10_150).contains(&first), "{first} of 11000");
@@ -336,7 +336,7 @@ fn sequential_walks_are_divided_among_threads_and_requests() {
         &[M + 5],
         (0..3).map(|t| (t, vec![shared.clone()], None)).collect(),
     );
-    let mut first_round: Vec<u64> = carry_out(&plan_si, 0, 0, &[M + 5], 11)
+    let mut first_round: Vec<u64> = execute(&plan_si, 0, 0, &[M + 5], 11)
         .iter()
         .flatten()
         .map(|issued| issued.operation.offset)
@@ -494,7 +494,7 @@ fn bursts_are_divided_among_threads() {
             worker(thread, Depth::PerStream, vec![bursts])
         });
         let plan = whole(plan("-i100 -j20", &["b.dat"], vec![job(workers.collect())]));
-        for issued in carry_out(&plan, 0, 0, &[M], 250) {
+        for issued in execute(&plan, 0, 0, &[M], 250) {
             for (number, issued) in issued.iter().enumerate() {
                 let pauses = number as u64 / u64::from(operations);
                 assert_eq!(

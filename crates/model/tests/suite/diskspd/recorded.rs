@@ -9,7 +9,7 @@ use model::{Bytes, Direction};
 
 use super::parts::{MODULO, job, mixed, one, plan, random, ranges, region, sequential, stream, worker};
 use super::rules::{Buffer, Target as Rules, Thread, Walk};
-use crate::drive::{Issued, carry_out, only_worker, whole};
+use crate::drive::{Issued, execute, only_worker, whole};
 
 struct Recording {
     arguments: String,
@@ -60,7 +60,7 @@ fn check_recorded(case: &str, arguments: &str, workers: Vec<Worker>) {
     let names: Vec<&str> = recording.files.iter().map(|(name, _)| name.as_str()).collect();
     let sizes: Vec<u64> = recording.files.iter().map(|(_, size)| *size).collect();
     let plan = whole(plan(case, &names, vec![job(workers)]));
-    let issued = carry_out(&plan, 0, 0, &sizes, 64);
+    let issued = execute(&plan, 0, 0, &sizes, 64);
     assert_eq!(issued.len(), recording.threads.len(), "{case}: threads");
     for (thread, (issued, recorded)) in issued.iter().zip(&recording.threads).enumerate() {
         assert_eq!(recorded.len(), 64, "{case}: the recording of thread {thread} is cut");

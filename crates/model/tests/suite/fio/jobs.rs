@@ -15,7 +15,7 @@ use super::parts::{
     K, M, MAP, NO_MAP, amount, assert_share, assert_tiles, clone, files, fixed, job, offsets, pattern, plan, random,
     reads, region, single, stream,
 };
-use crate::drive::{carry_out, only_worker, whole};
+use crate::drive::{execute, only_worker, whole};
 
 /// Clone numbers, and with them the seeds, count over all jobs and steps: a job that comes second has the sequence of a
 /// second clone, wherever it stands.
@@ -86,14 +86,14 @@ fn stonewalls_groups_and_dependencies() {
     let sizes = [64 * K; 5];
     let mut seen = BTreeSet::new();
     for ((step, index), job) in plan.jobs() {
-        for issued in carry_out(&plan, step, index, &sizes, 100) {
+        for issued in execute(&plan, step, index, &sizes, 100) {
             assert_tiles(&issued, 0, 64 * K, &job.name);
             assert!(seen.insert(offsets(&issued)), "{}: a seed was used twice", job.name);
         }
     }
     // What fio 3.42 issued for the second of two clones.
     let second = [12, 8, 16, 24, 52, 36, 44, 32, 20, 28, 40, 56, 48, 60, 0, 4].map(|offset| offset * K);
-    assert_eq!(offsets(&carry_out(&plan, 0, 1, &sizes, 100)[0]), second);
+    assert_eq!(offsets(&execute(&plan, 0, 1, &sizes, 100)[0]), second);
 }
 
 /// `rate_iops=700,300`, `rate_process=poisson`, and a linear rate in bytes for one direction of three: the mix follows

@@ -15,7 +15,7 @@ use super::parts::{
     K, M, MAP, NO_MAP, amount, assert_share, assert_tiles, clone, every, file, files, fixed, job, offsets,
     partly_random, pattern, plan, random, reads, region, sequential, single, stream,
 };
-use crate::drive::{Issued, carry_out, only_worker, whole};
+use crate::drive::{Issued, execute, only_worker, whole};
 
 /// `offset=10%`, `offset_increment=20%`, `size=20%` for four clones of one device: parts of a size that the plan does not
 /// know. Positions are rounded up and amounts down to whole blocks, so that neighbours do not touch.
@@ -53,7 +53,7 @@ fn clones_divide_a_target_by_percent() {
         (1003 * 4 * K + 2 * K, [101, 302, 502, 703]),
     ];
     for (size, bases) in targets {
-        for (issued, base) in carry_out(&plan, 0, 0, &[size], 1000).iter().zip(bases) {
+        for (issued, base) in execute(&plan, 0, 0, &[size], 1000).iter().zip(bases) {
             assert_tiles(
                 issued,
                 base * 4 * K,

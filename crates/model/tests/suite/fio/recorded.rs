@@ -20,7 +20,7 @@ use super::parts::{
     K, MAP, NO_MAP, amount, clone, every, file, fixed, job, partly_random, pattern, plan, random, reads, region,
     sequential, stream,
 };
-use crate::drive::{Issued, carry_out, whole};
+use crate::drive::{Issued, execute, whole};
 
 /// Direction letters and offsets in KiB of each clone, as recorded for these options.
 fn recording(options: &str) -> Vec<String> {
@@ -62,7 +62,7 @@ fn plan_of(options: &str, stop: Stop, streams: Vec<Stream>) -> Plan {
 /// One clone for each stream, on a file of 128 KiB; the operations must be those recorded, to the last.
 fn check(options: &str, stop: Stop, streams: Vec<Stream>) {
     let plan = plan_of(options, stop, streams);
-    let issued = carry_out(&plan, 0, 0, &[128 * K], 100);
+    let issued = execute(&plan, 0, 0, &[128 * K], 100);
     let shown: Vec<String> = issued.iter().map(|issued| shown(issued)).collect();
     assert_eq!(shown, recording(options), "{options}");
 }
@@ -117,7 +117,7 @@ fn random_positions_and_their_map() {
     for (seed, options) in seeded {
         let mut plan = plan_of(options, once(64 * K), map());
         plan.steps[0].jobs[0].workers[0].draws = DrawsForm::PerPurpose { seed, number: 1 };
-        let issued = carry_out(&plan, 0, 0, &[128 * K], 100);
+        let issued = execute(&plan, 0, 0, &[128 * K], 100);
         assert_eq!([shown(&issued[0])], recording(options)[..], "{options}");
     }
 }
@@ -264,7 +264,7 @@ fn sequential_walks_and_amounts() {
 }
 
 fn offsets(plan: &Plan, most: usize) -> Vec<u64> {
-    let issued = carry_out(plan, 0, 0, &[128 * K], most).remove(0);
+    let issued = execute(plan, 0, 0, &[128 * K], most).remove(0);
     issued.iter().map(|issued| issued.operation.offset).collect()
 }
 
