@@ -55,16 +55,16 @@ pub fn input_options() -> Vec<Arg> {
 ///
 /// # Errors
 /// [`Faults`] if `--set` has no `=`.
-pub fn inputs(given: &ArgMatches) -> Result<Inputs, Faults> {
+pub fn inputs(args: &ArgMatches) -> Result<Inputs, Faults> {
     let mut inputs = Inputs::new();
     for name in COMMON {
-        if given.value_source(name) == Some(ValueSource::CommandLine)
-            && let Some(value) = given.get_one::<String>(name)
+        if args.value_source(name) == Some(ValueSource::CommandLine)
+            && let Some(value) = args.get_one::<String>(name)
         {
             inputs.insert(name.to_owned(), value.clone());
         }
     }
-    for pair in given.get_many::<String>("set").into_iter().flatten() {
+    for pair in args.get_many::<String>("set").into_iter().flatten() {
         let Some((name, value)) = pair.split_once('=') else {
             let fault = Fault::new("an input has a name and a value").at(format!("--set {pair}"));
             return Err(Faults::usage(fault.help("for example --set rpm=7200")));
@@ -78,9 +78,9 @@ pub fn inputs(given: &ArgMatches) -> Result<Inputs, Faults> {
 ///
 /// # Errors
 /// [`Faults`] for each file that cannot be read or understood.
-pub fn catalogue(given: &ArgMatches, also: Option<&Path>) -> Result<Catalogue, Faults> {
+pub fn catalogue(args: &ArgMatches, also: Option<&Path>) -> Result<Catalogue, Faults> {
     let (mut files, mut faults) = (Vec::new(), Vec::new());
-    for path in places(given).into_iter().chain(also.map(Path::to_owned)) {
+    for path in places(args).into_iter().chain(also.map(Path::to_owned)) {
         match texts(&path) {
             Ok(found) => files.extend(found),
             Err(fault) => faults.push(fault),
@@ -97,7 +97,7 @@ pub fn catalogue(given: &ArgMatches, also: Option<&Path>) -> Result<Catalogue, F
 }
 
 /// Folders and files of policies: later ones come before earlier ones.
-fn places(given: &ArgMatches) -> Vec<PathBuf> {
+fn places(args: &ArgMatches) -> Vec<PathBuf> {
     let mut places = Vec::new();
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
     let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or(home);
@@ -111,8 +111,7 @@ fn places(given: &ArgMatches) -> Vec<PathBuf> {
         places.extend(std::env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()));
     }
     places.extend(
-        given
-            .get_many::<String>("catalogue")
+        args.get_many::<String>("catalogue")
             .into_iter()
             .flatten()
             .map(PathBuf::from),

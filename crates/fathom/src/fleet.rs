@@ -205,8 +205,8 @@ pub fn name_for_one(document: &mut Document) -> Result<(), Faults> {
 ///
 /// # Errors
 /// [`Faults`] if one of them cannot be reached or take part.
-pub fn of_options(process: &Process, given: Option<&ArgMatches>) -> Result<Option<Fleet>, Faults> {
-    let named = match given.map(|given| given.try_get_one::<String>("hosts")) {
+pub fn of_options(process: &Process, args: Option<&ArgMatches>) -> Result<Option<Fleet>, Faults> {
+    let named = match args.map(|args| args.try_get_one::<String>("hosts")) {
         Some(Ok(named)) => named.cloned(),
         // This command measures nothing.
         Some(Err(_)) => return Ok(None),
@@ -228,8 +228,8 @@ pub fn of_options(process: &Process, given: Option<&ArgMatches>) -> Result<Optio
 ///
 /// # Errors
 /// [`Faults`] if hosts are named as well.
-pub fn not_twice(given: Option<&ArgMatches>) -> Result<(), Faults> {
-    let named = given.and_then(|given| given.try_get_one::<String>("hosts").ok().flatten());
+pub fn not_twice(args: Option<&ArgMatches>) -> Result<(), Faults> {
+    let named = args.and_then(|args| args.try_get_one::<String>("hosts").ok().flatten());
     let Some(named) = named else { return Ok(()) };
     let fault = Fault::new("a launcher has started this process with others, and --hosts names hosts as well")
         .at(named.as_str());
@@ -242,8 +242,8 @@ pub fn not_twice(given: Option<&ArgMatches>) -> Result<(), Faults> {
 ///
 /// # Errors
 /// [`Faults`] if hosts are named, or this process leads others.
-pub fn refuse(ranks: Option<u32>, command: &str, given: &ArgMatches) -> Result<(), Faults> {
-    let option = given.try_get_one::<String>("hosts").ok().flatten().cloned();
+pub fn refuse(ranks: Option<u32>, command: &str, args: &ArgMatches) -> Result<(), Faults> {
+    let option = args.try_get_one::<String>("hosts").ok().flatten().cloned();
     let of_environment = || {
         let named = std::env::var("FATHOM_HOSTS").ok().filter(|text| !text.is_empty())?;
         Some(format!("FATHOM_HOSTS={named}"))

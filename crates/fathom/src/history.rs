@@ -49,16 +49,16 @@ pub fn option() -> Arg {
 }
 
 /// Keeps what a native command has measured, and says under which number.
-pub fn keep(given: &ArgMatches, kind: EntryKind, subject: Subject<'_>, verdict: Option<&str>) {
-    keep_as(given, kind, subject, None, verdict);
+pub fn keep(args: &ArgMatches, kind: EntryKind, subject: Subject<'_>, verdict: Option<&str>) {
+    keep_as(args, kind, subject, None, verdict);
 }
 
 /// The same under a name of its own.
-pub fn keep_as(given: &ArgMatches, kind: EntryKind, subject: Subject<'_>, name: Option<&str>, verdict: Option<&str>) {
-    if given.get_flag("no-history") {
+pub fn keep_as(args: &ArgMatches, kind: EntryKind, subject: Subject<'_>, name: Option<&str>, verdict: Option<&str>) {
+    if args.get_flag("no-history") {
         return;
     }
-    let saved = given.try_get_one::<String>("save").ok().flatten();
+    let saved = args.try_get_one::<String>("save").ok().flatten();
     let saved = saved.and_then(|path| std::fs::canonicalize(path).ok());
     let recording = Recording {
         subject,
@@ -71,7 +71,7 @@ pub fn keep_as(given: &ArgMatches, kind: EntryKind, subject: Subject<'_>, name: 
         Place::Off => {}
         Place::Nowhere => warn(&nowhere()),
         Place::At(path, _) => match add(&path, &recording) {
-            Ok(id) if !given.get_flag("quiet") => screen::note(&format!("kept as {PREFIX}{id}")),
+            Ok(id) if !args.get_flag("quiet") => screen::note(&format!("kept as {PREFIX}{id}")),
             Ok(_) => {}
             Err(error) => warn(&fault(&error)),
         },

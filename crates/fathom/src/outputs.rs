@@ -72,8 +72,8 @@ impl Outputs {
     ///
     /// # Errors
     /// [`Faults`] with what is wrong.
-    pub fn of(given: &ArgMatches, plan: &Plan) -> Result<Outputs, Faults> {
-        let mut outputs = Outputs::parse(given)?;
+    pub fn of(args: &ArgMatches, plan: &Plan) -> Result<Outputs, Faults> {
+        let mut outputs = Outputs::parse(args)?;
         outputs.spare_targets(plan)?;
         outputs.prove_writable()?;
         outputs.open_streams()?;
@@ -85,9 +85,9 @@ impl Outputs {
     ///
     /// # Errors
     /// [`Faults`] with what is wrong.
-    pub fn parse(given: &ArgMatches) -> Result<Outputs, Faults> {
+    pub fn parse(args: &ArgMatches) -> Result<Outputs, Faults> {
         let mut list = Vec::new();
-        for text in given.get_many::<String>("out").into_iter().flatten() {
+        for text in args.get_many::<String>("out").into_iter().flatten() {
             for one in text.split(',').filter(|one| !one.is_empty()) {
                 list.push(parse(one).map_err(Faults::usage)?);
             }
@@ -98,7 +98,7 @@ impl Outputs {
                 file: None,
             });
         }
-        list.extend(page_file(given).map(|file| Output {
+        list.extend(page_file(args).map(|file| Output {
             what: What::Page,
             file: Some(file),
         }));
@@ -112,9 +112,9 @@ impl Outputs {
         }
         Ok(Outputs {
             list,
-            save: given.get_one::<String>("save").map(PathBuf::from),
+            save: args.get_one::<String>("save").map(PathBuf::from),
             streams: Vec::new(),
-            metrics: given.try_get_one::<String>("metrics").ok().flatten().cloned(),
+            metrics: args.try_get_one::<String>("metrics").ok().flatten().cloned(),
             notice: None,
             watched: None,
         })
@@ -258,9 +258,9 @@ impl Outputs {
                 What::Page => PAGE,
                 What::Stream => continue,
             };
-            let given = replaced.iter().find(|(one, _)| *one == name);
+            let args = replaced.iter().find(|(one, _)| *one == name);
             let mut bytes = Vec::new();
-            match (given, output.what) {
+            match (args, output.what) {
                 (Some((_, text)), _) => bytes.extend_from_slice(text.as_bytes()),
                 (None, What::Report(format)) => {
                     let written = (format.write)(results, &mut bytes);
@@ -296,8 +296,8 @@ impl Outputs {
 }
 
 /// `--report FILE`, where a command has it.
-pub(crate) fn page_file(given: &ArgMatches) -> Option<PathBuf> {
-    let file = given.try_get_one::<String>("report").ok().flatten();
+pub(crate) fn page_file(args: &ArgMatches) -> Option<PathBuf> {
+    let file = args.try_get_one::<String>("report").ok().flatten();
     file.map(PathBuf::from)
 }
 

@@ -28,8 +28,8 @@ pub fn argument(usual: &'static str) -> Arg {
 ///
 /// # Errors
 /// It is no time.
-pub fn time(given: &ArgMatches, usual: Nanos) -> Result<Nanos, Faults> {
-    let Some(text) = given.get_one::<String>("preflight") else {
+pub fn time(args: &ArgMatches, usual: Nanos) -> Result<Nanos, Faults> {
+    let Some(text) = args.get_one::<String>("preflight") else {
         return Ok(usual);
     };
     text.parse().map_err(|error: <Nanos as std::str::FromStr>::Err| {

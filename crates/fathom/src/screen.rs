@@ -54,9 +54,9 @@ impl Screen {
     ///
     /// # Errors
     /// A view is asked for, and there is no place for it.
-    pub fn of(session: &Session, given: &ArgMatches, streaming: bool) -> Result<Screen, Faults> {
-        let wanted = given.get_one::<String>("live").map_or("auto", String::as_str);
-        let mut screen = Screen::line(given.get_flag("quiet"));
+    pub fn of(session: &Session, args: &ArgMatches, streaming: bool) -> Result<Screen, Faults> {
+        let wanted = args.get_one::<String>("live").map_or("auto", String::as_str);
+        let mut screen = Screen::line(args.get_flag("quiet"));
         if matches!(screen.form, Form::Quiet) {
             return Ok(screen);
         }

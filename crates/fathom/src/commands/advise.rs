@@ -56,11 +56,11 @@ pub fn command() -> Command {
 }
 
 /// Goes through the catalogue.
-pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
-    let catalogue = catalogue(given, None)?;
-    let wish = wish(given)?;
+pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+    let catalogue = catalogue(args, None)?;
+    let wish = wish(args)?;
     let list = advise(&catalogue, &wish);
-    if given.get_flag("json") {
+    if args.get_flag("json") {
         let value = json!({ "need": wish, "advice": list });
         let text = serde_json::to_string_pretty(&value).expect("plain values are valid JSON");
         return screen::put(&format!("{text}\n"));
@@ -68,19 +68,19 @@ pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     screen::put(&text(&wish, &list))
 }
 
-fn wish(given: &ArgMatches) -> Result<Wish, Faults> {
-    let mut wish = match given.get_one::<String>("from") {
+fn wish(args: &ArgMatches) -> Result<Wish, Faults> {
+    let mut wish = match args.get_one::<String>("from") {
         Some(file) => of_result(Path::new(file))?,
         None => Wish {
-            iops: clause(given, "iops", "iops>=")?,
-            bytes_per_sec: clause(given, "mbps", "mbps>=")?,
-            latency_ns: clause(given, "latency", "mean<=")?,
-            block: size(given, "block")?,
-            read_percent: percent(given)?,
+            iops: clause(args, "iops", "iops>=")?,
+            bytes_per_sec: clause(args, "mbps", "mbps>=")?,
+            latency_ns: clause(args, "latency", "mean<=")?,
+            block: size(args, "block")?,
+            read_percent: percent(args)?,
             size: None,
         },
     };
-    wish.size = size(given, "size")?;
+    wish.size = size(args, "size")?;
     let asks = wish.iops.is_some() || wish.bytes_per_sec.is_some() || wish.latency_ns.is_some() || wish.size.is_some();
     match asks {
         true => Ok(wish),
@@ -91,8 +91,8 @@ fn wish(given: &ArgMatches) -> Result<Wish, Faults> {
 }
 
 /// The value of a flag, by the rules of requirements.
-fn clause(given: &ArgMatches, name: &str, start: &str) -> Result<Option<f64>, Faults> {
-    let Some(text) = given.get_one::<String>(name) else {
+fn clause(args: &ArgMatches, name: &str, start: &str) -> Result<Option<f64>, Faults> {
+    let Some(text) = args.get_one::<String>(name) else {
         return Ok(None);
     };
     match requirement::parse(&format!("{start}{text}")) {
@@ -110,21 +110,21 @@ fn fault(name: &str, text: &str, why: &str, help: &str) -> Faults {
     Faults::usage(Fault::new(why).at(format!("--{name} {text}")).help(help))
 }
 
-fn size(given: &ArgMatches, name: &str) -> Result<Option<Bytes>, Faults> {
+fn size(args: &ArgMatches, name: &str) -> Result<Option<Bytes>, Faults> {
     let read = |text: &String| {
         let parsed = text.parse::<Bytes>();
         parsed.map_err(|error| fault(name, text, &error.to_string(), "for example 500GiB"))
     };
-    given.get_one::<String>(name).map(read).transpose()
+    args.get_one::<String>(name).map(read).transpose()
 }
 
-fn percent(given: &ArgMatches) -> Result<Option<f64>, Faults> {
+fn percent(args: &ArgMatches) -> Result<Option<f64>, Faults> {
     let read = |text: &String| {
         let value = text.trim_end_matches('%').parse::<f64>().ok();
         let value = value.filter(|value| (0.0..=100.0).contains(value));
         value.ok_or_else(|| fault("read", text, "it is no percentage", "for example --read 70"))
     };
-    given.get_one::<String>("read").map(read).transpose()
+    args.get_one::<String>("read").map(read).transpose()
 }
 
 /// The load of a saved result: that of its first job.

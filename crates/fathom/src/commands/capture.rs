@@ -95,18 +95,18 @@ enum Source {
 }
 
 /// Watches and writes.
-pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    let what = given.get_one::<String>("what").expect("clap requires it");
-    let time = time(given)?;
-    let out = given.get_one::<String>("out").map(PathBuf::from);
+pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+    let what = args.get_one::<String>("what").expect("clap requires it");
+    let time = time(args)?;
+    let out = args.get_one::<String>("out").map(PathBuf::from);
     if let Some(path) = &out {
         outputs::spare_targets([path.as_path()].into_iter(), &[])?;
         outputs::prove_writable([path.as_path()].into_iter())?;
     }
     let device = device(what)?;
-    let quiet = given.get_flag("quiet");
+    let quiet = args.get_flag("quiet");
     let started = Zoned::now();
-    let (seen, source) = watch(session, &device, time, given.get_flag("counters"), quiet)?;
+    let (seen, source) = watch(session, &device, time, args.get_flag("counters"), quiet)?;
     if seen.operations() == 0 {
         let fault = Fault::new(format!(
             "{device} was asked for nothing in {}: there is no load to write",
@@ -146,8 +146,8 @@ fn interrupted() -> Exit {
     Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2))
 }
 
-fn time(given: &ArgMatches) -> Result<Nanos, Faults> {
-    let Some(text) = given.get_one::<String>("time") else {
+fn time(args: &ArgMatches) -> Result<Nanos, Faults> {
+    let Some(text) = args.get_one::<String>("time") else {
         return Ok(TIME);
     };
     let wrong = |why: String| {

@@ -101,16 +101,16 @@ struct Comparison {
 }
 
 /// Compares saved results.
-pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::of(given, false)?;
+pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+    let outputs = StudyOutputs::of(args, false)?;
     outputs.prove(&[])?;
-    let files: Vec<String> = given
+    let files: Vec<String> = args
         .get_many::<String>("results")
         .into_iter()
         .flatten()
         .cloned()
         .collect();
-    let comparison = comparison(&files, ab::margin(given)?, given.get_flag("force"))?;
+    let comparison = comparison(&files, ab::margin(args)?, args.get_flag("force"))?;
     outputs.finish(&Contents {
         text: text(&comparison),
         json: &comparison,
@@ -137,8 +137,8 @@ fn comparison(files: &[String], margin: f64, force: bool) -> Result<Comparison, 
 }
 
 /// The page of several results, for whoever has `--margin` and `--force`.
-pub fn page_of(given: &ArgMatches, files: &[String]) -> Result<Page, Faults> {
-    page_with(files, ab::margin(given)?, given.get_flag("force"))
+pub fn page_of(args: &ArgMatches, files: &[String]) -> Result<Page, Faults> {
+    page_with(files, ab::margin(args)?, args.get_flag("force"))
 }
 
 /// The same for whoever has no command line. `force` lets results of different loads through.

@@ -19,8 +19,8 @@ pub fn command() -> Command {
 }
 
 /// Prints completions for a shell.
-pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
-    let shell = *given.get_one::<Shell>("shell").expect("clap requires it");
+pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+    let shell = *args.get_one::<Shell>("shell").expect("clap requires it");
     let mut bytes = Vec::new();
     generate(shell, &mut command_line::command(), "fathom", &mut bytes);
     screen::put(&String::from_utf8_lossy(&bytes))

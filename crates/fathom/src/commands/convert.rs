@@ -44,11 +44,11 @@ pub fn command() -> Command {
 }
 
 /// Translates a test.
-pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    let words = given.get_many::<String>("source").into_iter().flatten().cloned();
+pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+    let words = args.get_many::<String>("source").into_iter().flatten().cloned();
     let mut words: Vec<String> = words.collect();
     let behind = take_dialect(&mut words);
-    let wanted = given.get_one::<String>("to").cloned().or(behind);
+    let wanted = args.get_one::<String>("to").cloned().or(behind);
     let wanted = wanted.map(|name| dialect(&name)).transpose()?;
     let source = source::read(session, &words)?;
     let conversions = match wanted {

@@ -98,16 +98,16 @@ pub fn silence() -> Arg {
 }
 
 /// Looks, tells, and says by the exit code how grave it is.
-pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    let words: Vec<String> = given
+pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+    let words: Vec<String> = args
         .get_many::<String>("source")
         .into_iter()
         .flatten()
         .cloned()
         .collect();
-    let silenced = silenced::from_args(given)?;
-    let purpose = purpose(given)?;
-    let watch = time(given, "watch")?;
+    let silenced = silenced::from_args(args)?;
+    let purpose = purpose(args)?;
+    let watch = time(args, "watch")?;
     let source = source::read(session, &words)?;
     let plan = source.plan;
     let purpose = Purpose {
@@ -125,7 +125,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
         }),
         &silenced,
     ));
-    let text = if given.get_flag("json") {
+    let text = if args.get_flag("json") {
         serde_json::to_string_pretty(&found).expect("plain values are valid JSON") + "\n"
     } else {
         told(&found)
@@ -134,7 +134,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let gravest = found.iter().map(|finding| finding.severity).max();
     Ok(match gravest {
         Some(Severity::Error) => Exit::Refused,
-        Some(Severity::Warning) if given.get_flag("strict") => Exit::Failed,
+        Some(Severity::Warning) if args.get_flag("strict") => Exit::Failed,
         _ => Exit::Done,
     })
 }
@@ -157,26 +157,26 @@ fn told(found: &[Finding]) -> String {
     String::from_utf8_lossy(&bytes).into_owned() + &sums
 }
 
-fn purpose(given: &ArgMatches) -> Result<Purpose, Faults> {
-    let named = given.get_one::<String>("intent");
+fn purpose(args: &ArgMatches) -> Result<Purpose, Faults> {
+    let named = args.get_one::<String>("intent");
     let intent = named.and_then(|name| Intent::NAMED.iter().find(|(known, _)| known == name));
     Ok(Purpose {
         intent: intent.map(|(_, intent)| *intent),
-        promised_iops: given.get_one::<f64>("promised-iops").copied(),
-        promised_latency_ns: time(given, "promised-latency")?.map(|time| time.0 as f64),
-        host_cache: value(given, "host-cache")?,
-        allow_full: given.get_flag("allow-full"),
+        promised_iops: args.get_one::<f64>("promised-iops").copied(),
+        promised_latency_ns: time(args, "promised-latency")?.map(|time| time.0 as f64),
+        host_cache: value(args, "host-cache")?,
+        allow_full: args.get_flag("allow-full"),
         ..Purpose::default()
     })
 }
 
-fn time(given: &ArgMatches, name: &str) -> Result<Option<Nanos>, Faults> {
-    value(given, name)
+fn time(args: &ArgMatches, name: &str) -> Result<Option<Nanos>, Faults> {
+    value(args, name)
 }
 
 /// A value with a unit.
-fn value<T: std::str::FromStr<Err: std::fmt::Display>>(given: &ArgMatches, name: &str) -> Result<Option<T>, Faults> {
-    let Some(text) = given.get_one::<String>(name) else {
+fn value<T: std::str::FromStr<Err: std::fmt::Display>>(args: &ArgMatches, name: &str) -> Result<Option<T>, Faults> {
+    let Some(text) = args.get_one::<String>(name) else {
         return Ok(None);
     };
     let read = text.parse::<T>();

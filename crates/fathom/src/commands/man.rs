@@ -20,10 +20,10 @@ pub fn command() -> Command {
 }
 
 /// Prints a manual page.
-pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
     let mut command = command_line::command();
     command.build();
-    let page = match given.get_one::<String>("of") {
+    let page = match args.get_one::<String>("of") {
         None => command,
         Some(name) => {
             let found = command.find_subcommand(name).expect("clap knows the names");

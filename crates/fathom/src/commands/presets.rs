@@ -38,20 +38,20 @@ pub fn command() -> Command {
 }
 
 /// Lists or prints.
-pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
-    let Some(name) = given.get_one::<String>("name") else {
+pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+    let Some(name) = args.get_one::<String>("name") else {
         let all = presets::all();
-        return match given.get_flag("json") {
+        return match args.get_flag("json") {
             true => put_json(&Value::from_iter(all.iter().map(head))),
             false => screen::put(&list(&all)),
         };
     };
     let preset = presets::find(name).map_err(|complaint| Faults::from(vec![complaint]))?;
-    if given.get_flag("toml") {
+    if args.get_flag("toml") {
         return screen::put(preset.text);
     }
     let plan = example(&preset)?;
-    match given.get_flag("json") {
+    match args.get_flag("json") {
         true => put_json(&whole(&preset, &plan)),
         false => screen::put(&explain(&preset, &plan)),
     }

@@ -35,8 +35,8 @@ pub fn command() -> Command {
 }
 
 /// Puts them together and reports.
-pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
-    let folder = given.get_one::<String>("folder").expect("clap asks for it");
+pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+    let folder = args.get_one::<String>("folder").expect("clap asks for it");
     let fault = |why: String| Faults::one(Fault::new(why).at(folder.as_str()), Exit::Refused);
     let mut found = read_journal(Path::new(folder)).map_err(fault)?;
     // Of several runs it is the latest: their names begin with the time.
@@ -45,7 +45,7 @@ pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let mut results = recover(found.into_iter().map(|(_, kept)| kept).collect()).map_err(fault)?;
     let checked = analysis::check(&results);
     results.findings.extend(checked);
-    let outputs = Outputs::of(given, &results.plan)?;
+    let outputs = Outputs::of(args, &results.plan)?;
     outputs.finish(&results, None)?;
     Ok(Exit::Partial)
 }

@@ -24,8 +24,8 @@ pub fn command() -> Command {
 }
 
 /// Prints the schema of a format.
-pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
-    let name = given.get_one::<String>("of").expect("clap requires it");
+pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+    let name = args.get_one::<String>("of").expect("clap requires it");
     let schema = Schema::find(name).expect("clap knows the names");
     screen::put(&schema.text())
 }

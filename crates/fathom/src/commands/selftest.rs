@@ -39,9 +39,9 @@ pub fn command() -> Command {
 }
 
 /// Measures the generator itself.
-pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    let length = length(given)?;
-    let folder = given
+pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+    let length = length(args)?;
+    let folder = args
         .get_one::<String>("folder")
         .cloned()
         .unwrap_or_else(|| std::env::temp_dir().display().to_string());
@@ -70,15 +70,15 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
         }
     }
     let clock = clock.unwrap_or_default();
-    if given.get_flag("json") {
+    if args.get_flag("json") {
         let text = serde_json::to_string_pretty(&as_json(&ceilings, jitter.as_ref(), &clock));
         return screen::put(&format!("{}\n", text.expect("plain values are valid JSON")));
     }
     screen::put(&table(&ceilings, jitter.as_ref(), &clock))
 }
 
-fn length(given: &ArgMatches) -> Result<Nanos, Faults> {
-    let text = given.get_one::<String>("time").expect("it has a default");
+fn length(args: &ArgMatches) -> Result<Nanos, Faults> {
+    let text = args.get_one::<String>("time").expect("it has a default");
     let mut job = JobSpec::default();
     let place = || dialects::Place {
         file: "command line".into(),

@@ -52,11 +52,11 @@ pub fn command() -> Command {
 }
 
 /// Serves until it is asked to stop.
-pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    let text = given.get_one::<String>("listen").map_or(USUAL, String::as_str);
+pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+    let text = args.get_one::<String>("listen").map_or(USUAL, String::as_str);
     let wanted = address::parse("--listen", text)?;
     let path = history::path()?;
-    let token = token(given, wanted)?;
+    let token = token(args, wanted)?;
     let (listener, bound) = address::bind("--listen", wanted)?;
     screen::put(&format!("{}\nCtrl-C ends it\n", shown(bound, token.as_ref())))?;
     let door = Door::new(bound, token);
@@ -87,8 +87,8 @@ fn shown(bound: SocketAddr, token: Option<&Token>) -> String {
     }
 }
 
-fn token(given: &ArgMatches, wanted: SocketAddr) -> Result<Option<Token>, Faults> {
-    let word = given.get_one::<String>("token").cloned();
+fn token(args: &ArgMatches, wanted: SocketAddr) -> Result<Option<Token>, Faults> {
+    let word = args.get_one::<String>("token").cloned();
     let word = word.or_else(|| std::env::var("FATHOM_TOKEN").ok().filter(|word| !word.is_empty()));
     match word {
         Some(word) => match Token::of(&word) {

@@ -54,14 +54,14 @@ pub(super) fn options(command: Command) -> Command {
 }
 
 /// Shows it.
-pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
-    let file = given.get_one::<String>("file").expect("clap asks for a file");
-    show_file(file, given)
+pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+    let file = args.get_one::<String>("file").expect("clap asks for a file");
+    show_file(file, args)
 }
 
 /// Shows what a file or an entry of the history holds.
-pub(super) fn show_file(file: &str, given: &ArgMatches) -> Result<Exit, Faults> {
-    let formats = given.get_many::<String>("out").into_iter().flatten();
+pub(super) fn show_file(file: &str, args: &ArgMatches) -> Result<Exit, Faults> {
+    let formats = args.get_many::<String>("out").into_iter().flatten();
     if formats
         .flat_map(|text| text.split(','))
         .any(|one| one.split('=').next() == Some("ndjson"))
@@ -73,14 +73,14 @@ pub(super) fn show_file(file: &str, given: &ArgMatches) -> Result<Exit, Faults> 
     }
     let found = match results::any(file)? {
         Saved::Run(found) => found,
-        Saved::Study(study) => return show_study(file, &study, given),
+        Saved::Study(study) => return show_study(file, &study, args),
     };
-    let outputs = Outputs::of(given, &found.plan)?;
+    let outputs = Outputs::of(args, &found.plan)?;
     outputs.finish(&found, None)?;
     Ok(Exit::of(&found, false))
 }
 
-fn show_study(file: &str, study: &Study, given: &ArgMatches) -> Result<Exit, Faults> {
+fn show_study(file: &str, study: &Study, args: &ArgMatches) -> Result<Exit, Faults> {
     if study.runs.is_empty() {
         return Err(Faults::one(
             Fault::new(format!("{file} holds a study without runs")),
@@ -88,13 +88,13 @@ fn show_study(file: &str, study: &Study, given: &ArgMatches) -> Result<Exit, Fau
         ));
     }
     match study.question {
-        Question::Sweep { .. } => sweep::show(file, study, None, &StudyOutputs::of(given, true)?)?,
+        Question::Sweep { .. } => sweep::show(file, study, None, &StudyOutputs::of(args, true)?)?,
         Question::Ab { .. } => ab::show(
             file,
             study,
             analysis::compare::MARGIN,
             false,
-            &StudyOutputs::of(given, false)?,
+            &StudyOutputs::of(args, false)?,
         )?,
         Question::Suite { .. } => {
             let fault = Fault::new(format!("{file} holds the runs of a suite, whose report is a page"));

@@ -59,10 +59,10 @@ impl StudyOutputs {
     ///
     /// # Errors
     /// [`Faults`] with what is wrong.
-    pub fn of(given: &ArgMatches, csv: bool) -> Result<StudyOutputs, Faults> {
+    pub fn of(args: &ArgMatches, csv: bool) -> Result<StudyOutputs, Faults> {
         let forms = [Form::Text, Form::Json, Form::Csv, Form::Html];
         // A page has an option of its own as well, where there is one.
-        let page = given.try_contains_id("report").is_ok();
+        let page = args.try_contains_id("report").is_ok();
         let known = |form: &Form| match form {
             Form::Text | Form::Json => true,
             Form::Csv => csv,
@@ -70,7 +70,7 @@ impl StudyOutputs {
         };
         let known: Vec<Form> = forms.into_iter().filter(known).collect();
         let mut list = Vec::new();
-        let texts = given.get_many::<String>("out").into_iter().flatten();
+        let texts = args.get_many::<String>("out").into_iter().flatten();
         for one in texts.flat_map(|text| text.split(',')).filter(|one| !one.is_empty()) {
             let (name, file) = one
                 .split_once('=')
@@ -91,14 +91,14 @@ impl StudyOutputs {
         if list.is_empty() {
             list.push((Form::Text, None));
         }
-        list.extend(outputs::page_file(given).map(|file| (Form::Html, Some(file))));
+        list.extend(outputs::page_file(args).map(|file| (Form::Html, Some(file))));
         if list.iter().filter(|(_, file)| file.is_none()).count() > 1 {
             let fault = Fault::new("only one output can go to standard output").at("--out");
             return Err(Faults::usage(
                 fault.help("give the others a file: --out text,json=report.json"),
             ));
         }
-        let save = given.try_get_one::<String>("save").ok().flatten().map(PathBuf::from);
+        let save = args.try_get_one::<String>("save").ok().flatten().map(PathBuf::from);
         Ok(StudyOutputs { list, save })
     }
 

@@ -22,9 +22,9 @@ pub fn command() -> Command {
 }
 
 /// Lists what could be tested.
-pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
     let list = list(&System::live());
-    if given.get_flag("json") {
+    if args.get_flag("json") {
         let value: Vec<Value> = list.iter().map(as_json).collect();
         let text = serde_json::to_string_pretty(&value).expect("plain values are valid JSON");
         return screen::put(&format!("{text}\n"));

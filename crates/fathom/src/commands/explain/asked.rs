@@ -39,18 +39,18 @@ pub fn options() -> Vec<Arg> {
 }
 
 /// Reads all of them.
-pub fn read(given: &ArgMatches) -> Result<Asked, Faults> {
+pub fn read(args: &ArgMatches) -> Result<Asked, Faults> {
     let mut asked = Asked::default();
-    if let Some(name) = given.get_one::<String>("policy") {
-        take_policy(&mut asked, given, name)?;
+    if let Some(name) = args.get_one::<String>("policy") {
+        take_policy(&mut asked, args, name)?;
     }
-    let known = limits::known(given)?;
+    let known = limits::known(args)?;
     asked.layers.extend(known.layers);
     asked.bursts.extend(known.bursts.iter().map(limits::policy_burst));
     // A verdict names the first that may have carried the whole test.
     asked.bursts.sort_by(|a, b| b.lasts_secs().total_cmp(&a.lasts_secs()));
     asked.credits.extend(known.bursts);
-    for text in given.get_many::<String>("require").into_iter().flatten() {
+    for text in args.get_many::<String>("require").into_iter().flatten() {
         let clauses = requirement::parse(text).map_err(|errors| {
             let fault =
                 |error: requirement::RequirementError| Fault::new(error.to_string()).at(format!("--require {text}"));
@@ -62,11 +62,11 @@ pub fn read(given: &ArgMatches) -> Result<Asked, Faults> {
 }
 
 /// A policy's limits, load and promises.
-fn take_policy(asked: &mut Asked, given: &ArgMatches, name: &str) -> Result<(), Faults> {
+fn take_policy(asked: &mut Asked, args: &ArgMatches, name: &str) -> Result<(), Faults> {
     let wrong = |why: String| Faults::usage(Fault::new(why).at(format!("--policy {name}")));
     let file = Path::new(name);
     let is_file = file.extension().is_some_and(|extension| extension == "toml");
-    let catalogue = catalogue::catalogue(given, is_file.then_some(file))?;
+    let catalogue = catalogue::catalogue(args, is_file.then_some(file))?;
     let policy = match is_file {
         true => catalogue
             .entries()
@@ -75,7 +75,7 @@ fn take_policy(asked: &mut Asked, given: &ArgMatches, name: &str) -> Result<(), 
     };
     let policy = policy.ok_or_else(|| wrong("the file holds no policy".into()))?;
     let resolved = policy
-        .resolve(&catalogue::inputs(given)?)
+        .resolve(&catalogue::inputs(args)?)
         .map_err(|error| wrong(format!("{}: {error}", policy.id())))?;
     asked.layers.extend(resolved.layers);
     asked.clauses.extend(resolved.clauses);
