@@ -85,20 +85,20 @@ pub fn metadata_argument() -> Arg {
 }
 
 /// Whether a diagnosis is asked for.
-pub fn asks(given: &ArgMatches) -> bool {
-    ["confirm", "metadata"].iter().any(|name| given.get_flag(name))
-        || ["cap", "vm", "disk"].iter().any(|name| given.contains_id(name))
+pub fn asks(args: &ArgMatches) -> bool {
+    ["confirm", "metadata"].iter().any(|name| args.get_flag(name))
+        || ["cap", "vm", "disk"].iter().any(|name| args.contains_id(name))
 }
 
 /// What the flags say, and without `--vm` what this machine says of itself, for a test on the targets of a plan.
 ///
 /// # Errors
 /// As [`known`].
-pub fn known_here(given: &ArgMatches, plan: &Plan) -> Result<Known, Faults> {
+pub fn known_here(args: &ArgMatches, plan: &Plan) -> Result<Known, Faults> {
     let is_path = |kind: &TargetKind| matches!(kind, TargetKind::Path);
     let real = plan.targets.iter().filter(|target| is_path(&target.kind));
     let paths: Vec<&str> = real.map(|target| target.path.as_str()).collect();
-    known_with(given, machine(given, &Catalogue::built_in(), &paths).name)
+    known_with(args, machine(args, &Catalogue::built_in(), &paths).name)
 }
 
 /// Keys of [`StoragePath`]: native options of job files, and flags about loads of any tool.
@@ -309,20 +309,20 @@ pub fn refuse_unused(layers: &[Layer], jobs: &[(&str, &StoragePath)]) -> Result<
 ///
 /// # Errors
 /// [`Faults`] with what cannot be understood.
-pub fn known(given: &ArgMatches) -> Result<Known, Faults> {
-    known_with(given, given.get_one::<String>("vm").cloned())
+pub fn known(args: &ArgMatches) -> Result<Known, Faults> {
+    known_with(args, args.get_one::<String>("vm").cloned())
 }
 
-fn known_with(given: &ArgMatches, machine: Option<String>) -> Result<Known, Faults> {
-    let list = |name: &str| given.get_many::<String>(name).into_iter().flatten();
+fn known_with(args: &ArgMatches, machine: Option<String>) -> Result<Known, Faults> {
+    let list = |name: &str| args.get_many::<String>(name).into_iter().flatten();
     let mut known = match (machine, list("disk").cloned().collect::<Vec<_>>()) {
         (None, disks) if disks.is_empty() => Known::default(),
         (machine, disks) => {
-            let count = given.get_one::<u32>("disks").copied().unwrap_or(1);
-            let cached = given.get_flag("host-cache");
+            let count = args.get_one::<u32>("disks").copied().unwrap_or(1);
+            let cached = args.get_flag("host-cache");
             // Commands that judge by a policy read those of the user too.
-            let catalogue = match given.try_contains_id("catalogue") {
-                Ok(_) => catalogue(given, None)?,
+            let catalogue = match args.try_contains_id("catalogue") {
+                Ok(_) => catalogue(args, None)?,
                 Err(_) => Catalogue::built_in(),
             };
             let wanted = Disks {
@@ -334,7 +334,7 @@ fn known_with(given: &ArgMatches, machine: Option<String>) -> Result<Known, Faul
             of_catalogue(&catalogue, &wanted).map_err(Faults::usage)?
         }
     };
-    known.layers.extend(caps(given)?);
+    known.layers.extend(caps(args)?);
     Ok(known)
 }
 
@@ -371,16 +371,16 @@ pub struct DetectedMachine {
 
 /// The machine of `--vm`, or what the firmware or, with `--metadata`, the cloud calls this machine. What was detected is
 /// printed on stderr; with `--quiet` only what was asked for with `--metadata`, since it changes what a result means.
-pub fn machine(given: &ArgMatches, catalogue: &Catalogue, targets: &[&str]) -> DetectedMachine {
-    if let Some(name) = given.get_one::<String>("vm") {
+pub fn machine(args: &ArgMatches, catalogue: &Catalogue, targets: &[&str]) -> DetectedMachine {
+    if let Some(name) = args.get_one::<String>("vm") {
         return DetectedMachine {
             name: Some(name.clone()),
             fact: None,
         };
     }
-    let disks: Vec<String> = given.get_many("disk").into_iter().flatten().cloned().collect();
+    let disks: Vec<String> = args.get_many("disk").into_iter().flatten().cloned().collect();
     let system = System::live();
-    let asked = given.get_flag("metadata");
+    let asked = args.get_flag("metadata");
     let detected = match asked {
         true => {
             metadata::machine_type(probe::cloud(&system)).map(|(cloud, name)| (cloud, name, "the metadata service"))
@@ -419,7 +419,7 @@ pub fn machine(given: &ArgMatches, catalogue: &Catalogue, targets: &[&str]) -> D
         }
         Err(why) => (None, Some(why).filter(|_| asked)),
     };
-    let is_quiet = matches!(given.try_get_one::<bool>("quiet"), Ok(Some(true)));
+    let is_quiet = matches!(args.try_get_one::<bool>("quiet"), Ok(Some(true)));
     if let Some(fact) = fact.as_ref().filter(|_| asked || !is_quiet) {
         crate::screen::note(&fact.to_string());
     }

@@ -121,8 +121,8 @@ pub(super) fn margin_option() -> Arg {
 }
 
 /// The share that `--margin` gives.
-pub(super) fn margin(given: &ArgMatches) -> Result<f64, Faults> {
-    let share = given.get_one::<f64>("margin").map_or(MARGIN, |percent| percent / 100.0);
+pub(super) fn margin(args: &ArgMatches) -> Result<f64, Faults> {
+    let share = args.get_one::<f64>("margin").map_or(MARGIN, |percent| percent / 100.0);
     match (0.0..1.0).contains(&share) {
         true => Ok(share),
         false => Err(Faults::usage(Fault::new("a margin is 0 to 100 percent").at("--margin"))),
@@ -130,31 +130,31 @@ pub(super) fn margin(given: &ArgMatches) -> Result<f64, Faults> {
 }
 
 /// Compares in turns.
-pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::of(given, false)?;
-    let margin = margin(given)?;
-    if let Some(file) = given.get_one::<String>("from") {
-        show(file, &results::study(file)?, margin, given.get_flag("mirror"), &outputs)?;
+pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+    let outputs = StudyOutputs::of(args, false)?;
+    let margin = margin(args)?;
+    if let Some(file) = args.get_one::<String>("from") {
+        show(file, &results::study(file)?, margin, args.get_flag("mirror"), &outputs)?;
         return Ok(Exit::Done);
     }
-    let named = |name: &str| given.get_one::<String>(name).cloned().unwrap_or_default();
-    let on = given.get_one::<String>("on").map(|list| two_hosts(list)).transpose()?;
+    let named = |name: &str| args.get_one::<String>(name).cloned().unwrap_or_default();
+    let on = args.get_one::<String>("on").map(|list| two_hosts(list)).transpose()?;
     // On two hosts there is one load, which the flags alone may say.
     let (a, b) = match &on {
         Some(_) => (named("a"), named("a")),
         None => (named("a"), named("b")),
     };
-    let documents = [document(session, given, &a)?, document(session, given, &b)?];
+    let documents = [document(session, args, &a)?, document(session, args, &b)?];
     let (a, b) = on.clone().unwrap_or((a, b));
-    let turns = ab::turns(given.get_one::<u32>("pairs").copied().unwrap_or(ab::MIN_PAIRS));
-    let permissions = permissions::from_args(given);
+    let turns = ab::turns(args.get_one::<u32>("pairs").copied().unwrap_or(ab::MIN_PAIRS));
+    let permissions = permissions::from_args(args);
     let bases = [native::lower(&documents[0])?, native::lower(&documents[1])?];
-    if given.get_flag("dry-run") {
+    if args.get_flag("dry-run") {
         return dry_run(session.ranks(), &bases, turns.len(), &permissions);
     }
     let targets: Vec<_> = bases.iter().flat_map(|plan| plan.targets.clone()).collect();
     outputs.prove(&targets)?;
-    let screen = Screen::of(session, given, false)?;
+    let screen = Screen::of(session, args, false)?;
     let mut hosts = match &on {
         Some(_) if session.leads() => {
             let fault = Fault::new("--on compares hosts in turns, but this test runs on all of them together");
@@ -173,13 +173,13 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let study = ab::study((&a, &b), runs, left_out, session.process.is_interrupted())
         .ok_or_else(|| Faults::one(Fault::new("nothing was measured"), Exit::Failed))?;
     let report = Report::of(&study, margin).expect("a comparison was made here");
-    let report = if given.get_flag("mirror") {
+    let report = if args.get_flag("mirror") {
         report.on_a_mirror(&study)
     } else {
         report
     };
     let told = finish(&outputs, &report, &study);
-    history::keep(given, EntryKind::Ab, Subject::Study(&study), None);
+    history::keep(args, EntryKind::Ab, Subject::Study(&study), None);
     told?;
     Ok(sweep::exit(&study.runs, failed, session))
 }
@@ -280,7 +280,7 @@ fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) 
 }
 
 /// What one of the two words means, with the flags beside them.
-fn document(session: &Session, given: &ArgMatches, side: &str) -> Result<Document, Faults> {
+fn document(session: &Session, args: &ArgMatches, side: &str) -> Result<Document, Faults> {
     let mut document = match side {
         file if file.ends_with(".toml") => run::document_of(Some(&file.to_owned()))?,
         flags if flags.starts_with('-') => {
@@ -298,7 +298,7 @@ fn document(session: &Session, given: &ArgMatches, side: &str) -> Result<Documen
             })?;
             // What is beside both comes first, so that each of the two can say otherwise.
             let mut document = run::document_of(own.get_one::<String>("file"))?;
-            run::apply_flags(&mut document, given)?;
+            run::apply_flags(&mut document, args)?;
             run::apply_flags(&mut document, &own)?;
             return finished(session, document);
         }
@@ -310,7 +310,7 @@ fn document(session: &Session, given: &ArgMatches, side: &str) -> Result<Documen
         }
     };
     let targets = document.jobs.iter().map(|job| job.targets.clone()).collect::<Vec<_>>();
-    run::apply_flags(&mut document, given)?;
+    run::apply_flags(&mut document, args)?;
     if document
         .jobs
         .iter()

@@ -57,13 +57,13 @@ pub fn command() -> Command {
 }
 
 /// Serves coordinators.
-pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    if given.get_flag("stdio") {
+pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+    if args.get_flag("stdio") {
         let duplex = Duplex::unsealed(Box::new(std::io::stdin()), Box::new(std::io::stdout()));
         return Ok(fleet::serve_duplex(&session.process, duplex, None));
     }
     let token = fleet::token()?;
-    if let Some(address) = given.get_one::<String>("connect") {
+    if let Some(address) = args.get_one::<String>("connect") {
         let interrupt = session.process.interrupt_flag();
         let duplex = fleet::arrive(address, &token, interrupt, false).map_err(|error| {
             if let Some(faults) = fleet::interrupted(interrupt) {
@@ -81,7 +81,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
         })?;
         return Ok(fleet::serve_duplex(&session.process, duplex, fleet::number()));
     }
-    let text = given.get_one::<String>("listen").expect("one of them is given");
+    let text = args.get_one::<String>("listen").expect("one of them is given");
     let (listener, bound) = address::bind("--listen", address::parse("--listen", text)?)?;
     crate::screen::note(&format!(
         "fathom {} waits on {bound}; Ctrl-C ends it",
@@ -91,6 +91,6 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
         &session.process,
         &Listener::Network(listener),
         &token,
-        given.get_flag("once"),
+        args.get_flag("once"),
     ))
 }

@@ -61,14 +61,14 @@ pub fn command() -> Command {
 }
 
 /// Does what is asked for.
-pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
     let shelf = Shelf::new(folder()?);
-    match given.subcommand() {
-        Some(("import", given)) => import(&shelf, given),
-        Some(("list", given)) => list(&shelf, given),
-        Some(("show", given)) => show(&shelf, given),
-        Some(("remove", given)) => remove(&shelf, given),
-        Some(("compare", given)) => beside(&shelf, given),
+    match args.subcommand() {
+        Some(("import", args)) => import(&shelf, args),
+        Some(("list", args)) => list(&shelf, args),
+        Some(("show", args)) => show(&shelf, args),
+        Some(("remove", args)) => remove(&shelf, args),
+        Some(("compare", args)) => beside(&shelf, args),
         _ => unreachable!("clap asks for a subcommand"),
     }
 }
@@ -81,8 +81,8 @@ fn folder() -> Result<PathBuf, Faults> {
     })
 }
 
-fn name(given: &ArgMatches) -> Result<&String, Faults> {
-    let name = given.get_one::<String>("name").expect("clap asks for a name");
+fn name(args: &ArgMatches) -> Result<&String, Faults> {
+    let name = args.get_one::<String>("name").expect("clap asks for a name");
     match Shelf::is_name(name) {
         true => Ok(name),
         false => {
@@ -94,10 +94,10 @@ fn name(given: &ArgMatches) -> Result<&String, Faults> {
     }
 }
 
-fn import(shelf: &Shelf, given: &ArgMatches) -> Result<Exit, Faults> {
-    let name = name(given)?;
-    let file = given.get_one::<String>("file").expect("clap asks for a file");
-    if shelf.path(name).exists() && !given.get_flag("replace") {
+fn import(shelf: &Shelf, args: &ArgMatches) -> Result<Exit, Faults> {
+    let name = name(args)?;
+    let file = args.get_one::<String>("file").expect("clap asks for a file");
+    if shelf.path(name).exists() && !args.get_flag("replace") {
         let fault = Fault::new(format!("there is a baseline `{name}` already"));
         return Err(Faults::one(
             fault.help("choose another name, or add --replace"),
@@ -154,10 +154,10 @@ fn get(shelf: &Shelf, name: &str) -> Result<Baseline, Faults> {
     ))
 }
 
-fn list(shelf: &Shelf, given: &ArgMatches) -> Result<Exit, Faults> {
+fn list(shelf: &Shelf, args: &ArgMatches) -> Result<Exit, Faults> {
     let names = shelf.names()?;
     let baselines: Vec<Baseline> = names.iter().map(|name| get(shelf, name)).collect::<Result<_, _>>()?;
-    if given.get_flag("json") {
+    if args.get_flag("json") {
         return screen::put(&document(&baselines));
     }
     let mut text = String::new();
@@ -179,9 +179,9 @@ fn list(shelf: &Shelf, given: &ArgMatches) -> Result<Exit, Faults> {
     screen::put(&text)
 }
 
-fn show(shelf: &Shelf, given: &ArgMatches) -> Result<Exit, Faults> {
-    let baseline = get(shelf, name(given)?)?;
-    if given.get_flag("json") {
+fn show(shelf: &Shelf, args: &ArgMatches) -> Result<Exit, Faults> {
+    let baseline = get(shelf, name(args)?)?;
+    if args.get_flag("json") {
         return screen::put(&document(&baseline));
     }
     let mut text = format!("{}: {} ({})\n", baseline.name, baseline.form, baseline.file);
@@ -211,8 +211,8 @@ fn show(shelf: &Shelf, given: &ArgMatches) -> Result<Exit, Faults> {
     screen::put(&text)
 }
 
-fn remove(shelf: &Shelf, given: &ArgMatches) -> Result<Exit, Faults> {
-    let name = name(given)?;
+fn remove(shelf: &Shelf, args: &ArgMatches) -> Result<Exit, Faults> {
+    let name = name(args)?;
     if !shelf.path(name).exists() {
         get(shelf, name)?;
     }
@@ -220,12 +220,12 @@ fn remove(shelf: &Shelf, given: &ArgMatches) -> Result<Exit, Faults> {
     screen::put(&format!("{name} is removed\n"))
 }
 
-fn beside(shelf: &Shelf, given: &ArgMatches) -> Result<Exit, Faults> {
-    let baseline = get(shelf, name(given)?)?;
-    let file = given.get_one::<String>("file").expect("clap asks for a file");
+fn beside(shelf: &Shelf, args: &ArgMatches) -> Result<Exit, Faults> {
+    let baseline = get(shelf, name(args)?)?;
+    let file = args.get_one::<String>("file").expect("clap asks for a file");
     let found = results::read(file)?;
     let comparison = compare(&baseline, &found.fingerprint, &found.loads);
-    if given.get_flag("json") {
+    if args.get_flag("json") {
         return screen::put(&document(&comparison));
     }
     screen::put(&text(&comparison, Path::new(file)))

@@ -115,17 +115,17 @@ pub fn command() -> Command {
 }
 
 /// Does sums.
-pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
-    let (name, given) = given.subcommand().expect("clap asks for one");
+pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+    let (name, args) = args.subcommand().expect("clap asks for one");
     let answer = match name {
-        "little" => little(given)?,
-        "bandwidth" => bandwidth(given)?,
-        "percentile" => percentile(given)?,
-        "burst" => burst(given)?,
-        "crossover" => crossover(given)?,
-        _ => curve(given)?,
+        "little" => little(args)?,
+        "bandwidth" => bandwidth(args)?,
+        "percentile" => percentile(args)?,
+        "burst" => burst(args)?,
+        "crossover" => crossover(args)?,
+        _ => curve(args)?,
     };
-    match given.get_flag("json") {
+    match args.get_flag("json") {
         true => {
             let text = serde_json::to_string_pretty(&answer.json).expect("plain values are valid JSON");
             screen::put(&(text + "\n"))
@@ -147,8 +147,8 @@ fn answer<T: Serialize>(text: String, of: &T) -> Answer {
 }
 
 /// A flag's value through a reader that says what is wrong.
-fn read<T>(given: &ArgMatches, name: &str, reader: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>, Faults> {
-    let text = given.get_one::<String>(name);
+fn read<T>(args: &ArgMatches, name: &str, reader: impl Fn(&str) -> Result<T, String>) -> Result<Option<T>, Faults> {
+    let text = args.get_one::<String>(name);
     let read =
         |text: &String| reader(text).map_err(|why| Faults::usage(Fault::new(why).at(format!("--{name} {text}"))));
     text.map(read).transpose()
@@ -188,9 +188,9 @@ fn two_of(names: &str) -> Faults {
     Faults::usage(Fault::new(format!("exactly two of {names} are needed, each above 0")))
 }
 
-fn little(given: &ArgMatches) -> Result<Answer, Faults> {
-    let (iops, latency) = (read(given, "iops", number)?, read(given, "latency", seconds)?);
-    let found = calc::little(iops, latency, read(given, "depth", number)?);
+fn little(args: &ArgMatches) -> Result<Answer, Faults> {
+    let (iops, latency) = (read(args, "iops", number)?, read(args, "latency", seconds)?);
+    let found = calc::little(iops, latency, read(args, "depth", number)?);
     let found = found.ok_or_else(|| two_of("--iops, --latency and --depth"))?;
     let latency = Nanos((found.latency_sec * 1e9).round() as u64);
     let text = format!(
@@ -214,9 +214,9 @@ fn both(bytes: f64, per: &str) -> String {
     )
 }
 
-fn bandwidth(given: &ArgMatches) -> Result<Answer, Faults> {
-    let (iops, block) = (read(given, "iops", number)?, read(given, "block", size)?);
-    let found = calc::bandwidth(iops, block, read(given, "throughput", size)?);
+fn bandwidth(args: &ArgMatches) -> Result<Answer, Faults> {
+    let (iops, block) = (read(args, "iops", number)?, read(args, "block", size)?);
+    let found = calc::bandwidth(iops, block, read(args, "throughput", size)?);
     let found = found.ok_or_else(|| two_of("--iops, --block and --throughput"))?;
     let mut text = format!(
         "{} operations per second x {} bytes ({}) = {}\n",
@@ -226,7 +226,7 @@ fn bandwidth(given: &ArgMatches) -> Result<Answer, Faults> {
         both(found.bytes_per_sec, "/s")
     );
     // Who writes 8KB often means 8192.
-    let written = given
+    let written = args
         .get_one::<String>("block")
         .map(|text| text.trim().to_ascii_lowercase());
     let decimal = written
@@ -238,9 +238,9 @@ fn bandwidth(given: &ArgMatches) -> Result<Answer, Faults> {
         .filter(|other| *other != found.block_bytes)
     {
         let other = calc::bandwidth(
-            read(given, "iops", number)?,
+            read(args, "iops", number)?,
             Some(binary),
-            read(given, "throughput", size)?,
+            read(args, "throughput", size)?,
         );
         if let Some(other) = other {
             text += &wrapped(&format!(
@@ -255,9 +255,9 @@ fn bandwidth(given: &ArgMatches) -> Result<Answer, Faults> {
     Ok(answer(text, &found))
 }
 
-fn percentile(given: &ArgMatches) -> Result<Answer, Faults> {
-    let iops = read(given, "iops", number)?.unwrap_or(0.0);
-    let named = |(name, _): &&(&str, f64)| given.get_flag(name);
+fn percentile(args: &ArgMatches) -> Result<Answer, Faults> {
+    let iops = read(args, "iops", number)?.unwrap_or(0.0);
+    let named = |(name, _): &&(&str, f64)| args.get_flag(name);
     let chosen: Vec<(&str, f64)> = PERCENTILES.iter().filter(named).copied().collect();
     let chosen = if chosen.is_empty() {
         PERCENTILES[3..].to_vec()
@@ -298,10 +298,10 @@ fn in_time(seconds: f64) -> String {
     duration(Nanos((seconds * 1e9).min(9e18).round() as u64))
 }
 
-fn burst(given: &ArgMatches) -> Result<Answer, Faults> {
+fn burst(args: &ArgMatches) -> Result<Answer, Faults> {
     // Letters that end in B are bytes; all three are the same kind of thing.
     let names = ["capacity", "refill", "ceiling"];
-    let text = |name: &str| given.get_one::<String>(name).cloned().unwrap_or_default();
+    let text = |name: &str| args.get_one::<String>(name).cloned().unwrap_or_default();
     let is_size = |name: &str| {
         text(name)
             .trim()
@@ -318,7 +318,7 @@ fn burst(given: &ArgMatches) -> Result<Answer, Faults> {
         ));
     }
     let reader = if sizes > 0 { size } else { number };
-    let figure = |name: &str| read(given, name, reader).map(|value| value.unwrap_or(0.0));
+    let figure = |name: &str| read(args, name, reader).map(|value| value.unwrap_or(0.0));
     let found = calc::burst(figure("capacity")?, figure("refill")?, figure("ceiling")?);
     let found = found.ok_or_else(|| Faults::usage(Fault::new("capacity and ceiling must be above 0")))?;
     let lasts = found
@@ -338,8 +338,8 @@ fn burst(given: &ArgMatches) -> Result<Answer, Faults> {
     Ok(answer(text, &found))
 }
 
-fn crossover(given: &ArgMatches) -> Result<Answer, Faults> {
-    let (iops, bytes) = (read(given, "iops", number)?, read(given, "throughput", size)?);
+fn crossover(args: &ArgMatches) -> Result<Answer, Faults> {
+    let (iops, bytes) = (read(args, "iops", number)?, read(args, "throughput", size)?);
     let found = calc::crossover(bytes.unwrap_or(0.0), iops.unwrap_or(0.0));
     let found = found.ok_or_else(|| two_of("--iops and --throughput"))?;
     let text = format!(
@@ -353,9 +353,9 @@ fn crossover(given: &ArgMatches) -> Result<Answer, Faults> {
     })
 }
 
-fn curve(given: &ArgMatches) -> Result<Answer, Faults> {
+fn curve(args: &ArgMatches) -> Result<Answer, Faults> {
     let mut points = Vec::new();
-    for text in given.get_many::<String>("points").into_iter().flatten() {
+    for text in args.get_many::<String>("points").into_iter().flatten() {
         let read = text
             .split_once('=')
             .and_then(|(depth, iops)| Some((number(depth).ok()?, number(iops).ok()?)));

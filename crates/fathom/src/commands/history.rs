@@ -139,30 +139,30 @@ pub(super) fn filter_options() -> Vec<Arg> {
 }
 
 /// Does what is asked for.
-pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
-    match given.subcommand() {
-        None => list(given),
-        Some(("list", given)) => list(given),
-        Some(("show", given)) => {
+pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+    match args.subcommand() {
+        None => list(args),
+        Some(("list", args)) => list(args),
+        Some(("show", args)) => {
             let history = history::open()?;
-            let id = history::number(&history, entry(given))?;
-            show::show_file(&format!("history:{id}"), given)
+            let id = history::number(&history, entry(args))?;
+            show::show_file(&format!("history:{id}"), args)
         }
-        Some(("label", given)) => label(given),
-        Some(("export", given)) => export(given),
-        Some(("prune", given)) => prune(given),
+        Some(("label", args)) => label(args),
+        Some(("export", args)) => export(args),
+        Some(("prune", args)) => prune(args),
         Some(("path", _)) => screen::put(&format!("{}\n", history::path()?.display())),
         _ => unreachable!("clap knows the subcommands"),
     }
 }
 
-fn entry(given: &ArgMatches) -> &str {
-    given.get_one::<String>("entry").expect("clap asks for an entry")
+fn entry(args: &ArgMatches) -> &str {
+    args.get_one::<String>("entry").expect("clap asks for an entry")
 }
 
 /// What the options narrow a list to.
-pub(super) fn filter(given: &ArgMatches) -> Result<Filter, Faults> {
-    let text = |name: &str| given.get_one::<String>(name).cloned();
+pub(super) fn filter(args: &ArgMatches) -> Result<Filter, Faults> {
+    let text = |name: &str| args.get_one::<String>(name).cloned();
     let moment = |name: &str| text(name).map(|text| moment(name, &text)).transpose();
     Ok(Filter {
         target: text("target"),
@@ -225,13 +225,10 @@ pub(super) fn opened() -> Result<Option<History>, Faults> {
     }
 }
 
-fn list(given: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::of(given, true)?;
-    let limit = given.get_one::<usize>("limit").copied().filter(|limit| *limit > 0);
-    let wanted = Filter {
-        limit,
-        ..filter(given)?
-    };
+fn list(args: &ArgMatches) -> Result<Exit, Faults> {
+    let outputs = StudyOutputs::of(args, true)?;
+    let limit = args.get_one::<usize>("limit").copied().filter(|limit| *limit > 0);
+    let wanted = Filter { limit, ..filter(args)? };
     let history = opened()?;
     let entries = history
         .as_ref()
@@ -259,10 +256,10 @@ fn list(given: &ArgMatches) -> Result<Exit, Faults> {
     Ok(Exit::Done)
 }
 
-fn label(given: &ArgMatches) -> Result<Exit, Faults> {
+fn label(args: &ArgMatches) -> Result<Exit, Faults> {
     let history = history::open()?;
-    let id = history::number(&history, entry(given))?;
-    let label = given.get_one::<String>("label").expect("clap asks for a label");
+    let id = history::number(&history, entry(args))?;
+    let label = args.get_one::<String>("label").expect("clap asks for a label");
     history.label(id, label)?;
     screen::put(&match label.is_empty() {
         true => format!("{id} has no label\n"),
@@ -270,19 +267,19 @@ fn label(given: &ArgMatches) -> Result<Exit, Faults> {
     })
 }
 
-fn export(given: &ArgMatches) -> Result<Exit, Faults> {
+fn export(args: &ArgMatches) -> Result<Exit, Faults> {
     let history = history::open()?;
-    let id = history::number(&history, entry(given))?;
+    let id = history::number(&history, entry(args))?;
     let bytes = history.document(id)?;
-    let path = PathBuf::from(given.get_one::<String>("file").expect("clap asks for a file"));
+    let path = PathBuf::from(args.get_one::<String>("file").expect("clap asks for a file"));
     outputs::spare_targets([path.as_path()].into_iter(), &[])?;
     outputs::write_file(&path, &bytes)
         .map_err(|error| Faults::one(Fault::of_file("write", &path, &error), Exit::Internal))?;
     Ok(Exit::Done)
 }
 
-fn prune(given: &ArgMatches) -> Result<Exit, Faults> {
-    let keep = match (given.get_one::<usize>("keep"), given.get_one::<String>("older-than")) {
+fn prune(args: &ArgMatches) -> Result<Exit, Faults> {
+    let keep = match (args.get_one::<usize>("keep"), args.get_one::<String>("older-than")) {
         (Some(number), _) => Keep::Latest(*number),
         (None, Some(text)) => {
             let age = age(text).and_then(|age| Timestamp::now().checked_sub(age).ok());
@@ -306,7 +303,7 @@ fn prune(given: &ArgMatches) -> Result<Exit, Faults> {
         number => format!("{number} entries"),
     };
     let text = table(&out, width());
-    if given.get_flag("dry-run") {
+    if args.get_flag("dry-run") {
         return screen::put(&format!("{text}{number} would be removed\n"));
     }
     history.prune(&out)?;

@@ -46,10 +46,10 @@ pub fn command() -> Command {
 }
 
 /// Lists or explains.
-pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
-    let catalogue = catalogue(given, None)?;
-    let inputs = inputs(given)?;
-    let Some(name) = given.get_one::<String>("name") else {
+pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+    let catalogue = catalogue(args, None)?;
+    let inputs = inputs(args)?;
+    let Some(name) = args.get_one::<String>("name") else {
         if !inputs.is_empty() {
             let fault = Fault::new("what is known of a disk belongs to one entry");
             return Err(Faults::usage(
@@ -57,7 +57,7 @@ pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
             ));
         }
         let entries: Vec<&Policy> = catalogue.entries().collect();
-        return match given.get_flag("json") {
+        return match args.get_flag("json") {
             true => put_json(&Value::from_iter(entries.iter().map(|policy| head(policy)))),
             false => screen::put(&list(&entries)),
         };
@@ -65,11 +65,11 @@ pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
     let policy = catalogue
         .find(name)
         .map_err(|why| Faults::usage(Fault::new(why).help("`fathom policies` lists them")))?;
-    if given.get_flag("toml") {
+    if args.get_flag("toml") {
         return screen::put(policy.text());
     }
     let resolved = resolved(policy, &inputs)?;
-    match given.get_flag("json") {
+    match args.get_flag("json") {
         true => {
             let mut value = head(policy);
             value["resolved"] = serde_json::to_value(&resolved).expect("plain values are valid JSON");

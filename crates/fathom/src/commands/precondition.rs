@@ -69,7 +69,7 @@ pub fn command() -> Command {
              rounds differ by at most 20 % of their mean and the line through them changes by at most 10 % of it; after 25 \
              rounds it is not reached, and the exit code is 1.\n\n\
              TARGET is a block device or a file, or a job file of one job (.toml), whose load the rounds then have. In a \
-             directory a file is made, which is removed at the end unless --keep is given.\n\n\
+             directory a file is made, which is removed at the end unless --keep is args.\n\n\
              Purging the device before, which the specification begins with, is up to you (`blkdiscard`, `nvme format`). \
              Between two rounds the device rests for some milliseconds.",
         )
@@ -115,15 +115,15 @@ pub fn command() -> Command {
 }
 
 /// Fills, loads, judges.
-pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::of(given, true)?;
-    let mut document = document(session, given)?;
+pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+    let outputs = StudyOutputs::of(args, true)?;
+    let mut document = document(session, args)?;
     if !session.leads() {
         fleet::name_for_one(&mut document)?;
     }
-    let permissions = permissions::from_args(given);
+    let permissions = permissions::from_args(args);
     let base = native::lower(&document)?;
-    if session.leads() && given.get_flag("matrix") {
+    if session.leads() && args.get_flag("matrix") {
         let fault = Fault::new(
             "the cells of a matrix are those that the target's sector allows, and its sector is known on its host only",
         );
@@ -131,13 +131,13 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
             "call `fathom precondition --matrix` on that host, or leave out --matrix",
         )));
     }
-    let (cells, left_out) = cells(given, &base);
-    let asked = asked(given, &base, cells)?;
+    let (cells, left_out) = cells(args, &base);
+    let asked = asked(args, &base, cells)?;
     let plans = Plans {
         document,
         asked: asked.clone(),
     };
-    if given.get_flag("dry-run") {
+    if args.get_flag("dry-run") {
         return dry_run(session, &plans, &permissions);
     }
     outputs.prove(&base.targets)?;
@@ -147,7 +147,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
         plans,
         permissions,
         shared_files: SharedFiles::default(),
-        screen: Screen::of(session, given, false)?,
+        screen: Screen::of(session, args, false)?,
     };
     let mut procedure = Procedure::new(asked);
     let (bad, judged) = run_rounds(session, &mut errand, &mut procedure)?;
@@ -163,7 +163,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     });
     if let Some(results) = &judged {
         let word = if report.steady { "steady" } else { "not steady" };
-        history::keep(given, EntryKind::Precondition, Subject::Run(results), Some(word));
+        history::keep(args, EntryKind::Precondition, Subject::Run(results), Some(word));
     }
     told?;
     Ok(match (bad, report.steady) {
@@ -242,8 +242,8 @@ fn told(next: Next) -> String {
 }
 
 /// The load of a round.
-fn document(session: &Session, given: &ArgMatches) -> Result<Document, Faults> {
-    let what = given.get_one::<String>("what").expect("clap requires it");
+fn document(session: &Session, args: &ArgMatches) -> Result<Document, Faults> {
+    let what = args.get_one::<String>("what").expect("clap requires it");
     let is_file = what.ends_with(".toml");
     let mut document = run::document_of(is_file.then_some(what))?;
     document.arguments.clone_from(&session.process.arguments);
@@ -252,7 +252,7 @@ fn document(session: &Session, given: &ArgMatches) -> Result<Document, Faults> {
         job.targets = vec![what.clone()];
         (job.part.read_percent, job.depth) = (0.0, Some(DEPTH));
     }
-    run::apply_flags(&mut document, given)?;
+    run::apply_flags(&mut document, args)?;
     sweep::one_job(&document, "the rounds carry out")?;
     let job = &document.jobs[0];
     let [_] = &job.targets[..] else {
@@ -279,8 +279,8 @@ fn document(session: &Session, given: &ArgMatches) -> Result<Document, Faults> {
 }
 
 /// The cells of a round that the target can carry out, and what is said of the others.
-fn cells(given: &ArgMatches, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
-    if !given.get_flag("matrix") {
+fn cells(args: &ArgMatches, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
+    if !args.get_flag("matrix") {
         return (Vec::new(), Vec::new());
     }
     let facts = ::run::targets::survey(plan);
@@ -300,8 +300,8 @@ fn cells(given: &ArgMatches, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
     (kept, said)
 }
 
-fn asked(given: &ArgMatches, base: &Plan, cells: Vec<Cell>) -> Result<Asked, Faults> {
-    let round = match given.get_one::<String>("round") {
+fn asked(args: &ArgMatches, base: &Plan, cells: Vec<Cell>) -> Result<Asked, Faults> {
+    let round = match args.get_one::<String>("round") {
         None => ROUND,
         Some(text) => match text.parse::<Nanos>() {
             Ok(Nanos(0)) => return Err(wrong_round(text, "a round takes some time")),
@@ -318,9 +318,9 @@ fn asked(given: &ArgMatches, base: &Plan, cells: Vec<Cell>) -> Result<Asked, Fau
         false => format!("{} cells of mixes and sizes", cells.len()),
     };
     Ok(Asked {
-        passes: given.get_one::<u32>("fill-passes").copied().unwrap_or(PASSES),
+        passes: args.get_one::<u32>("fill-passes").copied().unwrap_or(PASSES),
         round,
-        rounds: given.get_one::<u32>("rounds").copied().unwrap_or(ROUNDS),
+        rounds: args.get_one::<u32>("rounds").copied().unwrap_or(ROUNDS),
         cells,
         load,
     })

@@ -50,10 +50,10 @@ pub fn command() -> Command {
 }
 
 /// Screens a disk.
-pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    let permissions = permissions::from_args(given);
-    let silenced = silenced::from_args(given)?;
-    let size = given.get_one::<String>("size").map(|text| {
+pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+    let permissions = permissions::from_args(args);
+    let silenced = silenced::from_args(args)?;
+    let size = args.get_one::<String>("size").map(|text| {
         let mut job = JobSpec::default();
         native::apply(&mut job, "size", text, || dialects::Place {
             file: "command line".into(),
@@ -67,17 +67,17 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
         .map_err(|complaint| Faults::from(vec![complaint]))?
         .flatten();
     let whole = Screening {
-        path: given.get_one::<String>("path").cloned().unwrap_or_else(|| ".".into()),
+        path: args.get_one::<String>("path").cloned().unwrap_or_else(|| ".".into()),
         size,
         writes: true,
         cpus: engine::sys::thread::usable_cpus().len() as u32,
         measured: quick::MEASURED,
-        seed: given.get_one::<u64>("seed").copied().unwrap_or(1),
+        seed: args.get_one::<u64>("seed").copied().unwrap_or(1),
         arguments: session.process.arguments.clone(),
     };
     let (plan, refusals) = what_may_be_done(whole, &permissions)?;
-    let mut outputs = Outputs::of(given, &plan)?;
-    let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
+    let mut outputs = Outputs::of(args, &plan)?;
+    let mut screen = Screen::of(session, args, outputs.streams_to_stdout())?;
     introduce(&mut screen, &plan, &refusals);
     screen.begin(&plan, None);
     let results = session.execution(plan, &permissions).run(&mut |event| {
@@ -89,9 +89,9 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     results.findings = analysis::lint::heard(results.findings, &silenced);
     let text = text(&results, &refusals, &session.process.program());
     let told = outputs.finish(&results, Some(&text));
-    history::keep(given, EntryKind::Quick, Subject::Run(&results), None);
+    history::keep(args, EntryKind::Quick, Subject::Run(&results), None);
     told?;
-    Ok(Exit::of(&results, given.get_flag("strict")))
+    Ok(Exit::of(&results, args.get_flag("strict")))
 }
 
 /// The whole screening where the target may be written to, otherwise the part of it that reads.

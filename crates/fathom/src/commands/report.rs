@@ -56,14 +56,9 @@ pub fn command() -> Command {
 }
 
 /// Makes the page.
-pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
-    let files: Vec<String> = given
-        .get_many::<String>("file")
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect();
-    let target = target(given, &files);
+pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+    let files: Vec<String> = args.get_many::<String>("file").into_iter().flatten().cloned().collect();
+    let target = target(args, &files);
     if let Some(path) = &target {
         if files.iter().any(|file| Path::new(file) == path) {
             let fault = Fault::new(format!("{} is the result itself", path.display()));
@@ -72,8 +67,8 @@ pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
         outputs::prove_writable(std::iter::once(path.as_path()))?;
     }
     let (page, exit) = match &files[..] {
-        [one] => of_one(given, one)?,
-        many => (compare::page_of(given, many)?, Exit::Done),
+        [one] => of_one(args, one)?,
+        many => (compare::page_of(args, many)?, Exit::Done),
     };
     let text = html::file(&page);
     match &target {
@@ -90,8 +85,8 @@ pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
 }
 
 /// Where it goes; `None` is standard output.
-fn target(given: &ArgMatches, files: &[String]) -> Option<PathBuf> {
-    match given.get_one::<String>("output").map(String::as_str) {
+fn target(args: &ArgMatches, files: &[String]) -> Option<PathBuf> {
+    match args.get_one::<String>("output").map(String::as_str) {
         Some("-") => None,
         Some(file) => Some(PathBuf::from(file)),
         None => Some(match files {
@@ -107,18 +102,18 @@ fn target(given: &ArgMatches, files: &[String]) -> Option<PathBuf> {
     }
 }
 
-fn of_one(given: &ArgMatches, file: &str) -> Result<(Page, Exit), Faults> {
+fn of_one(args: &ArgMatches, file: &str) -> Result<(Page, Exit), Faults> {
     if let Some(found) = results::of_another_tool(file)? {
-        let asked = explain::asked(given)?;
+        let asked = explain::asked(args)?;
         let promised = pages::promised(&asked.clauses);
-        let explanation = explain::of(found, &asked, &Storage::parse(given)?)?;
+        let explanation = explain::of(found, &asked, &Storage::parse(args)?)?;
         let exit = explain::exit_of(&explanation);
         return Ok((pages::explained(&explanation, &promised), exit));
     }
     match results::any(file)? {
-        Saved::Run(results) => of_run(given, *results),
+        Saved::Run(results) => of_run(args, *results),
         Saved::Study(study) => {
-            let page = pages::of_study(&study, ab::margin(given)?);
+            let page = pages::of_study(&study, ab::margin(args)?);
             let page =
                 page.ok_or_else(|| Faults::usage(Fault::new(format!("{file} holds a study that has no page"))))?;
             Ok((page, Exit::Done))
@@ -127,9 +122,9 @@ fn of_one(given: &ArgMatches, file: &str) -> Result<(Page, Exit), Faults> {
 }
 
 /// A run of ours: held to what is promised now, and seen with the limits that are named now.
-fn of_run(given: &ArgMatches, mut results: Results) -> Result<(Page, Exit), Faults> {
-    let asked = explain::asked(given)?;
-    Storage::parse(given)?.apply_to_results(&mut results.plan)?;
+fn of_run(args: &ArgMatches, mut results: Results) -> Result<(Page, Exit), Faults> {
+    let asked = explain::asked(args)?;
+    Storage::parse(args)?.apply_to_results(&mut results.plan)?;
     limits::refuse_unused(&asked.layers, &limits::jobs_of(&results.plan))?;
     if !asked.layers.is_empty() || !results.plan.limits.is_empty() {
         let known = study::diagnosis::Known {

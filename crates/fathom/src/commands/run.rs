@@ -85,31 +85,31 @@ fn objective_option() -> Arg {
 }
 
 /// Runs a job file or what the flags describe.
-pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    let mut document = document(session, given)?;
+pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+    let mut document = document(session, args)?;
     if !session.leads() {
         fleet::name_for_one(&mut document)?;
     }
     let judged_by = judged::clauses(&document)?;
     let mut plan = native::lower(&document)?;
-    let permissions = permissions::from_args(given);
-    let silenced = silenced::from_args(given)?;
-    let preflight = preflight::time(given, Nanos(0))?;
-    let diagnosed = (limits::asks(given) || !plan.limits.is_empty())
-        .then(|| limits::known_here(given, &plan))
+    let permissions = permissions::from_args(args);
+    let silenced = silenced::from_args(args)?;
+    let preflight = preflight::time(args, Nanos(0))?;
+    let diagnosed = (limits::asks(args) || !plan.limits.is_empty())
+        .then(|| limits::known_here(args, &plan))
         .transpose()?;
-    Storage::from_host_cache(given).apply_to_plan(&mut plan);
+    Storage::from_host_cache(args).apply_to_plan(&mut plan);
     let named = diagnosed.iter().flat_map(|known| &known.layers);
     limits::refuse_unused(
         &named.chain(&plan.limits).cloned().collect::<Vec<_>>(),
         &limits::jobs_of(&plan),
     )?;
-    let confirmed = given.get_flag("confirm").then(|| confirm::extend(&plan));
+    let confirmed = args.get_flag("confirm").then(|| confirm::extend(&plan));
     if let Some(confirmed) = &confirmed {
         plan = confirmed.plan.clone();
     }
-    if given.get_flag("dry-run") {
-        Outputs::parse(given)?;
+    if args.get_flag("dry-run") {
+        Outputs::parse(args)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
         ::run::check_engines(&plan).map_err(Faults::from)?;
         session.whole(&plan)?;
@@ -121,9 +121,9 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let process = std::process::id().to_string();
     plan.origin.presentation.other.push(("pid".into(), process));
     let whole = session.whole(&plan)?;
-    let mut outputs = Outputs::of(given, &plan)?;
-    let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
-    let before = preflight::look(session, &plan, preflight, given.get_flag("quiet"));
+    let mut outputs = Outputs::of(args, &plan)?;
+    let mut screen = Screen::of(session, args, outputs.streams_to_stdout())?;
+    let before = preflight::look(session, &plan, preflight, args.get_flag("quiet"));
     screen.begin(&whole, None);
     let results = session.execution(plan, &permissions).after(before).run(&mut |event| {
         screen.take(&event);
@@ -142,10 +142,10 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
         results.findings.extend(confirmed.findings());
     }
     results.findings = analysis::lint::heard(results.findings, &silenced);
-    let strict = given.get_flag("strict");
+    let strict = args.get_flag("strict");
     if judged_by.is_empty() {
         let told = outputs.finish(&results, None);
-        history::keep(given, EntryKind::Run, Subject::Run(&results), None);
+        history::keep(args, EntryKind::Run, Subject::Run(&results), None);
         told?;
         return Ok(Exit::of(&results, strict));
     }
@@ -158,36 +158,36 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     };
     let told = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
     let verdict = Some(judged.outcome().word());
-    history::keep(given, EntryKind::Run, Subject::Run(&results), verdict);
+    history::keep(args, EntryKind::Run, Subject::Run(&results), verdict);
     told?;
     Ok(Exit::of_verdict(&results, judged.outcome(), strict))
 }
 
 /// The jobs of a file or of flags.
-pub(super) fn document(session: &Session, given: &ArgMatches) -> Result<Document, Faults> {
-    let file = given.get_one::<String>("file");
-    let mut document = match given.get_one::<String>("preset") {
+pub(super) fn document(session: &Session, args: &ArgMatches) -> Result<Document, Faults> {
+    let file = args.get_one::<String>("file");
+    let mut document = match args.get_one::<String>("preset") {
         Some(name) => preset(name, file)?,
         None => document_of(file)?,
     };
     document.arguments.clone_from(&session.process.arguments);
-    if let Some(text) = given.get_one::<String>("objective") {
+    if let Some(text) = args.get_one::<String>("objective") {
         let line = native::objective(text).ok_or_else(|| {
             let fault = Fault::new("the objective says nothing").at("--objective");
             Faults::usage(fault.help("for example --objective 'most IOPS with p99 up to 3 ms'"))
         })?;
         document.objective = Some(line);
     }
-    apply_flags(&mut document, given)?;
-    note_changes(&mut document, given);
+    apply_flags(&mut document, args)?;
+    note_changes(&mut document, args);
     enough_targets(&document)?;
     Ok(document)
 }
 
 /// A result is to say which flags have made a preset another test.
-pub(super) fn note_changes(document: &mut Document, given: &ArgMatches) {
+pub(super) fn note_changes(document: &mut Document, args: &ArgMatches) {
     let Some(used) = &mut document.preset else { return };
-    let (before, set) = (&used.changed, |name: &str| is_given(given, name));
+    let (before, set) = (&used.changed, |name: &str| is_given(args, name));
     let names = OPTIONS.iter().map(|option| option.name);
     let changed = names.filter(|name| !NO_CHANGE.contains(name) && (set(name) || before.iter().any(|one| one == name)));
     used.changed = changed.map(str::to_owned).collect();
@@ -285,19 +285,19 @@ fn refuse_other_tool(file: &str) -> Result<(), Faults> {
 }
 
 /// Changes every job as the flags say.
-pub(super) fn apply_flags(document: &mut Document, given: &ArgMatches) -> Result<(), Faults> {
-    if let Some(seed) = given.get_one::<u64>("seed") {
+pub(super) fn apply_flags(document: &mut Document, args: &ArgMatches) -> Result<(), Faults> {
+    if let Some(seed) = args.get_one::<u64>("seed") {
         document.seed = Some(*seed);
     }
-    if let Some(name) = given.try_get_one::<String>("name").ok().flatten() {
+    if let Some(name) = args.try_get_one::<String>("name").ok().flatten() {
         document.name = Some(name.clone());
     }
     let mut complaints = Vec::new();
     for job in &mut document.jobs {
-        for option in OPTIONS.iter().filter(|option| is_given(given, option.name)) {
+        for option in OPTIONS.iter().filter(|option| is_given(args, option.name)) {
             let values: Vec<String> = match option.value {
                 "" => vec!["true".to_owned()],
-                _ => given
+                _ => args
                     .get_many::<String>(option.name)
                     .into_iter()
                     .flatten()
@@ -328,9 +328,9 @@ pub(super) fn apply_flags(document: &mut Document, given: &ArgMatches) -> Result
     }
 }
 
-fn is_given(given: &ArgMatches, name: &str) -> bool {
+fn is_given(args: &ArgMatches, name: &str) -> bool {
     // Commands leave out options that mean nothing to them.
-    given.try_contains_id(name).unwrap_or(false) && given.value_source(name) == Some(ValueSource::CommandLine)
+    args.try_contains_id(name).unwrap_or(false) && args.value_source(name) == Some(ValueSource::CommandLine)
 }
 
 /// What a plan would do, for people, and whether the guard gives its targets away. Hosts look at their targets themselves, once a test

@@ -132,16 +132,16 @@ impl Ready {
 }
 
 /// Runs a suite, or prints one.
-pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    if given.get_flag("example") {
+pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+    if args.get_flag("example") {
         return screen::put(EXAMPLE);
     }
-    let file = given.get_one::<String>("file").expect("clap asks for a file");
+    let file = args.get_one::<String>("file").expect("clap asks for a file");
     let text = user_file::read_text(Path::new(file), user_file::MAX_TEXT)
         .map_err(|error| Faults::usage(Fault::of_file("read", Path::new(file), &error)))?;
     let read = read_suite(file, &text)?;
-    let ready = all_ready(session, given, file, &read)?;
-    let permissions = permissions::from_args(given);
+    let ready = all_ready(session, args, file, &read)?;
+    let permissions = permissions::from_args(args);
     let plans = ready
         .iter()
         .map(|one| one.plan(one.attempt(&Search::default()).as_ref(), session.ranks()))
@@ -150,7 +150,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
         ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
         session.whole(plan)?;
     }
-    if given.get_flag("dry-run") {
+    if args.get_flag("dry-run") {
         return dry_run(session, &ready, &plans, &permissions);
     }
     // Elsewhere each host looks at its own targets, when a workload begins.
@@ -159,7 +159,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     }
     let files: Vec<PathBuf> = ["sign-off", "junit", "save"]
         .iter()
-        .filter_map(|name| given.get_one::<String>(name).map(PathBuf::from))
+        .filter_map(|name| args.get_one::<String>(name).map(PathBuf::from))
         .collect();
     for plan in &plans {
         outputs::spare_targets(files.iter().map(PathBuf::as_path), &plan.targets)?;
@@ -170,8 +170,8 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
         session,
         permissions,
         shared_files: SharedFiles::default(),
-        screen: Screen::of(session, given, false)?,
-        given,
+        screen: Screen::of(session, args, false)?,
+        args,
         suite: read.name.as_deref().unwrap_or(file),
         runs: Vec::new(),
         exits: Vec::new(),
@@ -190,20 +190,20 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     let seen = runs.first().map(|run| &run.results);
     let report = report(&read, file, &started, held, seen);
     let study = kept(&report, runs, session.process.is_interrupted());
-    finish(given, &report, &study, &started)?;
+    finish(args, &report, &study, &started)?;
     Ok(exit(&report, exits))
 }
 
 /// Every workload with its requirement, before any of them runs.
-fn all_ready(session: &Session, given: &ArgMatches, file: &str, suite: &Suite) -> Result<Vec<Ready>, Faults> {
+fn all_ready(session: &Session, args: &ArgMatches, file: &str, suite: &Suite) -> Result<Vec<Ready>, Faults> {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
-    let one = |workload: &Workload| ready(session, given, folder, suite, workload);
+    let one = |workload: &Workload| ready(session, args, folder, suite, workload);
     suite.workloads.iter().map(one).collect()
 }
 
 fn ready(
     session: &Session,
-    given: &ArgMatches,
+    args: &ArgMatches,
     folder: &Path,
     suite: &Suite,
     workload: &Workload,
@@ -216,8 +216,8 @@ fn ready(
     };
     let mut document = workload.document(suite, of_file)?;
     document.arguments.clone_from(&session.process.arguments);
-    apply_flags(&mut document, given)?;
-    note_changes(&mut document, given);
+    apply_flags(&mut document, args)?;
+    note_changes(&mut document, args);
     enough_targets(&document)?;
     if document.jobs.len() != 1 {
         let what = format!(
@@ -334,7 +334,7 @@ struct Errand<'a> {
     permissions: Permissions,
     shared_files: SharedFiles,
     screen: Screen,
-    given: &'a ArgMatches,
+    args: &'a ArgMatches,
     /// Its name.
     suite: &'a str,
     /// Every run of every workload.
@@ -358,7 +358,7 @@ impl Errand<'_> {
                 let name = format!("{}: {}", self.suite, one.name);
                 let verdict = held.verdict.as_ref().map(|verdict| verdict.outcome.word());
                 history::keep_as(
-                    self.given,
+                    self.args,
                     EntryKind::Suite,
                     Subject::Run(&results),
                     Some(&name),
@@ -553,9 +553,9 @@ fn tool() -> model::results::Tool {
     }
 }
 
-fn finish(given: &ArgMatches, report: &SuiteReport, study: &Study, started: &Zoned) -> Result<(), Faults> {
+fn finish(args: &ArgMatches, report: &SuiteReport, study: &Study, started: &Zoned) -> Result<(), Faults> {
     let text = text(report);
-    let shown = match given.get_flag("json") {
+    let shown = match args.get_flag("json") {
         true => serde_json::to_string_pretty(report).expect("plain values are valid JSON") + "\n",
         false => text.clone(),
     };
@@ -566,14 +566,14 @@ fn finish(given: &ArgMatches, report: &SuiteReport, study: &Study, started: &Zon
             .map(|error| Fault::of_file("write", Path::new("standard output"), &error)),
     );
     let mut write = |name: &str, content: &dyn Fn() -> String| {
-        if let Some(path) = given.get_one::<String>(name).map(PathBuf::from) {
+        if let Some(path) = args.get_one::<String>(name).map(PathBuf::from) {
             let written = outputs::write_file(&path, content().as_bytes());
             faults.extend(written.err().map(|error| Fault::of_file("write", &path, &error)));
         }
     };
     write("sign-off", &|| suite::sign_off(report));
     write("junit", &|| junit::document(&junit_suite(report, started, &text)));
-    if let Some(path) = given.get_one::<String>("save").map(PathBuf::from)
+    if let Some(path) = args.get_one::<String>("save").map(PathBuf::from)
         && let Err(archive::ArchiveError::System { source, .. }) = archive::save_study(study, &path)
     {
         faults.push(Fault::of_file("write", &path, &source));

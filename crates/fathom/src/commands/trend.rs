@@ -119,10 +119,10 @@ fn page(trends: &Trends) -> Page {
 }
 
 /// Tells it.
-pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::of(given, false)?;
-    let margin = ab::margin(given)?;
-    let entries = entries(given)?;
+pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+    let outputs = StudyOutputs::of(args, false)?;
+    let margin = ab::margin(args)?;
+    let entries = entries(args)?;
     outputs.prove(&[])?;
     let mut tests: BTreeMap<(String, String), Vec<&Entry>> = BTreeMap::new();
     for entry in entries
@@ -130,7 +130,7 @@ pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
         .filter(|entry| !entry.interrupted && !entry.jobs.is_empty())
     {
         let Some(test) = &entry.test else { continue };
-        let key = match given.get_flag("force") {
+        let key = match args.get_flag("force") {
             true => Default::default(),
             false => (test.clone(), entry.host.clone()),
         };
@@ -161,13 +161,13 @@ pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
 }
 
 /// The entries that are asked about.
-fn entries(given: &ArgMatches) -> Result<Vec<Entry>, Faults> {
-    let mut wanted = filter(given)?;
-    let named = given.get_one::<String>("entry");
+fn entries(args: &ArgMatches) -> Result<Vec<Entry>, Faults> {
+    let mut wanted = filter(args)?;
+    let named = args.get_one::<String>("entry");
     let Some(history) = opened()? else {
         return Ok(Vec::new());
     };
-    if named.is_some() || (wanted == Filter::default() && !given.get_flag("force")) {
+    if named.is_some() || (wanted == Filter::default() && !args.get_flag("force")) {
         let id = history::number(&history, named.map_or("last", String::as_str))?;
         let entry = history.get(id)?;
         let none = || {

@@ -79,14 +79,14 @@ struct Wanted {
 }
 
 /// Reads, and remembers.
-pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     let shelf = shelf().ok_or_else(|| {
         let fault =
             Fault::new("there is no place to remember it: neither FATHOM_STATE_DIR nor XDG_STATE_HOME nor HOME is set");
         Faults::usage(fault.help("set FATHOM_STATE_DIR to a directory"))
     })?;
-    let wanted = wanted(session, given)?;
-    let mut screen = Screen::of(session, given, false)?;
+    let wanted = wanted(session, args)?;
+    let mut screen = Screen::of(session, args, false)?;
     screen.begin(&wanted.plan, None);
     let results = session
         .execution(wanted.plan.clone(), &Permissions::default())
@@ -115,7 +115,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
         )?),
         false => None,
     };
-    if given.get_flag("json") {
+    if args.get_flag("json") {
         let value = json!({
             "target": wanted.path,
             "asked": { "from": wanted.from, "to": wanted.to },
@@ -192,16 +192,16 @@ fn text(wanted: &Wanted, read: u64, to: u64, took: Nanos, marker: Option<&WarmMa
     text
 }
 
-fn wanted(session: &Session, given: &ArgMatches) -> Result<Wanted, Faults> {
-    let path = given
+fn wanted(session: &Session, args: &ArgMatches) -> Result<Wanted, Faults> {
+    let path = args
         .get_one::<String>("target")
         .expect("clap asks for a target")
         .clone();
     let facts = examined(&path)?;
     let identity = identity(Path::new(&path)).ok_or_else(|| unfit(&path, "it is neither a file nor a block device"))?;
     let mut job = JobSpec::default();
-    let buffered = given.get_flag("buffered");
-    let text = |name: &str| given.get_one::<String>(name).map(String::as_str);
+    let buffered = args.get_flag("buffered");
+    let text = |name: &str| args.get_one::<String>(name).map(String::as_str);
     let settings = [
         ("target", Some(&*path)),
         ("access", Some("sequential")),

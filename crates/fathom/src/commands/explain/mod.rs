@@ -68,22 +68,22 @@ pub fn command() -> Command {
 }
 
 /// Explains every file.
-pub fn execute(given: &ArgMatches) -> Result<Exit, Faults> {
-    let files: Vec<&String> = given.get_many::<String>("file").into_iter().flatten().collect();
-    let json = given.get_one::<String>("out").is_some_and(|format| format == "json");
+pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+    let files: Vec<&String> = args.get_many::<String>("file").into_iter().flatten().collect();
+    let json = args.get_one::<String>("out").is_some_and(|format| format == "json");
     if let Some((first, names)) = files.split_first()
         && *first == ANTI_PATTERNS
     {
         return anti_patterns::tell(names, json);
     }
-    let asked = asked::read(given)?;
-    let storage = Storage::parse(given)?;
+    let asked = asked::read(args)?;
+    let storage = Storage::parse(args)?;
     let mut explanations = Vec::new();
     for file in files {
         explanations.push(of(results::read(file)?, &asked, &storage)?);
     }
     screen::put(&shown(&explanations, json))?;
-    Ok(exit(&explanations, given.get_flag("strict")))
+    Ok(exit(&explanations, args.get_flag("strict")))
 }
 
 /// Explains what was read.

@@ -112,22 +112,22 @@ pub fn command() -> Command {
 }
 
 /// Sweeps.
-pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::of(given, true)?;
-    let limit = limit(given)?;
-    if let Some(file) = given.get_one::<String>("from") {
+pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+    let outputs = StudyOutputs::of(args, true)?;
+    let limit = limit(args)?;
+    if let Some(file) = args.get_one::<String>("from") {
         show(file, &results::study(file)?, limit, &outputs)?;
         return Ok(Exit::Done);
     }
-    let mut document = document(session, given)?;
+    let mut document = document(session, args)?;
     if !session.leads() {
         fleet::name_for_one(&mut document)?;
     }
-    let asked = asked(given, &mut document, limit)?;
+    let asked = asked(args, &mut document, limit)?;
     try_settings(&document, &asked)?;
     let base = native::lower(&document)?;
-    let permissions = permissions::from_args(given);
-    if given.get_flag("dry-run") {
+    let permissions = permissions::from_args(args);
+    if args.get_flag("dry-run") {
         return dry_run(session, &document, asked, &base, &permissions);
     }
     outputs.prove(&base.targets)?;
@@ -137,7 +137,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
         document,
         permissions,
         shared_files: SharedFiles::default(),
-        screen: Screen::of(session, given, false)?,
+        screen: Screen::of(session, args, false)?,
     };
     let mut sweep = Sweep::new(asked);
     let mut failed = false;
@@ -166,7 +166,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     })?;
     let report = Report::of(&study, limit).expect("a sweep was made here");
     let told = finish(&outputs, &report, &study);
-    history::keep(given, EntryKind::Sweep, Subject::Study(&study), None);
+    history::keep(args, EntryKind::Sweep, Subject::Study(&study), None);
     told?;
     Ok(exit(&study.runs, failed, session))
 }
@@ -206,8 +206,8 @@ fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) 
     })
 }
 
-fn limit(given: &ArgMatches) -> Result<Option<Limit>, Faults> {
-    let limit = given.get_one::<String>("slo").map(|text| {
+fn limit(args: &ArgMatches) -> Result<Option<Limit>, Faults> {
+    let limit = args.get_one::<String>("slo").map(|text| {
         text.parse::<Limit>()
             .map_err(|error| Faults::usage(Fault::new(error.to_string()).at("--slo").help(error.help)))
     });
@@ -215,14 +215,14 @@ fn limit(given: &ArgMatches) -> Result<Option<Limit>, Faults> {
 }
 
 /// The one job that is varied.
-fn document(session: &Session, given: &ArgMatches) -> Result<Document, Faults> {
-    let what = given.get_one::<String>("what");
+fn document(session: &Session, args: &ArgMatches) -> Result<Document, Faults> {
+    let what = args.get_one::<String>("what");
     let mut document = run::document_of(what.filter(|what| what.ends_with(".toml")))?;
     document.arguments.clone_from(&session.process.arguments);
     if let (Some(target), Some(job)) = (what.filter(|what| !what.ends_with(".toml")), document.jobs.first_mut()) {
         job.targets = vec![target.clone()];
     }
-    run::apply_flags(&mut document, given)?;
+    run::apply_flags(&mut document, args)?;
     one_job(&document, "a sweep varies")?;
     Ok(document)
 }
@@ -240,13 +240,8 @@ pub(super) fn one_job(document: &Document, who: &str) -> Result<(), Faults> {
     Err(Faults::usage(fault.help("make a job file with the one that is meant")))
 }
 
-fn asked(given: &ArgMatches, document: &mut Document, limit: Option<Limit>) -> Result<Asked, Faults> {
-    let texts: Vec<String> = given
-        .get_many::<String>("over")
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect();
+fn asked(args: &ArgMatches, document: &mut Document, limit: Option<Limit>) -> Result<Asked, Faults> {
+    let texts: Vec<String> = args.get_many::<String>("over").into_iter().flatten().cloned().collect();
     let texts = if texts.is_empty() {
         vec![sweep::USUAL.to_owned()]
     } else {
@@ -283,8 +278,8 @@ fn asked(given: &ArgMatches, document: &mut Document, limit: Option<Limit>) -> R
         time,
         warm_up,
         least_operations: whole.then_some(sweep::MIN_OPERATIONS),
-        refine: !given.get_flag("grid-only"),
-        stop_early: !given.get_flag("all-points"),
+        refine: !args.get_flag("grid-only"),
+        stop_early: !args.get_flag("all-points"),
         slots_max,
         seed: document.seed.unwrap_or(1),
     })

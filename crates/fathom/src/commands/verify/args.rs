@@ -190,18 +190,18 @@ pub(super) struct Asked {
     pub(super) detected: Option<String>,
 }
 
-pub(super) fn understand(session: &Session, given: &ArgMatches) -> Result<Asked, Faults> {
-    refuse_unclear(given)?;
-    let named = given.get_one::<String>("policy");
+pub(super) fn understand(session: &Session, args: &ArgMatches) -> Result<Asked, Faults> {
+    refuse_unclear(args)?;
+    let named = args.get_one::<String>("policy");
     let file = named.map(Path::new).filter(|path| path.is_file());
-    let catalogue = catalogue(given, file)?;
-    let (overrides, beside) = (overrides(given)?, clauses(given)?);
-    let rate = rate(given)?;
+    let catalogue = catalogue(args, file)?;
+    let (overrides, beside) = (overrides(args)?, clauses(args)?);
+    let rate = rate(args)?;
     let (policy, expired) = match named {
         None => (None, None),
         Some(name) => {
             let policy = find(&catalogue, name, file)?;
-            let resolved = policy.resolve_with(&inputs(given)?, &overrides);
+            let resolved = policy.resolve_with(&inputs(args)?, &overrides);
             let resolved = resolved.map_err(|error| {
                 let help = format!("`fathom policies {}` tells what it asks for", policy.id());
                 Faults::usage(Fault::new(format!("{}: {error}", policy.id())).help(help))
@@ -212,21 +212,21 @@ pub(super) fn understand(session: &Session, given: &ArgMatches) -> Result<Asked,
     let promise = match &policy {
         Some(policy) => Promise::of_policy(policy, beside, rate),
         None => {
-            refuse_inputs(given)?;
+            refuse_inputs(args)?;
             Promise::of_requirement(beside, alone(&overrides), rate)
         }
     };
     let promise = promise.map_err(|Unverifiable { what, help }| Faults::usage(Fault::new(what).help(help)))?;
-    let named: Vec<String> = given.get_many("target").expect("clap requires it").cloned().collect();
+    let named: Vec<String> = args.get_many("target").expect("clap requires it").cloned().collect();
     let targets = Targets::parse(&named)?;
-    let storage = Storage::of_one_load(given, &targets.storage.clone().unwrap_or_default())?;
-    let surrounding = Surrounding::find(given, &catalogue, &promise, &targets, &storage)?;
+    let storage = Storage::of_one_load(args, &targets.storage.clone().unwrap_or_default())?;
+    let surrounding = Surrounding::find(args, &catalogue, &promise, &targets, &storage)?;
     let caps = targets.caps.clone();
     let credits: Vec<Burst> = surrounding.credits.iter().map(|(_, burst)| *burst).collect();
     Ok(Asked {
-        verification: verification(session, given, promise.with_credits(&credits), targets)?,
+        verification: verification(session, args, promise.with_credits(&credits), targets)?,
         policy,
-        requirement: given.get_one::<String>("require").cloned(),
+        requirement: args.get_one::<String>("require").cloned(),
         expired,
         machine: surrounding.machine,
         known: surrounding.known,
@@ -237,13 +237,13 @@ pub(super) fn understand(session: &Session, given: &ArgMatches) -> Result<Asked,
 }
 
 /// Refuses what leaves open what to test, or for how long.
-fn refuse_unclear(given: &ArgMatches) -> Result<(), Faults> {
-    if !given.contains_id("policy") && !given.contains_id("require") {
+fn refuse_unclear(args: &ArgMatches) -> Result<(), Faults> {
+    if !args.contains_id("policy") && !args.contains_id("require") {
         return Err(Faults::usage(Fault::new("nothing is promised").help(
             "say what is: --require 'iops>=4000,p99<=3ms', or --policy aws/gp3 --size 500GiB (`fathom policies` lists them)",
         )));
     }
-    if given.get_flag("quick") && given.contains_id("time") {
+    if args.get_flag("quick") && args.contains_id("time") {
         return Err(Faults::usage(
             Fault::new("--quick measures for 30 s, and --time names another time")
                 .help("leave one of them out; --time alone is as short as you want"),
@@ -271,8 +271,8 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str, file: Option<&Path>) -> Result
 }
 
 /// What is known of a disk means nothing without a policy that asks for it.
-fn refuse_inputs(given: &ArgMatches) -> Result<(), Faults> {
-    match inputs(given)?.keys().next() {
+fn refuse_inputs(args: &ArgMatches) -> Result<(), Faults> {
+    match inputs(args)?.keys().next() {
         None => Ok(()),
         Some(name) => Err(Faults::usage(
             Fault::new(format!(
@@ -300,38 +300,38 @@ fn wrong(name: &str, text: &str, why: impl Into<String>, help: &str) -> Faults {
     Faults::usage(Fault::new(why).at(format!("--{name} {text}")).help(help))
 }
 
-fn size(given: &ArgMatches, name: &str) -> Result<Option<Bytes>, Faults> {
+fn size(args: &ArgMatches, name: &str) -> Result<Option<Bytes>, Faults> {
     let read = |text: &String| match text.parse::<Bytes>() {
         Ok(Bytes(0)) => Err(wrong(name, text, "it must be above 0", "for example 32KiB")),
         Ok(size) => Ok(size),
         Err(error) => Err(wrong(name, text, error.to_string(), "for example 32KiB")),
     };
-    given.get_one::<String>(name).map(read).transpose()
+    args.get_one::<String>(name).map(read).transpose()
 }
 
-fn time(given: &ArgMatches, name: &str) -> Result<Option<Nanos>, Faults> {
+fn time(args: &ArgMatches, name: &str) -> Result<Option<Nanos>, Faults> {
     let read = |text: &String| {
         let parsed = text.parse::<Nanos>();
         parsed.map_err(|error| wrong(name, text, error.to_string(), "for example 300s"))
     };
-    given.get_one::<String>(name).map(read).transpose()
+    args.get_one::<String>(name).map(read).transpose()
 }
 
-fn overrides(given: &ArgMatches) -> Result<Overrides, Faults> {
+fn overrides(args: &ArgMatches) -> Result<Overrides, Faults> {
     let read = |text: &String| {
         let value = text.trim_end_matches('%').parse::<f64>().ok();
         let value = value.filter(|value| (0.0..=100.0).contains(value));
         value.ok_or_else(|| wrong("read", text, "it is no percentage", "for example --read 70"))
     };
     Ok(Overrides {
-        block: size(given, "block")?,
-        read_percent: given.get_one::<String>("read").map(read).transpose()?,
-        random: given.get_flag("sequential").then_some(false),
+        block: size(args, "block")?,
+        read_percent: args.get_one::<String>("read").map(read).transpose()?,
+        random: args.get_flag("sequential").then_some(false),
     })
 }
 
-fn clauses(given: &ArgMatches) -> Result<Vec<Clause>, Faults> {
-    let Some(text) = given.get_one::<String>("require") else {
+fn clauses(args: &ArgMatches) -> Result<Vec<Clause>, Faults> {
+    let Some(text) = args.get_one::<String>("require") else {
         return Ok(Vec::new());
     };
     requirement::parse(text).map_err(|errors| {
@@ -341,8 +341,8 @@ fn clauses(given: &ArgMatches) -> Result<Vec<Clause>, Faults> {
     })
 }
 
-fn rate(given: &ArgMatches) -> Result<Option<f64>, Faults> {
-    let Some(text) = given.get_one::<String>("rate") else {
+fn rate(args: &ArgMatches) -> Result<Option<f64>, Faults> {
+    let Some(text) = args.get_one::<String>("rate") else {
         return Ok(None);
     };
     match requirement::parse(&format!("iops>={text}")) {
@@ -370,29 +370,29 @@ struct Surrounding {
 
 impl Surrounding {
     fn find(
-        given: &ArgMatches,
+        args: &ArgMatches,
         catalogue: &Catalogue,
         promise: &Promise,
         targets: &Targets,
         storage: &Storage,
     ) -> Result<Surrounding, Faults> {
-        let disks = given.get_many::<String>("disk").into_iter().flatten().cloned();
+        let disks = args.get_many::<String>("disk").into_iter().flatten().cloned();
         // A simulated device lies on no disk of this machine.
         let real = match targets.simulated.is_empty() {
             true => targets.paths.iter().map(String::as_str).collect(),
             false => Vec::new(),
         };
-        let detected = limits::machine(given, catalogue, &real);
+        let detected = limits::machine(args, catalogue, &real);
         let wanted = Disks {
             machine: detected.name,
             disks: disks.collect(),
-            count: given.get_one::<u32>("disks").copied().unwrap_or(1),
+            count: args.get_one::<u32>("disks").copied().unwrap_or(1),
             cached: storage.of_all().cache == Some(CachePath::Cached),
         };
         let unknown = |why: String| Faults::usage(Fault::new(why).help(limits::CATALOGUE_HELP));
         let mut named = policies::stack(catalogue, &wanted).map_err(unknown)?;
         let credits = policies::credits(catalogue, &wanted).map_err(unknown)?;
-        let caps: Vec<Layer> = targets.caps.iter().cloned().chain(limits::caps(given)?).collect();
+        let caps: Vec<Layer> = targets.caps.iter().cloned().chain(limits::caps(args)?).collect();
         limits::refuse_unused(&caps, &[(&promise.name, storage.of_all())])?;
         named.extend(
             caps.into_iter()
@@ -423,18 +423,18 @@ impl Surrounding {
 
 fn verification(
     session: &Session,
-    given: &ArgMatches,
+    args: &ArgMatches,
     promise: Promise,
     targets: Targets,
 ) -> Result<Verification, Faults> {
-    let quick = given.get_flag("quick");
+    let quick = args.get_flag("quick");
     let seconds = |seconds: f64| Nanos((seconds * 1e9) as u64);
     let (duration, warm_up) = (promise.workload.duration_secs, promise.workload.warm_up_secs);
     let usual = match quick {
         true => (QUICK.min(seconds(duration)), QUICK_WARM_UP.min(seconds(warm_up))),
         false => (seconds(duration), seconds(warm_up)),
     };
-    let file_size = size(given, "file-size")?;
+    let file_size = size(args, "file-size")?;
     // What lies on other hosts cannot be seen from here.
     if session.ranks().is_none() {
         targets.refuse_missing(file_size)?;
@@ -445,12 +445,12 @@ fn verification(
         paths: targets.paths,
         promise,
         cpus: engine::sys::thread::usable_cpus().len() as u32,
-        workers: given.get_one::<Workers>("workers").and_then(|workers| workers.0),
-        concurrency: given.get_one::<u32>("depth").copied(),
-        measured: time(given, "time")?.unwrap_or(usual.0),
-        warm_up: time(given, "warm-up")?.unwrap_or(usual.1),
+        workers: args.get_one::<Workers>("workers").and_then(|workers| workers.0),
+        concurrency: args.get_one::<u32>("depth").copied(),
+        measured: time(args, "time")?.unwrap_or(usual.0),
+        warm_up: time(args, "warm-up")?.unwrap_or(usual.1),
         quick,
-        seed: given.get_one::<u64>("seed").copied().unwrap_or(1),
+        seed: args.get_one::<u64>("seed").copied().unwrap_or(1),
         arguments: session.process.arguments.clone(),
     })
 }

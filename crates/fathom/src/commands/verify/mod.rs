@@ -45,12 +45,12 @@ const PREFLIGHT: Nanos = Nanos::secs(10);
 const QUICK_PREFLIGHT: Nanos = Nanos::secs(3);
 
 /// Tests a promise.
-pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
-    let asked = understand(session, given)?;
-    let permissions = permissions::from_args(given);
+pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+    let asked = understand(session, args)?;
+    let permissions = permissions::from_args(args);
     let preflight = preflight::time(
-        given,
-        if given.get_flag("quick") {
+        args,
+        if args.get_flag("quick") {
             QUICK_PREFLIGHT
         } else {
             PREFLIGHT
@@ -61,21 +61,21 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
         .next(&Search::default())
         .expect("nothing was issued yet");
     let plan = plan_of(session, &asked, &first);
-    if given.get_flag("dry-run") {
-        Outputs::parse(given)?;
+    if args.get_flag("dry-run") {
+        Outputs::parse(args)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
         let (text, exit) = run::dry_run(session.ranks(), &plan, &plan, &permissions)?;
         screen::put(&text)?;
         return Ok(exit);
     }
-    let junit = given.get_one::<String>("junit").map(PathBuf::from);
-    let mut outputs = Outputs::of(given, &plan)?;
+    let junit = args.get_one::<String>("junit").map(PathBuf::from);
+    let mut outputs = Outputs::of(args, &plan)?;
     if let Some(path) = &junit {
         outputs.also(path, &plan)?;
     }
     let started = Zoned::now();
-    let before = preflight::look(session, &plan, preflight, given.get_flag("quiet"));
-    let (mut results, shallower, mut verdict, issued) = attempts(session, given, &asked, &before, &mut outputs)?;
+    let before = preflight::look(session, &plan, preflight, args.get_flag("quiet"));
+    let (mut results, shallower, mut verdict, issued) = attempts(session, args, &asked, &before, &mut outputs)?;
     verdict.notes.extend(asked.detected.clone());
     results
         .findings
@@ -99,7 +99,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
         }
     }
     let verified = report::document(&asked, &results, verdict, &issued);
-    let strict = given.get_flag("strict");
+    let strict = args.get_flag("strict");
     let text = report::text(&verified, strict);
     let json = serde_json::to_string_pretty(&verified).expect("plain values are valid JSON") + "\n";
     let page = match outputs.want_page() {
@@ -108,7 +108,7 @@ pub fn execute(session: &Session, given: &ArgMatches) -> Result<Exit, Faults> {
     };
     let written = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
     let word = Some(verified.verdict.outcome.word());
-    history::keep(given, EntryKind::Verify, Subject::Run(&results), word);
+    history::keep(args, EntryKind::Verify, Subject::Run(&results), word);
     written?;
     if let Some(path) = &junit {
         let document = junit::document(&report::suite(&verified, &started, &text));
@@ -147,14 +147,14 @@ struct IssuedLast {
 /// of the one before the last are there too: half the depth of the window.
 fn attempts(
     session: &Session,
-    given: &ArgMatches,
+    args: &ArgMatches,
     asked: &Asked,
     before: &Option<Before>,
     outputs: &mut Outputs,
 ) -> Result<(Results, Option<Results>, Verdict, IssuedLast), Faults> {
-    let permissions = permissions::from_args(given);
+    let permissions = permissions::from_args(args);
     let verification = &asked.verification;
-    let mut screen = Screen::of(session, given, outputs.streams_to_stdout())?;
+    let mut screen = Screen::of(session, args, outputs.streams_to_stdout())?;
     let (mut shared_files, mut search) = (SharedFiles::default(), Search::default());
     let mut made = MadeFiles::missing_among(&verification.paths);
     let (mut probed, mut shallower) = (None, None);
