@@ -148,7 +148,7 @@ mod tests {
     use crate::file::{Access, OpenHow};
 
     /// What a look for completions costs.
-    const LOOK: Nanos = Nanos(1_000_000);
+    const POLL_INTERVAL: Nanos = Nanos(1_000_000);
     /// What reading the clock costs.
     const TICK: Nanos = Nanos(1);
 
@@ -174,7 +174,7 @@ mod tests {
             {
                 self.clock.set(self.clock.get().max(*end));
             }
-            self.clock.set(self.clock.get() + LOOK);
+            self.clock.set(self.clock.get() + POLL_INTERVAL);
             let now = self.clock.get();
             self.in_flight.retain(|(end, slot)| {
                 let (slot, ended) = (*slot, *end <= now);
@@ -252,21 +252,21 @@ mod tests {
             let mut done = Batch::new(2);
             // The other operation ends at the second look.
             let both = [read(1, 0), read(0, 1)];
-            let mut engine = beside(folder.path(), LOOK + TICK);
+            let mut engine = beside(folder.path(), POLL_INTERVAL + TICK);
             engine.turn(&both, 0, Nanos::NEVER, &mut done).unwrap();
             assert_eq!((done.submitted, done.done.len()), (1, 0));
             engine.turn(&both[1..], at_least, Nanos::NEVER, &mut done).unwrap();
             let slots: Vec<Slot> = done.done.iter().map(|completion| completion.slot).collect();
             assert_eq!((done.submitted, slots), (1, vec![Slot(1)]), "at least {at_least}");
             let latency = done.reaped.since(done.before);
-            assert!(latency < LOOK, "{latency:?} for at least {at_least}");
+            assert!(latency < POLL_INTERVAL, "{latency:?} for at least {at_least}");
         }
     }
 
     #[test]
     fn neither_copies_nor_others_wait_for_ever() {
         let folder = tempfile::tempdir().unwrap();
-        for takes in [Nanos(0), LOOK, Nanos(10 * LOOK.0)] {
+        for takes in [Nanos(0), POLL_INTERVAL, Nanos(10 * POLL_INTERVAL.0)] {
             let mut engine = beside(folder.path(), takes);
             let mut done = Batch::new(2);
             let mut ended = [0, 0];

@@ -17,7 +17,7 @@ use crate::one_by_one::{Calls, used};
 use crate::{File, Setup, sys};
 
 /// How often it is seen whether a program that was asked to end has ended.
-const LOOK: Duration = Duration::from_millis(10);
+const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 pub(crate) struct Runner {
     program: Program,
@@ -75,7 +75,7 @@ impl Runner {
         sys::program::ask_to_end(child);
         let patience = Instant::now() + Duration::from_nanos(self.program.grace_ns.0);
         while matches!(child.try_wait(), Ok(None)) && Instant::now() < patience {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 }

@@ -19,9 +19,9 @@ use crate::session::Session;
 use crate::terminal::{self, View};
 
 /// Without a terminal the present state is told this often.
-const TELL_PLAIN: Duration = Duration::from_millis(3_500);
+const PLAIN_INTERVAL: Duration = Duration::from_millis(3_500);
 /// A line that changes more often than this cannot be read.
-const TELL_LIVE: Duration = Duration::from_millis(100);
+const LIVE_INTERVAL: Duration = Duration::from_millis(100);
 /// What is over by then needs no view.
 const WORTH_A_VIEW: Nanos = Nanos::secs(2);
 
@@ -34,7 +34,7 @@ pub struct Screen {
     waiting: Option<&'static std::sync::atomic::AtomicBool>,
     /// A line stands on the terminal that the next one replaces.
     standing: bool,
-    told: Instant,
+    shown_at: Instant,
 }
 
 #[derive(Debug)]
@@ -89,7 +89,7 @@ impl Screen {
             },
             waiting: None,
             standing: false,
-            told: Instant::now(),
+            shown_at: Instant::now(),
         }
     }
 
@@ -165,9 +165,9 @@ impl Screen {
                 Form::Line => self.renew(&state),
                 // Only figures are worth a line.
                 Form::Plain if matches!(event, Event::Interval(_) | Event::Preparing { .. }) => {
-                    if self.told.elapsed() >= TELL_PLAIN {
+                    if self.shown_at.elapsed() >= PLAIN_INTERVAL {
                         note(&state);
-                        self.told = Instant::now();
+                        self.shown_at = Instant::now();
                     }
                 }
                 Form::Plain | Form::Quiet | Form::View(..) => {}
@@ -176,13 +176,13 @@ impl Screen {
     }
 
     fn renew(&mut self, state: &str) {
-        if self.told.elapsed() < TELL_LIVE && self.standing {
+        if self.shown_at.elapsed() < LIVE_INTERVAL && self.standing {
             return;
         }
         let width = terminal_size::terminal_size_of(std::io::stderr()).map_or(80, |(width, _)| usize::from(width.0));
         let line: String = model::visible(state).chars().take(width.saturating_sub(1)).collect();
         say(&format!("\r{line}\x1b[K"));
-        (self.standing, self.told) = (true, Instant::now());
+        (self.standing, self.shown_at) = (true, Instant::now());
     }
 
     /// Takes the renewed line away, so that something else may be printed.

@@ -25,7 +25,7 @@ use crate::history::{Entry, History, HistoryError};
 /// Where pages find the chart library.
 const LIBRARY: &str = "/plotly.js";
 /// How often it is looked whether this is the end.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// More cannot be told apart on a page.
 const MAX_COMPARED: usize = 8;
 
@@ -82,7 +82,7 @@ pub fn browse(
     let runtime = runtime()?;
     let over = async {
         while !stop.load(Ordering::Relaxed) {
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     };
     let outcome = runtime.block_on(answer_until(listener, MAX_CONNECTIONS, router, over));

@@ -6,7 +6,7 @@ use model::PerDirection;
 
 use super::options::{JobOptions, Word};
 use super::show;
-use super::table::{self, At, Kind, Reader, Row, Status, Taken, Told, Wrong, spread};
+use super::table::{self, At, Kind, Notice, Reader, Row, Status, Taken, Wrong, spread};
 use super::values::{self, Unit};
 
 /// The longest list of numbers with fractions.
@@ -18,11 +18,11 @@ impl JobOptions {
         // Reading some 200 defaults takes longer than a job file does.
         static BUILT_IN: LazyLock<JobOptions> = LazyLock::new(|| {
             let mut options = JobOptions::empty();
-            let mut told = Vec::new();
+            let mut notices = Vec::new();
             let mut reader = Reader {
                 job: &mut options,
                 around: None,
-                told: &mut told,
+                notices: &mut notices,
                 readonly: false,
                 is_dry: true,
                 debugs_parsing: false,
@@ -123,7 +123,8 @@ impl Reader<'_> {
             }
             Kind::Special(read) => read(self, text)?,
             Kind::Removed | Kind::Ignored => {
-                self.told.push(Told::Out(format!("Option {} is deprecated", row.name)));
+                self.notices
+                    .push(Notice::Out(format!("Option {} is deprecated", row.name)));
                 return match row.kind {
                     Kind::Removed => Err(Wrong::Failed),
                     _ => Ok(()),
@@ -269,8 +270,9 @@ impl Reader<'_> {
 
     /// Tells which words there are.
     fn not_among(&mut self, row: &Row) -> Wrong {
-        self.told.extend(show::valid_values(row).into_iter().map(Told::Out));
-        self.told.push(Told::Out(String::new()));
+        self.notices
+            .extend(show::valid_values(row).into_iter().map(Notice::Out));
+        self.notices.push(Notice::Out(String::new()));
         Wrong::Failed
     }
 }

@@ -1,7 +1,7 @@
 //! Job files: lines, sections, included files, and the order in which the options of a section count.
 
 use super::session::{Draft, Halt, Session};
-use super::table::{self, Row, Told, Wrong};
+use super::table::{self, Notice, Row, Wrong};
 use super::unbuilt::{self, UnbuiltOption};
 use super::{engines, show, similar, substitute};
 use crate::Place;
@@ -42,7 +42,7 @@ pub(super) fn read(session: &mut Session<'_>, path: &str, first: bool) -> Result
         Ok(text) => text,
         Err(why) => {
             let halt = session.halt(format!("fio: unable to open '{path}' job file"));
-            session.read.told.push(Told::Hint(format!("{path}: {why}")));
+            session.read.notices.push(Notice::Hint(format!("{path}: {why}")));
             return Err(halt);
         }
     };

@@ -2,7 +2,7 @@
 
 use super::flags::{Errand, Flags};
 use super::options::JobOptions;
-use super::table::Told;
+use super::table::Notice;
 use crate::Place;
 
 /// What a command line comes to.
@@ -35,7 +35,7 @@ pub struct Jobs {
     /// Options of all global sections as they were given: canonical name and value, which is empty for a bare flag.
     pub globals: Vec<(String, String)>,
     /// Lines to tell, in their order, and where among them the banner of each job stands.
-    pub told: Vec<Told>,
+    pub notices: Vec<Notice>,
     /// What was probably meant, for lines `hint: …` after the others; fio has no such lines.
     pub hints: Vec<String>,
 }
@@ -72,17 +72,17 @@ impl Job {
 impl Jobs {
     /// The lines for stdout.
     pub fn stdout(&self) -> impl Iterator<Item = &str> {
-        self.told.iter().filter_map(|told| match told {
-            Told::Out(line) => Some(line.as_str()),
-            Told::Err(_) | Told::Added(_) | Told::Hint(_) => None,
+        self.notices.iter().filter_map(|notice| match notice {
+            Notice::Out(line) => Some(line.as_str()),
+            Notice::Err(_) | Notice::Added(_) | Notice::Hint(_) => None,
         })
     }
 
     /// The lines for stderr.
     pub fn stderr(&self) -> impl Iterator<Item = &str> {
-        self.told.iter().filter_map(|told| match told {
-            Told::Err(line) => Some(line.as_str()),
-            Told::Out(_) | Told::Added(_) | Told::Hint(_) => None,
+        self.notices.iter().filter_map(|notice| match notice {
+            Notice::Err(line) => Some(line.as_str()),
+            Notice::Out(_) | Notice::Added(_) | Notice::Hint(_) => None,
         })
     }
 }

@@ -36,4 +36,4 @@ pub use options::JobOptions;
 pub use plan::{Here, Lowered, Unusable, lower};
 pub use print::verify_method_name;
 pub use show::VERSION;
-pub use table::{Surroundings, Told};
+pub use table::{Notice, Surroundings};

@@ -3,7 +3,7 @@
 use super::flags::Errand;
 use super::jobs::{Job, Jobs};
 use super::options::JobOptions;
-use super::table::{Reader, Row, Surroundings, Told, Wrong};
+use super::table::{Notice, Reader, Row, Surroundings, Wrong};
 use super::unbuilt::UnbuiltOption;
 use super::{checks, engines};
 use crate::Place;
@@ -68,7 +68,7 @@ impl Draft {
         let mut reader = Reader {
             job: &mut self.options,
             around: Some(&mut *session.around),
-            told: session.told,
+            notices: session.notices,
             readonly: session.readonly,
             is_dry: session.is_dry,
             debugs_parsing: session.debugs_parsing,
@@ -94,7 +94,7 @@ impl Draft {
 /// The parts of a session that an option asks for.
 pub(super) struct Around<'a> {
     pub(super) around: &'a mut dyn Surroundings,
-    pub(super) told: &'a mut Vec<Told>,
+    pub(super) notices: &'a mut Vec<Notice>,
     pub(super) readonly: bool,
     pub(super) is_dry: bool,
     pub(super) debugs_parsing: bool,
@@ -111,11 +111,11 @@ impl<'a> Session<'a> {
     }
 
     pub(super) fn say(&mut self, line: impl Into<String>) {
-        self.read.told.push(Told::Err(line.into()));
+        self.read.notices.push(Notice::Err(line.into()));
     }
 
     pub(super) fn tell(&mut self, line: impl Into<String>) {
-        self.read.told.push(Told::Out(line.into()));
+        self.read.notices.push(Notice::Out(line.into()));
     }
 
     /// Says why the program ends.
@@ -128,7 +128,7 @@ impl<'a> Session<'a> {
         let is_dry = self.is_dry();
         Around {
             around: &mut *self.around,
-            told: &mut self.read.told,
+            notices: &mut self.read.notices,
             readonly: self.read.flags.readonly,
             is_dry,
             debugs_parsing: self.read.flags.debugs("parse"),
@@ -147,9 +147,9 @@ impl<'a> Session<'a> {
         }
         let (out, errors) = engines::not_loadable(name);
         if self.is_dry() && engines::is_known(name) {
-            let [line, _] = errors.map(Told::Err);
-            if !self.read.told.contains(&line) {
-                self.read.told.push(line);
+            let [line, _] = errors.map(Notice::Err);
+            if !self.read.notices.contains(&line) {
+                self.read.notices.push(line);
             }
             return Ok(());
         }
@@ -183,7 +183,7 @@ impl<'a> Session<'a> {
         }
         if !self.is_dry() {
             checks::job(self, &job)?;
-            self.read.told.push(Told::Added(self.read.jobs.len()));
+            self.read.notices.push(Notice::Added(self.read.jobs.len()));
         }
         self.read.jobs.push(job);
         Ok(())

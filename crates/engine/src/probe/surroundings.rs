@@ -150,11 +150,11 @@ pub(super) fn deepest_idle(system: &System) -> Option<IdleState> {
 
 /// Watches what others do to devices for some time: call it before the test begins. `stop` ends it early.
 pub fn watch_others(system: &System, devices: &[String], time: Duration, stop: &dyn Fn() -> bool) -> Before {
-    const LOOK: Duration = Duration::from_millis(100);
+    const POLL_INTERVAL: Duration = Duration::from_millis(100);
     let start = std::time::Instant::now();
     let (then, programs_then) = (DeviceTimes::read(), ProgramIo::read(system));
     while start.elapsed() < time && !stop() {
-        std::thread::sleep(LOOK.min(time.saturating_sub(start.elapsed())));
+        std::thread::sleep(POLL_INTERVAL.min(time.saturating_sub(start.elapsed())));
     }
     let watched = start.elapsed();
     let now = DeviceTimes::read();

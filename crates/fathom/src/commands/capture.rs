@@ -25,7 +25,7 @@ const TIME: Nanos = Nanos::secs(30);
 /// Length of the runs of the job that is written.
 const RUN: Nanos = Nanos::secs(60);
 /// How often the ring of the kernel is emptied.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// How often is told how far it is.
 const TELL: Duration = Duration::from_secs(5);
 /// Below this share, and above one minus it, a load is random or sequential and not mixed.
@@ -223,7 +223,7 @@ fn watch(session: &Session, device: &str, time: Nanos, counters: bool, quiet: bo
     let seen = match trace {
         Err(why) => {
             while left() > Duration::ZERO && !session.process.is_interrupted() {
-                std::thread::sleep(LOOK.min(left()));
+                std::thread::sleep(POLL_INTERVAL.min(left()));
                 tell(used().map_or(0, |used| used.operations[0] + used.operations[1]));
             }
             return Ok((
@@ -240,7 +240,7 @@ fn watch(session: &Session, device: &str, time: Nanos, counters: bool, quiet: bo
                 Faults::one(fault.help("--counters does without them"), Exit::Internal)
             };
             while left() > Duration::ZERO && !session.process.is_interrupted() {
-                std::thread::sleep(LOOK.min(left()));
+                std::thread::sleep(POLL_INTERVAL.min(left()));
                 trace.read(&mut |event| watch.take(event)).map_err(failed)?;
                 tell(watch.operations());
             }

@@ -14,7 +14,7 @@ use std::time::Duration;
 use engine::sys::{facts, file::open_own};
 
 /// How often a process that waits looks.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// An event.
 #[derive(Clone, Debug)]
@@ -83,7 +83,7 @@ impl NamedEvent {
     /// Waits until it is set, or until `enough` says so.
     pub fn wait(&self, enough: impl Fn() -> bool) {
         while !self.is_set() && !enough() {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use engine::sys::events::Event;
 
 /// How often a process that waits looks whether it has to go on.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// An event. It goes with the last process that has it.
 #[derive(Clone, Debug)]
@@ -45,7 +45,7 @@ impl NamedEvent {
 
     /// Waits until it is set, or until `enough` says so.
     pub fn wait(&self, enough: impl Fn() -> bool) {
-        while !self.0.wait(LOOK) && !enough() {}
+        while !self.0.wait(POLL_INTERVAL) && !enough() {}
     }
 
     /// Has done with it. The system takes it away with the last handle, which goes with the process at the latest.

@@ -15,7 +15,7 @@ pub(in crate::fio) const ENDLESS: Nanos = Nanos::secs(1 << 30);
 /// Numbers that a processor sorts at a time.
 const NUMBERS: u64 = 256 * 1024;
 /// How often a program is looked at, and for how long each time.
-const LOOK: Nanos = Nanos::millis(50);
+const POLL_INTERVAL: Nanos = Nanos::millis(50);
 
 /// The share of a processor that is wanted, in percent; 0 if none was given.
 pub(in crate::fio) fn load(options: &JobOptions) -> u64 {
@@ -58,7 +58,7 @@ pub(in crate::fio) fn program(draft: &mut Draft<'_>) {
             .collect(),
         output: file("stdout"),
         errors: file("stderr"),
-        look_ns: LOOK,
+        look_ns: POLL_INTERVAL,
         // Without a time it is asked to end when it is first looked at, as in fio.
         ends_after_ns: us(options.job.runtime),
         grace_ns: Nanos::secs(own.grace_time.max(0) as u64),
@@ -76,7 +76,7 @@ pub(in crate::fio) fn arguments(options: &JobOptions) -> Option<String> {
 /// The pauses of engines that have their own, whatever the job says: `None` for the others.
 pub(super) fn think(options: &JobOptions) -> Option<Option<Think>> {
     let pause = match (options.queue.ioengine.as_str(), options.engine.cpumode, load(options)) {
-        ("exec", _, _) => LOOK,
+        ("exec", _, _) => POLL_INTERVAL,
         // It rests by itself.
         ("cpuio", CpuMode::Qsort, _) | ("cpuio", _, 0) => Nanos(0),
         ("cpuio", CpuMode::Noop, load) => Nanos(spell(options).0 * (100 - load) / load),

@@ -79,10 +79,10 @@ impl Lowering<'_> {
     }
 
     fn look_through(&mut self, job: &Job, name: &str) -> Result<Played, String> {
-        let told = |why: String| format!("fio: read_iolog: {name}: {why}");
+        let refusal = |why: String| format!("fio: read_iolog: {name}: {why}");
         let found = self.here.disk.look(name).filter(|_| name != "-");
         if found.is_some_and(|found| found.kind != FoundKind::File) {
-            return Err(told(
+            return Err(refusal(
                 "it is no regular file: save the trace in one, or give it on standard input (`-`)".into(),
             ));
         }
@@ -93,19 +93,19 @@ impl Lowering<'_> {
             .map_err(|why| format!("fopen read iolog: {why} ({name})"))?;
         let mut start = Vec::new();
         let read = bytes.by_ref().take(4).read_to_end(&mut start);
-        read.map_err(|error| told(error.to_string()))?;
+        read.map_err(|error| refusal(error.to_string()))?;
         let form = match blktrace::recognise(&start) {
             Some(swapped) => TraceForm::Blktrace { swapped },
             None => TraceForm::FioText,
         };
         let mut replay = replay_of(&job.options, path, form)?;
         let whole = Cursor::new(start).chain(bytes);
-        let mut survey = Survey::of(whole, &replay).map_err(|error| told(words(&error)))?;
+        let mut survey = Survey::of(whole, &replay).map_err(|error| refusal(words(&error)))?;
         if self.jobs.flags.readonly {
             self.skip_writes(job, &mut replay, &mut survey);
         }
         if survey.moves.iter().all(|(_, moves)| moves.is_none()) && survey.waits == 0 {
-            return Err(told("there is nothing in it to carry out".into()));
+            return Err(refusal("there is nothing in it to carry out".into()));
         }
         let remarks = std::mem::take(&mut survey.remarks);
         self.complained.extend(remarks);

@@ -20,8 +20,8 @@ mod zones;
 
 use std::sync::LazyLock;
 
+pub use reader::{Notice, Surroundings};
 pub(super) use reader::{Reader, Taken, Wrong, spread};
-pub use reader::{Surroundings, Told};
 pub use row::{At, Kind, Rank, Row, Status};
 
 /// Groups of options: the heading of each and its rows.

@@ -41,7 +41,7 @@ pub trait Surroundings {
 
 /// A line to be told, or the place among them of a job's banner.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Told {
+pub enum Notice {
     /// A line for stdout.
     Out(String),
     /// A line for stderr.
@@ -71,7 +71,7 @@ pub struct Reader<'a> {
     pub(in crate::fio) job: &'a mut JobOptions,
     /// Nothing while defaults are filled in, which ask for nothing.
     pub(in crate::fio) around: Option<&'a mut dyn Surroundings>,
-    pub(in crate::fio) told: &'a mut Vec<Told>,
+    pub(in crate::fio) notices: &'a mut Vec<Notice>,
     /// `--readonly` stood before.
     pub(in crate::fio) readonly: bool,
     /// `--parse-only` or `--showcmd`: nothing is looked at on this machine.
@@ -83,14 +83,14 @@ pub struct Reader<'a> {
 impl Reader<'_> {
     /// A line for stderr.
     pub(in crate::fio) fn say(&mut self, line: impl Into<String>) {
-        self.told.push(Told::Err(line.into()));
+        self.notices.push(Notice::Err(line.into()));
     }
 
     /// A line for stderr, unless it is among the lines already: each clone of a section has the options of all.
     pub(in crate::fio) fn say_once(&mut self, line: String) {
-        let line = Told::Err(line);
-        if !self.told.contains(&line) {
-            self.told.push(line);
+        let line = Notice::Err(line);
+        if !self.notices.contains(&line) {
+            self.notices.push(line);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use model::PerDirection;
 
-use super::reader::{Reader, Taken, Told, Wrong, spread};
+use super::reader::{Notice, Reader, Taken, Wrong, spread};
 use crate::bounds;
 use crate::fio::options::replay::Skip;
 use crate::fio::options::typed::{
@@ -29,10 +29,10 @@ pub(super) fn directory(reader: &mut Reader<'_>, text: &str) -> Taken {
         let Some(Ok(true)) = answer else {
             if let Some(Err(why)) = answer {
                 let line = format!("fio: file:options.rs:0, func=lstat, error={why}");
-                reader.told.push(Told::Out(line));
+                reader.notices.push(Notice::Out(line));
             }
             let hint = format!("make the directory first (mkdir -p {name}), or name one that is there");
-            reader.told.push(Told::Hint(hint));
+            reader.notices.push(Notice::Hint(hint));
             return Err(reader.fail(format!("fio: {name} is not a directory")));
         };
     }
@@ -357,7 +357,9 @@ pub(super) fn steady_state(reader: &mut Reader<'_>, tail: &str) -> Taken {
             (false, true) => format!("IOPS threshold to {limit:.6}"),
             (false, false) => format!("BW threshold to {limit:.0}"),
         };
-        reader.told.push(Told::Out(format!("parse    set steady state {line}")));
+        reader
+            .notices
+            .push(Notice::Out(format!("parse    set steady state {line}")));
     }
     reader.job.pace.steadystate_limit = limit;
     reader.job.pace.steadystate_percent = percent;

@@ -226,10 +226,10 @@ pub fn fio_again(conversion: &Conversion) -> Vec<fio::Job> {
         );
         match reading {
             fio::Reading::Run(read) => {
-                assert_eq!(read.stderr().count(), 0, "{:?}\n{}", read.told, conversion.text);
+                assert_eq!(read.stderr().count(), 0, "{:?}\n{}", read.notices, conversion.text);
                 read.jobs
             }
-            fio::Reading::End(end) => panic!("{:?}\n{}", end.read.told, conversion.text),
+            fio::Reading::End(end) => panic!("{:?}\n{}", end.read.notices, conversion.text),
         }
     };
     let of_file = jobs(&["a.fio".to_owned()], vec![("a.fio".into(), conversion.text.clone())]);

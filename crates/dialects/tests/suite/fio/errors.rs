@@ -166,7 +166,7 @@ fn inputs_of_runs_are_accepted() {
             ..Around::default()
         };
         let (code, read) = all(reading_in(&mut around, &case.line));
-        assert_eq!(code, 0, "{name}: {:?}", read.told);
+        assert_eq!(code, 0, "{name}: {:?}", read.notices);
         // What reading says comes before what the run says.
         let said: Vec<&str> = read.stderr().collect();
         let recorded: Vec<&str> = case.stderr.iter().map(String::as_str).take(said.len()).collect();

@@ -61,7 +61,7 @@ fn every_recorded_workload_is_accepted() {
             panic!("{name}: {reading:?}");
         };
         assert!(!read.jobs.is_empty(), "{name}");
-        assert_eq!(read.stderr().count(), 0, "{name}: {:?}", read.told);
+        assert_eq!(read.stderr().count(), 0, "{name}: {:?}", read.notices);
     }
 }
 
@@ -80,7 +80,7 @@ fn showcmd_can_be_read_again() {
         arguments[0] = "--parse-only".into();
         let borrowed: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let (code, again) = all(around().read(&borrowed));
-        assert_eq!(code, 0, "{line}: {:?}", again.told);
+        assert_eq!(code, 0, "{line}: {:?}", again.notices);
         assert_eq!(again.jobs.len(), from_file.jobs.len(), "{name}");
         for (one, other) in again.jobs.into_iter().zip(from_file.jobs) {
             assert_eq!(one.options, other.options, "{name}: {}", one.section);

@@ -16,11 +16,11 @@ fn comments_blanks_and_names() {
 #[test]
 fn globals_add_up_and_hold_for_what_is_below() {
     let jobs = file("[global]\nbs=8k\n[a]\nname=other\n[globalfoo]\niodepth=4\n[b]\nbs=1k\n[b]\n");
-    let told: Vec<_> = jobs
+    let notices: Vec<_> = jobs
         .iter()
         .map(|job| (job.name(), job.options.pattern.bs.read, job.options.queue.iodepth))
         .collect();
-    assert_eq!(told, [("other", 8192, 1), ("b", 1024, 4), ("b", 8192, 4)]);
+    assert_eq!(notices, [("other", 8192, 1), ("b", 1024, 4), ("b", 8192, 4)]);
     assert_eq!(jobs[0].section, "a");
     assert_eq!(jobs[1].given, [("bs".to_string(), "1k".to_string())]);
 }
@@ -43,7 +43,7 @@ fn directories_are_not_looked_for_while_a_file_is_only_parsed() {
     let mut around = Around::with_file("a.fio", "[a]\nthreads=1\ndirectory=/nowhere\n");
     for option in ["--parse-only", "--showcmd"] {
         let (code, read) = all(reading_in(&mut around, &format!("{option} a.fio")));
-        assert_eq!(code, 0, "{:?}", read.told);
+        assert_eq!(code, 0, "{:?}", read.notices);
         assert!(read.jobs[0].options.job.thread);
     }
     let (code, _) = all(reading_in(&mut around, "a.fio"));
@@ -59,8 +59,8 @@ fn engines_and_options_that_are_not_built_are_refused_only_when_they_are_to_run(
             &mut Around::with_file("a.fio", text),
             &format!("{option} a.fio"),
         ));
-        let told: Vec<_> = read.stderr().collect();
-        assert_eq!((code, told), (0, vec!["fio: engine rbd not loadable", profile]));
+        let notices: Vec<_> = read.stderr().collect();
+        assert_eq!((code, notices), (0, vec!["fio: engine rbd not loadable", profile]));
         let given = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(
             read.jobs[0].given[1..],
@@ -69,7 +69,11 @@ fn engines_and_options_that_are_not_built_are_refused_only_when_they_are_to_run(
     }
     for (text, line) in [(text, "fio: engine rbd not loadable"), ("[c]\nprofile=x\n", profile)] {
         let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "a.fio"));
-        assert!(code == 1 && read.stderr().any(|told| told == line), "{:?}", read.told);
+        assert!(
+            code == 1 && read.stderr().any(|notice| notice == line),
+            "{:?}",
+            read.notices
+        );
     }
 }
 
@@ -108,7 +112,7 @@ fn variables_keywords_and_arithmetic() {
     );
     around.variables.insert("N".into(), "2".into());
     let (code, read) = all(reading_in(&mut around, "--parse-only a.fio"));
-    assert_eq!(code, 0, "{:?}", read.told);
+    assert_eq!(code, 0, "{:?}", read.notices);
     let job = &read.jobs[0];
     assert_eq!(job.section, "${N}");
     assert_eq!(job.options.pattern.size, Some(Amount::Bytes(192_840)));
@@ -123,7 +127,7 @@ fn included_files_are_looked_for_beside_the_file() {
     around.files.insert("dir/b.inc".into(), "bs=2k\ninclude c.inc".into());
     around.files.insert("c.inc".into(), "thread # here\n".into());
     let (code, read) = all(reading_in(&mut around, "--parse-only dir/a.fio"));
-    assert_eq!(code, 0, "{:?}", read.told);
+    assert_eq!(code, 0, "{:?}", read.notices);
     let options = &read.jobs[0].options;
     assert_eq!(
         (options.pattern.bs.read, options.queue.iodepth, options.job.thread),
@@ -143,7 +147,7 @@ fn a_file_that_includes_itself_ends() {
 fn sections_that_were_not_asked_for_are_left_out() {
     let mut around = Around::with_file("a.fio", "[global]\nbs=1k\n[a]\nbs=0\n[b]\n");
     let (code, read) = all(reading_in(&mut around, "--parse-only --section=b a.fio"));
-    assert_eq!(code, 0, "{:?}", read.told);
+    assert_eq!(code, 0, "{:?}", read.notices);
     assert_eq!((read.jobs.len(), read.jobs[0].options.pattern.bs.read), (1, 1024));
 }
 
@@ -184,9 +188,9 @@ fn every_mistake_of_a_section_is_told() {
 fn contradictions_are_no_matter_of_syntax() {
     let text = "[a]\nioengine=nosuch\nrate=1\nrate_iops=1\n";
     let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "--parse-only a.fio"));
-    assert_eq!((code, read.told.len()), (0, 0));
+    assert_eq!((code, read.notices.len()), (0, 0));
     let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "--showcmd a.fio"));
-    assert_eq!((code, read.told.len()), (0, 1));
+    assert_eq!((code, read.notices.len()), (0, 1));
     let (code, _) = all(reading_in(&mut Around::with_file("a.fio", text), "a.fio"));
     assert_eq!(code, 1);
 }

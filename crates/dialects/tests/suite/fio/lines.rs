@@ -11,13 +11,13 @@ use crate::fio::support::{Around, all, check_refused, job, reading, reading_in};
 #[track_caller]
 fn jobs(line: &str) -> Jobs {
     let (code, read) = all(reading(&format!("--parse-only {line}")));
-    assert_eq!(code, 0, "{line}: {:?}", read.told);
+    assert_eq!(code, 0, "{line}: {:?}", read.notices);
     read
 }
 
 #[test]
 fn the_threshold_of_steady_state_is_a_line_of_debug_parse() {
-    let told = |line: &str| jobs(line).stdout().map(str::to_owned).collect::<Vec<_>>();
+    let notices = |line: &str| jobs(line).stdout().map(str::to_owned).collect::<Vec<_>>();
     for (threshold, words) in [
         ("iops:10", "IOPS threshold to 10.000000"),
         ("iops:.1%", "threshold to 0.100000%"),
@@ -25,8 +25,8 @@ fn the_threshold_of_steady_state_is_a_line_of_debug_parse() {
         ("bw:10%", "threshold to 10.000000%"),
     ] {
         let line = format!("parse    set steady state {words}");
-        assert_eq!(told(&format!("--debug=parse --ss_dur=10s --ss={threshold}")), [line]);
-        assert!(told(&format!("--ss_dur=10s --ss={threshold}")).is_empty());
+        assert_eq!(notices(&format!("--debug=parse --ss_dur=10s --ss={threshold}")), [line]);
+        assert!(notices(&format!("--ss_dur=10s --ss={threshold}")).is_empty());
     }
 }
 
@@ -88,14 +88,14 @@ fn options_come_before_files_wherever_they_stand() {
     around.files.insert("b.fio".into(), "[g]\n[h]\n".into());
     let (code, read) = all(reading_in(&mut around, "a.fio b.fio --bs=8k --name=x --parse-only"));
     assert_eq!(code, 0);
-    let told: Vec<_> = read
+    let notices: Vec<_> = read
         .jobs
         .iter()
         .map(|job| (job.section.as_str(), job.options.pattern.bs.read, job.waits()))
         .collect();
     // What stands before the first `--name` holds for the first file, and later files wait.
     assert_eq!(
-        told,
+        notices,
         [
             ("x", 8192, false),
             ("f", 8192, false),

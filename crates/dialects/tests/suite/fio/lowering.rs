@@ -44,7 +44,7 @@ fn lowered(line: &str) -> Result<Lowered, Vec<String>> {
     let line = format!("--name=x --size=1m {line}");
     let arguments: Vec<&str> = line.split_whitespace().collect();
     let (code, jobs) = all(Around::default().read(&arguments));
-    assert_eq!(code, 0, "{line}: {:?}", jobs.told);
+    assert_eq!(code, 0, "{line}: {:?}", jobs.notices);
     let here = Here {
         arguments: &[],
         disk: &Files,

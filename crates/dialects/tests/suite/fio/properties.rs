@@ -80,14 +80,14 @@ proptest! {
     ) {
         let text = format!("[global]\n{}\n[a]\n{}\n[b]\n{}\n", global.join("\n"), first.join("\n"), second.join("\n"));
         let (code, from_file) = all(Around::with_file("a.fio", &text).read(&["--parse-only", "a.fio"]));
-        prop_assert_eq!(code, 0, "{}: {:?}", text, from_file.told);
+        prop_assert_eq!(code, 0, "{}: {:?}", text, from_file.notices);
         let (_, shown) = all(Around::with_file("a.fio", &text).read(&["--showcmd", "a.fio"]));
         let line = shown.stdout().last().unwrap().to_string();
         // Values are printed without quotes; those that have blanks are not made here.
         let mut arguments: Vec<&str> = line.split_whitespace().collect();
         arguments[0] = "--parse-only";
         let (code, again) = all(Around::default().read(&arguments));
-        prop_assert_eq!(code, 0, "{}: {:?}", line, again.told);
+        prop_assert_eq!(code, 0, "{}: {:?}", line, again.notices);
         prop_assert_eq!(again.jobs.len(), 2);
         for (one, other) in again.jobs.iter().zip(&from_file.jobs) {
             prop_assert_eq!(&one.options, &other.options, "{}", &line);

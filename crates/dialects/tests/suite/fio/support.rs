@@ -108,7 +108,7 @@ pub fn all(reading: Reading) -> (u8, Jobs) {
 #[track_caller]
 pub fn job(options: &str) -> Job {
     let (code, mut read) = all(reading(&format!("--parse-only --name=x {options}")));
-    assert_eq!(code, 0, "{options}: {:?}", read.told);
+    assert_eq!(code, 0, "{options}: {:?}", read.notices);
     assert_eq!(read.jobs.len(), 1, "{options}");
     read.jobs.remove(0)
 }
@@ -117,7 +117,7 @@ pub fn job(options: &str) -> Job {
 #[track_caller]
 pub fn file(text: &str) -> Vec<Job> {
     let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "--parse-only a.fio"));
-    assert_eq!(code, 0, "{text}: {:?}", read.told);
+    assert_eq!(code, 0, "{text}: {:?}", read.notices);
     read.jobs
 }
 

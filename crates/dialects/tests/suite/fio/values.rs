@@ -72,7 +72,7 @@ fn recorded_values_are_read_the_same() {
             assert_eq!(read.stderr().last(), Some(failed.as_str()), "{row}");
             continue;
         }
-        assert_eq!(code, 0, "{row}: {:?}", read.told);
+        assert_eq!(code, 0, "{row}: {:?}", read.notices);
         let options = &mut read.jobs[0].options;
         let elements: Vec<&str> = stored.split_whitespace().collect();
         let kind = find(name).unwrap().kind;

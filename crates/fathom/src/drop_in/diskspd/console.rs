@@ -24,7 +24,7 @@ pub struct Console<'a> {
     around: &'a Here,
     interrupt: &'static AtomicBool,
     /// Ctrl-C was told of.
-    told: bool,
+    is_interruption_shown: bool,
     dots: Dots,
     /// When the measured time began, while it lasts.
     measuring: Option<Instant>,
@@ -62,7 +62,7 @@ impl<'a> Console<'a> {
             usable: engine::sys::thread::usable_cpus(),
             around,
             interrupt,
-            told: false,
+            is_interruption_shown: false,
             measuring: None,
             finished: 0,
             screen: {
@@ -124,8 +124,8 @@ impl<'a> Console<'a> {
     fn tell_interrupt(&mut self) {
         // A named event stops a run in silence.
         let by_signal = engine::sys::signals::stop_signal().is_some();
-        if self.interrupt.load(Ordering::Relaxed) && by_signal && !self.told {
-            self.told = true;
+        if self.interrupt.load(Ordering::Relaxed) && by_signal && !self.is_interruption_shown {
+            self.is_interruption_shown = true;
             self.screen.clear();
             put("\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n");
         }

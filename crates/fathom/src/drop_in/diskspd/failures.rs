@@ -15,7 +15,7 @@ use super::codes;
 
 /// What is printed about a failed run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Told {
+pub struct Messages {
     /// Lines for stdout, before the report.
     pub stdout: Vec<String>,
     /// Lines for stderr.
@@ -29,7 +29,7 @@ const OF_THREADS: &str = "There has been an error during threads execution";
 /// The run has failed.
 const OF_RUN: &str = "Error generating I/O requests";
 
-impl Told {
+impl Messages {
     fn line(&mut self, line: String) {
         if !self.stderr.contains(&line) {
             self.stderr.push(line);
@@ -41,7 +41,7 @@ impl Told {
     }
 
     /// The lines that end every failed run.
-    fn closed(mut self, of_threads: bool, format: ResultFormat) -> Told {
+    fn closed(mut self, of_threads: bool, format: ResultFormat) -> Messages {
         if of_threads {
             self.stderr.push(OF_THREADS.into());
         }
@@ -54,56 +54,56 @@ impl Told {
 }
 
 /// A profile that cannot be carried out here.
-pub fn of_complaints(complaints: &[dialects::Diagnostic], format: ResultFormat) -> Told {
-    let mut told = Told::default();
+pub fn of_complaints(complaints: &[dialects::Diagnostic], format: ResultFormat) -> Messages {
+    let mut messages = Messages::default();
     for complaint in complaints {
-        told.line(complaint.what.clone());
-        told.hint(complaint.help.clone());
+        messages.line(complaint.what.clone());
+        messages.hint(complaint.help.clone());
     }
-    let opened = told
+    let opened = messages
         .stderr
         .iter()
         .any(|line| line.starts_with("Error opening file") || line.starts_with("ERROR: Could not allocate a buffer"));
-    told.closed(opened, format)
+    messages.closed(opened, format)
 }
 
 /// A run that came to nothing. Absent if somebody asked it to stop.
-pub fn of_error(error: &RunError, plan: &Plan, profile: &Profile) -> Option<Told> {
-    let mut told = Told::default();
+pub fn of_error(error: &RunError, plan: &Plan, profile: &Profile) -> Option<Messages> {
+    let mut messages = Messages::default();
     let of_threads = match error {
         RunError::Interrupted => return None,
         RunError::Plan(error) => {
             error
                 .0
                 .iter()
-                .for_each(|fault| told.line(format!("ERROR: {}", fault.what)));
+                .for_each(|fault| messages.line(format!("ERROR: {}", fault.what)));
             false
         }
         RunError::Refused(refusals) => {
-            refusals.iter().for_each(|refusal| told.line(of_refusal(refusal)));
+            refusals.iter().for_each(|refusal| messages.line(of_refusal(refusal)));
             false
         }
         RunError::Targets(errors) => {
-            let opened = errors.iter().map(|error| of_target(error, plan, &mut told));
+            let opened = errors.iter().map(|error| of_target(error, plan, &mut messages));
             opened.fold(false, |any, one| any | one)
         }
         RunError::Hosts(troubles) => {
             troubles
                 .iter()
-                .for_each(|trouble| told.line(format!("ERROR: {trouble}")));
+                .for_each(|trouble| messages.line(format!("ERROR: {trouble}")));
             false
         }
         RunError::Setup(faults) => {
-            faults.iter().for_each(|fault| of_setup(fault, profile, &mut told));
+            faults.iter().for_each(|fault| of_setup(fault, profile, &mut messages));
             true
         }
     };
-    Some(told.closed(of_threads, profile.result_format))
+    Some(messages.closed(of_threads, profile.result_format))
 }
 
 /// A run of which some threads failed, or some time span could not begin. Absent if all went well.
-pub fn of_results(results: &Results, profile: &Profile) -> Option<Told> {
-    let mut told = Told::default();
+pub fn of_results(results: &Results, profile: &Profile) -> Option<Messages> {
+    let mut messages = Messages::default();
     let mut of_threads = false;
     for (span, step) in results.plan.steps.iter().zip(&results.steps) {
         let routines = span.jobs.iter().flat_map(|job| &job.workers);
@@ -111,19 +111,19 @@ pub fn of_results(results: &Results, profile: &Profile) -> Option<Told> {
         for (number, worker) in step.jobs.iter().flat_map(|job| &job.workers).enumerate() {
             let Some(failure) = &worker.failure else { continue };
             of_threads = true;
-            told.line(of_worker(number, failure, routines.get(number) == Some(&true)));
+            messages.line(of_worker(number, failure, routines.get(number) == Some(&true)));
             // DiskSpd's words name neither the file nor the place; where it has no words, ours do.
             let in_its_words = failure.operation.is_some() || failure.errno.is_some();
-            told.hint(in_its_words.then(|| format!("{}: {}", failure.what, failure.at)));
-            told.hint(failure.help.clone());
+            messages.hint(in_its_words.then(|| format!("{}: {}", failure.what, failure.at)));
+            messages.hint(failure.help.clone());
         }
     }
     for finding in results.findings.iter().filter(|finding| finding.rule == "NOT-STARTED") {
         debug_assert_eq!(finding.severity, Severity::Error);
-        told.line(format!("ERROR: {}", finding.what));
-        told.hint(finding.help.clone());
+        messages.line(format!("ERROR: {}", finding.what));
+        messages.hint(finding.help.clone());
     }
-    (!told.stderr.is_empty()).then(|| told.closed(of_threads, profile.result_format))
+    (!messages.stderr.is_empty()).then(|| messages.closed(of_threads, profile.result_format))
 }
 
 /// Files that were to be made and are not whole. One that was not there before has been removed again.
@@ -221,10 +221,10 @@ fn of_refusal(refusal: &Refusal) -> String {
 }
 
 /// True if it is a thread that would have met the error.
-fn of_target(error: &TargetError, plan: &Plan, told: &mut Told) -> bool {
+fn of_target(error: &TargetError, plan: &Plan, messages: &mut Messages) -> bool {
     let silent = matches!(error, TargetError::NoSpace { .. } | TargetError::Fill(_));
-    told.hint(silent.then(|| error.to_string()));
-    told.hint(match error {
+    messages.hint(silent.then(|| error.to_string()));
+    messages.hint(match error {
         TargetError::Missing { help, .. } if help.contains("give a size") => {
             Some("check the spelling, or have the file made with -c<size>, such as -c1G".into())
         }
@@ -240,7 +240,7 @@ fn of_target(error: &TargetError, plan: &Plan, told: &mut Told) -> bool {
     };
     let mut opening = |path: &str, code: i32| {
         let made = is_made(path);
-        told.line(match made {
+        messages.line(match made {
             true => format!("Could not create the file (error code: {code})"),
             false => format!("Error opening file: {path} [{code}]"),
         });
@@ -251,14 +251,14 @@ fn of_target(error: &TargetError, plan: &Plan, told: &mut Told) -> bool {
         TargetError::Missing { path, .. } => opening(path, codes::MISSING),
         TargetError::Unfit { path, what, .. } if what.contains("directory") => opening(path, codes::DIRECTORY),
         TargetError::Unfit { what, .. } if what.contains("empty") => {
-            told.line("ERROR: target size could not be determined".into());
+            messages.line("ERROR: target size could not be determined".into());
             true
         }
         TargetError::Unfit { path, .. } => opening(path, codes::NO_STORAGE),
         TargetError::Look { path, source } => opening(path, source.raw_os_error().unwrap_or(0)),
         TargetError::Fill(FillError::File { what, errno, .. }) => {
             let code = errno.unwrap_or(0);
-            told.line(match *what {
+            messages.line(match *what {
                 "cannot create" | "cannot open" => format!("Could not create the file (error code: {code})"),
                 "cannot write" => format!("Error while writng during file creation (error code: {code})"),
                 _ => format!("Error setting end of file (error code: {code})"),
@@ -267,11 +267,11 @@ fn of_target(error: &TargetError, plan: &Plan, told: &mut Told) -> bool {
         }
         TargetError::Fill(FillError::Engine(error)) => {
             let code = error.errno().unwrap_or(0);
-            told.line(format!("Error while writng during file creation (error code: {code})"));
+            messages.line(format!("Error while writng during file creation (error code: {code})"));
             false
         }
         TargetError::NoSpace { .. } => {
-            told.line(format!("Error setting end of file (error code: {})", codes::NO_SPACE));
+            messages.line(format!("Error setting end of file (error code: {})", codes::NO_SPACE));
             false
         }
         TargetError::Fill(_)
@@ -279,14 +279,14 @@ fn of_target(error: &TargetError, plan: &Plan, told: &mut Told) -> bool {
         | TargetError::NoRoom { .. }
         | TargetError::Replaced { .. }
         | TargetError::Refused { .. } => {
-            told.line(format!("ERROR: {error}"));
+            messages.line(format!("ERROR: {error}"));
             false
         }
     }
 }
 
 /// A thread that could not begin. Only those of the first time span are told this way.
-fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
+fn of_setup(fault: &WorkerFault, profile: &Profile, messages: &mut Messages) {
     // The cause first, where DiskSpd's own words do not tell it.
     let silent = matches!(
         fault.why,
@@ -294,8 +294,8 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
             | SetupError::Engine(EngineError::Memory { .. } | EngineError::HugePages { .. })
             | SetupError::Content { .. }
     );
-    told.hint(silent.then(|| fault.why.to_string()));
-    told.hint(fault.why.help().map(in_words_of_diskspd));
+    messages.hint(silent.then(|| fault.why.to_string()));
+    messages.hint(fault.why.help().map(in_words_of_diskspd));
     let number = fault.worker;
     let used: Vec<(&Target, u32)> = profile.time_spans.first().map_or_else(Vec::new, |span| {
         let uses = threads(span).into_iter().nth(number).unwrap_or_default();
@@ -305,7 +305,7 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
     match &fault.why {
         SetupError::Open(error) => {
             let code = error.source.raw_os_error().unwrap_or(0);
-            told.line(format!("Error opening file: {} [{code}]", error.path.display()));
+            messages.line(format!("Error opening file: {} [{code}]", error.path.display()));
         }
         SetupError::Access {
             path,
@@ -314,7 +314,7 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
         } => {
             let of = used.iter().find(|(target, _)| target.path == *path);
             let (stride, relative) = of.map_or((0, 0), |(target, relative)| (target.thread_stride, *relative));
-            told.line(format!(
+            messages.line(format!(
                 "The file is too small. File: '{path}' relative thread {relative}: file size: {}, base offset: {base}, \
                  thread stride: {stride}, block size: {block}",
                 size.0
@@ -323,27 +323,27 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
         SetupError::Alignment { .. } => {
             let writes = used.iter().all(|(target, _)| target.write_percent == 100);
             let word = if writes { "write" } else { "read" };
-            told.line(format!("t[0] error during {word} error code: {})", codes::INVALID));
+            messages.line(format!("t[0] error during {word} error code: {})", codes::INVALID));
         }
-        SetupError::NotRemote { .. } => told.line(not_bypassed(codes::NOT_SUPPORTED)),
+        SetupError::NotRemote { .. } => messages.line(not_bypassed(codes::NOT_SUPPORTED)),
         SetupError::Placement { what, source } if what.contains("local cache") => {
-            told.line(not_bypassed(source.raw_os_error().unwrap_or(0)));
+            messages.line(not_bypassed(source.raw_os_error().unwrap_or(0)));
         }
-        SetupError::Engine(EngineError::Memory { .. } | EngineError::HugePages { .. }) => told.line(format!(
+        SetupError::Engine(EngineError::Memory { .. } | EngineError::HugePages { .. }) => messages.line(format!(
             "ERROR: Could not allocate a buffer for target '{first}'. Error code: {:#x}",
             codes::NO_MEMORY
         )),
         SetupError::Content { path, .. } => {
             let line = format!("\n\nERROR: Unable to open entropy file '{path}'\n");
-            if !told.stdout.contains(&line) {
-                told.stdout.push(line);
+            if !messages.stdout.contains(&line) {
+                messages.stdout.push(line);
             }
         }
         SetupError::Placement { what, source } if what.contains("priority") => {
             let code = source.raw_os_error().unwrap_or(0);
-            told.line(format!("Error setting IO priority for file: {first} [{code}]"));
+            messages.line(format!("Error setting IO priority for file: {first} [{code}]"));
         }
-        SetupError::Placement { .. } => told.line(format!("Error setting affinity mask in thread {number}")),
+        SetupError::Placement { .. } => messages.line(format!("Error setting affinity mask in thread {number}")),
         SetupError::Engine(_)
         | SetupError::State { .. }
         | SetupError::Access { .. }
@@ -352,7 +352,7 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, told: &mut Told) {
         | SetupError::Setting { .. }
         | SetupError::Common(_)
         | SetupError::Trace { .. }
-        | SetupError::Thread(_) => told.line(format!("ERROR: {}", fault.why)),
+        | SetupError::Thread(_) => messages.line(format!("ERROR: {}", fault.why)),
     }
 }
 

@@ -29,7 +29,7 @@ use crate::permissions;
 use crate::process::start_thread;
 use crate::session::Session;
 use console::Console;
-use failures::Told;
+use failures::Messages;
 use surroundings::Here;
 
 /// Done.
@@ -172,8 +172,8 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
                 ..Plan::default()
             };
             debug_assert_eq!(plan.origin.dialect, Dialect::Diskspd);
-            let told = failures::of_complaints(&complaints, profile.result_format);
-            return fail(&session.nothing_measured(plan), profile, &told);
+            let messages = failures::of_complaints(&complaints, profile.result_format);
+            return fail(&session.nothing_measured(plan), profile, &messages);
         }
     };
     lowered.notes.iter().for_each(|text| note(text));
@@ -205,12 +205,12 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
             code
         }
         Err(error) => {
-            let mut told = failures::of_error(&error, &echo, profile).unwrap_or_default();
+            let mut messages = failures::of_error(&error, &echo, profile).unwrap_or_default();
             // Where preparing has not begun, every file is as it was.
             if matches!(&error, RunError::Targets(errors) if errors.iter().any(|e| matches!(e, TargetError::Fill(_)))) {
-                told.hints.splice(0..0, failures::half_made(&echo));
+                messages.hints.splice(0..0, failures::half_made(&echo));
             }
-            fail(&session.nothing_measured(echo), profile, &told)
+            fail(&session.nothing_measured(echo), profile, &messages)
         }
     }
 }
@@ -229,10 +229,10 @@ fn take_turns(profile: &Profile, plan: &mut Plan) {
 
 /// A named event that ends the run like Ctrl-C.
 fn stop_on(event: super::named_events::NamedEvent, interrupt: &'static AtomicBool) {
-    const LOOK: Duration = Duration::from_millis(10);
+    const POLL_INTERVAL: Duration = Duration::from_millis(10);
     let waiting = start_thread("stop event", move || {
         while !event.is_set() {
-            std::thread::sleep(LOOK);
+            std::thread::sleep(POLL_INTERVAL);
         }
         interrupt.store(true, Ordering::Relaxed);
     });
@@ -247,7 +247,7 @@ fn stop_on(event: super::named_events::NamedEvent, interrupt: &'static AtomicBoo
 fn conclude(mut results: Results, profile: &Profile) -> u8 {
     complain(&failures::beyond_the_end(&results, profile));
     complain(&failures::short_transfers(&results));
-    let told = failures::of_results(&results, profile);
+    let messages = failures::of_results(&results, profile);
     let lost = lost_hosts(&results);
     complain(&lost.iter().map(|line| format!("ERROR: {line}")).collect::<Vec<_>>());
     let kept = keep(&results, EntryKind::Diskspd);
@@ -268,10 +268,10 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
     let missing: Vec<StepResults> = missing.map(StepResults::not_started).collect();
     results.steps.extend(missing);
     let code = report(&results, profile);
-    match told {
-        Some(told) => {
-            complain(&told.stderr);
-            advise(&hints(&told.hints));
+    match messages {
+        Some(messages) => {
+            complain(&messages.stderr);
+            advise(&hints(&messages.hints));
             FAILED
         }
         None if !kept || !lost.is_empty() => FAILED,
@@ -280,11 +280,11 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
 }
 
 /// Reports a run that came to nothing: what was asked for, and why not.
-fn fail(results: &Results, profile: &Profile, told: &Told) -> u8 {
-    print_lines(&told.stdout);
+fn fail(results: &Results, profile: &Profile, messages: &Messages) -> u8 {
+    print_lines(&messages.stdout);
     report(results, profile);
-    complain(&told.stderr);
-    advise(&hints(&told.hints));
+    complain(&messages.stderr);
+    advise(&hints(&messages.hints));
     FAILED
 }
 

@@ -60,12 +60,12 @@ pub(super) fn attempt(
             }
             Err(RunError::Interrupted) => return Ok(partial.nothing_measured(session)),
             Err(error) => {
-                let told = failures::of_error(&error, plan, &partial.origins);
-                told.stderr.iter().for_each(|line| output.complaint(line));
-                told.stdout.iter().for_each(|line| output.error_line(line));
-                told.hints.iter().for_each(|hint| output.hint(hint));
+                let messages = failures::of_error(&error, plan, &partial.origins);
+                messages.stderr.iter().for_each(|line| output.complaint(line));
+                messages.stdout.iter().for_each(|line| output.error_line(line));
+                messages.hints.iter().for_each(|hint| output.hint(hint));
                 let known = unusable.len();
-                for one in told.unusable {
+                for one in messages.unusable {
                     let is_same = |known: &Unusable| (known.job, known.clone) == (one.job, one.clone);
                     if !unusable.iter().any(is_same) {
                         unusable.push(one);

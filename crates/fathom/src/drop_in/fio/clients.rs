@@ -426,10 +426,10 @@ fn attempt(session: &Session, jobs: &Jobs, plan: Plan, output: &mut Output) -> R
         }
         Err(RunError::Interrupted) => Ok(nothing),
         Err(error) => {
-            let told = failures::of_error(&error, &nothing.plan, &[]);
+            let messages = failures::of_error(&error, &nothing.plan, &[]);
             Err(Refused {
-                lines: told.stderr.into_iter().chain(told.stdout).collect(),
-                hints: told.hints,
+                lines: messages.stderr.into_iter().chain(messages.stdout).collect(),
+                hints: messages.hints,
             })
         }
     }
@@ -466,11 +466,11 @@ fn conclude(
         })
         .collect();
     for client in &clients {
-        let told = failures::of_results(&client.results);
+        let messages = failures::of_results(&client.results);
         let named = |line: &String| format!("<{}> {line}", client.name);
-        told.stdout.iter().for_each(|line| output.error_line(&named(line)));
-        told.stderr.iter().for_each(|line| output.complaint(&named(line)));
-        told.hints.iter().for_each(|hint| output.hint(hint));
+        messages.stdout.iter().for_each(|line| output.error_line(&named(line)));
+        messages.stderr.iter().for_each(|line| output.complaint(&named(line)));
+        messages.hints.iter().for_each(|hint| output.hint(hint));
         failed += failures::count(&client.results);
     }
     let mut written = true;

@@ -20,7 +20,7 @@ use super::partial_plan::Origin;
 
 /// What is told about a run that failed, wholly or in part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct Messages {
     /// Lines for stdout.
     pub(super) stdout: Vec<String>,
     /// Lines for stderr.
@@ -158,21 +158,21 @@ pub(super) fn help(errno: i32) -> Option<&'static str> {
 }
 
 /// A run that came to nothing, or that can go on without some workers.
-pub(super) fn of_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) -> Told {
-    let mut told = Told::default();
+pub(super) fn of_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) -> Messages {
+    let mut messages = Messages::default();
     match error {
         RunError::Interrupted => {}
         RunError::Plan(error) => error
             .0
             .iter()
-            .for_each(|fault| told.stderr.push(format!("fio: {}: {}", fault.at, fault.what))),
+            .for_each(|fault| messages.stderr.push(format!("fio: {}: {}", fault.at, fault.what))),
         RunError::Hosts(troubles) => troubles
             .iter()
-            .for_each(|trouble| told.stderr.push(format!("fio: {trouble}"))),
+            .for_each(|trouble| messages.stderr.push(format!("fio: {trouble}"))),
         RunError::Refused(refusals) => refusals
             .iter()
-            .for_each(|refusal| told.stderr.push(of_refusal(refusal))),
-        RunError::Targets(errors) => errors.iter().for_each(|error| of_target(error, plan, &mut told)),
+            .for_each(|refusal| messages.stderr.push(of_refusal(refusal))),
+        RunError::Targets(errors) => errors.iter().for_each(|error| of_target(error, plan, &mut messages)),
         RunError::Setup(faults) => {
             for fault in faults {
                 let Some(origin) = places.first().and_then(|step| step.get(fault.job)) else {
@@ -180,18 +180,20 @@ pub(super) fn of_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) ->
                 };
                 let (errno, function) = of_setup(&fault.why);
                 if let SetupError::State { path, source } = &fault.why {
-                    told.stderr.extend(state_lines(path, source));
+                    messages.stderr.extend(state_lines(path, source));
                 }
-                if !told.hints.contains(&fault.why.to_string()) {
-                    told.hints.push(fault.why.to_string());
-                    told.hints.extend(fault.why.help());
+                if !messages.hints.contains(&fault.why.to_string()) {
+                    messages.hints.push(fault.why.to_string());
+                    messages.hints.extend(fault.why.help());
                 }
                 let scheduler = &plan.steps[origin.step].jobs[origin.job].scheduler;
                 if let Some(name) = scheduler.as_ref().filter(|_| function == SCHEDULER) {
-                    told.stderr.push(format!("fio: unable to set io scheduler to {name}"));
+                    messages
+                        .stderr
+                        .push(format!("fio: unable to set io scheduler to {name}"));
                 }
-                told.stdout.push(process_line(errno, &function));
-                told.unusable.push(Unusable {
+                messages.stdout.push(process_line(errno, &function));
+                messages.unusable.push(Unusable {
                     job: (origin.step, origin.job),
                     clone: origin.clones[fault.worker],
                     line: fault.why.to_string(),
@@ -201,7 +203,7 @@ pub(super) fn of_error(error: &RunError, plan: &Plan, places: &[Vec<Origin>]) ->
             }
         }
     }
-    told
+    messages
 }
 
 /// What fio says of a state that cannot be loaded.
@@ -226,7 +228,7 @@ fn of_refusal(refusal: &Refusal) -> String {
     )
 }
 
-fn of_target(error: &TargetError, plan: &Plan, told: &mut Told) {
+fn of_target(error: &TargetError, plan: &Plan, messages: &mut Messages) {
     let (path, errno) = match error {
         TargetError::Missing { path, .. } => (path.clone(), 2),
         TargetError::Unfit { path, what, .. } if what.contains("directory") => (path.clone(), 21),
@@ -239,16 +241,16 @@ fn of_target(error: &TargetError, plan: &Plan, told: &mut Told) {
         }
         TargetError::Fill(error) => (String::new(), error.errno().map_or(5, number)),
     };
-    told.hints.push(error.to_string());
-    told.hints.extend(error.help());
+    messages.hints.push(error.to_string());
+    messages.hints.extend(error.help());
     let function = format!("open({path})");
     for ((step, number), job) in plan.jobs() {
         for (clone, worker) in job.workers.iter().enumerate() {
             let uses = worker.streams.iter().flat_map(|stream| ids(&stream.target));
             let mut uses = uses.map(|id| &plan.target(*id).path);
             if uses.any(|used| *used == path) {
-                told.stdout.push(process_line(errno, &function));
-                told.unusable.push(Unusable {
+                messages.stdout.push(process_line(errno, &function));
+                messages.unusable.push(Unusable {
                     job: (step, number),
                     clone,
                     line: error.to_string(),
@@ -258,8 +260,8 @@ fn of_target(error: &TargetError, plan: &Plan, told: &mut Told) {
             }
         }
     }
-    if told.unusable.is_empty() {
-        told.stderr.push(format!("fio: {error}"));
+    if messages.unusable.is_empty() {
+        messages.stderr.push(format!("fio: {error}"));
     }
 }
 
@@ -308,35 +310,36 @@ fn with_plans(results: &Results) -> impl Iterator<Item = (&Job, &JobResults)> {
 }
 
 /// What is told of workers that failed while they ran.
-pub(super) fn of_results(results: &Results) -> Told {
-    let mut told = Told::default();
+pub(super) fn of_results(results: &Results) -> Messages {
+    let mut messages = Messages::default();
     for (plan, job) in with_plans(results) {
         for (number, worker) in job.workers.iter().enumerate() {
             for failure in &worker.tolerated {
-                told.stderr.extend(operation_line(failure));
+                messages.stderr.extend(operation_line(failure));
             }
             worker
                 .mismatches
                 .iter()
-                .for_each(|mismatch| told.stderr.extend(mismatches::lines(mismatch)));
+                .for_each(|mismatch| messages.stderr.extend(mismatches::lines(mismatch)));
             let not_kept = worker.not_kept.iter().map(|what| format!("fio: {what}"));
-            told.stderr.extend(not_kept);
+            messages.stderr.extend(not_kept);
             // Those that were never begun were told of then.
             if let Some(failure) = worker.failure.as_ref().filter(|failure| failure.operation.is_some()) {
                 let streams = plan.workers.get(number).map_or(&[][..], |worker| &worker.streams);
-                of_failure(failure, streams, worker, &mut told);
+                of_failure(failure, streams, worker, &mut messages);
             } else if let Some(failure) = worker.failure.as_ref().filter(|_| worker.active_ns.0 > 0) {
-                told.stderr.push(format!("fio: {}: {}", failure.at, failure.what));
-                told.stdout
+                messages.stderr.push(format!("fio: {}: {}", failure.at, failure.what));
+                messages
+                    .stdout
                     .push(process_line(failure.errno.unwrap_or(5), &failure.what));
-                add_help(failure.help.as_deref(), &mut told);
+                add_help(failure.help.as_deref(), &mut messages);
             }
         }
         if missed_rate(plan, job) {
-            of_missed_rate(plan, job, &mut told);
+            of_missed_rate(plan, job, &mut messages);
         }
     }
-    told
+    messages
 }
 
 /// The line about an operation that failed.
@@ -352,7 +355,7 @@ fn operation_line(failure: &Failure) -> Option<String> {
     ))
 }
 
-fn of_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, told: &mut Told) {
+fn of_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, messages: &mut Messages) {
     const INVALID: i32 = 22;
     const MISMATCH: i32 = 84;
     let (Some(operation), errno) = (&failure.operation, failure.errno.unwrap_or(5)) else {
@@ -368,13 +371,13 @@ fn of_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, tol
     } = operation;
     let verb = direction.word();
     match too_slow {
-        Some(too_slow) => told.stderr.push(format!(
+        Some(too_slow) => messages.stderr.push(format!(
             "fio: latency of {} nsec exceeds specified max ({} nsec): {path} {verb} {} {length}",
             too_slow.took_ns.0, too_slow.most_ns.0, offset.0
         )),
         None if errno == MISMATCH || worker.engine.kind.works_on_names() => {}
         None if worker.engine.kind == EngineKind::Truncate => {}
-        None => told.stderr.extend(operation_line(failure)),
+        None => messages.stderr.extend(operation_line(failure)),
     }
     let direct = streams
         .get(operation.stream as usize)
@@ -384,29 +387,29 @@ fn of_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, tol
         .iter()
         .map(|stream| stream.lifetime[*direction].operations);
     if direct && errno == INVALID && moved.sum::<u64>() == 0 {
-        told.stdout.push(NO_DIRECT.into());
+        messages.stdout.push(NO_DIRECT.into());
     }
-    told.stdout.push(process_line(
+    messages.stdout.push(process_line(
         errno,
         &reports::errors::place(failure, worker.engine.kind),
     ));
-    add_help(failure.help.as_deref().or(help(errno)), told);
+    add_help(failure.help.as_deref().or(help(errno)), messages);
 }
 
 /// The words of fio where not even the first direct operation is taken.
 const NO_DIRECT: &str = "fio: first direct IO errored. File system may not support direct IO, or iomem_align= is bad, or invalid \
                          block size. Try setting direct=0.";
 
-fn add_help(help: Option<&str>, told: &mut Told) {
+fn add_help(help: Option<&str>, messages: &mut Messages) {
     if let Some(help) = help
-        && !told.hints.iter().any(|known| known == help)
+        && !messages.hints.iter().any(|known| known == help)
     {
-        told.hints.push(help.to_owned());
+        messages.hints.push(help.to_owned());
     }
 }
 
 /// fio looks at each clone by itself; here their rates are one, and each is told its part.
-fn of_missed_rate(plan: &Job, job: &JobResults, told: &mut Told) {
+fn of_missed_rate(plan: &Job, job: &JobResults, messages: &mut Messages) {
     let rules = plan.control.iter().zip(&job.control);
     let missed = rules.filter(|(_, outcome)| !outcome.attained);
     let Some((Control::MinimumRate(rule), outcome)) =
@@ -422,7 +425,7 @@ fn of_missed_rate(plan: &Job, job: &JobResults, told: &mut Told) {
         Tracked::Throughput | Tracked::Latency => format!("{name}: rate_min={least}B/s not met, got {got}B/s"),
     };
     for _ in 0..clones {
-        told.stderr.push(line.clone());
-        told.stdout.push(process_line(5, "check_min_rate"));
+        messages.stderr.push(line.clone());
+        messages.stdout.push(process_line(5, "check_min_rate"));
     }
 }

@@ -22,7 +22,7 @@ use std::time::Instant;
 
 use archive::history::EntryKind;
 use dialects::fio::flags::{Errand, IdleProfile as IdleShown};
-use dialects::fio::{self, Jobs, Reading, Told, Unusable};
+use dialects::fio::{self, Jobs, Notice, Reading, Unusable};
 use engine::idle::IdleProfile;
 use engine::sys::signals;
 use model::draws::{DrawsForm, fio_seeds};
@@ -168,12 +168,12 @@ fn lower(jobs: &Jobs, words: &[String], disk: &dyn fio::Disk) -> Result<fio::Low
 
 /// What was to be told while options were read, in its order.
 fn tell_read(output: &mut Output, jobs: &Jobs, banners: &[Vec<String>]) {
-    for told in &jobs.told {
-        match told {
-            Told::Out(line) => output.line(line),
-            Told::Err(line) => output.complaint(line),
-            Told::Hint(hint) => output.hint(hint),
-            Told::Added(job) => banners
+    for notice in &jobs.notices {
+        match notice {
+            Notice::Out(line) => output.line(line),
+            Notice::Err(line) => output.complaint(line),
+            Notice::Hint(hint) => output.hint(hint),
+            Notice::Added(job) => banners
                 .get(*job)
                 .into_iter()
                 .flatten()
@@ -372,10 +372,10 @@ fn left_out(plan: &Plan, job: (usize, usize)) -> Vec<Unusable> {
 }
 
 fn conclude(session: &Session, jobs: &Jobs, results: Results, triggered: bool, output: &mut Output) -> u8 {
-    let told = failures::of_results(&results);
-    told.stdout.iter().for_each(|line| output.error_line(line));
-    told.stderr.iter().for_each(|line| output.complaint(line));
-    told.hints.iter().for_each(|hint| output.hint(hint));
+    let messages = failures::of_results(&results);
+    messages.stdout.iter().for_each(|line| output.error_line(line));
+    messages.stderr.iter().for_each(|line| output.complaint(line));
+    messages.hints.iter().for_each(|hint| output.hint(hint));
     let lost = lost_hosts(&results);
     lost.iter().for_each(|line| output.complaint(&format!("fio: {line}")));
     print_reports(jobs, &results, output);
@@ -409,7 +409,7 @@ fn print_reports(jobs: &Jobs, results: &Results, output: &mut Output) {
 /// The lines about files that are made or made larger, a line for each clone.
 fn laying_out(plan: &Plan, unusable: &[Unusable]) -> Vec<String> {
     let mut lines = Vec::new();
-    let mut told: Vec<u32> = Vec::new();
+    let mut noted: Vec<u32> = Vec::new();
     for ((step, number), job) in plan.jobs() {
         for (clone, worker) in job.workers.iter().enumerate() {
             if unusable
@@ -433,8 +433,8 @@ fn laying_out(plan: &Plan, unusable: &[Unusable]) -> Vec<String> {
                     Ok(meta) => meta.len(),
                     Err(_) => 0,
                 };
-                if present < size.0 && !told.contains(&id.0) {
-                    told.push(id.0);
+                if present < size.0 && !noted.contains(&id.0) {
+                    noted.push(id.0);
                     files += 1;
                     bytes += size.0;
                 }

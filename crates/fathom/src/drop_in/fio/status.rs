@@ -17,7 +17,7 @@ use super::output::Output;
 use crate::process::start_thread;
 
 /// How often it is looked whether somebody asks for a report by a file.
-const LOOK: Duration = Duration::from_millis(250);
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// A file of this name in the directory for temporary files asks for a report.
 const ASKING_FILE: &str = "fio-dump-status";
 /// The line has no figures before this time.
@@ -30,7 +30,7 @@ pub(super) struct Status {
     every: Duration,
     newline: Duration,
     interrupt: &'static AtomicBool,
-    told: bool,
+    is_interruption_shown: bool,
     begun: Instant,
     last: Instant,
     fresh_line: Instant,
@@ -50,7 +50,11 @@ pub(super) fn reports_wanted(jobs: &Jobs) -> &'static AtomicBool {
         let mut due = Instant::now() + every;
         loop {
             let left = due.saturating_duration_since(Instant::now());
-            std::thread::sleep(if every.is_zero() { LOOK } else { left.min(LOOK) });
+            std::thread::sleep(if every.is_zero() {
+                POLL_INTERVAL
+            } else {
+                left.min(POLL_INTERVAL)
+            });
             if !every.is_zero() && Instant::now() >= due {
                 due += every;
                 wanted.store(true, Ordering::Relaxed);
@@ -110,7 +114,7 @@ impl Status {
             every: Duration::from_micros(flags.eta_interval_us.max(250_000)),
             newline: Duration::from_micros(flags.eta_newline_us),
             interrupt,
-            told: false,
+            is_interruption_shown: false,
             begun: now,
             last: now,
             fresh_line: now,
@@ -189,12 +193,12 @@ impl Status {
     }
 
     fn tell_signal(&mut self, output: &mut Output) {
-        if self.told || !self.interrupt.load(Ordering::Relaxed) {
+        if self.is_interruption_shown || !self.interrupt.load(Ordering::Relaxed) {
             return;
         }
         // Without a signal it was a trigger, of which fio says nothing.
         if let Some(signal) = engine::sys::signals::stop_signal() {
-            self.told = true;
+            self.is_interruption_shown = true;
             output.line(&format!("\nfio: terminating on signal {signal}"));
         }
     }

@@ -15,7 +15,7 @@ use crate::permissions::{ALLOW_PROGRAMS, are_programs_allowed};
 use crate::process::start_thread;
 
 /// How often it is looked for the file.
-const LOOK: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 /// Waits for what ends the run. Nobody waits any more once it is dropped.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ impl Wanted {
                 return;
             }
             let left = self.at.map(|at| at.saturating_duration_since(Instant::now()));
-            std::thread::sleep(left.map_or(LOOK, |left| left.min(LOOK)));
+            std::thread::sleep(left.map_or(POLL_INTERVAL, |left| left.min(POLL_INTERVAL)));
         }
         state.fired.store(true, Ordering::Relaxed);
         interrupt.store(true, Ordering::Relaxed);
