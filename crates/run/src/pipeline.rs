@@ -385,7 +385,7 @@ fn devices_of(facts: &[TargetFacts]) -> Vec<(String, Vec<u32>)> {
 fn probe_again(targets: &mut [TargetFacts]) {
     let system = System::live();
     for target in targets.iter_mut().filter(|target| target.owner.is_some()) {
-        target.owner_after = sys::told::cluster_volume(Path::new(&target.path)).map(|volume| volume.owner);
+        target.owner_after = sys::reported::cluster_volume(Path::new(&target.path)).map(|volume| volume.owner);
     }
     for device in targets.iter_mut().flat_map(|target| &mut target.devices) {
         if device.health.is_some() {

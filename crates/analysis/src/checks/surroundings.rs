@@ -116,19 +116,19 @@ pub(super) const HEALTH: Check = Check {
 fn worse(device: &Device) -> Option<Finding> {
     let (before, after) = (device.health.as_ref()?, device.health_after.as_ref()?);
     let new = |complaint: &&String| !before.complaints.contains(complaint);
-    let mut told: Vec<String> = after.complaints.iter().filter(new).cloned().collect();
+    let mut complaints: Vec<String> = after.complaints.iter().filter(new).cloned().collect();
     let garbled = |health: &Health| health.link_errors;
     if let Some(more) = garbled(after)
         .zip(garbled(before))
         .and_then(|(now, then)| now.checked_sub(then))
         && more > 0
     {
-        told.push(format!("{more} transfers were garbled on the way to it and sent again"));
+        complaints.push(format!("{more} transfers were garbled on the way to it and sent again"));
     }
-    if told.is_empty() {
+    if complaints.is_empty() {
         return None;
     }
-    let finding = Finding::new("HEALTH-CHANGED", Severity::Warning, told.join("; ")).at(&*device.name);
+    let finding = Finding::new("HEALTH-CHANGED", Severity::Warning, complaints.join("; ")).at(&*device.name);
     let finding =
         finding.why("it was not so when the test began: mending itself, or sending again, took part of the time");
     Some(finding.help("look at `dmesg`; replace the cable or the device, let an array rebuild, and repeat the test"))
@@ -206,7 +206,7 @@ mod tests {
             link_errors,
             ..Health::default()
         };
-        let told = |before: Option<Health>, after: Option<Health>| {
+        let complaints = |before: Option<Health>, after: Option<Health>| {
             let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
             let target = TargetFacts {
                 devices: vec![Device {
@@ -219,22 +219,22 @@ mod tests {
             };
             results.hosts[0].environment.targets = vec![target.clone(), target];
             let found = check(&results).into_iter();
-            let told = found.filter(|finding| finding.rule == "HEALTH-CHANGED");
-            told.map(|finding| finding.what).collect::<Vec<_>>()
+            let complaints = found.filter(|finding| finding.rule == "HEALTH-CHANGED");
+            complaints.map(|finding| finding.what).collect::<Vec<_>>()
         };
         let well = || Some(health(&["8 sectors wait"], Some(3)));
-        assert_eq!(told(well(), well()), Vec::<String>::new());
-        assert_eq!(told(well(), None), Vec::<String>::new());
-        assert_eq!(told(None, well()), Vec::<String>::new());
+        assert_eq!(complaints(well(), well()), Vec::<String>::new());
+        assert_eq!(complaints(well(), None), Vec::<String>::new());
+        assert_eq!(complaints(None, well()), Vec::<String>::new());
         assert_eq!(
-            told(
+            complaints(
                 well(),
                 Some(health(&["8 sectors wait", "it is about to fail"], Some(5)))
             ),
             ["it is about to fail; 2 transfers were garbled on the way to it and sent again"]
         );
         // A counter that went back was reset.
-        assert_eq!(told(well(), Some(health(&[], Some(0)))), Vec::<String>::new());
-        assert_eq!(told(well(), Some(health(&[], None))), Vec::<String>::new());
+        assert_eq!(complaints(well(), Some(health(&[], Some(0)))), Vec::<String>::new());
+        assert_eq!(complaints(well(), Some(health(&[], None))), Vec::<String>::new());
     }
 }

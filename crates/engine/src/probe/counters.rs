@@ -14,15 +14,15 @@ pub struct DeviceTimes {
     /// The text of `/proc/diskstats`: of its many lines only those of the devices under a test are ever parsed.
     text: String,
     /// What a system tells by calls instead.
-    told: HashMap<String, DiskCounters>,
+    disks: HashMap<String, DiskCounters>,
 }
 
 impl DeviceTimes {
     /// Reads them; empty where the system has none.
     pub fn read() -> DeviceTimes {
-        match sys::told::disk_counters() {
-            Some(told) => DeviceTimes {
-                told: told.into_iter().collect(),
+        match sys::reported::disk_counters() {
+            Some(disks) => DeviceTimes {
+                disks: disks.into_iter().collect(),
                 ..DeviceTimes::default()
             },
             None => DeviceTimes::from_text(std::fs::read_to_string("/proc/diskstats").unwrap_or_default()),
@@ -52,7 +52,7 @@ impl DeviceTimes {
     /// the same for writes; in flight, busy and weighted milliseconds; the same as for reads for discards; flushes.
     /// Sectors are 512 bytes whatever the device.
     pub fn since(&self, earlier: &DeviceTimes, name: &str) -> Option<DeviceUse> {
-        if let (Some(now), Some(then)) = (self.told.get(name), earlier.told.get(name)) {
+        if let (Some(now), Some(then)) = (self.disks.get(name), earlier.disks.get(name)) {
             return Some(told_since(now, then, name));
         }
         let (now, then) = (self.fields(name)?, earlier.fields(name)?);
@@ -101,8 +101,8 @@ pub struct CoreTimes(Vec<CoreUse>);
 impl CoreTimes {
     /// Reads it; empty where the system does not tell.
     pub fn read() -> CoreTimes {
-        match sys::told::core_times() {
-            Some(told) => CoreTimes(told),
+        match sys::reported::core_times() {
+            Some(disks) => CoreTimes(disks),
             None => CoreTimes::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default()),
         }
     }
@@ -205,7 +205,7 @@ mod tests {
             at: 200,
         };
         let of = |counters| DeviceTimes {
-            told: HashMap::from([("PhysicalDrive0".to_owned(), counters)]),
+            disks: HashMap::from([("PhysicalDrive0".to_owned(), counters)]),
             ..DeviceTimes::default()
         };
         let used = of(now).since(&of(then), "PhysicalDrive0").unwrap();

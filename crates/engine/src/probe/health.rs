@@ -17,23 +17,23 @@ pub fn health_of(system: &System, name: &str) -> Option<Health> {
 /// The health of a device; `None` where nothing tells.
 pub(super) fn health(system: &System, device: &BlockDevice) -> Option<Health> {
     let disk = device.partition_of.as_deref().unwrap_or(&device.name);
-    let mut told: Vec<(&str, Vec<String>)> = Vec::new();
+    let mut reports: Vec<(&str, Vec<String>)> = Vec::new();
     if matches!(device.kind, BlockKind::Raid { .. }) {
-        told.push(("md", raid(system, disk)));
+        reports.push(("md", raid(system, disk)));
     }
-    told.extend(driver(system, disk).map(|complaints| ("driver", complaints)));
-    told.extend(ext4(system, &device.name).map(|complaints| ("ext4", complaints)));
+    reports.extend(driver(system, disk).map(|complaints| ("driver", complaints)));
+    reports.extend(ext4(system, &device.name).map(|complaints| ("ext4", complaints)));
     let log = system.told_once(disk, || {
         nvme_health::read(disk).or_else(|| ata_health::read(system, disk))
     });
     let log = log.unwrap_or_default();
     if !log.source.is_empty() {
-        told.push((&log.source, log.complaints.clone()));
+        reports.push((&log.source, log.complaints.clone()));
     }
-    let sources: Vec<&str> = told.iter().map(|(source, _)| *source).collect();
-    (!told.is_empty()).then(|| Health {
+    let sources: Vec<&str> = reports.iter().map(|(source, _)| *source).collect();
+    (!reports.is_empty()).then(|| Health {
         source: sources.join(", "),
-        complaints: told.into_iter().flat_map(|(_, complaints)| complaints).collect(),
+        complaints: reports.into_iter().flat_map(|(_, complaints)| complaints).collect(),
         celsius: temperature(system, disk).or(log.celsius),
         used_percent: log.used_percent,
         spare_percent: log.spare_percent,

@@ -19,7 +19,7 @@ pub fn host(system: &System) -> Host {
 }
 
 fn read_host(system: &System) -> Host {
-    if let Some(told) = system.is_live().then(sys::told::host).flatten() {
+    if let Some(told) = system.is_live().then(sys::reported::host).flatten() {
         return told;
     }
     let from_environment = || std::env::var("COMPUTERNAME").unwrap_or_default();
@@ -98,7 +98,7 @@ fn hypervisor(system: &System) -> Option<String> {
 
 /// Its processors.
 pub fn cpu(system: &System) -> Cpu {
-    if let Some(told) = system.is_live().then(sys::told::cpu).flatten() {
+    if let Some(told) = system.is_live().then(sys::reported::cpu).flatten() {
         return told;
     }
     let block = first_processor(system);

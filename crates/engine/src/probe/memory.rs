@@ -44,7 +44,7 @@ impl fmt::Display for FreeMemory {
 pub fn memory_free() -> FreeMemory {
     static GROUPS: OnceLock<Vec<Group>> = OnceLock::new();
     let system = System::live();
-    let told = sys::told::memory().map(|[_, available]| available);
+    let told = sys::reported::memory().map(|[_, available]| available);
     let available = told.or_else(|| field(&system, "/proc/meminfo", "MemAvailable:"));
     let address_space = sys::memory::address_space_limit()
         .map(|limit| limit.saturating_sub(field(&system, "/proc/self/status", "VmSize:").unwrap_or(0)));
@@ -67,7 +67,7 @@ pub fn memory_free() -> FreeMemory {
 
 /// Bytes of memory; 0 where the system does not tell.
 pub fn memory_total(system: &System) -> u64 {
-    let told = system.is_live().then(sys::told::memory).flatten();
+    let told = system.is_live().then(sys::reported::memory).flatten();
     told.map(|[total, _]| total)
         .or_else(|| field(system, "/proc/meminfo", "MemTotal:"))
         .unwrap_or(0)

@@ -26,7 +26,7 @@ pub struct System {
     /// What `stat` would say of paths, for a recorded tree: device nodes and inode numbers cannot be recorded as files.
     recorded: Option<HashMap<String, Identity>>,
     /// What disks have said of themselves.
-    told: Arc<Mutex<HashMap<String, Option<Health>>>>,
+    health: Arc<Mutex<HashMap<String, Option<Health>>>>,
 }
 
 impl System {
@@ -35,7 +35,7 @@ impl System {
         System {
             root: PathBuf::from("/"),
             recorded: None,
-            told: Arc::default(),
+            health: Arc::default(),
         }
     }
 
@@ -49,7 +49,7 @@ impl System {
         System {
             root: root.to_owned(),
             recorded: Some(text.lines().filter_map(recorded_line).collect()),
-            told: Arc::default(),
+            health: Arc::default(),
         }
     }
 
@@ -60,7 +60,7 @@ impl System {
 
     /// Disks and volumes, where this machine tells of them through calls and not through files: Windows.
     pub(super) fn storage(&self) -> Option<Storage> {
-        self.is_live().then(sys::told::storage).flatten()
+        self.is_live().then(sys::reported::storage).flatten()
     }
 
     /// What a disk says of its own health. It is asked once, however many targets lie on it; who wants to know whether it has
@@ -69,8 +69,10 @@ impl System {
         if !self.is_live() {
             return None;
         }
-        let Ok(mut told) = self.told.lock() else { return ask() };
-        told.entry(disk.to_owned()).or_insert_with(ask).clone()
+        let Ok(mut health) = self.health.lock() else {
+            return ask();
+        };
+        health.entry(disk.to_owned()).or_insert_with(ask).clone()
     }
 
     /// What a path leads to, links followed.

@@ -17,7 +17,7 @@ const MAX_DEVICES: usize = 64;
 
 /// What is known of an open file or device. `prepared` says in words how it was prepared.
 pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
-    let resolved = sys::told::resolved(file.path()).unwrap_or_else(|_| file.path().to_owned());
+    let resolved = sys::reported::resolved(file.path()).unwrap_or_else(|_| file.path().to_owned());
     let mut facts = TargetFacts {
         path: resolved.display().to_string(),
         kind: word_of(file.kind()).into(),
@@ -30,7 +30,7 @@ pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
     match file.kind() {
         FileKind::Regular => {
             let mounts = own_mounts(system);
-            if let Some((file_system, devices)) = sys::told::file_system(&resolved) {
+            if let Some((file_system, devices)) = sys::reported::file_system(&resolved) {
                 (facts.file_system, facts.devices) = (Some(file_system), devices);
             } else if let Some(mount) = mount_of(&mounts, &resolved, number) {
                 facts.devices = device_chain(system, &device_numbers(system, mount, &mounts));
@@ -39,7 +39,7 @@ pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
             facts.allocation = file
                 .handle()
                 .and_then(|handle| sys::facts::allocation(handle, file.size()));
-            let cluster = sys::told::cluster_volume(&resolved);
+            let cluster = sys::reported::cluster_volume(&resolved);
             (facts.cluster_volume, facts.owner) = cluster.map(|volume| (volume.name, volume.owner)).unzip();
         }
         FileKind::BlockDevice => facts.devices = device_chain(system, &[number]),
@@ -62,7 +62,11 @@ fn word_of(kind: FileKind) -> &'static str {
 /// The file system that a path lies on. The path must exist; links in it are resolved.
 pub fn file_system(system: &System, path: &Path) -> Option<FileSystem> {
     let resolved = std::fs::canonicalize(path).ok()?;
-    if let Some((file_system, _)) = system.is_live().then(|| sys::told::file_system(&resolved)).flatten() {
+    if let Some((file_system, _)) = system
+        .is_live()
+        .then(|| sys::reported::file_system(&resolved))
+        .flatten()
+    {
         return Some(file_system);
     }
     let number = match sys::facts::identity_of(&resolved)? {
@@ -164,7 +168,7 @@ pub fn device_chain(system: &System, numbers: &[DeviceNumber]) -> Vec<Device> {
 /// at the path; empty where no device is known to lie under it.
 pub fn devices_under(system: &System, path: &Path) -> Option<Vec<Device>> {
     if system.is_live()
-        && let Some((_, devices)) = sys::told::file_system(path)
+        && let Some((_, devices)) = sys::reported::file_system(path)
     {
         return Some(devices);
     }

@@ -154,7 +154,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     drop(errand);
     let unfinished = session.process.is_interrupted() || bad != Exit::Done;
     let report = procedure.report(&target, left_out, unfinished);
-    let told = outputs.finish(&Contents {
+    let description = outputs.finish(&Contents {
         text: text(&report),
         json: &report,
         csv: Some(csv(&report)),
@@ -165,7 +165,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         let word = if report.steady { "steady" } else { "not steady" };
         history::keep(args, EntryKind::Precondition, Subject::Run(results), Some(word));
     }
-    told?;
+    description?;
     Ok(match (bad, report.steady) {
         _ if session.process.is_interrupted() => Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2)),
         (Exit::Done, true) => Exit::Done,
@@ -204,11 +204,11 @@ fn run_rounds(
             let why = results.findings.iter().max_by_key(|finding| finding.severity);
             let why = why.map_or("operations failed".into(), |finding| finding.what.clone());
             errand.screen.close();
-            Faults::one(Fault::new(format!("{}: {why}", told(next))), bad).print(screen::colour_on_stderr());
+            Faults::one(Fault::new(format!("{}: {why}", description(next))), bad).print(screen::colour_on_stderr());
             break;
         }
         if let Err(why) = procedure.take(next, &results) {
-            let fault = Fault::new(format!("{}: {why}", told(next)));
+            let fault = Fault::new(format!("{}: {why}", description(next)));
             return Err(Faults::one(
                 fault.help("give the rounds more time: --round 60s"),
                 Exit::Failed,
@@ -230,7 +230,7 @@ fn decides(next: Next) -> bool {
     }
 }
 
-fn told(next: Next) -> String {
+fn description(next: Next) -> String {
     match next {
         Next::Fill => "filling".into(),
         Next::Round { number, cell: None } => format!("round {number}"),
@@ -344,7 +344,7 @@ impl Plans {
     fn plan(&self, next: Next) -> Result<Plan, Faults> {
         let mut document = self.document.clone();
         let job = &mut document.jobs[0];
-        let name = told(next);
+        let name = description(next);
         match next {
             Next::Fill => *job = self.fill(job),
             Next::Round { number, cell } => {
@@ -421,7 +421,7 @@ impl Errand<'_> {
         let mut plan = self.plans.plan(next)?;
         self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
         self.screen.say(&self.introduction(next, &plan));
-        self.screen.begin(&plan, Some(told(next)));
+        self.screen.begin(&plan, Some(description(next)));
         let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
         let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
             shared_files.adopt_created(&event);
@@ -492,7 +492,7 @@ fn dry_run(session: &Session, plans: &Plans, permissions: &Permissions) -> Resul
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
         let (described, exit) = run::dry_run(session.ranks(), &plan, &plan, permissions)?;
         refused |= exit == Exit::Refused;
-        text += &format!("\n{}:\n{described}", told(next));
+        text += &format!("\n{}:\n{described}", description(next));
     }
     screen::put(&text)?;
     Ok(if refused { Exit::Refused } else { Exit::Done })

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::calling::{Ran, command, fathom, finish, text};
-use crate::told::diskspd;
+use crate::reported::diskspd;
 
 /// With a history of its own.
 fn kept(history: &Path, words: &[&str]) -> Ran {

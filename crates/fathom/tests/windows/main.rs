@@ -19,5 +19,5 @@ mod names;
 #[allow(dead_code, reason = "shared by the tests of both drop-in modes")]
 mod place;
 mod refusals;
+mod reported;
 mod seeds;
-mod told;

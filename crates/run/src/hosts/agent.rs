@@ -41,13 +41,13 @@ pub fn run_agent(comm: &dyn Comm, place: &LocalHost<'_>, journal: &dyn Journal) 
         widened_from: place.widened_from,
         announced: place.announced,
     })));
-    let mut told = Instant::now();
+    let mut last_heartbeat = Instant::now();
     // Dropped when there is nothing more to do.
     let mut shared_files = None;
     loop {
-        if told.elapsed() >= HEARTBEAT_INTERVAL {
+        if last_heartbeat.elapsed() >= HEARTBEAT_INTERVAL {
             send(&ToCoordinator::Alive);
-            told = Instant::now();
+            last_heartbeat = Instant::now();
         }
         match comm.receive(POLL_INTERVAL) {
             None => {}
@@ -59,7 +59,7 @@ pub fn run_agent(comm: &dyn Comm, place: &LocalHost<'_>, journal: &dyn Journal) 
                         shared_files.get_or_insert_with(SharedFiles::default);
                     }
                     execute_order(comm, place, journal, *order, &mut shared_files)?;
-                    told = Instant::now();
+                    last_heartbeat = Instant::now();
                 }
                 ToAgent::Leave => return Ok(()),
                 // What comes late of a run that has ended.
@@ -147,14 +147,14 @@ fn execute_order(
 /// Hears what is said while the run goes on, and gives signs of life.
 fn listen(comm: &dyn Comm, place: &LocalHost<'_>, shared: &Shared, begin: Sender<StartSignal>) -> Result<(), String> {
     let begun = Instant::now();
-    let (mut told, mut asked, mut heard) = (begun, begun, begun);
+    let (mut last_heartbeat, mut asked, mut heard) = (begun, begun, begun);
     while !shared.over.load(Ordering::Acquire) {
         if place.interrupt.load(Ordering::Relaxed) {
             shared.stop.store(true, Ordering::Release);
         }
-        if told.elapsed() >= HEARTBEAT_INTERVAL {
+        if last_heartbeat.elapsed() >= HEARTBEAT_INTERVAL {
             comm.send(0, &pack(&ToCoordinator::Alive));
-            told = Instant::now();
+            last_heartbeat = Instant::now();
         }
         if asked.elapsed() >= partial_results_interval(begun.elapsed()) {
             shared.wanted.store(true, Ordering::Release);

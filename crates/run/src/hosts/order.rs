@@ -78,14 +78,14 @@ impl Comm for Renumbered {
 
 /// The order of processes of which some have told a number: those take each other's places, the others keep theirs. `None` if
 /// that changes nothing; the number, if two have told the same.
-pub(super) fn ordered(told: &[Option<u32>]) -> Result<Option<Vec<u32>>, u32> {
-    let places: Vec<usize> = (0..told.len()).filter(|place| told[*place].is_some()).collect();
+pub(super) fn ordered(numbers: &[Option<u32>]) -> Result<Option<Vec<u32>>, u32> {
+    let places: Vec<usize> = (0..numbers.len()).filter(|place| numbers[*place].is_some()).collect();
     let mut sorted = places.clone();
-    sorted.sort_by_key(|place| told[*place]);
-    if let Some(pair) = sorted.windows(2).find(|pair| told[pair[0]] == told[pair[1]]) {
-        return Err(told[pair[0]].unwrap_or_default());
+    sorted.sort_by_key(|place| numbers[*place]);
+    if let Some(pair) = sorted.windows(2).find(|pair| numbers[pair[0]] == numbers[pair[1]]) {
+        return Err(numbers[pair[0]].unwrap_or_default());
     }
-    let mut order: Vec<u32> = (0..told.len() as u32).collect();
+    let mut order: Vec<u32> = (0..numbers.len() as u32).collect();
     for (place, from) in places.iter().zip(&sorted) {
         order[*place] = *from as u32;
     }
@@ -98,11 +98,11 @@ mod tests {
 
     #[test]
     fn processes_stand_where_they_were_told() {
-        let check = |told: &[Option<u32>], expected: Result<Option<&[u32]>, u32>| {
+        let check = |numbers: &[Option<u32>], expected: Result<Option<&[u32]>, u32>| {
             assert_eq!(
-                ordered(told),
+                ordered(numbers),
                 expected.map(|order| order.map(<[u32]>::to_vec)),
-                "{told:?}"
+                "{numbers:?}"
             );
         };
         check(&[None, None, None], Ok(None));

@@ -134,8 +134,8 @@ impl TargetError {
             TargetError::NoSpace { .. } => Some("free some space, or use a smaller size".into()),
             TargetError::Look { path, source } if source.kind() == std::io::ErrorKind::PermissionDenied => {
                 let help = match path.starts_with("/dev/") {
-                    true => sys::told::PRIVILEGED,
-                    false => sys::told::PRIVILEGED_FILE,
+                    true => sys::reported::PRIVILEGED,
+                    false => sys::reported::PRIVILEGED_FILE,
                 };
                 Some(help.into())
             }

@@ -18,10 +18,10 @@ pub mod events;
 pub mod facts;
 pub mod file;
 pub mod names;
+pub mod reported;
 pub mod signals;
 pub mod terminal;
 pub mod thread;
-pub mod told;
 
 mod cluster;
 mod disks;

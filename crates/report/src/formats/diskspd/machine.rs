@@ -97,31 +97,34 @@ fn places(cpu: &Cpu, counted: BTreeSet<u32>) -> Vec<Place> {
         core: cpu,
         ..LogicalCpu::default()
     };
-    let mut told: Vec<LogicalCpu> = match (cpu.topology.is_empty(), counted.is_empty()) {
+    let mut listed: Vec<LogicalCpu> = match (cpu.topology.is_empty(), counted.is_empty()) {
         (false, _) => cpu.topology.clone(),
         (true, false) => counted.into_iter().map(alone).collect(),
         (true, true) => (0..cpu.logical).map(alone).collect(),
     };
-    told.sort_by_key(|cpu| cpu.cpu);
+    listed.sort_by_key(|cpu| cpu.cpu);
     let mut cores: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
-    let place = |told: LogicalCpu| {
-        let group = told.cpu / GROUP;
+    let place = |listed: LogicalCpu| {
+        let group = listed.cpu / GROUP;
         let of_group = cores.entry(group).or_default();
-        let core = of_group.iter().position(|core| *core == told.core).unwrap_or_else(|| {
-            of_group.push(told.core);
-            of_group.len() - 1
-        });
+        let core = of_group
+            .iter()
+            .position(|core| *core == listed.core)
+            .unwrap_or_else(|| {
+                of_group.push(listed.core);
+                of_group.len() - 1
+            });
         Place {
-            cpu: told.cpu,
-            socket: told.socket,
-            node: told.node,
+            cpu: listed.cpu,
+            socket: listed.socket,
+            node: listed.node,
             group,
             core: core as u32,
-            efficiency_class: told.efficiency_class,
-            number: told.cpu % GROUP,
+            efficiency_class: listed.efficiency_class,
+            number: listed.cpu % GROUP,
         }
     };
-    told.into_iter().map(place).collect()
+    listed.into_iter().map(place).collect()
 }
 
 impl Shares {
@@ -189,11 +192,11 @@ mod tests {
             node: cpu / 64,
             efficiency_class: 0,
         };
-        let told = Cpu {
+        let listed = Cpu {
             topology: (0..128).map(cpu).collect(),
             ..Cpu::default()
         };
-        let places = places(&told, BTreeSet::new());
+        let places = places(&listed, BTreeSet::new());
         let last = places[127];
         assert_eq!((last.group, last.number, last.core, last.socket), (1, 63, 31, 1));
         let machine = Machine { cpus: places };
@@ -204,12 +207,12 @@ mod tests {
 
     #[test]
     fn without_a_topology_each_processor_is_a_core() {
-        let told = Cpu {
+        let listed = Cpu {
             logical: 3,
             ..Cpu::default()
         };
-        assert_eq!(places(&told, BTreeSet::new()).len(), 3);
-        let counted = places(&told, BTreeSet::from([0, 2]));
+        assert_eq!(places(&listed, BTreeSet::new()).len(), 3);
+        let counted = places(&listed, BTreeSet::from([0, 2]));
         assert_eq!((counted.len(), counted[1].number, counted[1].core), (2, 2, 1));
     }
 
