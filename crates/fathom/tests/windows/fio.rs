@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::calling::{self, Ran};
 use crate::place;
-use crate::told::{drive, fio, press};
+use crate::reported::{drive, fio, press};
 
 /// A job file of a provider, with comments in Russian, four jobs of 25 GiB and 300 seconds.
 const PUBLISHED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio/seeds/fio3.ini");

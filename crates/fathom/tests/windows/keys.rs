@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use crate::calling::{PROGRAM, Ran};
 use crate::place::words;
-use crate::told::{diskspd, press};
+use crate::reported::{diskspd, press};
 
 /// What `press` exits with if the system has no such keys, as Wine 8 has no Ctrl-Break.
 const NO_KEYS: i32 = 252;

@@ -1,7 +1,7 @@
 //! Names that are not of this alphabet, long, or with blanks.
 
 use crate::calling::{fathom, text};
-use crate::told::{diskspd, fio};
+use crate::reported::{diskspd, fio};
 
 const NAMES: [&str; 4] = ["тестовый файл.dat", "試験 データ.dat", "größe €.dat", "disk 💾.dat"];
 

@@ -7,7 +7,7 @@ use model::plan::EngineKind;
 
 use crate::calling::{self, Ran, fathom, text};
 use crate::place::words;
-use crate::told::{denied, diskspd, fio, small_drive};
+use crate::reported::{denied, diskspd, fio, small_drive};
 
 const FILE_NOT_FOUND: i32 = 2;
 const PATH_NOT_FOUND: i32 = 3;

@@ -4,7 +4,7 @@
 use roxmltree::{Document, Node};
 
 use crate::calling::Ran;
-use crate::told::{OnDrive, diskspd};
+use crate::reported::{OnDrive, diskspd};
 
 /// A published line with its edits, the files that it names, and whether it makes them.
 struct Seed {
