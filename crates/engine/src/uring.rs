@@ -444,7 +444,7 @@ impl Engine for IoUring {
         // What was done directly counts towards what is waited for.
         let at_least = at_least.saturating_sub(done.done.len() as u32);
         let waits_freely = until == Nanos::NEVER && !self.split_stamps;
-        // Completions of this kind of ring appear only when the kernel is entered, so whoever just looks must enter, too.
+        // Completions of this kind of ring appear only when the kernel is entered, so a mere poll must enter, too.
         if !requests.is_empty() || waits_freely || at_least == 0 || self.poll {
             done.submitted += self.hand_over(requests, if waits_freely { at_least } else { 0 })?;
         }

@@ -1,4 +1,4 @@
-//! What happens while a plan is carried out: the whole interface between a run and whoever watches it.
+//! What happens while a plan is carried out: the whole interface between a run and its viewers.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -149,7 +149,7 @@ impl FileChoice {
         self.skew.is_some()
     }
 
-    /// The file is open, whoever opened it.
+    /// The file is open.
     pub fn opened(&mut self, file: usize) {
         self.files[file].open = true;
     }

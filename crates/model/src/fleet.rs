@@ -303,7 +303,7 @@ fn part_of_region(region: &Region, (number, of): (u32, u32)) -> Result<Region, S
     }
 }
 
-/// The parts follow one another without a gap: all of it is somebody's.
+/// The parts follow one another without a gap: every byte belongs to a part.
 fn part_of_bytes(region: &Region, length: Extent, number: u64, of: u64) -> Result<Region, String> {
     let whole = length.resolve(0);
     let unit = match whole / of {

@@ -1,8 +1,8 @@
-//! What is known of one measured load, whoever measured it: the common ground of verdicts, diagnosis, explanation and
+//! What is known of one measured load, whichever tool measured it: the common ground of verdicts, diagnosis, explanation and
 //! comparison.
 //!
 //! [`Observation::of`] makes one from our own results; readers of other tools' reports make them from text. A figure that a
-//! source does not have is absent, never zero and never worked out from a guess: whoever judges says what it could not judge.
+//! source does not have is absent, never zero and never worked out from a guess: a judgement says what it could not judge.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! What a campaign of several runs found: the parameters that were varied, and the results of each run, whole.
 //!
-//! Tables, knees and judgements are made from it again by whoever shows them, so that a saved study can be asked anew.
+//! Tables, knees and judgements are made from it again when it is shown, so that a saved study can be asked anew.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

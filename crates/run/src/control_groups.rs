@@ -134,7 +134,7 @@ impl ControlGroups {
             )))?;
         }
         let entered = match hierarchy {
-            // 0 is whoever writes.
+            // 0 is the writing process.
             Hierarchy::Threads(_) => put(&folder.join("tasks"), "0"),
             Hierarchy::Processes(_) if !self.common => {
                 return Err(unfit(

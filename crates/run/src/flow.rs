@@ -1,4 +1,4 @@
-//! Operations that workers divide among themselves, whoever could do more.
+//! Operations that workers divide among themselves, even where one could do more.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -2,7 +2,7 @@
 //! rounds is steady.
 //!
 //! SNIA's Solid State Storage Performance Test Specification 2.0 calls the first the workload-independent, the second the
-//! workload-dependent preconditioning. A [`Procedure`] decides what comes next and judges the rounds; whoever runs it makes
+//! workload-dependent preconditioning. A [`Procedure`] decides what comes next and judges the rounds; the caller makes
 //! plans of that and hands back what came of them.
 
 use model::Bytes;

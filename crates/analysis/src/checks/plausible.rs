@@ -13,7 +13,7 @@ use crate::diagnosis::{Bound, KnownBurst, bounds, system_layers};
 const SPINDLE_IOPS: f64 = 1000.0;
 /// Links are known exactly; what counters and clocks may differ by.
 const LINK_SLACK: f64 = 1.05;
-/// Limits are exceeded a little by bursts and rounding; this much is somebody else's answer.
+/// Limits are exceeded a little by bursts and rounding; this much means that something else answered.
 const FAR_BEYOND: f64 = 1.5;
 
 pub(super) const PLAUSIBLE: Check = Check {

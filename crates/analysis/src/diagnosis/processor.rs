@@ -122,7 +122,7 @@ fn share_waited(subject: &Subject<'_>) -> Option<f64> {
     (all > 0.0).then(|| waited / (workers * all))
 }
 
-/// A load that lies at a known limit and whose workers sleep nearly all the time is held by that limit, whoever else
+/// A load that lies at a known limit and whose workers sleep nearly all the time is held by that limit, whatever else
 /// uses the processors.
 fn sleeps_at_a_limit(subject: &Subject<'_>) -> bool {
     let sleeps = |generator: model::observation::Generator| generator.busiest_worker < IDLE_WORKER;

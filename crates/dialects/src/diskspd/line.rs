@@ -51,7 +51,7 @@ pub enum EventRole {
     Finish,
     /// Waited for before the warm-up (`-yr`).
     Wait,
-    /// Ends the run when somebody sets it (`-yp`).
+    /// Ends the run when another process sets it (`-yp`).
     Stop,
 }
 

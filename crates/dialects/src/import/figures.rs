@@ -1,4 +1,4 @@
-//! Figures that somebody wrote down: from a picture, a page, a data sheet. TOML with a table `[[load]]` for each, or CSV with a row for
+//! Figures written down by hand: from a picture, a page, a data sheet. TOML with a table `[[load]]` for each, or CSV with a row for
 //! each and the same names as titles. Every figure is as good as who wrote it; nothing is worked out that is not there.
 
 use model::observation::{AtOnce, Flow, Latency, Load, Observation};

@@ -42,7 +42,7 @@ pub enum Form {
     VdbenchFlat,
     /// Iometer's results as CSV.
     Iometer,
-    /// Figures somebody wrote down, as TOML or CSV.
+    /// Figures written down by hand, as TOML or CSV.
     Figures,
 }
 
@@ -89,7 +89,7 @@ pub struct Imported {
     pub started: Option<String>,
     /// Processors that the report counts.
     pub processors: Option<u32>,
-    /// Where figures that somebody wrote down come from.
+    /// The source of figures written down by hand.
     pub source: Option<String>,
     /// One for each time span, job or group, in order; behind them those of jobs that ran at once.
     pub loads: Vec<Observation>,

@@ -1,7 +1,7 @@
 //! Suites: workloads with what is required of each. A workload is a preset, a job file or options of its own, and options that
 //! stand beside a preset or a file change it.
 //!
-//! What a requirement means is not known here, nor are files opened: whoever has the job file of a workload gives it to
+//! What a requirement means is not known here, nor are files opened: the caller, who has the job file of a workload, gives it to
 //! [`Workload::document`].
 
 use model::plan::PresetUse;

@@ -1,6 +1,6 @@
 //! The requests of a block device as they happen, from the kernel's trace events.
 //!
-//! Events go to a ring of our own (an *instance* of tracefs), so that whoever traces anything else is not disturbed; it is
+//! Events go to a ring of our own (an *instance* of tracefs), so that other tracers are not disturbed; it is
 //! removed when this is dropped. One that a killed process has left is removed by the next. Devices with request queues tell of
 //! requests, after merging; others (zram, device mapper, software RAID) of what comes in at their top.
 
@@ -27,7 +27,7 @@ const BIOS: [&str; 2] = ["block_bio_queue", "block_bio_complete"];
 /// A device that is watched.
 #[derive(Debug)]
 pub struct BlockTrace {
-    /// Closed before the folder goes: the kernel keeps one that somebody reads.
+    /// Closed before the folder goes: the kernel keeps one that is being read.
     pipe: fs::File,
     instance: Instance,
     /// The beginning of a line whose end has not come yet.
@@ -159,7 +159,7 @@ impl Drop for Instance {
     }
 }
 
-/// Removes an instance. The kernel refuses while somebody reads it: then the next run does it.
+/// Removes an instance. The kernel refuses while it is being read: then the next run removes it.
 fn remove(folder: &Path) {
     let _ = fs::write(folder.join("tracing_on"), "0");
     let _ = fs::write(folder.join("events/enable"), "0");

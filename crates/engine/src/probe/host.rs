@@ -9,7 +9,7 @@ use super::System;
 use super::surroundings::deepest_idle;
 use crate::sys;
 
-/// The machine. This one is looked at once, by whoever asks first.
+/// The machine. This one is examined once, at the first call.
 pub fn host(system: &System) -> Host {
     static LIVE: OnceLock<Host> = OnceLock::new();
     match system.is_live() {

@@ -51,7 +51,7 @@ pub use volumes::VolumeCounters;
 use model::Bytes;
 use model::environment::{Clock, Environment};
 
-/// Everything about the machine itself; the facts about targets are added by whoever opens them.
+/// Everything about the machine itself; the facts about targets are added when they are opened.
 pub fn environment(system: &System, clock: Clock) -> Environment {
     Environment {
         host: host(system),

@@ -263,7 +263,7 @@ fn watch(session: &Session, device: &str, time: Nanos, counters: bool, quiet: bo
     })
 }
 
-/// What was seen, for whoever reads the file.
+/// What was seen, for the reader of the file.
 fn comments(device: &str, seen: &Seen, source: &Source, started: &Zoned) -> String {
     let machine = host(&System::live()).name;
     let mut lines = vec![

@@ -136,12 +136,12 @@ fn comparison(files: &[String], margin: f64, force: bool) -> Result<Comparison, 
     })
 }
 
-/// The page of several results, for whoever has `--margin` and `--force`.
+/// The page of several results, with `--margin` and `--force`.
 pub fn page_of(args: &ArgMatches, files: &[String]) -> Result<Page, Faults> {
     page_with(files, ab::margin(args)?, args.get_flag("force"))
 }
 
-/// The same for whoever has no command line. `force` lets results of different loads through.
+/// The same without a command line. `force` lets results of different loads through.
 pub fn page_with(files: &[String], margin: f64, force: bool) -> Result<Page, Faults> {
     Ok(page(&comparison(files, margin, force)?))
 }
@@ -160,7 +160,7 @@ fn page(comparison: &Comparison) -> Page {
     pages::compared(&comparison.files, &sides, comparison.margin, comparison)
 }
 
-/// Where measured loads come in, whoever measured them.
+/// Where measured loads come in, whichever tool measured them.
 fn read(file: &str) -> Result<Side, Faults> {
     if let Some(found) = results::of_another_tool(file)? {
         let measured = |observation: Observation| Measured {

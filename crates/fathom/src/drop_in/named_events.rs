@@ -54,7 +54,7 @@ impl NamedEvent {
         }
     }
 
-    /// Sets the event of that name, which somebody has, for good.
+    /// Sets the existing event of that name for good.
     ///
     /// # Errors
     /// The system's error.
@@ -75,7 +75,7 @@ impl NamedEvent {
         mark(&self.path)
     }
 
-    /// True once somebody has set it.
+    /// True once it is set.
     pub fn is_set(&self) -> bool {
         open_own(&mark_of(&self.path)).is_ok()
     }

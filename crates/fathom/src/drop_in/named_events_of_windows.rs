@@ -22,7 +22,7 @@ impl NamedEvent {
         Event::open_or_make(name).map(|event| NamedEvent(Arc::new(event)))
     }
 
-    /// Sets the event of that name, which somebody has, for good.
+    /// Sets the existing event of that name for good.
     ///
     /// # Errors
     /// The system's error.
@@ -38,7 +38,7 @@ impl NamedEvent {
         self.0.set()
     }
 
-    /// True once somebody has set it.
+    /// True once it is set.
     pub fn is_set(&self) -> bool {
         self.0.wait(Duration::ZERO)
     }

@@ -286,7 +286,7 @@ impl Drop for Listener {
 /// Listens on a socket in the file system that only this user reaches.
 ///
 /// # Errors
-/// Something else is there, somebody listens there already, or one of the system's.
+/// There is another file, another process listens there already, or one of the system's errors.
 #[cfg(unix)]
 pub fn listen_at(path: &Path) -> io::Result<Listener> {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt};

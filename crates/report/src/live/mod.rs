@@ -1,5 +1,5 @@
 //! What is shown while a run goes on: a line, or a view that fills a terminal. Both are made from events. Neither knows the
-//! terminal itself: whoever shows them says how large it is, and reads clocks and counters.
+//! terminal itself: the caller says how large it is, and reads clocks and counters.
 
 mod line;
 mod metrics;

@@ -1,4 +1,4 @@
-//! The intervals of several ranks as one, for whoever watches.
+//! The intervals of several ranks as one, for viewers.
 
 use std::collections::BTreeMap;
 

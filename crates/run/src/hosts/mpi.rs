@@ -220,7 +220,7 @@ impl Pump {
                 nap = (nap * 2).min(LONGEST_NAP);
             }
         }
-        // Where somebody is gone, the end of MPI may wait for them for ever.
+        // Where a rank is gone, MPI_Finalize may wait for it for ever.
         if self.peers.iter().all(|peer| !peer.lost) {
             self.mpi.finish();
         }

@@ -66,7 +66,7 @@ impl Preparation<'_> {
                 help: "another process of this test was making it and has not kept it".into(),
             });
         }
-        // Anything of another size was made by somebody else, and what was said for ours does not hold for it.
+        // Anything of another size was made by another program, and what was said for ours does not hold for it.
         let planned = self.permitted.iter().find(|(one, _)| one.number == number);
         let planned = match planned.map(|(one, _)| &one.action) {
             Some(Action::Create { .. }) if made_on_open(&self.plan.targets[number]).is_some() => 0,

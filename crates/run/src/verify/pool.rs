@@ -87,7 +87,7 @@ impl<T: Send + 'static> Pool<T> {
 
     /// Has a block checked. There must be room.
     pub(crate) fn give(&mut self, of: T, block: Block, data: &[u8]) -> Result<(), Gone> {
-        debug_assert!(self.has_room(), "whoever gives looks for room first");
+        debug_assert!(self.has_room(), "the caller checks for room first");
         let mut buffer = self.spare.pop().unwrap_or_default();
         buffer.clear();
         buffer.extend_from_slice(data);

@@ -104,7 +104,7 @@ impl Outbox {
         let _ = self.full.push(full);
     }
 
-    /// Lets the gatherer know of a new phase, for whoever watches.
+    /// Reports a new phase to the gatherer, for viewers.
     pub(super) fn publish_phase(&self, phase: Phase) {
         self.phase.store(phase as u8, Ordering::Relaxed);
     }

@@ -1,4 +1,4 @@
-//! What a result means that is there already, whoever measured it: its load, its figures with their units, how far they can be
+//! What an existing result means, whichever tool measured it: its load, its figures with their units, how far they can be
 //! trusted, and where they stand to limits.
 
 mod sentences;
@@ -36,7 +36,7 @@ pub struct Source {
     pub processors: Option<u32>,
     /// Command lines that it echoes.
     pub commands: Vec<String>,
-    /// Where figures that somebody wrote down come from.
+    /// The source of figures written down by hand.
     pub origin: Option<String>,
 }
 

@@ -1,7 +1,7 @@
 //! Sweeps: the same load again and again with one or two parameters varied, in an order without pattern, as long as more
 //! load still tells something.
 //!
-//! The sweep decides which point comes next and how long it lasts; whoever runs it makes a plan of the settings and hands
+//! The sweep decides which point comes next and how long it lasts; the caller makes a plan of the settings and hands
 //! back what came of it. What it all means is worked out from the finished [`Study`], in [`Report`].
 
 mod over;

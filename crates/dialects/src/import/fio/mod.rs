@@ -163,7 +163,7 @@ impl Options {
 
     /// The load of `clones` clones together.
     fn load(&self, job: &str, clones: u32) -> Load {
-        // A report that lists no options at all was made or changed by somebody else; defaults would be guesses.
+        // A report that lists no options at all was made or changed by another program; defaults would be guesses.
         if self.0.iter().all(|(name, _)| name == "name") {
             return Load::default();
         }

@@ -41,7 +41,7 @@ pub const TIMED_OUT: i32 = libc::ETIMEDOUT;
 pub const READ_ONLY: i32 = libc::EROFS;
 
 /// Opens a regular file of this user for reading, whose name may lie where others make names too. No link is followed and
-/// nothing is waited for; what is something else, or somebody else's, is an error.
+/// nothing is waited for; anything else, or another user's file, is an error.
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`] if there is nothing; otherwise what stands in the way, for people.

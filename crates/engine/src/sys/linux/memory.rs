@@ -104,7 +104,7 @@ impl Mapping {
     }
 }
 
-// SAFETY: the mapping is the process's, not a thread's, and whoever has the value is the only one to use it: all access
+// SAFETY: the mapping is the process's, not a thread's, and only the owner of the value uses it: all access
 // goes through an exclusive borrow of it.
 unsafe impl Send for Mapping {}
 

@@ -35,7 +35,7 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Gives this process all CPUs that it may have, where whoever started it had left it fewer: launchers of MPI bind each process to
+/// Gives this process all CPUs that it may have, where its launcher had left it fewer: launchers of MPI bind each process to
 /// one. Call it before there are other threads. How many it had before; `None` if nothing changed.
 pub fn widen() -> Option<u32> {
     let before = usable_cpus().len();
@@ -137,7 +137,7 @@ pub fn act_as(user: Option<u32>, group: Option<u32>) -> io::Result<()> {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     };
-    // The group first: whoever has given up being root may not change it any more.
+    // The group first: a process that has given up root may not change it any more.
     if let Some(group) = group {
         let group = libc::c_long::from(group);
         // SAFETY: the call takes three numbers, no memory.

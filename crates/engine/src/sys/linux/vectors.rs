@@ -43,7 +43,7 @@ impl Parts<'_> {
     /// Reads into all of them. Returns bytes, or a negative error number.
     pub(crate) fn read_at(self, file: &fs::File, offset: u64) -> i64 {
         let (fd, count) = (file.as_raw_fd(), self.0.len() as libc::c_int);
-        // SAFETY: whoever has added the buffers has promised that they are there and untouched until this has returned.
+        // SAFETY: the caller that added the buffers has promised that they are there and untouched until this has returned.
         result_of(unsafe { libc::preadv(fd, self.0.as_ptr(), count, offset as i64) })
     }
 

@@ -32,7 +32,7 @@ impl Event {
         Ok(Event(unsafe { OwnedHandle::from_raw_handle(handle) }))
     }
 
-    /// The event of that name, which somebody has, so that it can be set.
+    /// An existing event of that name, opened to be set.
     ///
     /// # Errors
     /// The system's error.

@@ -357,7 +357,7 @@ pub fn remove(path: &Path, id: FileId) -> io::Result<()> {
 /// Nothing to say: what is read ahead of single reads is decided by each handle when it is opened.
 pub fn no_read_ahead(_file: &fs::File) {}
 
-/// Nothing to take: whoever has a file open holds it, since what is not held is opened alone (see [`open_left`]).
+/// Nothing to take: an open file is as good as locked, since an unlocked one is opened alone (see [`open_left`]).
 pub fn try_lock(_file: &fs::File) -> bool {
     true
 }

@@ -188,7 +188,7 @@ impl Ring {
     /// Hands over what is in the ring, and waits for so many ends.
     fn submit(&mut self, wait_for: u32, milliseconds: u32) -> Result<(), u32> {
         let mut taken = 0;
-        // SAFETY: the ring is open, and the call writes one live number. What the operations name is kept alive by whoever
+        // SAFETY: the ring is open, and the call writes one live number. What the operations name is kept alive by the code that
         // began them.
         let result = unsafe { (self.calls.submit)(self.ring, wait_for, milliseconds, &mut taken) };
         match checked(result) {

@@ -115,7 +115,7 @@ fn large_page(wanted: usize) -> io::Result<usize> {
     Ok(page.max(wanted))
 }
 
-// SAFETY: the memory is the process's, not a thread's, and whoever has the value is the only one to use it: all access
+// SAFETY: the memory is the process's, not a thread's, and only the owner of the value uses it: all access
 // goes through an exclusive borrow of it.
 unsafe impl Send for Mapping {}
 

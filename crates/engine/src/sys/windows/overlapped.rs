@@ -141,7 +141,7 @@ pub(crate) fn slot_of(start: usize, place: *const OVERLAPPED) -> Slot {
 impl Drop for Operations {
     fn drop(&mut self) {
         if !self.abandoned {
-            // SAFETY: this happens once, and whoever drops the value has made sure that the system uses none of them.
+            // SAFETY: this happens once, and the caller that drops the value has made sure that the system uses none of them.
             unsafe { ManuallyDrop::drop(&mut self.all) };
         }
     }

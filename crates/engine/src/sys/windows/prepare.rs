@@ -44,7 +44,7 @@ pub(crate) fn reserve(file: &fs::File, length: u64) -> io::Result<()> {
 
 fn set<T>(file: &fs::File, class: i32, facts: &T) -> io::Result<()> {
     let pointer: *const T = facts;
-    // SAFETY: the call reads so many bytes behind the pointer, which is live; whoever calls this names the class of the structure.
+    // SAFETY: the call reads that many bytes behind the pointer, which is live; the caller names the class of the structure.
     let done =
         unsafe { SetFileInformationByHandle(file.as_raw_handle(), class, pointer.cast(), size_of::<T>() as u32) };
     match done {

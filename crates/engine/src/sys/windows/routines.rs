@@ -114,7 +114,7 @@ impl Queue for Routines {
 impl Drop for Routines {
     fn drop(&mut self) {
         if !self.abandoned {
-            // SAFETY: this happens once, and whoever drops the value has made sure that no routine is called any more.
+            // SAFETY: this happens once, and the caller that drops the value has made sure that no routine is called any more.
             unsafe { ManuallyDrop::drop(&mut self.ended) };
         }
     }

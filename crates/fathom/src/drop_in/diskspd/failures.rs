@@ -67,7 +67,7 @@ pub fn of_complaints(complaints: &[dialects::Diagnostic], format: ResultFormat) 
     messages.closed(opened, format)
 }
 
-/// A run that came to nothing. Absent if somebody asked it to stop.
+/// A run that came to nothing. Absent if it was asked to stop.
 pub fn of_error(error: &RunError, plan: &Plan, profile: &Profile) -> Option<Messages> {
     let mut messages = Messages::default();
     let of_threads = match error {

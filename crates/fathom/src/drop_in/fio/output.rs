@@ -27,7 +27,7 @@ enum Destination {
 
 /// True if a file can be put in place of what is at a path: nothing, or a regular file in a folder that takes another one.
 fn can_replace(path: &Path) -> bool {
-    // What these names lead to is somebody else's open file.
+    // These names lead to files that another process has open.
     if ["/dev", "/proc"].iter().any(|special| path.starts_with(special)) {
         return false;
     }

@@ -16,7 +16,7 @@ use super::super::{complain, tell};
 use super::output::Output;
 use crate::process::start_thread;
 
-/// How often it is looked whether somebody asks for a report by a file.
+/// How often the file that asks for a report is checked for.
 const POLL_INTERVAL: Duration = Duration::from_millis(250);
 /// A file of this name in the directory for temporary files asks for a report.
 const ASKING_FILE: &str = "fio-dump-status";

@@ -1,5 +1,5 @@
 //! The line that fio rewrites about once a second while jobs run: its text. When it is written, and over which longer one,
-//! is for whoever owns the terminal.
+//! is for the owner of the terminal.
 
 use super::numbers::{Style, Unit};
 

@@ -12,7 +12,7 @@ use crate::summary::{JobSummary, RankSummary, Summary};
 const MAX_LINES: usize = 16;
 /// Bars beside each other that can be told apart.
 const MAX_BARS: usize = 128;
-/// Rows of a table that somebody reads.
+/// The most rows of a table for human readers.
 const MAX_ROWS: usize = 256;
 /// Points along the time.
 const MAX_POINTS: usize = 3600;

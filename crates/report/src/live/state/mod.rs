@@ -36,7 +36,7 @@ pub struct State {
     begun: bool,
 }
 
-/// Counters of the machine over a short while, read by whoever has it.
+/// Counters of the machine over a short while, read by the caller.
 #[derive(Clone, Debug, Default)]
 pub struct Machine {
     /// How long.

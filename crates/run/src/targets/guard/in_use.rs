@@ -1,4 +1,4 @@
-//! Who uses a device or file: nothing that is in use may be changed, whoever allows it.
+//! Who uses a device or file: nothing that is in use may be changed, no matter who allows it.
 //!
 //! A device is in use if it is, or if anything that shares its blocks is: its partitions and all that is made of them
 //! upward, the disk it is a partition of, and the devices it is made of downward. Neighbours that share a disk but no

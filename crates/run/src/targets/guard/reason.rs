@@ -368,7 +368,7 @@ impl fmt::Display for Relation {
     }
 }
 
-/// What the kernel made of a device, in the words of whoever did it.
+/// What the kernel made of a device, in the words of the subsystem.
 pub(super) fn describe_holder(holder: &BlockDevice) -> String {
     let name = &holder.name;
     match &holder.kind {

@@ -67,7 +67,7 @@ fn zfs(view: &View) -> Option<Signature> {
     labels.into_iter().flatten().find_map(|label| {
         let slots = (0..128u64).map(|slot| label + (128 << 10) + slot * 1024);
         let is_uberblock = |offset: &u64| {
-            // The magic is a 64-bit number in the byte order of whoever wrote it.
+            // The magic is a 64-bit number in the byte order of the machine that wrote it.
             view.has(*offset, &[0x0c, 0xb1, 0xba, 0, 0, 0, 0, 0])
                 || view.has(*offset, &[0, 0, 0, 0, 0, 0xba, 0xb1, 0x0c])
         };
