@@ -35,7 +35,7 @@ const PREFIX: &str = ".fathom-";
 const SUFFIX: &str = ".part";
 /// Younger ones may not have their lock yet.
 const SETTLED: Duration = Duration::from_secs(1);
-/// Where nobody can say whether its process is alive, a part that is not locked is older than this before it counts as left.
+/// Where it is unknown whether its process is alive, a part that is not locked is older than this before it counts as left.
 const LEFT: Duration = Duration::from_secs(3600);
 
 /// A file on its way, under a temporary name beside its place; gone if it is dropped.
@@ -122,7 +122,7 @@ fn in_folder(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     Ok(file)
 }
 
-/// Removes parts that killed processes have left: nobody holds their lock, and the process in their name is gone, or they are old where
+/// Removes parts that killed processes have left: their lock is free, and the process in their name is gone, or they are old where
 /// that cannot be told.
 fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

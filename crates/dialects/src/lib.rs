@@ -1,5 +1,5 @@
 //! Text to plan, and the results of other tools to observations. Each dialect reads its own grammar, says what is wrong with it in terms of that text, and lowers it into
-//! [`model::plan::Plan`], which is nobody's dialect. Nothing here opens a file, knows a device or prints.
+//! [`model::plan::Plan`], which belongs to no dialect. Nothing here opens a file, knows a device or prints.
 
 #![forbid(unsafe_code)]
 

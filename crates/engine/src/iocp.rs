@@ -371,7 +371,7 @@ pub(crate) mod tests {
             .custom_flags(FILE_FLAG_OVERLAPPED)
             .open(name)
             .unwrap();
-        // SAFETY: the handle is new and nobody else's.
+        // SAFETY: the handle is new and not shared.
         (unsafe { fs::File::from_raw_handle(end) }, reading)
     }
 

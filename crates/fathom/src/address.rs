@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 
-/// The address of a text. A port alone is one of this machine, which nobody else reaches.
+/// The address of a text. A port alone is one of this machine, unreachable from others.
 ///
 /// # Errors
 /// [`Faults`] if it is none.

@@ -117,7 +117,7 @@ impl Faults {
 
     /// Shows them on stderr.
     pub fn print(&self, colour: bool) {
-        // Where stderr is closed there is nobody to tell.
+        // Where stderr is closed the lines are lost.
         let _ = io::stderr().write_all(self.text(colour).as_bytes());
     }
 

@@ -246,7 +246,7 @@ mod tests {
     use crate::plan::{Group, Job, Stop, TargetId, Workload};
     use crate::testing;
 
-    /// A plan of one step, with a job for each of these targets; the second target is used by nobody.
+    /// A plan of one step, with a job for each of these targets; the second target is unused.
     fn plan(paths: [&str; 3]) -> Plan {
         let job = |number: u32, target: u32| {
             let name = format!("{}-{number}", paths[0]);

@@ -46,7 +46,7 @@ pub enum Answer {
     Processor,
     /// A limit of a known layer.
     Cap,
-    /// The device, or something before it with a limit nobody has named: more depth brings no more.
+    /// The device, or something before it with an unknown limit: more depth brings no more.
     Saturated,
     /// The time of one operation: more depth would bring more.
     LatencyBound,

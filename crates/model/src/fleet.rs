@@ -209,7 +209,7 @@ fn is_for(named: &[String], number: u32, host: &str) -> bool {
     named.is_empty() || named.iter().any(|one| one == host || *one == number.to_string())
 }
 
-/// A name that nobody has would leave a part of the job undone, and nobody would notice.
+/// A name that no host has would silently leave a part of the job undone.
 fn all_take_part(job: &Job, hosts: &[String]) -> Result<(), String> {
     let takes_part = |name: &String| {
         (0..)

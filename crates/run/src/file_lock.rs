@@ -1,4 +1,4 @@
-//! Locks that workers take on files while they hand over operations: fair, so that nobody waits for ever.
+//! Locks that workers take on files while they hand over operations: fair, so that no worker waits forever.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

@@ -562,7 +562,7 @@ fn no_windows(worker: usize, windows: &Windows) -> WindowSeries {
 }
 
 impl Received {
-    /// The same, with nobody who sends to it.
+    /// The same, without senders.
     fn copy(&self) -> Received {
         Received {
             inbox: None,

@@ -2,7 +2,7 @@
 //!
 //! fio leaves what it has chosen; here a run changes nothing for those that come after it. A device is left alone where it
 //! serves others than the test: where it holds the system's own files, swap space, a volume that is mounted elsewhere, or the
-//! disk of a virtual machine. For those a run would change how fast they are, and nobody would know why.
+//! disk of a virtual machine. For those a run would change how fast they are, without an apparent reason.
 
 use std::fs;
 use std::io;

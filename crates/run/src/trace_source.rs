@@ -50,7 +50,7 @@ impl TraceSource {
     /// Begins to read a trace for one of `workers`, and waits until as much is there as there is room for.
     ///
     /// # Errors
-    /// The system's error, if the trace cannot be opened or nobody can read it.
+    /// The system's error, if the trace cannot be opened or read.
     pub(crate) fn open(replay: &Replay, workers: usize) -> std::io::Result<TraceSource> {
         let room = (MAX_ENTRIES_OF_JOB / workers.max(1)).clamp(256, MAX_ENTRIES);
         TraceSource::with_room_for(room, replay)

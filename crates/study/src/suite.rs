@@ -9,7 +9,7 @@ use model::{Bytes, Nanos};
 
 use crate::verify::{Promise, Unverifiable, Verification};
 
-/// The worst of several: what is broken, then what nobody can tell.
+/// The worst of several: broken, then undecided.
 pub fn worst(all: impl IntoIterator<Item = Outcome>) -> Outcome {
     let all: Vec<Outcome> = all.into_iter().collect();
     if all.contains(&Outcome::Fail) {

@@ -22,7 +22,7 @@ struct Record<'a> {
 
 /// Writes `bench/runs/<date>-<kind of machine>.md` and `.json`; of a smoke run below `target/`, where it is not kept.
 pub(crate) fn write(bench: &Bench, figures: &[Figure]) -> Result<(), Trouble> {
-    // Where the checkout lies is nobody's business, and the lines work from within any.
+    // Where the checkout lies does not matter, and the lines work from within any.
     let here = format!("{}/", root().display());
     let commands = bench.lines().into_iter().map(|line| line.replace(&here, ""));
     let record = Record {

@@ -11,7 +11,7 @@ use crate::wine::{Ready, program};
 
 /// Longest that anything may take.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// The name of the server, so that nobody else's is used.
+/// The name of the server, so that no other is used.
 const SERVER: &str = "fathom-wine-view";
 
 /// Runs the program on such a console.

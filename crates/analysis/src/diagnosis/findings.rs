@@ -8,7 +8,7 @@ use model::results::Results;
 use super::context::Context;
 use super::{diagnose, system_layers};
 
-/// A stall shorter than this is no news for a run that nobody asked about.
+/// A stall shorter than this is not worth a finding where no question was asked.
 const NEWS: f64 = 1.0;
 
 /// What the diagnosis finds in a job, with the limits that the system itself knows of.

@@ -90,7 +90,7 @@ fn of_disk(policy: &Policy, wish: &Wish) -> Advice {
         return advice(policy, &most, wish);
     }
     // Limits never fall as a disk grows, so the sizes that satisfy lie above one that can be found by halving. Whole GiB:
-    // nobody orders less.
+    // less cannot be ordered.
     let gib = Bytes::gib(1).0 as f64;
     let (mut low, mut high) = ((least / gib).ceil() as u64, (largest / gib).floor() as u64);
     let satisfies = |count: u64| found(count as f64 * gib).is_ok_and(|one| lacks(&one, wish).is_empty());

@@ -32,7 +32,7 @@ pub use stack::{Bound, Disks, Reach, Stranded, credits, has_machine, reach, stac
 /// The latency that concurrency is sized by where nothing promises one: the queue guidelines of three clouds (one operation
 /// in flight for each 500 IOPS) come to it by Little's law.
 pub const DEFAULT_LATENCY_SECS: f64 = 0.002;
-/// A latency that even a busy hard disk keeps, and the operations in flight that are plenty for storage of which nobody
+/// A latency that even a busy hard disk keeps, and the operations in flight that are plenty for storage of which nothing
 /// says how fast it answers: what it does not do with as many, or within that latency, it does not do.
 pub const SLOW_LATENCY_SECS: f64 = 0.020;
 /// See [`SLOW_LATENCY_SECS`].

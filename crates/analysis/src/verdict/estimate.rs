@@ -13,7 +13,7 @@ use model::{Direction, PerDirection};
 const LEVEL: f64 = 0.95;
 /// A figure of which nothing but its value over the whole run is known is taken as known to this share.
 pub const PLAIN: f64 = 0.10;
-/// Neighbouring seconds resemble one another, and without a series nobody can tell how much: deviations between intervals
+/// Neighbouring seconds resemble one another, and without a series it is unknown how much: deviations between intervals
 /// are doubled, as for neighbours correlated by 0.6.
 const UNKNOWN_CORRELATION: f64 = 2.0;
 /// Fewer samples than this beyond a percentile say nothing about it.
@@ -333,7 +333,7 @@ fn ratio(sums: &[(f64, f64)], value: f64) -> Option<Spread> {
     student(&linear)
 }
 
-/// Without a series nobody can tell how operations of the same second depend on one another: each second counts once.
+/// Without a series it is unknown how operations of the same second depend on one another: each second counts once.
 fn of_each_second(observation: &Observation, waited: &Latency) -> Option<Spread> {
     let seconds = observation.measured_ns?.as_secs().min(waited.samples? as f64);
     let deviation = waited.deviation_ns?;

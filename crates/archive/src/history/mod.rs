@@ -1,7 +1,7 @@
 //! The history: what was measured on this machine by this user, in one SQLite file.
 //!
 //! Each entry holds what a list shows, what a trend needs, and the complete result, byte for byte as it would have been saved,
-//! so that every report can be made from the history alone. Nothing is judged here, and nobody is told anything: what went
+//! so that every report can be made from the history alone. Nothing is judged or printed here: what went
 //! wrong is a [`HistoryError`] with the facts, and it is never a reason for a run to fail.
 //!
 //! The file has a rollback journal and not a write-ahead log, because home directories lie on network file systems. Writers

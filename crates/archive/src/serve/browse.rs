@@ -92,7 +92,7 @@ pub fn browse(
 }
 
 impl Browse {
-    /// The history; `None` if there is none yet. It is opened anew for each page, so that it is held by nobody in between.
+    /// The history; `None` if there is none yet. It is opened anew for each page, so that it is not held open in between.
     pub(super) fn history(&self) -> Result<Option<History>, Trouble> {
         match History::open_existing(&self.history) {
             Ok(history) => Ok(Some(history)),

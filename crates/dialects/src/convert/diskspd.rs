@@ -142,7 +142,7 @@ fn time_span(plan: &Plan, number: usize, step: &Step) -> TimeSpan {
     let seconds = |time: Nanos| u32::try_from(time.0.div_ceil(1_000_000_000)).unwrap_or(u32::MAX);
     let longest = |of: &dyn Fn(&Job) -> u32| step.jobs.iter().map(of).max().unwrap_or(0);
     let workers: Vec<&Worker> = step.jobs.iter().flat_map(|job| &job.workers).collect();
-    // A seed that nobody chose becomes the one that nobody chooses.
+    // A random seed becomes the one that stands for random.
     let chosen = match (plan.origin.dialect, plan.seed) {
         (Dialect::Native, 1) | (Dialect::Fio, crate::fio::print::DEFAULT_SEED) => 0,
         (_, seed) => seed as u32,

@@ -84,7 +84,7 @@ fn value_like(text: &str) -> bool {
         && text.trim_start_matches(|letter: char| letter.is_ascii_digit()).len() <= 1
 }
 
-/// A number that nobody would give as a distance in bytes.
+/// A number that makes no sense as a distance in bytes.
 fn small(value: &str) -> bool {
     value.parse::<u32>().is_ok_and(|number| number <= 1024)
 }

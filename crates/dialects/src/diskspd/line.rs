@@ -28,7 +28,7 @@ pub trait Surroundings {
     /// Sets an event that exists (`-ye`).
     ///
     /// # Errors
-    /// The reason, for people; empty if nobody has such an event.
+    /// The reason, for people; empty if there is no such event.
     fn signal_event(&mut self, name: &str) -> Result<(), String>;
 
     /// The DiskSpd whose switches are accepted.

@@ -244,7 +244,7 @@ impl Reader<'_> {
         self.imported.loads.push(with_only_direction(observation));
     }
 
-    /// A figure that nobody reads would be left out in silence.
+    /// An unread figure would be left out silently.
     fn complain_of_keys(&mut self, table: &Table, known: &[&'static str]) {
         let unknown = |key: &&String| !known.contains(&key.as_str()) && quantile_of(key).is_none();
         for key in table.keys().filter(unknown) {

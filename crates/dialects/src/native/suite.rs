@@ -272,7 +272,7 @@ fn workload(reader: &mut Reader<'_>, at: usize, table: &DeTable<'_>, defaults: &
     workload
 }
 
-/// An option with its values, tried on a job that nobody runs.
+/// An option with its values, tried on a job that is not run.
 fn option(reader: &mut Reader<'_>, (key, value): Entry<'_, '_>) -> Option<Setting> {
     let name = key.get_ref().as_ref();
     let at = key.span().start;

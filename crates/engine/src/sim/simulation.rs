@@ -30,7 +30,7 @@ struct State {
     devices: Vec<Device>,
     /// Those of the present step.
     workers: Vec<Worker>,
-    /// Which of them may go on; nobody while the coordinator prepares or ends something.
+    /// Which of them may continue; none while the coordinator prepares or ends something.
     turn: Option<usize>,
     /// When the present step began.
     began: Nanos,

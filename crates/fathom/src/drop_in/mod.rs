@@ -84,7 +84,7 @@ fn lost_hosts(results: &Results) -> Vec<String> {
     lost.map(line).collect()
 }
 
-/// What was found, as notes; what the guard warns of even where nobody asked for notes. Workers that did not start are reported
+/// What was found, as notes; what the guard warns of even where notes were not asked for. Workers that did not start are reported
 /// in the words of the other tool.
 fn note_findings(results: &Results) {
     let findings = results.findings.iter();
@@ -98,7 +98,7 @@ fn note_findings(results: &Results) {
     }
 }
 
-/// Lines on stderr. Where it is closed there is nobody to tell.
+/// Lines on stderr. Where it is closed they are lost.
 fn complain(lines: &[String]) {
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
     let _ = std::io::stderr().write_all(text_mode(&model::visible_lines(&text)).as_bytes());

@@ -25,7 +25,7 @@ pub struct NamedEvent {
 }
 
 impl NamedEvent {
-    /// The event of that name, made if nobody has one.
+    /// The event of that name, made if there is none.
     ///
     /// # Errors
     /// The system's error, or what has the name and is no file of this user.
@@ -87,7 +87,7 @@ impl NamedEvent {
         }
     }
 
-    /// Has done with it. It goes if nobody else has it.
+    /// Closes it. It is removed if no other process has it open.
     pub fn let_go(&self) {
         let alone = self.file.unlock().is_ok() && self.file.try_lock().is_ok();
         if alone {

@@ -14,7 +14,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 pub struct NamedEvent(Arc<Event>);
 
 impl NamedEvent {
-    /// The event of that name, made if nobody has one.
+    /// The event of that name, made if there is none.
     ///
     /// # Errors
     /// The system's error.

@@ -240,7 +240,7 @@ impl Listener {
         }
     }
 
-    /// From now on nobody waits in [`Listener::accept`].
+    /// From now on no call waits in [`Listener::accept`].
     pub fn set_nonblocking(&self) {
         let _ = match self {
             Listener::Network(listener) => listener.set_nonblocking(true),

@@ -2,7 +2,7 @@
 //!
 //! Plan → **steps**, one after the other → **jobs**, side by side → **workers**, a thread each → **streams**. Which worker
 //! has which streams is explicit data, never a product of counts, because DiskSpd thread pools and fio clones multiply
-//! in different ways. The plan is nobody's dialect: it says what will be done, and the echo of what the user wrote lives
+//! in different ways. The plan belongs to no dialect: it says what will be done, and the echo of what the user wrote lives
 //! in [`Origin`].
 
 mod check;

@@ -207,7 +207,7 @@ pub enum FileLock {
 }
 
 impl FileLock {
-    /// True if nobody is held back.
+    /// True if operations are not delayed.
     pub fn is_none(&self) -> bool {
         *self == FileLock::None
     }

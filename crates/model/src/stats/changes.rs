@@ -70,7 +70,7 @@ fn share(part: f64, whole: f64) -> f64 {
 ///
 /// A change costs 3 ln n in units of the noise, which is estimated from differences between neighbours (median absolute
 /// difference, which a change of level does not touch). On uncorrelated noise a change is claimed in less than one of a
-/// hundred series. Noise below a thousandth of the level is taken for a thousandth: nobody asks about less.
+/// hundred series. Noise below a thousandth of the level counts as a thousandth: less is of no interest.
 pub fn segments(series: &[f64], least: usize) -> Vec<Segment> {
     let (n, least) = (series.len(), least.max(1));
     if n == 0 {

@@ -96,7 +96,7 @@ pub fn linked(page: &Page, library: Library, links: &[(&str, &str)]) -> String {
     out
 }
 
-/// A page of a server that is no report: `body` is markup, and `script` may be empty. It may ask its own server and nobody else.
+/// A page of a server that is no report: `body` is markup, and `script` may be empty. It may ask its own server only.
 pub fn plain(title: &str, links: &[(&str, &str)], body: &str, script: &str) -> String {
     let scripts = match script {
         "" => "'none'".to_owned(),

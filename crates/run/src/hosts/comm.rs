@@ -52,7 +52,7 @@ pub trait Comm: Send + Sync {
     /// be looked after.
     fn set_low_latency(&self, _hurry: bool) {}
 
-    /// How long after a request to stop the launcher lets this process live; `None` if nobody will end it.
+    /// How long after a request to stop the launcher lets this process live; `None` if it will not be ended.
     fn grace(&self) -> Option<Duration> {
         None
     }

@@ -18,10 +18,10 @@ pub(super) const MADE_ELSEWHERE: &str = "written for this run by another process
 
 /// The other processes that carry out parts of the same test, as preparation sees them.
 pub trait Peers: Sync {
-    /// All targets were looked at here and may be used. Returns once the others are as far: until then nobody makes anything.
+    /// All targets were looked at here and may be used. Returns once the others are as far: until then no file is made.
     fn await_examined(&self);
 
-    /// Another one is making a file that a step needs here too. Returns once nobody is making any, or the test is to stop.
+    /// Another one is making a file that a step needs here too. Returns once none is being made, or the test is to stop.
     fn wait_for_file(&self, step: u32);
 
     /// What goes at the end: others may use it until they have ended.

@@ -234,7 +234,7 @@ mod tests {
         assert!(TempFile::adopt(&path).is_err(), "nothing is made");
     }
 
-    /// What a killed run leaves: its file, which nobody holds any more. Absent where nothing can say that it is ours.
+    /// What a killed run leaves: its file, which is no longer locked. Absent where nothing can say that it is ours.
     fn leave(path: &Path) -> Option<()> {
         let mut own = TempFile::create(path, 4, false).unwrap();
         let marked = identify(&own.lock, path) == Leftover::Unchanged;

@@ -88,7 +88,7 @@ fn place(plan: &Plan, crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)
         .max(1);
     let divided = crew.workers.len() > 1 && crew.workers.iter().any(|worker| worker.streams[0].region != region);
     let size = match (end, made) {
-        // What does not fill a block at the end belongs to nobody's share; the size of the file has it still.
+        // What does not fill a block at the end belongs to no share; the size of the file has it still.
         (Some(end), Some(made)) if divided && made >= end && made - end < align => Some(made - offset),
         (Some(end), _) => Some(end - offset),
         // Ours would have said the size itself, if it were not that of another job.

@@ -32,7 +32,7 @@ pub struct Here<'a> {
     pub arguments: &'a [String],
     /// Files and devices.
     pub disk: &'a dyn Disk,
-    /// A seed that nobody knows before, for `randrepeat=0`.
+    /// An unpredictable seed, for `randrepeat=0`.
     pub fresh_seed: u64,
     /// The number of this process.
     pub process: u32,

@@ -90,7 +90,7 @@ impl<'a> Section<'a> {
         self.plan.target(self.stream().target.ids()[0])
     }
 
-    /// The seed of its random numbers. One that nobody chose becomes the one that nobody chooses.
+    /// The seed of its random numbers. A random one becomes the one that stands for random.
     fn seed(&self) -> u64 {
         match (self.worker().draws, self.plan.origin.dialect, self.plan.seed) {
             (model::draws::DrawsForm::PerPurpose { seed, .. }, _, _) => seed,

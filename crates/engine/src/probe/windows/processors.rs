@@ -147,7 +147,7 @@ mod tests {
             of_cores(3, 0, &[(0b1, 1)]),
             of_node(0, &[(0b111, 0)], true),
             of_node(7, &[(0b1, 1)], false),
-            // Records that nobody asks for, such as caches, are passed over.
+            // Records that are not needed, such as caches, are skipped.
             with_masks(2, vec![0; 40], &[]),
         ]
         .concat();

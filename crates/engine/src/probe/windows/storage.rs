@@ -2,7 +2,7 @@
 //!
 //! A disk and its partitions have the numbers of `STORAGE_DEVICE_NUMBER`: the disk's is the major number and the partition's the minor
 //! one, 0 for the whole disk. A volume that is a partition has that partition's number, whatever letter, mount point or GUID it is reached
-//! by. One that lies on several extents, or whose place nobody tells, has a number of its own.
+//! by. One that lies on several extents, or whose place is unknown, has a number of its own.
 //!
 //! What could not be found out is a doubt about the disks it may concern, and the guard treats a doubt as a use.
 
@@ -111,9 +111,9 @@ pub struct Volume {
     pub name: String,
     /// The partition that it is, where it is one.
     pub place: Option<Place>,
-    /// Where it lies; absent where nobody tells.
+    /// Where it lies; absent where unknown.
     pub extents: Option<Vec<Extent>>,
-    /// Where it is mounted: `F:\`, `C:\mnt\data\`; absent where nobody tells.
+    /// Where it is mounted: `F:\`, `C:\mnt\data\`; absent where unknown.
     pub mounted_at: Option<Vec<String>>,
     /// What lies on it.
     pub holds: Holds,
@@ -140,7 +140,7 @@ pub enum Holds {
     /// It could not be found out, for this reason.
     #[default]
     Unknown,
-    /// It is locked: BitLocker has the key to it, and nobody has given that.
+    /// It is locked: BitLocker has the key to it, and it was not given.
     Locked,
 }
 

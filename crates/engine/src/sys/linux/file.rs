@@ -456,7 +456,7 @@ pub fn no_read_ahead(file: &fs::File) {
     let _ = fadvise(file, 0, None, Advice::Random);
 }
 
-/// Opens a file that nobody holds, to remove it. As long as it is open, nobody else takes it for one.
+/// Opens a file that no process has locked, to remove it. While it is open, no other process takes it for such a file.
 pub fn open_left(path: &Path) -> Option<fs::File> {
     let file = fs::OpenOptions::new().read(true).write(true).open(path).ok()?;
     try_lock(&file).then_some(file)

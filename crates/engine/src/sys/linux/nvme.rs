@@ -50,7 +50,7 @@ pub fn log_page(device: &Path, number: u8, namespace: u32, length: usize) -> io:
     };
     let pointer: *mut AdminCommand = &mut command;
     // SAFETY: `command` has the layout of `struct nvme_passthru_cmd` (72 bytes, as the request number says). The kernel writes
-    // to it and at most `length` bytes to `address`, which is `page`, borrowed by nobody else until the call returns.
+    // to it and at most `length` bytes to `address`, which is `page`, not borrowed elsewhere until the call returns.
     match unsafe { libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ADMIN_CMD, pointer) } {
         0 => Ok(page),
         // The kernel hands on the status of the command as a positive number.

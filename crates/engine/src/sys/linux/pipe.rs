@@ -28,7 +28,7 @@ impl Pipe {
         if unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
             return Err(EngineError::last_os_error("pipe2"));
         }
-        // SAFETY: the call has succeeded, so both are open descriptors, and nobody else has them.
+        // SAFETY: the call has succeeded, so both are open descriptors, and not shared yet.
         let [out, into] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
         Ok(Pipe { out, into })
     }

@@ -18,7 +18,7 @@ pub fn catch_stop() -> &'static AtomicBool {
         // SAFETY: zero is a valid `sigaction`: no flags, an empty mask, and the handler is set below.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         action.sa_sigaction = on_stop as extern "C" fn(libc::c_int) as libc::sighandler_t;
-        // Calls that were interrupted go on: nobody but the flag is to notice.
+        // Calls that were interrupted go on: only the flag changes.
         action.sa_flags = libc::SA_RESTART;
         // SAFETY: `action` is whole and outlives the call; the handler does only what is allowed in one.
         unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };

@@ -17,7 +17,7 @@ use super::ioctl::wide;
 pub struct Event(OwnedHandle);
 
 impl Event {
-    /// The event of that name, made if nobody has one. It stays set once it is.
+    /// The event of that name, made if there is none. It stays set once it is.
     ///
     /// # Errors
     /// The system's error.
@@ -28,7 +28,7 @@ impl Event {
         if handle.is_null() {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the handle was just made, and nobody else closes it.
+        // SAFETY: the handle was just made, and nothing else closes it.
         Ok(Event(unsafe { OwnedHandle::from_raw_handle(handle) }))
     }
 
@@ -43,7 +43,7 @@ impl Event {
         if handle.is_null() {
             return Err(io::Error::last_os_error());
         }
-        // SAFETY: the handle was just made, and nobody else closes it.
+        // SAFETY: the handle was just made, and nothing else closes it.
         Ok(Event(unsafe { OwnedHandle::from_raw_handle(handle) }))
     }
 

@@ -362,7 +362,7 @@ pub fn try_lock(_file: &fs::File) -> bool {
     true
 }
 
-/// Opens a file that nobody else has open, to remove it. Nobody can open it meanwhile.
+/// Opens a file that no other process has open, to remove it. No other process can open it meanwhile.
 pub fn open_left(path: &Path) -> Option<fs::File> {
     let mut how = fs::OpenOptions::new();
     how.access_mode(FILE_GENERIC_READ | DELETE).share_mode(0);

@@ -47,7 +47,7 @@ pub(crate) fn ask(file: &fs::File, code: u32, question: &[u8], room: usize) -> i
     if event.is_null() {
         return Err(io::Error::last_os_error());
     }
-    // SAFETY: the call succeeded, so the handle is valid, and nobody else has it.
+    // SAFETY: the call succeeded, so the handle is valid, and not shared yet.
     let event = unsafe { OwnedHandle::from_raw_handle(event) };
     // SAFETY: the structure is plain numbers and pointers, for which zero is valid.
     let mut overlapped: OVERLAPPED = unsafe { std::mem::zeroed() };

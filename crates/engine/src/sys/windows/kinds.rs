@@ -98,7 +98,7 @@ pub(crate) fn numbers(file: &fs::File) -> Option<(u64, u128)> {
 }
 
 /// What offsets, lengths and buffers of unbuffered I/O must be multiples of: the logical sector. 4096 fits every disk there is, and
-/// stands where nobody tells.
+/// is used where it is unknown.
 pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
     const ANY: u64 = 4096;
     let told = match kind {

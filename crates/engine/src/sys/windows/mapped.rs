@@ -363,7 +363,7 @@ mod tests {
     #[test]
     fn copies_are_whole_or_told_to_have_failed() {
         copying::install_handler();
-        // SAFETY: a new allocation; nobody may touch it, and it stays until the process ends.
+        // SAFETY: a new allocation; nothing else touches it, and it stays until the process ends.
         let nowhere = unsafe { VirtualAlloc(null(), 8192, MEM_RESERVE | MEM_COMMIT, PAGE_NOACCESS) }.cast::<u8>();
         assert!(!nowhere.is_null());
         for non_temporal in [false, true] {

@@ -107,7 +107,7 @@ impl Operations {
     /// No operation of the slot is in flight.
     pub(crate) unsafe fn ready(&self, slot: Slot, offset: u64, own: usize) -> *mut OVERLAPPED {
         let place = self.all[slot.0 as usize].get();
-        // SAFETY: the place is live, and with no operation in flight nobody else uses it. Zero is valid for all its fields.
+        // SAFETY: the place is live, and with no operation in flight nothing else uses it. Zero is valid for all its fields.
         unsafe {
             place.write(std::mem::zeroed());
             (*place).Anonymous.Anonymous.Offset = offset as u32;

@@ -185,7 +185,7 @@ fn page_files() -> Option<Vec<String>> {
         _: *mut ENUM_PAGE_FILE_INFORMATION,
         name: PCWSTR,
     ) -> BOOL {
-        // SAFETY: the system hands back the pointer that it was given, to a list that nobody else uses during the call.
+        // SAFETY: the system hands back the pointer that it was given, to a list that nothing else uses during the call.
         let found = unsafe { &mut *found.cast::<Vec<String>>() };
         let mut length = 0;
         // SAFETY: the name ends with a zero.
@@ -226,7 +226,7 @@ pub(crate) struct Lies {
     pub(crate) remote: bool,
 }
 
-/// What a path lies on; absent where nobody tells.
+/// What a path lies on; absent where unknown.
 pub(crate) fn of_path(path: &Path) -> Option<Lies> {
     let absolute = std::path::absolute(path).ok()?;
     let mut mount = vec![0u16; absolute.as_os_str().len() + 64];

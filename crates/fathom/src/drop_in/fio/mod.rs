@@ -128,7 +128,7 @@ fn go(session: &Session, errand: &Errand, output: &mut Output) -> u8 {
 /// Jobs whose depth above 1 is capped by their engine, by their names.
 type CappedDepths = Vec<(String, u32)>;
 
-/// The plan of a command line that nobody carries out. Nothing is opened but job files.
+/// The plan of a command line that is not run. Nothing is opened but job files.
 ///
 /// # Errors
 /// The lines that say why there is none.

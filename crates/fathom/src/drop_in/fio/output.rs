@@ -21,7 +21,7 @@ enum Destination {
     Terminal,
     /// A file that is written as things are told: a pipe, or a report that is renewed while the run goes on.
     Direct(File),
-    /// A file that appears whole at the end or not at all, so that nobody ever reads half a document.
+    /// A file that appears whole at the end or not at all, so that half a document is never read.
     Whole { path: PathBuf, bytes: Vec<u8> },
 }
 

@@ -177,7 +177,7 @@ fn kept_step(step: &model::plan::Step, origins: &[Origin]) -> model::plan::Step 
     }
 }
 
-/// Numbers of targets stay; those that nobody uses are not looked at.
+/// Numbers of targets stay; unused ones are not examined.
 fn ignore_unused_targets(plan: &mut Plan) {
     for number in 0..plan.targets.len() {
         let id = TargetId(number as u32);

@@ -187,7 +187,7 @@ fn collect_files(folder: &Path, found: &mut Vec<String>) -> std::io::Result<()> 
     Ok(())
 }
 
-/// A seed that nobody knows before.
+/// An unpredictable seed.
 pub(super) fn fresh_seed() -> u64 {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)

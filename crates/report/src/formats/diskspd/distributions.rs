@@ -39,7 +39,7 @@ pub(super) fn distinct<'a>(threads: &'a [Thread<'a>]) -> Vec<Shared<'a>> {
 }
 
 /// Ascending numbers with runs of three and more drawn together: `0 - 5 7 8 10`. DiskSpd prints a number alone before a
-/// gap twice, which helps nobody.
+/// gap twice, which is of no use.
 pub(super) fn runs(numbers: &[usize]) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut rest = numbers;

@@ -53,7 +53,7 @@
 //!
 //! # Plans that are not fio's
 //! Their reports show what was measured and nothing else: no latency target where there is no rule for one, no shares of depths,
-//! submissions and completions that nobody counted. Workers are threads, and the normal report begins with the tool that
+//! submissions and completions that were not counted. Workers are threads, and the normal report begins with the tool that
 //! measured. `fio version` of JSON and terse names the form, for programs choose by it how to read.
 //!
 //! # Where it differs from fio on purpose

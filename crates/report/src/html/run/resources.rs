@@ -69,8 +69,8 @@ pub(super) fn counters(place: &Place, device: &DeviceSummary) -> Option<Chart> {
     Some(Chart {
         id: place.id(&format!("counters-{}", crate::html::id_of(&device.full_name()))),
         title: place.title(&format!("This program against the kernel: {}", device.full_name())),
-        about: "Operations over the whole step, by this program's count and by the kernel's for the device. If they differ, a cache answered, requests were split, or another program \
-                else used the device."
+        about: "Operations over the whole step, by this program's count and by the kernel's for the device. If they differ, a cache answered, requests were split, or another \
+                program used the device."
             .into(),
         x: Axis::names(""),
         y: Axis::from_zero("operations", ""),

@@ -112,7 +112,7 @@ pub enum Reason {
     },
     /// The kernel shows nothing about the device, so it cannot be told whether it is in use.
     NotInSystem,
-    /// It is a device, and nobody has said that its contents may be lost.
+    /// It is a device, and its contents were not said to be expendable.
     DeviceNotNamed,
     /// It is a file that fathom did not make, or that has changed since.
     ForeignFile {
