@@ -75,7 +75,7 @@ pub fn bandwidth(iops: Option<f64>, block_bytes: Option<f64>, bytes_per_sec: Opt
 pub struct Samples {
     /// The percentile as a share: 0.9999 for p99.99.
     pub share: f64,
-    /// From so many operations on a two-sided 95 % interval exists: ⌈ln 0.025 / ln p⌉.
+    /// From that many operations on a two-sided 95 % interval exists: ⌈ln 0.025 / ln p⌉.
     pub interval_exists: u64,
     /// Ten lie beyond it: read it with its interval.
     pub weak: u64,

@@ -253,7 +253,7 @@ mod tests {
     use model::Nanos;
     use model::draws::{DrawsForm, Purpose};
 
-    /// Ten points a second with so many operations and such a mean latency in each.
+    /// Ten points a second with that many operations and such a mean latency in each.
     fn observed(seconds: usize, point: impl Fn(usize) -> (u64, f64)) -> Observation {
         let one = |number: usize| {
             let (operations, mean) = point(number);

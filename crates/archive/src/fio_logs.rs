@@ -16,7 +16,7 @@ use crate::ArchiveError;
 use crate::atomic::{Part, WholePart};
 use crate::compressed::LogWriter;
 
-/// So many files are open at a time; where there are more, the operation log is read again for the next ones.
+/// This many files are open at a time; where there are more, the operation log is read again for the next ones.
 const MAX_OPEN: usize = 128;
 
 /// Writes the logs of all workers below `folder`, and returns their paths. `requests` has an entry for each job of the plan, over

@@ -97,7 +97,7 @@ pub struct Batch {
     /// When completions were looked for last. The stamp is taken before any of them is looked at, so that an operation is
     /// not charged with the book-keeping of those before it.
     pub reaped: Nanos,
-    /// Requests taken over in this turn: the first so many.
+    /// Requests taken over in this turn: the first N.
     pub submitted: u32,
     /// Set by the caller: hardly any time has passed since `reaped`, which may serve as `before`. A stamp costs about as
     /// much as all other book-keeping of an operation.

@@ -180,7 +180,7 @@ impl Clock {
     }
 }
 
-/// Computes for so many steps of the processor's counter; nanoseconds where it has none.
+/// Computes for that many steps of the processor's counter; nanoseconds where it has none.
 pub fn spin_cycles(cycles: u64) {
     let reading = || match system::counter() {
         0 => system::monotonic().0,

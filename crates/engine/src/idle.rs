@@ -21,7 +21,7 @@ use crate::sys;
 const ROUNDS: u32 = 4096;
 /// A unit is timed so often before it is used as a measure.
 const TIMINGS: usize = 10;
-/// Each time over so many units, so that the clock does not count.
+/// Each time over that many units, so that the clock does not count.
 const UNITS_EACH: u32 = 10;
 
 /// Threads that measure how idle the processors are.

@@ -155,7 +155,7 @@ impl<Q: Queue> Queued<Q> {
         1
     }
 
-    /// Takes what has ended, after so many milliseconds at most. Returns how many that are.
+    /// Takes what has ended, after that many milliseconds at most. Returns how many that are.
     #[inline]
     fn look(&mut self, milliseconds: u32, done: &mut Batch) -> Result<u32, EngineError> {
         self.found.clear();
@@ -315,7 +315,7 @@ impl Timeouts {
         ((left - self.margin).0 / 1_000_000).min(LONGEST_MS) as u32
     }
 
-    /// Learns from a wait in vain that was to take so many milliseconds and took so long.
+    /// Learns from a wait in vain that was to take that many milliseconds and took so long.
     fn learn(&mut self, milliseconds: u32, took: Nanos) {
         let late = took - Nanos::millis(u64::from(milliseconds));
         // Follow a late return quickly and forget it slowly.

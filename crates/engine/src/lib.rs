@@ -67,7 +67,7 @@ pub trait Engine {
     ///
     /// Each request names a free slot, which is in use until a turn hands it back; it reads into the slot's buffer or
     /// writes from it. `done` receives the operations that ended, the stamps of the turn, and how many of the requests
-    /// were taken over: the first so many. The others are the caller's to offer again.
+    /// were taken over: the first N. The others are the caller's to offer again.
     ///
     /// A synchronous engine carries out one request after the other, as long as the clock has not reached `until`; the end
     /// of each is the start of the next.
@@ -114,7 +114,7 @@ pub struct Setup {
     pub buffer_bytes: usize,
     /// Alignment of each buffer in bytes; at least the page size is used.
     pub buffer_alignment: usize,
-    /// Buffers from the pool of huge pages, in multiples of so many bytes, a power of two; absent: usual pages.
+    /// Buffers from the pool of huge pages, in multiples of that many bytes, a power of two; absent: usual pages.
     pub huge_page: Option<usize>,
     /// Open files and devices; [`Request::file`] is an index into them.
     pub files: Vec<File>,

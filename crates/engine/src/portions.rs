@@ -1,4 +1,4 @@
-//! Any engine, with its completions handed on no more than so many at a time (fio `iodepth_batch_complete_max`).
+//! Any engine, with its completions handed on no more than that many at a time (fio `iodepth_batch_complete_max`).
 //!
 //! Only a worker that asks for it has this in its way; all others pay nothing for it.
 

@@ -44,7 +44,7 @@ impl Session {
         *self.fleet.borrow_mut() = Some(fleet);
     }
 
-    /// A launcher had left it so many processors, and it took all that it may have.
+    /// A launcher had left it that many processors, and it took all that it may have.
     pub fn was_widened(&self, from: Option<u32>) {
         self.widened_from.set(from);
     }

@@ -24,7 +24,7 @@ pub enum BlockEvent {
     Issued(BlockRequest),
     /// It has carried one out.
     Completed(BlockRequest),
-    /// So many events were not seen, because they came too fast.
+    /// This many events were not seen, because they came too fast.
     Lost(u64),
 }
 

@@ -1,6 +1,6 @@
 //! Limits that stand between a program and its data, and which of them binds.
 //!
-//! A virtual machine, a disk, a control group, a network each allow so many operations and so many
+//! A virtual machine, a disk, a control group, a network each allow that many operations and that many
 //! bytes per second. What can be reached is the smallest of them; which one that is depends on the
 //! length of an operation.
 

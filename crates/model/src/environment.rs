@@ -272,7 +272,7 @@ pub struct Device {
     /// Requests that the kernel queues for it.
     #[serde(default)]
     pub queue_requests: Option<u32>,
-    /// Hardware queues, each with so many requests.
+    /// Hardware queues, each with that many requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hardware_queues: Option<u32>,
     /// Largest request the kernel sends it.

@@ -143,7 +143,7 @@ pub struct Interval {
     pub name: String,
     /// The phase it belongs to.
     pub phase: Phase,
-    /// Statistics were begun anew so many times before it.
+    /// Statistics were begun anew that many times before it.
     pub epoch: u32,
     /// Start of the interval from the start of its phase.
     pub start_ns: Nanos,

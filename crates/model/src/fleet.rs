@@ -85,7 +85,7 @@ pub struct RankFacts {
     /// When it had ended, from the agreed start of the first step; absent if it was lost.
     #[serde(default)]
     pub ended_ns: Option<Nanos>,
-    /// Processors that it may use, where its launcher had left it fewer: so many.
+    /// Processors that it may use, where its launcher had left it fewer: that many.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub widened_from: Option<u32>,
     /// Why it was lost, in a sentence; what it had measured before may be in the results.
@@ -108,7 +108,7 @@ impl Share {
     /// a directory of its own is one below `folder`.
     ///
     /// # Errors
-    /// A sentence, if something cannot be divided among so many, or a job is for a host that does not take part.
+    /// A sentence, if something cannot be divided among that many, or a job is for a host that does not take part.
     pub fn of(plan: &Plan, rank: &Rank, hosts: &[String], folder: Option<&str>) -> Result<Share, String> {
         let mut mine = plan.clone();
         for target in &mut mine.targets {

@@ -85,7 +85,7 @@ enum State<L> {
 }
 
 impl<L: Line> LineLog<L> {
-    /// The log of a job with so many workers, and a writer for each of them. Nothing is written yet.
+    /// The log of a job with that many workers, and a writer for each of them. Nothing is written yet.
     pub(crate) fn new(path: &str, form: Form, workers: usize) -> (LineLog<L>, Vec<LogWriter<L>>) {
         let lines = (MAX_LINES_OF_JOB / workers.max(1)).clamp(64, MAX_LINES);
         LineLog::with_rings_of(lines, path, form, workers)

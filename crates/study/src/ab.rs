@@ -42,7 +42,7 @@ pub struct Turn {
     pub pair: u32,
 }
 
-/// The order of so many pairs: A B, B A, A B, …
+/// The order of that many pairs: A B, B A, A B, …
 pub fn turns(pairs: u32) -> Vec<Turn> {
     let of = |pair: u32| {
         let sides = if pair % 2 == 1 {

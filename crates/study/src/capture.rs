@@ -8,7 +8,7 @@ use model::block_event::{BlockAction, BlockEvent, BlockRequest};
 use model::environment::DeviceUse;
 use model::{Bytes, Nanos};
 
-/// Places at which a sequential stream may go on: so many streams side by side are told apart.
+/// Places at which a sequential stream may go on: that many streams side by side are told apart.
 const STREAMS: usize = 16;
 /// A size that fewer of the requests have is left out.
 const RARE: f64 = 0.005;

@@ -20,7 +20,7 @@ const MIN_LEVEL: usize = 5;
 const END: f64 = 0.1;
 /// Levels that differ by less than this share of the larger one are one.
 const CHANGE: f64 = 0.10;
-/// A line that misses the series by no more than so many times what levels do says it as well.
+/// A line that misses the series by no more than that many times what levels do says it as well.
 const LIKE_A_LINE: f64 = 2.0;
 /// Changes that are told one by one.
 const MAX_CHANGES: usize = 4;

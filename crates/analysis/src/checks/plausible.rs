@@ -179,7 +179,7 @@ mod tests {
     use crate::caps::Limit;
     use crate::diagnosis::Counts;
 
-    /// So many reads of 4 KiB in a second, direct, on these disks.
+    /// This many reads of 4 KiB in a second, direct, on these disks.
     fn on(operations: u64, disks: &[Device]) -> Results {
         let mut results = samples::closed_loop(32, operations, Nanos(32_000_000_000 / operations));
         results.plan.steps[0].jobs[0].workers[0].streams[0].cache = CacheMode {

@@ -40,7 +40,7 @@ pub(super) fn paced(depth: u32, operations: u64, latency: Nanos) -> Results {
     results(&workload, operations, latency)
 }
 
-/// Puts the target on a device of which the kernel says that so many bytes were read.
+/// Puts the target on a device of which the kernel reports that many bytes read.
 pub(super) fn on_device(results: &mut Results, name: &str, cache: CacheMode, read: u64) {
     results.plan.steps[0].jobs[0].workers[0].streams[0].cache = cache;
     results.hosts[0].environment.targets = vec![TargetFacts {
@@ -61,7 +61,7 @@ pub(super) fn on_device(results: &mut Results, name: &str, cache: CacheMode, rea
     }];
 }
 
-/// A closed loop that keeps its queue full and completes so many reads in each interval of 100 ms.
+/// A closed loop that keeps its queue full and completes that many reads in each interval of 100 ms.
 pub(super) fn with_series(workload: &Workload, time: Nanos, operations: &[u64]) -> Results {
     let total: u64 = operations.iter().sum();
     let latency = Nanos(time.0 * u64::from(workload.depth) / total.max(1));

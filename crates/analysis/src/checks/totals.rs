@@ -66,7 +66,7 @@ fn stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults, fau
     }
 }
 
-/// The bytes that so many operations can have moved.
+/// The bytes that this many operations can have moved.
 fn bounds(plan: &Stream, direction: Direction, found: &DirectionResults) -> (u64, u64) {
     let sizes = &plan.pattern.sizes[direction];
     // An operation near the end of a region may be cut where blocks need not be whole.

@@ -19,7 +19,7 @@ pub struct Interleaved {
     pub pairs: usize,
     /// Wilcoxon's probability for the figure that decides; absent where every pair was equal.
     pub p_of_ranks: Option<f64>,
-    /// The smallest change of that figure, as a share, which so many pairs would have found in four of five attempts.
+    /// The smallest change of that figure, as a share, which that many pairs would have found in four of five attempts.
     pub detectable: f64,
 }
 

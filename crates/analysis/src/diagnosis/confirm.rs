@@ -6,7 +6,7 @@ use model::observation::Observation;
 use super::bounds::rate;
 use super::sign::held;
 
-/// The rate has not changed if it changed by less than this share, and by what chance adds to counts of so many
+/// The rate has not changed if it changed by less than this share, and by what chance adds to counts of that many
 /// operations: two standard errors of each.
 const SAME: f64 = 0.03;
 const ERRORS: f64 = 2.0;

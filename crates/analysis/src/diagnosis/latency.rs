@@ -7,7 +7,7 @@ use super::confirm::Verdict;
 use super::sign::{Sign, figure, held};
 use super::subject::Subject;
 
-/// A latency below so many times that of an unloaded device has hardly any waiting in it.
+/// A latency below that many times that of an unloaded device has hardly any waiting in it.
 const HARDLY_WAITS: f64 = 1.3;
 
 pub(super) const LATENCY_BOUND: Signature = Signature {

@@ -9,7 +9,7 @@ use super::subject::Subject;
 
 /// A dip lies below this share of the usual rate ...
 const DIP: f64 = 0.80;
-/// ... and so many deviations of the usual noise below it.
+/// ... and that many deviations of the usual noise below it.
 const BEYOND_NOISE: f64 = 4.0;
 /// One dip may be anything.
 const FEWEST: usize = 2;

@@ -21,7 +21,7 @@ const OTHERS: f64 = 0.3;
 const WAITED: f64 = 0.1;
 /// A worker that uses this share of a processor leaves it no time to wait.
 const BUSY: f64 = 0.9;
-/// Kernel time of one processor above so many times the median is skewed ...
+/// Kernel time of one processor above that many times the median is skewed ...
 const SKEW: f64 = 3.0;
 /// ... if it is at least this share of its time.
 const FELT: f64 = 0.10;

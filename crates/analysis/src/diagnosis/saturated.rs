@@ -7,7 +7,7 @@ use super::confirm::Verdict;
 use super::sign::{Sign, held};
 use super::subject::Subject;
 
-/// A latency so many times that of an unloaded device is mostly waiting.
+/// A latency that many times that of an unloaded device is mostly waiting.
 const WAITS: f64 = 3.0;
 
 pub(super) const SATURATED: Signature = Signature {

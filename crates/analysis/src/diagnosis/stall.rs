@@ -11,7 +11,7 @@ use crate::attribution::{Attribution, Fault, Missed};
 const EXPECTED: f64 = 5.0;
 /// Shortest stall in seconds: one interval may fall between two batches of completions.
 const SHORTEST: f64 = 0.2;
-/// Longer than so many median latencies.
+/// Longer than that many median latencies.
 const UNUSUAL: f64 = 5.0;
 
 pub(super) const STALL: Signature = Signature {

@@ -9,7 +9,7 @@ use super::{Rule, streams_of};
 
 /// An idle state that takes longer to leave is felt in the latency of single operations.
 const DEEP_SLEEP: Nanos = Nanos::micros(50);
-/// I/O of others beyond this share of what the test asks for disturbs it; without a rate, beyond so many a second.
+/// I/O of others beyond this share of what the test asks for disturbs it; without a rate, beyond that many a second.
 const FOREIGN_SHARE: f64 = 0.01;
 const FOREIGN_IOPS: f64 = 10.0;
 

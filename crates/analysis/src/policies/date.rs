@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Entries are old after so many months: vendors raise their limits every year or two.
+/// Entries are old after that many months: vendors raise their limits every year or two.
 pub const LASTS_MONTHS: i32 = 12;
 
 /// A day, a month or a year: `2026-11-21`, `2025-09`, `2023`.

@@ -21,7 +21,7 @@ const FAR_MORE: f64 = 5.0;
 const SECONDS_MIN: usize = 10;
 /// A second is slack if it brings less than this share of a promised rate.
 const SLACK_BELOW: f64 = 0.9;
-/// So many slack seconds in a row are a slump. Fewer are a stall, which latencies show.
+/// This many slack seconds in a row are a slump. Fewer are a stall, which latencies show.
 const SLUMP_SECONDS: usize = 3;
 
 /// A stretch of seconds in which the storage served much less than was promised.

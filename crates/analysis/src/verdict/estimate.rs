@@ -62,7 +62,7 @@ pub(super) enum Unknown {
     Absent,
     /// Not one operation of this direction was issued.
     NotIssued(Direction),
-    /// So many values are needed, and so many there are.
+    /// This many values are needed; that many are there.
     TooFew { needed: u64, found: u64 },
 }
 

@@ -27,14 +27,14 @@ pub struct Filter {
     pub until_unix_ns: Option<u64>,
     /// Its number is below this one: the next page of a list.
     pub before: Option<u64>,
-    /// So many entries at most.
+    /// This many entries at most.
     pub limit: Option<usize>,
 }
 
 /// What is to stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
-    /// So many of the latest entries.
+    /// This many of the latest entries.
     Latest(usize),
     /// What began then or later.
     Since(u64),

@@ -199,7 +199,7 @@ fn fault(text: &str) -> Result<SimulatedFault, String> {
     }
 }
 
-/// Exactly so many words.
+/// Exactly that many words.
 fn words<'a, const N: usize>(text: &'a str, shape: &str) -> Result<[&'a str; N], String> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     words.try_into().map_err(|_| shape.to_owned())

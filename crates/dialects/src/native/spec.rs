@@ -75,7 +75,7 @@ pub struct JobSpec {
     pub write_through: WriteThrough,
     /// Through a memory map.
     pub mapped: bool,
-    /// Flush after so many writes.
+    /// Flush after that many writes.
     pub flush_every: u32,
     /// Which flush.
     pub flush_kind: FlushKind,
@@ -89,7 +89,7 @@ pub struct JobSpec {
     pub catch_up: Option<Nanos>,
     /// A pause …
     pub pause: Option<Nanos>,
-    /// … after so many operations.
+    /// … after that many operations.
     pub pause_after: u32,
     /// Engine.
     pub engine: EngineKind,
@@ -113,7 +113,7 @@ pub struct JobSpec {
     pub operations: Option<u64>,
     /// End after this many bytes of the job.
     pub bytes: Option<Bytes>,
-    /// End after so many passes.
+    /// End after that many passes.
     pub passes: Option<u32>,
     /// Rules.
     pub control: Vec<Control>,

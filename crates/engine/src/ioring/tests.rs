@@ -353,7 +353,7 @@ fn on_pipe(reading: std::fs::File, slots: u32) -> Queued<Ring> {
     engine(setup_on(EngineKind::IoRing, File::of_handle(reading), slots))
 }
 
-/// A file of so many bytes, and the engine on it.
+/// A file of that many bytes, and the engine on it.
 fn on_file(bytes: usize, slots: u32) -> (tempfile::TempDir, Queued<Ring>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ring.dat");

@@ -101,7 +101,7 @@ impl Simulation {
         worker
     }
 
-    /// Begins a step with so many workers. Devices keep their state, and time goes on from the
+    /// Begins a step with that many workers. Devices keep their state, and time goes on from the
     /// latest clock of the step before.
     pub fn begin_step(&self, workers: usize) {
         let mut state = self.lock();

@@ -30,7 +30,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const TELL: Duration = Duration::from_secs(5);
 /// Below this share, and above one minus it, a load is random or sequential and not mixed.
 const PURE: f64 = 0.05;
-/// Flushes that come less often than once in so many writes are left out.
+/// Flushes that come less often than once in that many writes are left out.
 const RARE_FLUSH: u64 = 10_000;
 
 /// The words of the command line.

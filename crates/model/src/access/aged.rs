@@ -4,7 +4,7 @@
 //! region cleaned first, a share v of what a region holds is still valid when it is cleaned, where v = e^(−α(1−v)) and α is
 //! the physical capacity in logical ones; one that x of all regions follow holds e^(−α(1−v)x). (Desnoyers, "Analytic
 //! Modeling of SSD Write Performance", SYSTOR 2012, LRU cleaning.) The pass writes the physical capacity once, region by
-//! region, and writes so many blocks of each region again in the next one that the region keeps this share.
+//! region, and writes enough blocks of each region again in the next one for the region to keep this share.
 
 use std::collections::VecDeque;
 

@@ -107,16 +107,16 @@ pub struct OpenHint {
 /// When data is flushed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SyncRule {
-    /// After every so many writes; 0 for never.
+    /// After every N writes; 0 for never.
     #[serde(default)]
     pub every_writes: u32,
     /// What is called then.
     #[serde(default)]
     pub kind: FlushKind,
-    /// `fdatasync` after every so many writes, beside the rule above; 0 for never.
+    /// `fdatasync` after every N writes, beside the rule above; 0 for never.
     #[serde(default)]
     pub data_every_writes: u32,
-    /// `sync_file_range` after every so many writes, with these flags.
+    /// `sync_file_range` after every N writes, with these flags.
     #[serde(default)]
     pub file_range: Option<(u32, FileRangeFlags)>,
     /// Flush once at the end of the job, outside the measured latencies.
@@ -271,7 +271,7 @@ pub struct Verify {
     pub pattern_interval: u32,
     /// Read everything back after the write phase.
     pub after_writes: bool,
-    /// Read back after every so many writes; 0 for never.
+    /// Read back after every N writes; 0 for never.
     #[serde(default)]
     pub backlog: u64,
     /// Blocks of the backlog that are read back at a time; 0 for all.
@@ -340,7 +340,7 @@ impl Verify {
 pub struct TrimWritten {
     /// Their share in percent.
     pub percent: u8,
-    /// After every so many blocks that are still to be read back.
+    /// After every N blocks that are still to be read back.
     pub backlog: u64,
     /// How many at a time; 0 for as many as the backlog.
     #[serde(default)]

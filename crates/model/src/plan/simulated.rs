@@ -196,7 +196,7 @@ pub struct SimulatedCache {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "what", rename_all = "snake_case")]
 pub enum SimulatedHolding {
-    /// So many of all reads hit it, chosen by chance.
+    /// This many of all reads hit it, chosen by chance.
     Share {
         /// From 0 to 1.
         hits: f64,
@@ -208,7 +208,7 @@ pub enum SimulatedHolding {
     },
 }
 
-/// Fast memory for writes: once so many bytes have been written, writing takes longer.
+/// Fast memory for writes: once that many bytes have been written, writing takes longer.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedWriteBuffer {
     /// Its size.

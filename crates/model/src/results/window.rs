@@ -23,7 +23,7 @@ pub struct WindowSeries {
 /// One window of a worker: operations in one direction, with each of their latencies.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
-    /// Number of the window: it begins so many lengths after the start of the measured window.
+    /// Number of the window: it begins that many lengths after the start of the measured window.
     #[serde(rename = "w")]
     pub number: u64,
     /// Operations completed.

@@ -90,7 +90,7 @@ fn none_found(count: &u64) -> bool {
     *count == 0
 }
 
-/// So many mismatches of a worker are kept.
+/// This many mismatches of a worker are kept.
 pub const MAX_MISMATCHES: usize = 1000;
 
 impl WorkerResults {

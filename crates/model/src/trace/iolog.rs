@@ -231,7 +231,7 @@ fn number(text: &str) -> Option<u64> {
     text.parse().ok()
 }
 
-/// Puts a line of version 3 at the end of a text: what happened to a file so many microseconds after the start.
+/// Puts a line of version 3 at the end of a text: what happened to a file that many microseconds after the start.
 pub fn put_line(text: &mut Vec<u8>, time_us: u64, file: &str, action: Action, place: Option<Place>) {
     put_number(text, time_us);
     for word in [file, action.word()] {

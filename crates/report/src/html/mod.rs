@@ -27,7 +27,7 @@ use path::IoPath;
 
 const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
-/// A chart's figures stand in a table as well if they have at most so many rows.
+/// A chart's figures stand in a table as well if they have at most that many rows.
 const MAX_ROWS: usize = 100;
 /// Findings that are open when the page opens.
 const OPEN_FINDINGS: usize = 5;

@@ -37,7 +37,7 @@ pub enum Update {
 }
 
 impl Live {
-    /// Nothing has happened yet in a plan of so many steps.
+    /// Nothing has happened yet in a plan of that many steps.
     pub fn new(steps: u32) -> Live {
         Live {
             jobs: BTreeMap::new(),

@@ -15,7 +15,7 @@ pub(super) struct Intervals {
     left: usize,
 }
 
-/// Intervals whose other parts do not come are not waited for longer than until so many later ones are there.
+/// Intervals whose other parts do not come are not waited for longer than until that many later ones are there.
 const LATE_AFTER: usize = 3;
 
 /// The ranks that have told an interval: a bit for each.
@@ -74,7 +74,7 @@ impl Intervals {
         out
     }
 
-    /// The first of a job, where so many wait that its other parts will not come.
+    /// The first of a job, where that many wait that its other parts will not come.
     fn late(&mut self, (step, job): (u32, u32)) -> Option<Interval> {
         let first = (step, job, Phase::ALL[0], 0, 0);
         let of_job = self.waiting.range(first..).map(|(key, _)| *key);
@@ -125,7 +125,7 @@ mod tests {
 
     use super::*;
 
-    /// A second of one rank, with so many reads.
+    /// A second of one rank, with that many reads.
     fn second(number: u64, reads: u64) -> Interval {
         let mut latency = Histogram::new();
         latency.record_times(1000, reads);

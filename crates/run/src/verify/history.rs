@@ -24,7 +24,7 @@ pub(crate) struct History {
     noted: u64,
     /// How many of them have ended.
     ended: u64,
-    /// So many of those that ended first were flushed; absent if it does not matter.
+    /// This many of those that ended first were flushed; absent if it does not matter.
     flushed: Option<u64>,
     /// Blocks that are to be discarded, the oldest first.
     to_trim: VecDeque<Note>,
@@ -58,7 +58,7 @@ struct Entry {
 enum State {
     /// Its write or its trim is on its way.
     InFlight,
-    /// So many writes had ended before it did.
+    /// This many writes had ended before it did.
     Done(u64),
     /// It failed, or it need not be read back any more.
     Gone,
@@ -239,7 +239,7 @@ impl History {
 }
 
 impl Entry {
-    /// It can be read back, where so many of the writes that ended first were flushed.
+    /// It can be read back, where that many of the writes that ended first were flushed.
     fn is_ready(&self, flushed: u64) -> bool {
         matches!(self.state, State::Done(order) if order < flushed)
     }

@@ -1,7 +1,7 @@
 //! Threads that check what a worker has read, so that the worker can go on.
 //!
 //! The worker copies a block into a buffer and gives it away; some thread checks it and gives it back with what it found.
-//! There are so many buffers and no more: with none at hand the worker waits, so nothing piles up.
+//! There are that many buffers and no more: with none at hand the worker waits, so nothing piles up.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -39,7 +39,7 @@ pub(crate) struct Pool<T> {
 pub(crate) struct Gone;
 
 impl<T: Send + 'static> Pool<T> {
-    /// So many threads, on these processors if any are named, with so many buffers for blocks of up to `length` bytes.
+    /// This many threads, on these processors if any are named, with that many buffers for blocks of up to `length` bytes.
     ///
     /// # Errors
     /// The system has no more threads, or does not let them run there.

@@ -2,7 +2,7 @@
 
 use model::plan::Batching as Options;
 
-/// So many turns in a row in which everything completed inside the submitting call mean that the target works that way.
+/// This many turns in a row in which everything completed inside the submitting call mean that the target works that way.
 const INLINE_TURNS: u32 = 16;
 
 /// The first turns hand over without waiting, to find out what completes inside the call.

@@ -17,7 +17,7 @@ pub(super) struct Meter {
     queue: QueueUse,
     /// Slots are accounted for up to here.
     accounted: Nanos,
-    /// Since then, so many slots have been available and in use.
+    /// Since then, that many slots have been available and in use.
     slots: u64,
     in_use: u64,
     pools: Vec<PoolState>,
@@ -42,7 +42,7 @@ struct ThreadMeter {
 }
 
 impl Meter {
-    /// A meter for a worker with so many pools, to be made by the thread that it accounts for.
+    /// A meter for a worker with that many pools, to be made by the thread that it accounts for.
     pub(super) fn new(paced: bool, pools: usize, simulated: bool) -> Meter {
         Meter {
             paced,

@@ -115,7 +115,7 @@ pub(crate) struct Recorder {
     pub(crate) completed: Distribution,
     pub(crate) waits: Waits,
     pub(crate) phase: Phase,
-    /// Statistics were begun anew so many times before this interval.
+    /// Statistics were begun anew that many times before this interval.
     pub(crate) epoch: u32,
     /// When the phase began, on the clock of the engine.
     pub(crate) phase_start: Nanos,

@@ -16,7 +16,7 @@ pub(super) struct Requests {
 impl Requests {
     /// Room for `most` operations.
     pub(super) fn new(most: usize) -> Requests {
-        // Twice as many places as operations: they are moved to the front only once in so many.
+        // Twice as many places as operations: they are moved to the front only once in that many.
         Requests {
             list: vec![Request::NONE; 2 * most].into(),
             head: 0,
@@ -61,7 +61,7 @@ impl Requests {
         self.add(1);
     }
 
-    /// The engine has taken the first so many over.
+    /// The engine has taken the first N over.
     #[inline(always)]
     pub(super) fn remove(&mut self, taken: usize) {
         self.head += taken;

@@ -389,7 +389,7 @@ impl Sweep {
     }
 }
 
-/// A length for so many seconds with a little to spare, not below the one that was asked for and not above the longest.
+/// A length for that many seconds with a little to spare, not below the one that was asked for and not above the longest.
 fn longer(asked: Nanos, seconds: f64) -> Nanos {
     let wanted = Nanos((seconds * 1.05).ceil().min(1e6) as u64 * 1_000_000_000);
     wanted.min(LONGEST.max(asked)).max(asked)

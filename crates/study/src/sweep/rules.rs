@@ -12,7 +12,7 @@ use model::study::{Parameter, Setting, Varied};
 const MIN_GROWTH: f64 = 1.02;
 /// A latency that grows by more than this meanwhile is spent waiting.
 const WAITING: f64 = 1.5;
-/// Beyond so many times the limit, more load is of no interest.
+/// Beyond that many times the limit, more load is of no interest.
 const FAR_BEYOND: f64 = 4.0;
 /// Less than this share of an offered rate is not delivered.
 const DELIVERED: f64 = 0.95;

@@ -12,7 +12,7 @@ use model::{Bytes, PerDirection};
 
 use super::*;
 
-/// What a run of so many seconds at a depth would have found.
+/// What a run of that many seconds at a depth would have found.
 fn found(depth: u32, iops: f64, time: Nanos) -> Results {
     let seconds = time.as_secs();
     let operations = (iops * seconds) as u64;
@@ -81,7 +81,7 @@ fn asked(over_what: &[&str]) -> Asked {
     }
 }
 
-/// Carries a sweep out on a device with so many servers, each taking so long. Returns the study and the order of depths.
+/// Carries a sweep out on a device with that many servers, each taking so long. Returns the study and the order of depths.
 fn swept(asked: Asked, servers: f64, service_us: f64) -> (Study, Vec<f64>) {
     let (mut sweep, mut order) = (Sweep::new(asked), Vec::new());
     while let Some(next) = sweep.next_run() {

@@ -543,7 +543,7 @@ mod tests {
         verification(Promise::of_requirement(clauses, reads(Bytes::kib(4)), None).unwrap())
     }
 
-    /// The attempts of a search on storage that reaches so many operations per second with so many
+    /// The attempts of a search on storage that reaches that many operations per second with that many
     /// slots: slots of each, probes first.
     fn attempts(verification: &Verification, reached: impl Fn(u32) -> f64) -> (Vec<u32>, u32, bool) {
         let mut search = Search::default();

@@ -32,7 +32,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
     Ok(figures)
 }
 
-/// One run of so many processes.
+/// One run of that many processes.
 struct Ran {
     usage: Usage,
     saved: f64,

@@ -312,7 +312,7 @@ fn shape(step: &Step) -> String {
     format!("workers: {}", crews.collect::<Vec<_>>().join(", "))
 }
 
-/// Rounds as amounts: so many times as much.
+/// Rounds as amounts: that many times as much.
 pub(super) fn folded(stop: Stop) -> Stop {
     let rounds = stop.rounds.unwrap_or(1);
     let times = u64::from(rounds);

@@ -25,7 +25,7 @@ impl Mapping {
     const HUGE_PAGE: usize = 2 << 20;
 
     /// Maps `length` bytes aligned to `alignment` (a power of two); with `huge`, from the pool of huge pages in multiples of
-    /// so many bytes, which is no less than a page of that pool.
+    /// that many bytes, which is no less than a page of that pool.
     ///
     /// # Errors
     /// The system's error, such as `ENOMEM`; with `huge`, also when the pool of huge pages is empty.
@@ -150,7 +150,7 @@ pub(crate) fn address_space_limit() -> Option<u64> {
 pub struct Pinned(#[allow(dead_code, reason = "it is held, not used")] Mapping);
 
 impl Pinned {
-    /// Pins so many bytes.
+    /// Pins that many bytes.
     ///
     /// # Errors
     /// The system's error, such as `ENOMEM` beyond the limit of locked memory.

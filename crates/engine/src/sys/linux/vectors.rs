@@ -16,7 +16,7 @@ impl Vectors {
     /// The kernel takes no more than this many buffers in a call (`IOV_MAX`).
     pub(crate) const MOST: usize = 1024;
 
-    /// Room for so many.
+    /// Room for that many.
     pub(crate) fn new(most: usize) -> Vectors {
         Vectors(Vec::with_capacity(most.min(Self::MOST)))
     }

@@ -37,7 +37,7 @@ pub(crate) fn open_to_ask(path: &Path) -> io::Result<fs::File> {
         .open(path)
 }
 
-/// Asks, with room for an answer of so many bytes.
+/// Asks, with room for an answer of that many bytes.
 ///
 /// # Errors
 /// The system's error, such as that the driver does not know the question.

@@ -147,7 +147,7 @@ pub(crate) struct Ring {
 }
 
 impl Ring {
-    /// A ring of these functions, for so many slots.
+    /// A ring of these functions, for that many slots.
     ///
     /// # Errors
     /// The error number.
@@ -185,7 +185,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Hands over what is in the ring, and waits for so many ends.
+    /// Hands over what is in the ring, and waits for that many ends.
     fn submit(&mut self, wait_for: u32, milliseconds: u32) -> Result<(), u32> {
         let mut taken = 0;
         // SAFETY: the ring is open, and the call writes one live number. What the operations name is kept alive by the code that

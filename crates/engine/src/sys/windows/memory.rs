@@ -29,7 +29,7 @@ impl Mapping {
     /// Every allocation begins at a multiple of this.
     const GRANULARITY: usize = 64 << 10;
 
-    /// Allocates `length` bytes aligned to `alignment` (a power of two); with `huge`, in large pages, in multiples of so many
+    /// Allocates `length` bytes aligned to `alignment` (a power of two); with `huge`, in large pages, in multiples of that many
     /// bytes, which is no less than a large page.
     ///
     /// # Errors
@@ -143,7 +143,7 @@ pub(crate) fn address_space_limit() -> Option<u64> {
 pub struct Pinned(#[allow(dead_code, reason = "it is held, not used")] Mapping);
 
 impl Pinned {
-    /// Pins so many bytes.
+    /// Pins that many bytes.
     ///
     /// # Errors
     /// The system's error where there is not enough memory, or the process may not have so much of it.

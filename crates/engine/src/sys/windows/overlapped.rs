@@ -44,7 +44,7 @@ pub(crate) trait Queue: Sized {
     /// The call that looks.
     const LOOKS_BY: &'static str;
 
-    /// A queue for so many slots.
+    /// A queue for that many slots.
     fn new(slots: u32, clock: Clock) -> io::Result<Self>;
 
     /// Lets operations be begun on a file, which must have been opened for queues.
@@ -57,7 +57,7 @@ pub(crate) trait Queue: Sized {
     /// nobody, and the queue lives or is told to [`Queue::abandon`].
     unsafe fn start(&mut self, transfer: &Transfer<'_>) -> Result<(), u32>;
 
-    /// Waits for an operation to end, so many milliseconds at most, and finds those that have. Returns when it looked.
+    /// Waits for an operation to end, that many milliseconds at most, and finds those that have. Returns when it looked.
     fn look(&mut self, milliseconds: u32, found: &mut Vec<Found>) -> Result<Nanos, u32>;
 
     /// Gives up the memory that the system may still write to, without returning it.

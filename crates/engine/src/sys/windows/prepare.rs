@@ -32,7 +32,7 @@ pub(crate) fn set_length(file: &fs::File, length: u64) -> io::Result<()> {
     set(file, FileEndOfFileInfo, &end)
 }
 
-/// Reserves space for so many bytes without changing the end of the file.
+/// Reserves space for that many bytes without changing the end of the file.
 ///
 /// # Errors
 /// The system's error, such as that the disk is full.

@@ -76,7 +76,7 @@ fn active_masks() -> Vec<usize> {
     if length == 0 || unsafe { GetLogicalProcessorInformationEx(RelationGroup, start, &mut length) } == 0 {
         return Vec::new();
     }
-    // SAFETY: for this relation the call writes one structure, with so many groups behind its head as it says.
+    // SAFETY: for this relation the call writes one structure, with that many groups behind its head as it says.
     unsafe {
         let of_groups = &raw const (*start).Anonymous.Group;
         let first = (&raw const (*of_groups).GroupInfo).cast::<PROCESSOR_GROUP_INFO>();
@@ -387,7 +387,7 @@ mod tests {
         let cpus = usable_cpus();
         assert!(!cpus.is_empty());
         std::thread::spawn(move || pin_to(&cpus[..1]).unwrap()).join().unwrap();
-        // No machine has so many groups.
+        // No machine has that many groups.
         let error = pin_to(&[0, 64 * 999]).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::InvalidInput);
     }

@@ -192,7 +192,7 @@ fn page_files() -> Option<Vec<String>> {
         while unsafe { *name.add(length) } != 0 {
             length += 1;
         }
-        // SAFETY: so many units were just read.
+        // SAFETY: that many units were just read.
         found.push(text(unsafe { std::slice::from_raw_parts(name, length) }));
         1
     }

@@ -33,7 +33,7 @@ pub struct Console<'a> {
     screen: Screen,
 }
 
-/// Progress dots: one for every so many operations of a thread.
+/// Progress dots: one for every N operations of a thread.
 #[derive(Clone, Copy, Debug, Default)]
 struct Dots {
     every: u64,

@@ -191,7 +191,7 @@ impl Walk {
         Some((place, u64::from(length)))
     }
 
-    /// So many reads of one block each, over as many passes as they need.
+    /// This many reads of one block each, over as many passes as they need.
     fn reads(mut self, area: Area, count: usize) -> Vec<Place> {
         let mut places = Vec::with_capacity(count);
         while places.len() < count {

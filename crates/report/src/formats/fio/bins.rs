@@ -64,7 +64,7 @@ pub(super) fn percentiles(histogram: &Histogram, list: &[f64]) -> Vec<u64> {
     values
 }
 
-/// True if `counted` of `n` are at least so many percent.
+/// True if `counted` of `n` are at least that many percent.
 fn covers(counted: u64, percent: f64, n: u64) -> bool {
     // fio computes in a wider floating point than we have. Rounding the product to our width would let 999 of 1000 be
     // 99.9 %, which is a little more than 999/1000 as a binary number: so the comparison is made in whole numbers, which

@@ -8,7 +8,7 @@ use crate::html::page::{Block, Lead, Section, Table, Tile};
 use crate::numbers::{count, rate, signed_time, throughput, time};
 use crate::summary::{JobSummary, RankSummary, Summary};
 
-/// Of so many each has a line of its own over time.
+/// Of that many each has a line of its own over time.
 const MAX_LINES: usize = 16;
 /// Bars beside each other that can be told apart.
 const MAX_BARS: usize = 128;

@@ -152,7 +152,7 @@ fn thinned(points: &[SeriesPoint]) -> Vec<SeriesPoint> {
     points.chunks(each).map(together).collect()
 }
 
-/// Intervals of all directions together, neighbours joined so that there are at most so many.
+/// Intervals of all directions together, neighbours joined so that there are at most that many.
 fn columns(intervals: &[IntervalHistogram], most: usize) -> Vec<(Nanos, Histogram)> {
     let each = intervals.len().div_ceil(most).max(1);
     let together = |some: &[IntervalHistogram]| {

@@ -559,7 +559,7 @@ impl State {
         machine.devices.iter().filter_map(row).collect()
     }
 
-    /// The processes that carry it out together in the order of their numbers; where only so many can be shown, those first that
+    /// The processes that carry it out together in the order of their numbers; where only that many can be shown, those first that
     /// are furthest from the others: what was lost, what is late, and then by how far the rate is from the middle one.
     pub(super) fn ranks(&self, most: usize) -> Vec<RankRow> {
         let row = |(rank, here): (&u32, &RankHere)| RankRow {

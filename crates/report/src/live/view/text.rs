@@ -61,7 +61,7 @@ pub(super) fn fitting(mut pieces: Vec<Piece>, width: usize) -> Vec<Span<'static>
     spans
 }
 
-/// A text that may be cut, in so many columns; its end says most where it is a path.
+/// A text that may be cut, in that many columns; its end says most where it is a path.
 pub(super) fn cut(text: &str, width: usize, look: Look) -> String {
     let text = model::visible(text).into_owned();
     if columns(&text) <= width {

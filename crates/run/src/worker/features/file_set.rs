@@ -1,4 +1,4 @@
-//! Streams on sets of files: each file has a sequence of its own, and only so many are open at once.
+//! Streams on sets of files: each file has a sequence of its own, and only that many are open at once.
 //!
 //! The sequence and the file of the present one lie in the stream itself, where the loop expects them; a change of file
 //! exchanges them. So a stream with a single file pays nothing for sets.

@@ -113,7 +113,7 @@ impl EndedOperation {
         self.at.since(self.record.queued)
     }
 
-    /// What a recorder counts it as, with so many bytes.
+    /// What a recorder counts it as, with that many bytes.
     fn run(&self, bytes: u64) -> Run {
         let mut run = Run::starting_with(&self.record);
         (run.operations, run.bytes) = (1, bytes);

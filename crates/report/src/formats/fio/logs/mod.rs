@@ -71,7 +71,7 @@ pub struct LogRequest {
     pub issue_time: bool,
     /// Time between two histograms (`log_hist_msec`); absent: the file stays empty.
     pub histogram_every: Option<Nanos>,
-    /// So many times neighbouring bins are made one (`log_hist_coarseness`), 0 to 6.
+    /// This many times neighbouring bins are made one (`log_hist_coarseness`), 0 to 6.
     pub coarseness: u32,
     /// Times are those of a clock instead of since the start (`log_unix_epoch`, `log_alternate_epoch`): nanoseconds that it is
     /// ahead of the time since 1970, which is clock 0.

@@ -243,7 +243,7 @@ impl StreamVerification {
 
 /// When blocks are read back or discarded.
 impl StreamVerification {
-    /// fio's rule: after every so many writes, so many of the oldest blocks are read back.
+    /// fio's rule: after every N writes, that many of the oldest blocks are read back.
     pub(super) fn backlog_is_due(&mut self) -> bool {
         let backlog = self.plan.backlog;
         if backlog == 0 || self.history.len() == 0 {
