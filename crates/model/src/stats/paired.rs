@@ -16,7 +16,7 @@ pub struct PairedRatio {
     pub p: f64,
     /// Standard deviation of the logarithms of the ratios.
     pub deviation: f64,
-    /// The smallest change, as a share (0.02 for 2 %), that that many pairs would have found in four of five attempts.
+    /// The smallest change, as a share (0.02 for 2 %), which this many pairs would have found in four of five attempts.
     pub detectable: f64,
     /// Pairs.
     pub pairs: usize,
