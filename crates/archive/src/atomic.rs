@@ -123,7 +123,7 @@ fn in_folder(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
 }
 
 /// Removes parts that killed processes have left: their lock is free, and the process in their name is gone, or they are old where
-/// that cannot be told.
+/// whether it lives is unknown.
 fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -152,7 +152,7 @@ fn process_of(name: &str) -> Option<u32> {
     middle.split_once('-')?.0.parse().ok()
 }
 
-/// Absent where it cannot be told.
+/// Absent where unknown.
 fn is_alive(process: u32) -> Option<bool> {
     cfg!(target_os = "linux").then(|| Path::new("/proc").join(process.to_string()).exists())
 }

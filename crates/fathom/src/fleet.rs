@@ -53,7 +53,7 @@ pub struct Fleet {
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        // The others leave once they are told.
+        // The others leave once they are told to.
         self.coordinator = None;
         let begun = Instant::now();
         for child in &mut self.children {
@@ -85,7 +85,7 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// The number that this process was told among others.
+/// The number that was assigned to this process.
 pub fn number() -> Option<u32> {
     announced_rank(variable)
 }
@@ -272,7 +272,7 @@ pub fn of_list(process: &Process, text: &str) -> Result<Fleet, Faults> {
     let goes_on = goes_on(false)?;
     let hosts = transport::named(text)?;
     let interrupt = process.interrupt_flag();
-    // Those that come by themselves are told of where they are waited for.
+    // Those that come by themselves are reported where they are waited for.
     let answering: Vec<&str> = hosts
         .iter()
         .map(String::as_str)

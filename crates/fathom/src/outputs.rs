@@ -62,7 +62,7 @@ pub struct Outputs {
 enum Sink {
     Stdout,
     File(File, PathBuf),
-    /// Its reader has gone away, or its disk is full: that was told.
+    /// Its reader has gone away, or its disk is full: that was reported.
     Closed,
 }
 
@@ -163,7 +163,7 @@ impl Outputs {
         Ok(())
     }
 
-    /// `--metrics`: an address that is not free is told before anything is measured.
+    /// `--metrics`: an address that is not free is reported before anything is measured.
     fn open_server(&mut self, plan: &Plan) -> Result<(), Faults> {
         const OPTION: &str = "--metrics";
         let Some(text) = &self.metrics else { return Ok(()) };
@@ -189,7 +189,7 @@ impl Outputs {
         self.streams.iter().any(|sink| matches!(sink, Sink::Stdout))
     }
 
-    /// Passes an event on to the streams. Returns what the user is to be told: streams that could not take it.
+    /// Passes an event on to the streams. Returns messages for the user: streams that could not take it.
     pub fn take(&mut self, event: &Event) -> Option<String> {
         let is_untold = matches!(event, Event::Rank(_) | Event::Snapshot { .. });
         if is_untold || self.streams.is_empty() && self.watched.is_none() {

@@ -18,7 +18,7 @@ use crate::fault::{Fault, Faults};
 use crate::session::Session;
 use crate::terminal::{self, View};
 
-/// Without a terminal the present state is told this often.
+/// Without a terminal the present state is reported this often.
 const PLAIN_INTERVAL: Duration = Duration::from_millis(3_500);
 /// A line that changes more often than this cannot be read.
 const LIVE_INTERVAL: Duration = Duration::from_millis(100);

@@ -146,7 +146,7 @@ impl Drop for View {
         self.shared.inside().closing = true;
         self.shared.closing.notify_all();
         if let Some(thread) = self.thread.take() {
-            // A panic there was told by its hook.
+            // A panic there was reported by its hook.
             let _ = thread.join();
         }
         give_back();

@@ -493,7 +493,7 @@ impl<'a> Gathering<'a> {
                 device.counters.targets.iter_mut().for_each(|target| *target += shift);
             }
             match self.counted.get(&(number, machine)) {
-                // The counters are those of the machine; what lies on its devices is told by each rank for itself.
+                // The counters are those of the machine; what lies on its devices is reported by each rank for itself.
                 Some(places) => {
                     lie_on(&mut into.devices[places.devices.clone()], from.devices);
                     lie_on(

@@ -291,7 +291,7 @@ pub struct DeviceSummary {
     /// Reads and writes that the kernel joined to a neighbour in its queue, which it does not count as requests.
     #[serde(default)]
     pub merged: [u64; 2],
-    /// Operations and bytes of this test over the same time; absent where its share cannot be told.
+    /// Operations and bytes of this test over the same time; absent where its share is unknown.
     pub ours: Option<Transfers>,
     /// Requests in the device and its queue on average, while all jobs were measuring.
     pub in_device: Option<f64>,

@@ -121,7 +121,7 @@ impl Drop for Ending {
 }
 
 fn read_all(mut feed: Feed<File>, mut ring: Producer<Entry>) -> Result<(), model::trace::TraceError> {
-    // What is left out was told when the trace was looked at first.
+    // What is left out was reported when the trace was first examined.
     let (mut entries, mut remarks) = (Vec::new(), Vec::new());
     let mut goes_on = true;
     while goes_on {

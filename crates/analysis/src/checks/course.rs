@@ -22,7 +22,7 @@ const END: f64 = 0.1;
 const CHANGE: f64 = 0.10;
 /// A line that misses the series by no more than that many times what levels do says it as well.
 const LIKE_A_LINE: f64 = 2.0;
-/// Changes that are told one by one.
+/// Changes that are reported one by one.
 const MAX_CHANGES: usize = 4;
 /// A standstill that people notice.
 const STANDSTILL: Nanos = Nanos::millis(500);

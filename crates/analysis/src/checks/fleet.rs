@@ -183,7 +183,7 @@ pub(super) const EVEN: Check = Check {
     detect: |subject, findings| {
         let Some(fleet) = &subject.results.fleet else { return };
         for job in subject.jobs() {
-            // Rates that are told are no sign of speed.
+            // Rates that are reported are no sign of speed.
             if !job.is_closed_loop() {
                 continue;
             }

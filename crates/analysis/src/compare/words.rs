@@ -1,4 +1,4 @@
-//! Parts of a plan in words. They are exact: what differs is told in different words.
+//! Parts of a plan in words. They are exact: what differs is reported in different words.
 
 use model::block_size::BlockSizes;
 use model::mix::{Mix, MixRule};

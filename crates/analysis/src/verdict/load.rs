@@ -24,7 +24,7 @@ const LITTLE_HEADROOM: f64 = 1.25;
 const ANSWERED_ELSEWHERE: [&str; 3] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES"];
 /// Findings after which a bad figure says nothing about the storage: it was not alone, or not given enough to do.
 const HELD_UP_ELSEWHERE: [&str; 2] = ["OTHER-LOAD", "SYNC-ENGINE"];
-/// Error findings that are told as failed operations.
+/// Error findings that are reported as failed operations.
 const FAILURES: [&str; 2] = ["WORKER-FAILED", "IO-ERRORS"];
 
 /// Slots that were too few for a rate.

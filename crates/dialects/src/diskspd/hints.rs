@@ -1,4 +1,4 @@
-//! What may have been meant by a slip. Hints are told beside the outcome and never change it.
+//! What may have been meant by a slip. Hints are reported beside the outcome and never change it.
 
 use super::arguments::{Argument, TypedSwitch};
 use super::newer::Version;

@@ -1,7 +1,7 @@
 //! What a DiskSpd profile means: time spans become steps, threads become workers, targets become streams.
 //!
 //! Threads are multiplied out here, because DiskSpd multiplies them in two ways: each target has its own (`-t`), or a pool
-//! works on all of them (`-F`). What this system cannot do is told in notes, or refused; nothing is left out in silence.
+//! works on all of them (`-F`). What this system cannot do is reported in notes, or refused; nothing is left out in silence.
 
 use model::access::{
     Access, Continuation, Interlocked, Mixed, Parallel, Placement, RangeBasis, RangeShare, Ranges, RangesRule,

@@ -1,5 +1,5 @@
 //! A command line, read as DiskSpd does: targets, a first pass over switches that others refer to, a second over the rest,
-//! then validation. The order decides which of several mistakes is told.
+//! then validation. The order decides which of several mistakes is reported.
 //!
 //! Nothing is printed here, and files and events are asked for through [`Surroundings`].
 
@@ -38,7 +38,7 @@ pub struct End {
     pub system: Option<ResultFormat>,
 }
 
-/// A profile, and what is to be told before it is used.
+/// A profile, and what is to be reported before it is used.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Request {
     /// The profile.

@@ -223,7 +223,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The first number has to be one; what is wrong further on is told and left out.
+    /// The first number has to be one; what is wrong further on is reported and left out.
     fn reals(&mut self, row: &Row, text: &str) -> Result<Vec<f64>, Wrong> {
         let most = row.most.unwrap_or(i64::MAX) as f64;
         let mut numbers = Vec::new();

@@ -161,7 +161,7 @@ impl Known {
             .filter(|(known, ..)| known.starts_with(name))
             .collect();
         let exact = known.iter().find(|(known, ..)| *known == name);
-        // What is ambiguous or unknown is told when the part is read.
+        // What is ambiguous or unknown is reported when the part is read.
         match exact.or(known.first().filter(|_| known.len() == 1)) {
             Some((name, is_client, is_flag, takes)) => Known {
                 is: match (is_client, is_flag, *name) {

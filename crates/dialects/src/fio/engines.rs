@@ -42,7 +42,7 @@ impl Engine {
     }
 }
 
-/// All of them, in fio's order; those that need libraries of their own or special devices are named so that they can be told
+/// All of them, in fio's order; those that need libraries of their own or special devices are named so that they can be reported
 /// from slips.
 pub const ENGINES: &[Engine] = &[
     synchronous("cpuio"),

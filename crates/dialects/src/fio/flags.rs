@@ -186,9 +186,9 @@ pub(super) enum Action {
     Unsupported,
     /// This file is opened for the output.
     Output(String),
-    /// The version is told.
+    /// The version is printed.
     Version,
-    /// The usage is told.
+    /// The usage is printed.
     Help,
     /// An option is explained.
     OptionHelp(String),

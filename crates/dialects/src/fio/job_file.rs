@@ -217,7 +217,7 @@ fn priority(option: &str) -> u8 {
     }
 }
 
-/// Applies the options of a section, all of them, so that every mistake is told. Those of the engine come when it is known.
+/// Applies the options of a section, all of them, so that every mistake is reported. Those of the engine come when it is known.
 fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<Written>) -> Result<(), Wrong> {
     written.sort_by_key(|option| priority(&option.text));
     let (mut outcome, mut unknown) = (Ok(()), Vec::new());

@@ -164,7 +164,7 @@ impl<'a> Session<'a> {
         !wanted.is_empty() && !wanted.iter().any(|name| name == section) && !section.starts_with("global")
     }
 
-    /// Makes a job of a section. What contradicts itself is told now, unless nothing but syntax is to be looked at.
+    /// Makes a job of a section. What contradicts itself is reported now, unless nothing but syntax is to be looked at.
     pub(super) fn add(&mut self, draft: Draft) -> Result<(), Halt> {
         let mut job = Job {
             section: draft.section,

@@ -1,7 +1,7 @@
 //! Results of other tools: text → [`Observation`]s, one for each time span, job or group.
 //!
 //! The form is recognised by what the text says, wherever in it the report stands: a page that quotes one will do. What is
-//! there is used; what is missing or cannot be read is told with its line, and never filled in. Nothing is judged here.
+//! there is used; what is missing or cannot be read is reported with its line, and never filled in. Nothing is judged here.
 
 mod anywhere;
 mod crystal;

@@ -8,7 +8,7 @@ use crate::identity::{DeviceNumber, Identity};
 pub struct Mount {
     /// Number that `stat` shows for files on it. Some file systems have one of their own that names no device.
     pub number: DeviceNumber,
-    /// The block device it lies on, where there is one and it can be told.
+    /// The block device it lies on, where there is one and it is known.
     pub device: Option<DeviceNumber>,
     /// The folder or file of the file system that is mounted; `/` for all of it.
     pub root: String,

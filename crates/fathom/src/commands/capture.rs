@@ -26,7 +26,7 @@ const TIME: Nanos = Nanos::secs(30);
 const RUN: Nanos = Nanos::secs(60);
 /// How often the ring of the kernel is emptied.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// How often is told how far it is.
+/// How often progress is reported.
 const TELL: Duration = Duration::from_secs(5);
 /// Below this share, and above one minus it, a load is random or sequential and not mixed.
 const PURE: f64 = 0.05;

@@ -116,7 +116,7 @@ impl StudyOutputs {
         outputs::prove_writable(self.files())
     }
 
-    /// Writes the reports and saves the study. What cannot be written is told after everything else was.
+    /// Writes the reports and saves the study. What cannot be written is reported after everything else was.
     ///
     /// # Errors
     /// [`Faults`] with the files that could not be written; the text for people then stands on stderr.

@@ -312,7 +312,7 @@ fn dry_run(session: &Session, ready: &[Ready], plans: &[Plan], permissions: &Per
     Ok(if refused { Exit::Refused } else { Exit::Done })
 }
 
-/// A workload that may not run is told before the first one does, not after an hour.
+/// A workload that may not run is reported before the first one does, not after an hour.
 fn refuse(plans: &[Plan], permissions: &Permissions) -> Result<(), Faults> {
     let mut refusals: Vec<Refusal> = Vec::new();
     for plan in plans {

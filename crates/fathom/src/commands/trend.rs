@@ -16,7 +16,7 @@ use crate::fault::{Fault, Faults};
 use crate::screen::wrapped;
 use crate::{history, outputs, pages};
 
-/// The figures whose way is told.
+/// The figures whose way is reported.
 const FIGURES: [Figure; 3] = [Figure::Iops, Figure::Mean, Figure::Quantile(0.99)];
 /// Version of the form for programs.
 const FORMAT_VERSION: u32 = 1;

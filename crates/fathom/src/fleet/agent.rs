@@ -43,7 +43,7 @@ fn await_coordinator(process: &Process, listener: &Listener, token: &str) -> Opt
     None
 }
 
-/// Serves over a stream, as the number that this process was told among those that come.
+/// Serves over a stream, as the number that was assigned to this process.
 pub fn serve_duplex(process: &Process, duplex: Duplex, announced: Option<u32>) -> Exit {
     let comm = StreamComm::new(1, 2, vec![duplex], "a stream");
     let place = LocalHost {

@@ -10,7 +10,7 @@ use crate::process::start_thread;
 
 /// How long the end of a process may come after that of its output.
 const AFTER: Duration = Duration::from_secs(1);
-/// Lines of it that are told, the last ones: what comes first may be the words of a login.
+/// Lines of it that are reported, the last ones: what comes first may be the words of a login.
 const LINES: usize = 10;
 
 /// A process that was started to reach a host.

@@ -120,7 +120,7 @@ fn started(host: &str) -> Result<(HostProcess, Duplex), Faults> {
     };
     apart(&mut command);
     if host != LOCAL {
-        // Why it does not reach the host is told with the host.
+        // Why it does not reach the host is reported with the host.
         command.stderr(Stdio::piped());
     }
     let mut child = command

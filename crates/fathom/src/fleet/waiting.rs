@@ -1,4 +1,4 @@
-//! What is told while others are waited for, and where that is interrupted.
+//! What is reported while others are waited for, and where that is interrupted.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -18,7 +18,7 @@ pub struct Notice {
 }
 
 impl Notice {
-    /// Tells it after a while, unless nothing is to be told.
+    /// Prints it after a while, unless the user wants quiet.
     pub fn unless(quiet: bool, line: String) -> Notice {
         if quiet {
             return Notice { _over: None };
@@ -34,7 +34,7 @@ impl Notice {
     }
 }
 
-/// What is told where this process is asked to stop before all are there; `None` if it is not.
+/// What is reported where this process is asked to stop before all are there; `None` if it is not.
 pub fn interrupted(flag: &AtomicBool) -> Option<Faults> {
     let asked = flag.load(Ordering::Relaxed);
     asked.then(|| {

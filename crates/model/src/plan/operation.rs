@@ -237,7 +237,7 @@ pub struct ErrorPolicy {
     /// The same for checks of what was read back.
     #[serde(default)]
     pub tolerate_verify: Vec<i32>,
-    /// What is tolerated is told as well (fio `error_dump`).
+    /// What is tolerated is reported as well (fio `error_dump`).
     #[serde(default)]
     pub tell_tolerated: bool,
     /// A full file system or quota ends the job without error (fio `fill_device`).

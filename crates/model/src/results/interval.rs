@@ -23,7 +23,7 @@ pub struct PhaseInterval {
 }
 
 impl PhaseInterval {
-    /// The figures of an interval that was told while it happened; `None` for those of the measured window.
+    /// The figures of an interval that was reported live; `None` for those of the measured window.
     pub fn of(interval: &Interval) -> Option<PhaseInterval> {
         (interval.phase != Phase::Measured).then_some(PhaseInterval {
             phase: interval.phase,

@@ -73,7 +73,7 @@ pub struct WorkerResults {
     /// What verification was to keep for a later check and could not, in sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub not_kept: Vec<String>,
-    /// Failures that were tolerated, where they are to be told: the first of them.
+    /// Failures that were tolerated, where they are to be reported: the first of them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tolerated: Vec<Failure>,
     /// What ended it early.

@@ -321,7 +321,7 @@ fn a_broken_record_ends_the_reading() {
     let wanted = replay(TraceForm::Blktrace { swapped: false });
     let error = entries(&trace, &wanted, 64).unwrap_err();
     assert!(matches!(error, TraceError::Record { record: 2 }), "{error}");
-    // What is cut off is told.
+    // What is cut off is reported.
     let (entries, remarks) = entries(&[&whole[..], &whole[..20]].concat(), &wanted, 64).unwrap();
     assert_eq!(
         (entries.len(), &remarks[..]),

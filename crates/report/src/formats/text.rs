@@ -427,7 +427,7 @@ fn transfers(transfers: &Transfers) -> String {
 /// Those of `out`.
 pub fn findings(findings: &[Finding], out: &mut dyn Write) -> io::Result<()> {
     let mut sorted: Vec<&Finding> = findings.iter().collect();
-    // Those of one rule stand together, and its reason and advice are told once.
+    // Those of one rule stand together, and its reason and advice are reported once.
     sorted.sort_by(|a, b| b.severity.cmp(&a.severity).then_with(|| a.rule.cmp(&b.rule)));
     for group in sorted.chunk_by(|a, b| a.severity == b.severity && a.rule == b.rule && a.why == b.why) {
         let first = group[0];

@@ -126,7 +126,7 @@ impl Coordinator {
         }
     }
 
-    /// Those that were told a number stand in its order, in whatever order they came.
+    /// Those with an assigned number stand in its order, in whatever order they came.
     fn sort_by_announced_number(&mut self) -> Result<(), HostFault> {
         let told = |peer: &Peer| peer.introduction.as_ref()?.announced;
         let told: Vec<Option<u32>> = self.peers.iter().map(told).collect();

@@ -28,7 +28,7 @@ pub(super) struct Introduction {
     pub(super) cpus: Vec<u32>,
     /// Processors that the launcher had left it, where that was widened.
     pub(super) widened_from: Option<u32>,
-    /// The number that it was told among the others, where these come in any order.
+    /// The number that was assigned to it, where these come in any order.
     #[serde(default)]
     pub(super) announced: Option<u32>,
 }

@@ -66,9 +66,9 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 /// A process of which nothing was heard for so long is lost.
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(6);
-/// What was measured so far is told and kept this often,
+/// What was measured so far is reported and kept this often,
 const PARTIAL_RESULTS_INTERVAL: Duration = Duration::from_secs(2);
-/// but no oftener than once in this part of the time that a run has taken: it grows with that time, and what is told in a second
+/// but no oftener than once in this part of the time that a run has taken: it grows with that time, and what is reported in a second
 /// must not.
 const PARTIAL_RESULTS_SHARE: u32 = 200;
 
@@ -90,7 +90,7 @@ pub struct LocalHost<'a> {
     pub programs: bool,
     /// Processors that the launcher had left it, where that was widened.
     pub widened_from: Option<u32>,
-    /// The number that it was told among the others, where these come in any order.
+    /// The number that was assigned to it, where these come in any order.
     pub announced: Option<u32>,
 }
 
@@ -192,7 +192,7 @@ pub fn recover(mut kept: Vec<JournalEntry>) -> Result<Results, String> {
 mod tests {
     use super::*;
 
-    /// What is told so far grows with the time that a run has taken: twice as much is told half as often.
+    /// What is reported so far grows with the time that a run has taken: twice as much is reported half as often.
     #[test]
     fn what_is_told_in_a_second_does_not_grow() {
         assert_eq!(partial_results_interval(Duration::ZERO), PARTIAL_RESULTS_INTERVAL);

@@ -1,4 +1,4 @@
-//! Processes in the order of the numbers that they were told, in whatever order they have come.
+//! Processes in the order of their assigned numbers, in whatever order they have come.
 
 use std::time::Duration;
 

@@ -14,7 +14,7 @@ pub struct Rendezvous {
     pub size: u32,
 }
 
-/// Variables by which processes are told their number, what was told last first.
+/// Variables that hold the number of a process, the innermost launcher's first.
 const NUMBER: [&str; 8] = [
     "FATHOM_RANK",
     "OMPI_COMM_WORLD_RANK",
@@ -40,7 +40,7 @@ fn first(names: &[&str], variable: impl Fn(&str) -> Option<String>) -> Option<u3
     names.iter().find_map(|name| variable(name)?.trim().parse().ok())
 }
 
-/// The number that this process was told among others, if it was.
+/// The number that was assigned to this process, if it was.
 pub fn announced_rank(variable: impl Fn(&str) -> Option<String>) -> Option<u32> {
     first(&NUMBER, variable)
 }

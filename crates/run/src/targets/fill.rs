@@ -1,7 +1,7 @@
 //! Writing a file full of data, as fast as the target takes it.
 //!
 //! Real, incompressible data past the page cache, several large writes in flight: so that a later read meets neither holes
-//! nor unwritten extents nor a cache full of what was just written. Progress is told while it goes on.
+//! nor unwritten extents nor a cache full of what was just written. Progress is reported while it goes on.
 
 use std::fs;
 use std::io;
@@ -24,7 +24,7 @@ use model::{Bytes, Nanos};
 const DEPTH: u32 = 4;
 /// Bytes per write where nothing else is asked for.
 pub(super) const BLOCK: u32 = 1 << 20;
-/// How often progress is told.
+/// How often progress is reported.
 const TELL: Nanos = Nanos::millis(200);
 
 /// A file is written where it could have been declared valid. It takes longer, and changes nothing else.

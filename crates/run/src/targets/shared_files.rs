@@ -74,7 +74,7 @@ impl SharedFiles {
             .iter_mut()
             .find(|made| made.path.display().to_string() == *target);
         if let Some(made) = made.filter(|made| made.held.is_none() && !made.keep) {
-            // A file that cannot be held stays behind; its name and size were told when it was made.
+            // A file that cannot be held stays behind; its name and size were reported when it was made.
             made.held = TempFile::adopt(&made.path).ok();
         }
     }

@@ -133,7 +133,7 @@ pub enum Group {
     System,
     /// Which processors.
     Processors,
-    /// What is told.
+    /// What is reported.
     Report,
     /// The rest.
     Others,

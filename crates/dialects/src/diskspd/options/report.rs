@@ -1,4 +1,4 @@
-//! What is told, and how.
+//! What is reported, and how.
 
 use super::{FORM, Form, Group, Pass, ROW, Scope, Switch, Value, count};
 use crate::diskspd::line::Halt;

@@ -24,7 +24,7 @@ pub struct Report {
 }
 
 choices! {
-    /// How directions are told.
+    /// How directions are reported.
     Unified at report.unified_rw_reporting {
         #[default] None: "none" "each for itself";
         Mixed: "mixed" "together";

@@ -1,7 +1,7 @@
 //! What jobs mean: sections become jobs of a plan, clones become workers with one stream each, a stonewall begins a step.
 //!
 //! Each option is carried over by its row of the table; what depends on files, traces and other jobs is done here. What is done otherwise than fio does, or as fio does
-//! although a reader of the figures would not expect it, is told in notes.
+//! although a reader of the figures would not expect it, is reported in notes.
 
 mod files;
 mod job;

@@ -1,4 +1,4 @@
-//! What a job's options are read with: the job so far, what may be asked, and what is to be told.
+//! What a job's options are read with: the job so far, what may be asked, and what is to be reported.
 
 use model::PerDirection;
 
@@ -20,7 +20,7 @@ pub trait Surroundings {
     /// Whether a path is a directory.
     ///
     /// # Errors
-    /// The system's words for the reason why it cannot be told.
+    /// The system's words for the reason why it is unknown.
     fn is_directory(&self, path: &str) -> Result<bool, String>;
 
     /// Opens the file of `--output`.
@@ -39,7 +39,7 @@ pub trait Surroundings {
     fn memory_mib(&self) -> u64;
 }
 
-/// A line to be told, or the place among them of a job's banner.
+/// A line to be reported, or the place among them of a job's banner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
     /// A line for stdout.

@@ -10,7 +10,7 @@ use crate::{Diagnostic, Place};
 
 /// The kinds of rows that something is made of.
 const KINDS: [&str; 5] = ["ALL", "MANAGER", "PROCESSOR", "WORKER", "DISK"];
-/// Operations that must lie beyond a share for it to be told.
+/// Operations that must lie beyond a share for it to be reported.
 const SUPPORT: f64 = 10.0;
 
 /// The cells of a line. A spreadsheet may have put quotes around some.

@@ -291,7 +291,7 @@ pub fn valid_length(bytes: &[u8]) -> Option<u64> {
     Some(ends?.into_iter().max().unwrap_or(0))
 }
 
-/// How a file of this size lies, from start and length of what has space and from where its valid data ends, where that is told: space
+/// How a file of this size lies, from start and length of what has space and from where its valid data ends, where that is reported: space
 /// from there to the end is there, and reads of it bring zeros without asking the disk.
 pub fn allocation(size: u64, held: &[(u64, u64)], valid: Option<u64>, extents: u64) -> Allocation {
     let used: u64 = held.iter().map(|(_, length)| length).sum();

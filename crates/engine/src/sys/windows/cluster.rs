@@ -31,7 +31,7 @@ const DONE: u32 = 0;
 /// `ERROR_MORE_DATA`.
 const MORE: u32 = 234;
 
-/// Whether this machine is a node of a cluster that runs; absent where that cannot be told.
+/// Whether this machine is a node of a cluster that runs; absent where that is unknown.
 pub(crate) fn is_node() -> Option<bool> {
     type State = unsafe extern "system" fn(*const u16, *mut u32) -> u32;
     // SAFETY: the function has these arguments (clusapi.h).
@@ -45,7 +45,7 @@ pub(crate) fn is_node() -> Option<bool> {
     (result == DONE).then_some(value == RUNNING)
 }
 
-/// The shared volume that a path lies on, and the node that owns it; absent where it lies on none, or where that cannot be told.
+/// The shared volume that a path lies on, and the node that owns it; absent where it lies on none, or where that is unknown.
 pub(crate) fn volume_of(path: &Path) -> Option<ClusterVolume> {
     if is_node() != Some(true) {
         return None;

@@ -289,7 +289,7 @@ fn error_of(result: Hresult) -> u32 {
     }
 }
 
-/// True for every form in which the end of a wait may be told: then all was handed over.
+/// True for every form in which the end of a wait may be reported: then all was handed over.
 fn is_timeout(result: Hresult) -> bool {
     const OF_IO: u32 = ERROR_SEM_TIMEOUT;
     matches!(error_of(result), WAIT_TIMED_OUT | WAIT_TIMEOUT | ERROR_TIMEOUT | OF_IO)

@@ -19,7 +19,7 @@ pub(crate) const FOR_EVER: u32 = u32::MAX;
 
 /// A read or write to begin.
 pub(crate) struct Transfer<'a> {
-    /// A file that the queue was told of.
+    /// A file that the queue knows.
     pub(crate) file: &'a fs::File,
     pub(crate) writes: bool,
     pub(crate) buffer: *mut u8,

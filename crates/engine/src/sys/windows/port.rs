@@ -24,7 +24,7 @@ const FILE_SKIP_SET_EVENT_ON_HANDLE: u8 = 2;
 
 /// A completion port with the operations of one thread.
 ///
-/// Every operation that was begun is told of by the port, also if it has ended within the call that began it: one way of
+/// Every operation that was begun is reported by the port, also if it has ended within the call that began it: one way of
 /// counting for all, as DiskSpd has it. What the call refuses is not.
 pub(crate) struct Port {
     port: HANDLE,

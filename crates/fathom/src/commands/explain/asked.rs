@@ -88,7 +88,7 @@ fn take_policy(asked: &mut Asked, args: &ArgMatches, name: &str) -> Result<(), F
     Ok(())
 }
 
-/// The exit code of verdicts: one that is not kept outweighs one that cannot be told. `None` without verdicts.
+/// The exit code of verdicts: one that is not kept outweighs one that is undecided. `None` without verdicts.
 pub(super) fn exit(verdicts: &[Outcome]) -> Option<Exit> {
     if verdicts.is_empty() {
         None

@@ -147,7 +147,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
                 errand.tell(&next, &results);
                 sweep.take(next, results);
             }
-            // What cannot be done at all is told at once; what cannot be done at one point is told in the report.
+            // What cannot be done at all is reported at once; what cannot be done at one point is reported in the report.
             Err(faults) if next.number == 1 => return Err(faults),
             Err(_) if session.process.is_interrupted() => {}
             Err(faults) => {

@@ -1,4 +1,4 @@
-//! Numbers of errors that are told where the system was not asked: Linux.
+//! Numbers of errors that are reported where the system was not asked: Linux.
 
 /// Nothing is there.
 pub(super) const MISSING: i32 = 2;

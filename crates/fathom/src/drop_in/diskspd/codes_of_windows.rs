@@ -1,4 +1,4 @@
-//! Numbers of errors that are told where the system was not asked: Windows (winerror.h).
+//! Numbers of errors that are reported where the system was not asked: Windows (winerror.h).
 
 /// `ERROR_FILE_NOT_FOUND`.
 pub(super) const MISSING: i32 = 2;

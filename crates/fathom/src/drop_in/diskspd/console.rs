@@ -23,7 +23,7 @@ pub struct Console<'a> {
     usable: Vec<u32>,
     around: &'a Here,
     interrupt: &'static AtomicBool,
-    /// Ctrl-C was told of.
+    /// Ctrl-C was reported.
     is_interruption_shown: bool,
     dots: Dots,
     /// When the measured time began, while it lasts.

@@ -285,7 +285,7 @@ fn of_target(error: &TargetError, plan: &Plan, messages: &mut Messages) -> bool 
     }
 }
 
-/// A thread that could not begin. Only those of the first time span are told this way.
+/// A thread that could not begin. Only those of the first time span are reported this way.
 fn of_setup(fault: &WorkerFault, profile: &Profile, messages: &mut Messages) {
     // The cause first, where DiskSpd's own words do not tell it.
     let silent = matches!(

@@ -18,7 +18,7 @@ use run::{RunError, Setting, SetupError};
 use super::mismatches;
 use super::partial_plan::Origin;
 
-/// What is told about a run that failed, wholly or in part.
+/// What is reported about a run that failed, wholly or in part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Messages {
     /// Lines for stdout.
@@ -323,7 +323,7 @@ pub(super) fn of_results(results: &Results) -> Messages {
                 .for_each(|mismatch| messages.stderr.extend(mismatches::lines(mismatch)));
             let not_kept = worker.not_kept.iter().map(|what| format!("fio: {what}"));
             messages.stderr.extend(not_kept);
-            // Those that were never begun were told of then.
+            // Those that were never begun were reported then.
             if let Some(failure) = worker.failure.as_ref().filter(|failure| failure.operation.is_some()) {
                 let streams = plan.workers.get(number).map_or(&[][..], |worker| &worker.streams);
                 of_failure(failure, streams, worker, &mut messages);

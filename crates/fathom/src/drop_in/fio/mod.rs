@@ -166,7 +166,7 @@ fn lower(jobs: &Jobs, words: &[String], disk: &dyn fio::Disk) -> Result<fio::Low
     fio::lower(jobs, here)
 }
 
-/// What was to be told while options were read, in its order.
+/// Messages about the options, in their order.
 fn tell_read(output: &mut Output, jobs: &Jobs, banners: &[Vec<String>]) {
     for notice in &jobs.notices {
         match notice {

@@ -1,4 +1,4 @@
-//! Where everything goes that is told: the terminal, or the file of `--output`, errors among it.
+//! Where all output goes: the terminal, or the file of `--output`, errors among it.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use super::super::{complain, tell, text_mode};
 
-/// Everything that is told.
+/// Everything that is printed.
 #[derive(Debug)]
 pub(super) struct Output {
     to: Destination,
-    /// Lines of information are told: not where the report is JSON alone, so that programs find a document and nothing else.
+    /// Lines of information are printed: not where the report is JSON alone, so that programs find a document and nothing else.
     informs: bool,
     failed: Option<io::Error>,
 }
@@ -19,7 +19,7 @@ pub(super) struct Output {
 enum Destination {
     /// stdout, and stderr for complaints.
     Terminal,
-    /// A file that is written as things are told: a pipe, or a report that is renewed while the run goes on.
+    /// A file that is written as things are reported: a pipe, or a report that is renewed while the run goes on.
     Direct(File),
     /// A file that appears whole at the end or not at all, so that half a document is never read.
     Whole { path: PathBuf, bytes: Vec<u8> },

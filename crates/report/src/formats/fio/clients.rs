@@ -127,7 +127,7 @@ fn ended(client: &Client) -> u64 {
         .unwrap_or(0)
 }
 
-/// Writes the normal report, from the empty lines on that separate it from what was told before.
+/// Writes the normal report, from the empty lines on that separate it from what was printed before.
 ///
 /// # Errors
 /// Those of `out`.

@@ -229,7 +229,7 @@ impl State {
         self.machine = Some(machine);
     }
 
-    /// True once for each step: what the machine counted before it began is not to be told.
+    /// True once for each step: what the machine counted before it began is not reported.
     pub fn has_begun(&mut self) -> bool {
         std::mem::take(&mut self.begun)
     }

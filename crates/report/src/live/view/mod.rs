@@ -147,7 +147,7 @@ fn fit(mut sections: Vec<Section>, width: usize, height: usize) -> Vec<Line<'sta
             section.lines.drain(..more);
         }
         lines.extend(section.lines.drain(..given[index]));
-        // Rows of a table that are not shown are told of.
+        // Rows of a table that are not shown are mentioned.
         if cut && [55, 60, 61].contains(&section.rank) {
             lines.pop();
             lines.push(Line::from(fitting(vec![piece(0, format!("and {} more", more + 1))], width)).style(dim()));

@@ -110,7 +110,7 @@ pub enum Reason {
         /// Why.
         why: String,
     },
-    /// The kernel shows nothing about the device, so it cannot be told whether it is in use.
+    /// The kernel shows nothing about the device, so it is unknown whether it is in use.
     NotInSystem,
     /// It is a device, and its contents were not said to be expendable.
     DeviceNotNamed,
@@ -130,7 +130,7 @@ pub enum Reason {
     },
     /// A file would be made in the folder of devices, in memory: the device is missing or misspelt.
     AmongDevices,
-    /// The system takes no writes for it. Only listings say so: a run would be told by the system itself.
+    /// The system takes no writes for it. Only listings say so: a run would get the system's error.
     ReadOnly,
 }
 

@@ -33,7 +33,7 @@ const START_MARGIN: Nanos = Nanos::millis(20);
 const LATE_AFTER: Duration = Duration::from_millis(2500);
 /// A rank that was told to stop and is alive may take this long to do so.
 const STOP_TIMEOUT: Duration = Duration::from_secs(45);
-/// Events of others that wait to be told, at most.
+/// Events of others that wait to be reported, at most.
 const MAX_PENDING_EVENTS: usize = 100_000;
 
 /// How the part of a rank ended.

@@ -73,7 +73,7 @@ impl FleetRun<'_> {
                     let state = self.state();
                     let of = &state.ranks[number];
                     match &of.end {
-                        // What refuses a test before anything is measured is told as such, once all have answered.
+                        // What refuses a test before anything is measured is reported as such, once all have answered.
                         Some(AgentEnd::Failed(_)) if of.began.iter().all(Option::is_none) => None,
                         Some(AgentEnd::Failed(why)) => Some(why.clone()),
                         _ => of.lost.clone(),
