@@ -146,3 +146,54 @@ fn unsafe_code_is_shut_out_of_every_crate_but_one() {
         );
     }
 }
+
+/// Words that a native reader has to read twice, and beginnings of constants that have usual ones (MAX_, MIN_, DEFAULT_).
+const UNWANTED: &[&str] = &[
+    "whoever",
+    "somebody",
+    "nobody",
+    "so many",
+    "carry_out",
+    "MOST_",
+    "LEAST_",
+    "USUAL_",
+];
+
+#[test]
+fn unwanted_words_do_not_come_back() {
+    let mut found = Vec::new();
+    for (_, folder) in crates() {
+        let mut folders = vec![folder.join("src")];
+        while let Some(folder) = folders.pop() {
+            for entry in fs::read_dir(&folder).into_iter().flatten().map(Result::unwrap) {
+                let path = entry.path();
+                if path.is_dir() {
+                    folders.push(path);
+                } else if path.extension().is_some_and(|end| end == "rs") {
+                    let text = fs::read_to_string(&path).unwrap();
+                    let words = UNWANTED.iter().filter(|word| has_word(&text, word));
+                    found.extend(words.map(|word| format!("{}: {word}", path.display())));
+                }
+            }
+        }
+    }
+    assert!(found.is_empty(), "{}", found.join("\n"));
+}
+
+/// The word stands there by itself, or begins a name if it ends with a line.
+fn has_word(text: &str, word: &str) -> bool {
+    let is_letter = |letter: Option<char>| letter.is_some_and(|letter| letter.is_alphanumeric() || letter == '_');
+    text.match_indices(word).any(|(place, _)| {
+        let (before, after) = (
+            text[..place].chars().next_back(),
+            text[place + word.len()..].chars().next(),
+        );
+        !is_letter(before) && (word.ends_with('_') || !is_letter(after))
+    })
+}
+
+#[test]
+fn a_word_is_seen_only_where_it_stands_by_itself() {
+    assert!(has_word("for whoever reads", "whoever") && has_word("const MOST_ROWS: u32", "MOST_"));
+    assert!(!has_word("ALMOST_ALL", "MOST_") && !has_word("also manyfold", "so many"));
+}

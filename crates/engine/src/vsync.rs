@@ -59,8 +59,8 @@ impl Vsync {
         }
         let mut parts = self.vectors.fill();
         for io in requests {
-            // SAFETY: each slot has a buffer of its own in a mapping that stays where it is. Those of a turn are nobody
-            // else's until it hands their slots back, which is after the call below.
+            // SAFETY: each slot has a buffer of its own in a mapping that stays where it is. Those of a turn are used
+            // by nothing else until it hands their slots back, which is after the call below.
             unsafe { parts.add(self.buffers.of(io.slot, io.length as usize)) };
         }
         match first.action {

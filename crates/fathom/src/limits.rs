@@ -61,7 +61,7 @@ pub fn cap_argument() -> Arg {
             .help("A limit between the program and the data; the report says which one binds")
             .long_help(
                 "A limit between the program and the data. The report says which of them binds, how much of each is used and \
-                 what nobody can reach. Repeat it for several.\n\
+                 what is out of reach. Repeat it for several.\n\
                  iops=N operations per second; mbps=N millions of bytes, mibps=N 2^20 bytes per second; unit=256KiB longer \
                  operations count as several; for=reads or for=writes; kind=vm, disk, cgroup or link.\n\
                  path=cached or path=uncached, role=NAME, job=NAME: only these jobs share the limit; rates of jobs that run \

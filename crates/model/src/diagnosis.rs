@@ -129,7 +129,7 @@ pub struct LayerUse {
     pub used: f64,
     /// The share of the limit that was used; 1 is all.
     pub share: f64,
-    /// What nobody can reach, because another layer allows less: in the unit of the limit.
+    /// What is out of reach, because another layer allows less: in the unit of the limit.
     #[serde(default)]
     pub stranded: Option<f64>,
     /// It is the least of all for this load.

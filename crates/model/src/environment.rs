@@ -25,7 +25,7 @@ pub struct Environment {
     /// Which targets of the plan these are, ascending; empty: the first ones. Of a test on several machines each has its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub target_numbers: Vec<u32>,
-    /// What others did to the devices before the test began; absent where nobody looked.
+    /// What others did to the devices before the test began; absent where it was not examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Before>,
     /// Processors that a launcher of MPI had left this process, where that was all that it had started and it took all that it may
@@ -303,7 +303,7 @@ pub struct Device {
     /// What it or the system says of its health; absent where neither does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health: Option<Health>,
-    /// The same when the test had ended; absent where nobody looked again.
+    /// The same when the test had ended; absent where it was not examined again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub health_after: Option<Health>,
 }

@@ -36,8 +36,8 @@ impl Flows {
 }
 
 impl Share {
-    /// True if the stream has had more than its share already. The first operation of all is counted as one that somebody
-    /// else has issued, as in fio, so that a stream alone never waits.
+    /// True if the stream has had more than its share already. The first operation of all counts as one that another
+    /// stream has issued, as in fio, so that a stream alone never waits.
     #[inline]
     pub(crate) fn is_exceeded(&self) -> bool {
         let all = u128::from(self.common.operations.load(Ordering::Relaxed)) + 1;
@@ -98,7 +98,7 @@ mod tests {
         let counts = drive(&mut shares, 1000);
         let ratio = counts[0] as f64 / counts[1] as f64;
         assert!((3.9..4.1).contains(&ratio), "{counts:?}");
-        assert_eq!(counts[2], 1000, "another number is nobody's business");
+        assert_eq!(counts[2], 1000, "another number is another flow");
     }
 
     #[test]

@@ -101,7 +101,10 @@ pub const GUARDED: &[(&str, &str)] = &[
         "OVERWRITE-PROD-FILE",
         "the file was not made by this program, and the test would write to it",
     ),
-    ("NOT-NAMED", "a device would be written to that nobody has named for it"),
+    (
+        "NOT-NAMED",
+        "a device would be written to without having been named for that",
+    ),
     (
         "NOT-STORAGE",
         "the target is neither a file nor a block device, or nothing is known about it",

@@ -580,7 +580,7 @@ mod tests {
 
     #[test]
     fn tables_are_no_wider_than_the_terminal() {
-        let long = "a name that nobody wants to read to its end";
+        let long = "a name too long to be read to its end here";
         let entries = [
             entry(1, long, "/dev/nvme0n1"),
             entry(12, "short\x1b[2J", "/data/a/b/c/d/e/f"),

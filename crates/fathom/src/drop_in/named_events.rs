@@ -164,7 +164,7 @@ mod tests {
         made.wait(|| false);
         let found = setter.join().unwrap();
         made.let_go();
-        assert!(found.is_set(), "whoever has made it does not take it away from others");
+        assert!(found.is_set(), "its maker does not take it away from others");
         NamedEvent::set_existing(&name).unwrap();
         found.let_go();
         assert!(NamedEvent::set_existing(&name).is_err());

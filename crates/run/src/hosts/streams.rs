@@ -201,7 +201,7 @@ mod tests {
             comm.send(1, &[1; 1024]);
         }
         let Some(Incoming::Lost { from: 1, why }) = comm.receive(Duration::from_secs(10)) else {
-            panic!("nobody says so");
+            panic!("no process says so");
         };
         assert!(why.contains("wait for it"), "{why}");
         assert_eq!(comm.receive(Duration::from_millis(1)), None, "it is told once");

@@ -44,8 +44,8 @@ impl ReadyTargets {
 }
 
 impl Preparation<'_> {
-    /// Looks again at a target that another process of the test has made since all have looked. It is used as it is, and whoever has
-    /// made it removes it. Returns how it was made ready, in words.
+    /// Examines again a target that another process of the test has made since all examined it. It is used as it is, and the process
+    /// that made it removes it. Returns how it was made ready, in words.
     pub(super) fn look_again(
         &self,
         number: usize,

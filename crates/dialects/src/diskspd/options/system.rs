@@ -254,7 +254,7 @@ pub(super) const RING: Switch = Switch {
         Form {
             head: "u",
             value: Value::RingBatch,
-            help: "The same, with so many operations handed over at once.",
+            help: "The same, with this many operations handed over at once.",
             examples: &["-u8", "-un16"],
             since: Version::V2_3,
             ..FORM

@@ -59,8 +59,8 @@ impl Event {
         }
     }
 
-    /// Waits until it is set, but no longer than this. True if it is. What cannot be waited for is taken for set, so that
-    /// nobody waits for ever.
+    /// Waits until it is set, but no longer than this. True if it is. An event that cannot be waited for counts as set, so that
+    /// no call waits forever.
     pub fn wait(&self, at_most: Duration) -> bool {
         let milliseconds = u32::try_from(at_most.as_millis()).unwrap_or(u32::MAX - 1);
         // SAFETY: the handle is open as long as this lives.

@@ -471,7 +471,7 @@ mod tests {
         assert!(open_left(&path).is_none());
         drop(held);
         let left = open_left(&path).unwrap();
-        assert!(fs::File::open(&path).is_err(), "nobody opens it meanwhile");
+        assert!(fs::File::open(&path).is_err(), "it cannot be opened meanwhile");
         remove_left(left, &path).unwrap();
         assert!(!path.exists());
     }

@@ -10,8 +10,8 @@ use crate::targets::MarkState;
 
 /// A target that was judged and may be used as asked.
 ///
-/// It holds the target open. A block device is held for exclusive use: as long as this lives the kernel mounts it for
-/// nobody and gives it to no array or volume. The descriptor only reads; a writer opens another one, without asking
+/// It holds the target open. A block device is held for exclusive use: as long as this lives the kernel does not
+/// mount it and gives it to no array or volume. The descriptor only reads; a writer opens another one, without asking
 /// for exclusive use again, and checks with [`Claim::is`] that it leads to the same thing.
 #[derive(Debug)]
 pub struct Claim {
