@@ -2,7 +2,7 @@
 //!
 //! Every process has one folder, held by a lock for as long as the process lives. Each thing has a record in it that says
 //! how to undo it. Dropping the thing undoes it and removes the record; a folder whose lock is free belongs to a dead
-//! process, and the code that finds it undoes what is recorded there.
+//! process, and the next test that finds it undoes what is recorded there.
 
 use std::fs;
 use std::io;
