@@ -69,7 +69,7 @@ pub fn command() -> Command {
              rounds differ by at most 20 % of their mean and the line through them changes by at most 10 % of it; after 25 \
              rounds it is not reached, and the exit code is 1.\n\n\
              TARGET is a block device or a file, or a job file of one job (.toml), whose load the rounds then have. In a \
-             directory a file is made, which is removed at the end unless --keep is args.\n\n\
+             directory a file is made, which is removed at the end unless --keep is given.\n\n\
              Purging the device before, which the specification begins with, is up to you (`blkdiscard`, `nvme format`). \
              Between two rounds the device rests for some milliseconds.",
         )

@@ -124,7 +124,7 @@ fn engines() -> String {
     };
     format!(
         "Taken: {}. On Windows, `windowsaio` is a completion port, and `psync`, `vsync`, `pvsync`, `pvsync2`, `ftruncate`, \
-         `posixaio`, `falloc`, `splice`, `io_uring` and `libaio` are notices to be not loadable.\n\nKnown, and notices to be not loadable: {}. \
+         `posixaio`, `falloc`, `splice`, `io_uring` and `libaio` are refused as not loadable.\n\nKnown, and refused as not loadable: {}. \
          `--parse-only` and `--showcmd` read jobs of these engines with their options; only what is to run is refused.",
         list(true),
         list(false)
