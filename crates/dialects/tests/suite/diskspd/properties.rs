@@ -307,7 +307,7 @@ proptest! {
         arguments.extend(target.then_some("t.dat"));
         if let Reading::End(end) = around.read(&arguments) {
             prop_assert!(matches!(end.code, 0 | 1 | 3));
-            let says_something = !end.stderr.is_empty() || !end.stdout.is_empty();
+            let says_something = !end.stderr.is_empty() || !end.stdout.is_empty() || end.system.is_some();
             prop_assert!(says_something, "{arguments:?}");
         }
     }
