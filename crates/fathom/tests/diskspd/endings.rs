@@ -10,14 +10,11 @@ use std::time::{Duration, Instant};
 use testbed::{Directory, FaultFs, LoopDevice, LoopFs, LoopOptions, TmpFs, need};
 
 use crate::calling::{self, PROGRAM, Ran, end, text};
-use crate::diskspd::support::{Place, same_lines, theirs, words};
+use crate::diskspd::support::{NOTHING, OF_RUN, OF_THREADS, Place, check_failed, theirs, words};
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;
 const CTRL_C: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
-const NOTHING: &str = "The test was interrupted before the measurements began. No results are displayed.\n";
-pub const OF_THREADS: &str = "There has been an error during threads execution";
-const OF_RUN: &str = "Error generating I/O requests";
 
 fn interrupt(child: &Child) {
     let sent = Command::new("kill")
@@ -203,41 +200,6 @@ fn a_second_ctrl_c_kills() {
         let status = child.wait().unwrap();
         assert_eq!(status.code(), Some(130));
     }
-}
-
-/// Runs what has to fail soon: exit code 1, the lines of stderr, and the report without results on stdout.
-#[track_caller]
-pub fn check_failed(place: &Place, line: &str, expected: &[&str]) -> Ran {
-    let began = Instant::now();
-    let ran = place.noted(line);
-    assert!(
-        began.elapsed() < Duration::from_secs(8),
-        "{line}: it waits for the end of the test"
-    );
-    assert_eq!(ran.code, Some(1), "{line}: {ran:#?}");
-    let mut expected = expected.to_vec();
-    let is_xml = line.contains("-Rxml");
-    if is_xml {
-        expected.push("");
-    }
-    expected.push(OF_RUN);
-    same_lines(line, &expected, &theirs(&ran.err));
-    if is_xml {
-        assert!(ran.out.contains("  <TimeSpan>\n    <Error>"), "{line}: {}", ran.out);
-    } else {
-        let echo = format!("\nCommand Line: diskspd.exe {line}\n\nInput parameters:\n");
-        assert!(
-            ran.out.contains(&echo) && ran.out.contains("\nSystem information:\n"),
-            "{line}: {}",
-            ran.out
-        );
-        assert!(
-            ran.out.ends_with(&format!("{}\n{NOTHING}", "*".repeat(79))),
-            "{line}: {}",
-            ran.out
-        );
-    }
-    ran
 }
 
 #[test]

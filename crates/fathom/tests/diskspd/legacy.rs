@@ -1,9 +1,8 @@
 //! What variables ask of DiskSpd's ways: notes, the switches of 2.3, and the report in the form of 2.0.17 to 2.0.20, against
 //! a published one whose blanks and empty lines were lost.
 
-use crate::diskspd::endings::{OF_THREADS, check_failed};
 use crate::diskspd::masks::number_hidden;
-use crate::diskspd::support::{DATA, Place, read, same_lines, theirs, words};
+use crate::diskspd::support::{DATA, OF_THREADS, Place, check_failed, read, same_lines, theirs, words};
 use crate::place;
 
 /// A line without what changes, and with blanks as they survive in a page. Rows of processors are one, for their number

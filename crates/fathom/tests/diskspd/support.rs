@@ -2,10 +2,18 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use crate::calling::Ran;
 pub use crate::place::words;
 use crate::place::{self, Tool};
 
+/// The line before [`OF_RUN`] where a thread failed.
+pub const OF_THREADS: &str = "There has been an error during threads execution";
+/// The last line of a run that failed.
+pub const OF_RUN: &str = "Error generating I/O requests";
+/// In the place of the report where nothing was measured.
+pub const NOTHING: &str = "The test was interrupted before the measurements began. No results are displayed.\n";
 /// What was recorded from DiskSpd 2.2.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/diskspd");
 
@@ -69,4 +77,39 @@ pub fn same_lines<A: AsRef<str>, B: AsRef<str>>(what: &str, expected: &[A], foun
         around(&expected),
         around(&found)
     );
+}
+
+/// Runs what has to fail soon: exit code 1, the lines of stderr, and the report without results on stdout.
+#[track_caller]
+pub fn check_failed(place: &Place, line: &str, expected: &[&str]) -> Ran {
+    let began = Instant::now();
+    let ran = place.noted(line);
+    assert!(
+        began.elapsed() < Duration::from_secs(8),
+        "{line}: it waits for the end of the test"
+    );
+    assert_eq!(ran.code, Some(1), "{line}: {ran:#?}");
+    let mut expected = expected.to_vec();
+    let is_xml = line.contains("-Rxml");
+    if is_xml {
+        expected.push("");
+    }
+    expected.push(OF_RUN);
+    same_lines(line, &expected, &theirs(&ran.err));
+    if is_xml {
+        assert!(ran.out.contains("  <TimeSpan>\n    <Error>"), "{line}: {}", ran.out);
+    } else {
+        let echo = format!("\nCommand Line: diskspd.exe {line}\n\nInput parameters:\n");
+        assert!(
+            ran.out.contains(&echo) && ran.out.contains("\nSystem information:\n"),
+            "{line}: {}",
+            ran.out
+        );
+        assert!(
+            ran.out.ends_with(&format!("{}\n{NOTHING}", "*".repeat(79))),
+            "{line}: {}",
+            ran.out
+        );
+    }
+    ran
 }

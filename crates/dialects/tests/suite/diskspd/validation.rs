@@ -89,7 +89,10 @@ fn distributions() {
     );
     check_refused(
         "-r -rdpct90/100",
-        &["ERROR: invalid random distribution: the target is covered with 10% IO left to distribute"],
+        &[
+            "ERROR: invalid random distribution: the target is covered with 10% IO left to distribute",
+            "ERROR: invalid random distribution span: Target% (0%) must total 100%",
+        ],
     );
     check_refused(
         "-r -rdpct100/10",
