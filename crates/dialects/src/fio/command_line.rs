@@ -3,6 +3,7 @@
 
 use super::flags::{self, FLAGS, Flag, Parameter};
 use super::jobs::{End, Reading};
+use super::profiles::{Chosen, ProfileOption};
 use super::session::{Draft, Halt, Session, command_line};
 use super::table::{self, Kind, Row, Surroundings, Taken, Wrong};
 use super::unbuilt::{self, UnbuiltOption, ValueKind};
@@ -16,6 +17,7 @@ pub fn read(program: &str, arguments: &[String], around: &mut dyn Surroundings) 
         section: Section::Defaults,
         job: None,
         files: Vec::new(),
+        profile: None,
     };
     let outcome = line.all(arguments);
     let (read, errand) = (line.session.read, line.session.errand);
@@ -43,6 +45,7 @@ struct CommandLine<'a, 'p> {
     /// The job of [`Section::Job`].
     job: Option<Draft>,
     files: Vec<String>,
+    profile: Option<Chosen>,
 }
 
 /// What may stand behind dashes.
@@ -50,6 +53,8 @@ struct CommandLine<'a, 'p> {
 enum Known {
     Flag(&'static Flag),
     Option(&'static Row),
+    /// Of the profile that was chosen.
+    Profile(ProfileOption),
     /// Of an engine that is not here.
     Unbuilt(UnbuiltOption),
 }
@@ -77,6 +82,10 @@ impl CommandLine<'_, '_> {
         self.end_job()?;
         for (index, file) in std::mem::take(&mut self.files).iter().enumerate() {
             job_file::read(&mut self.session, file, index == 0)?;
+        }
+        if let Some(chosen) = self.profile.take() {
+            self.session.defaults = Draft::built_in();
+            chosen.add_jobs(&mut self.session)?;
         }
         self.finish()
     }
@@ -113,7 +122,7 @@ impl CommandLine<'_, '_> {
             Known::Flag(flag) => flag.parameter,
             Known::Option(row) if row.may_be_bare(false) => Parameter::Optional,
             Known::Unbuilt(option) if option.kind == ValueKind::Switch => Parameter::Optional,
-            Known::Option(_) | Known::Unbuilt(_) => Parameter::Required,
+            Known::Option(_) | Known::Unbuilt(_) | Known::Profile(_) => Parameter::Required,
         };
         let (program, dashes) = (self.program, typed.dashes);
         let value = match (parameter, typed.value) {
@@ -132,7 +141,9 @@ impl CommandLine<'_, '_> {
         };
         match known {
             Known::Flag(flag) => self.flag(flag, value),
+            Known::Option(row) if row.name == "profile" => self.choose(value.unwrap_or_default()),
             Known::Option(row) => self.option(row, value),
+            Known::Profile(option) => self.profile_option(option, value.unwrap_or_default()),
             Known::Unbuilt(option) => self.unbuilt_option(option, value),
         }
     }
@@ -144,6 +155,10 @@ impl CommandLine<'_, '_> {
             "-v" => "version",
             _ => typed.name,
         };
+        let of_profile = self.profile.iter().flat_map(Chosen::options);
+        if let Some(option) = of_profile.into_iter().find(|option| option.name == short) {
+            return Ok((Known::Profile(*option), option.name));
+        }
         let all = self.known();
         let begins: Vec<_> = all.iter().filter(|(_, name)| name.starts_with(short)).collect();
         if let Some(exact) = begins.iter().find(|(_, name)| *name == short) {
@@ -222,7 +237,14 @@ impl CommandLine<'_, '_> {
                 self.usage();
                 Err(Halt(0))
             }
-            flags::Action::OptionHelp(name) => Err(self.answer(show::option_help(&name))),
+            flags::Action::OptionHelp(name) => match &self.profile {
+                Some(chosen) => {
+                    let lines = chosen.help();
+                    lines.into_iter().for_each(|line| self.session.tell(line));
+                    Err(Halt(0))
+                }
+                None => Err(self.answer(show::option_help(&name))),
+            },
             flags::Action::Errand(errand) => {
                 self.session.errand = Some(errand);
                 Err(Halt(0))
@@ -235,6 +257,24 @@ impl CommandLine<'_, '_> {
         answer.stdout.into_iter().for_each(|line| self.session.tell(line));
         answer.stderr.into_iter().for_each(|line| self.session.say(line));
         Halt(answer.code)
+    }
+
+    fn choose(&mut self, name: &str) -> Result<(), Halt> {
+        self.profile = Chosen::named(name);
+        match self.profile {
+            Some(_) => Ok(()),
+            None => Err(self.session.halt(format!("fio: profile '{name}' not found"))),
+        }
+    }
+
+    fn profile_option(&mut self, option: ProfileOption, value: &str) -> Result<(), Halt> {
+        let taken = self.profile.as_mut().is_some_and(|chosen| chosen.set(option, value));
+        match taken {
+            true => Ok(()),
+            false => Err(self
+                .session
+                .halt(format!("fio: failed parsing {}={value}", option.name))),
+        }
     }
 
     fn option(&mut self, row: &'static Row, value: Option<&str>) -> Result<(), Halt> {

@@ -24,6 +24,27 @@ struct Written {
     place: Place,
 }
 
+/// The head of a section.
+pub(super) struct Section<'t> {
+    name: &'t str,
+    place: Place,
+    /// It has the first job of a file that is not the first.
+    begins_file: bool,
+    /// It names an included file that is not there.
+    include_missing: bool,
+}
+
+impl<'t> Section<'t> {
+    pub(super) fn new(name: &'t str, place: Place) -> Section<'t> {
+        Section {
+            name,
+            place,
+            begins_file: false,
+            include_missing: false,
+        }
+    }
+}
+
 /// An included file cannot be used; why has been said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum NotIncluded {
@@ -76,35 +97,59 @@ fn sections(
         if session.skips(name) {
             continue;
         }
-        let is_global = name.starts_with("global");
-        let mut draft = match is_global {
-            true => session.defaults.clone(),
-            false => Draft::from(&session.defaults, name, place),
+        let section = Section {
+            begins_file: !name.starts_with("global") && std::mem::take(&mut begins_file),
+            include_missing: unusable == Some(NotIncluded::Missing),
+            ..Section::new(name, place)
         };
-        if !is_global {
-            draft.begins_file = std::mem::take(&mut begins_file);
-            draft.include_missing = unusable == Some(NotIncluded::Missing);
-            command.begin_job(name);
-        }
-        let before = if is_global { draft.given.len() } else { 0 };
-        if apply(session, &mut draft, written).is_err() {
-            return Err(session.halt(format!("fio: job {name} dropped")));
-        }
-        command.options(&draft.given);
-        if is_global {
-            session
-                .read
-                .globals
-                .extend_from_slice(draft.given.get(before..).unwrap_or_default());
-            session.defaults = draft;
-        } else {
-            session.add(draft)?;
-        }
+        add(session, section, written, command)?;
         if unusable.is_some() {
             // What was included cannot be used: the section ends there, and so does the file.
             break;
         }
     }
+    Ok(())
+}
+
+/// Adds a section that stands in no file.
+pub(super) fn add_section(session: &mut Session<'_>, section: Section<'_>, options: Vec<String>) -> Result<(), Halt> {
+    let place = section.place.clone();
+    let written = options.into_iter().map(|text| Written {
+        text,
+        place: place.clone(),
+    });
+    add(session, section, written.collect(), &mut show::CommandLine::default())
+}
+
+/// Makes defaults or a job of a section.
+fn add(
+    session: &mut Session<'_>,
+    section: Section<'_>,
+    written: Vec<Written>,
+    command: &mut show::CommandLine,
+) -> Result<(), Halt> {
+    let name = section.name;
+    let is_global = name.starts_with("global");
+    let mut draft = match is_global {
+        true => session.defaults.clone(),
+        false => Draft::from(&session.defaults, name, section.place),
+    };
+    if !is_global {
+        draft.begins_file = section.begins_file;
+        draft.include_missing = section.include_missing;
+        command.begin_job(name);
+    }
+    let before = if is_global { draft.given.len() } else { 0 };
+    if apply(session, &mut draft, written).is_err() {
+        return Err(session.halt(format!("fio: job {name} dropped")));
+    }
+    command.options(&draft.given);
+    if !is_global {
+        return session.add(draft);
+    }
+    let new = draft.given.get(before..).unwrap_or_default();
+    session.read.globals.extend_from_slice(new);
+    session.defaults = draft;
     Ok(())
 }
 

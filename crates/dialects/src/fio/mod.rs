@@ -22,6 +22,7 @@ mod job_file;
 mod lower;
 mod plan;
 pub(crate) mod print;
+mod profiles;
 mod session;
 mod similar;
 mod substitute;

@@ -102,7 +102,12 @@ fn all_about(row: &Row) -> Vec<String> {
 }
 
 fn listed(row: &Row) -> String {
-    format!("{:<NAMES$}: {}", row.name, row.help)
+    help_line(row.name, row.help)
+}
+
+/// A line of a list of options.
+pub(super) fn help_line(name: &str, help: &str) -> String {
+    format!("{name:<NAMES$}: {help}")
 }
 
 /// `--cmdhelp`.

@@ -32,6 +32,7 @@ pub struct Job {
     pub flow: i64,
     pub flow_id: i64,
     pub flow_sleep: i64,
+    pub profile: Option<String>,
 }
 
 choices! {

@@ -172,5 +172,7 @@ pub const ROWS: &[Row] = rows! {
     int(second(2470), field!(job.flow_sleep)).default("0").example("100")
         .help("Pause in microseconds of a job that is ahead of its share.").prints(print::job::flow_sleep)
         .effects(&[("--flow=8 --flow_sleep=100", "stream.flow.pause_ns=100000")]),
-    refused(third(2330), "profile", "text").example("tiobench").help("One of fio's built-in workloads."),
+    text(second(2330), field!(job.profile)).example("tiobench")
+        .help("A built-in workload: tiobench. Counts on the command line only.")
+        .without_effect("it adds jobs, and counts on the command line only"),
 };

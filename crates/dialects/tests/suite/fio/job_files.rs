@@ -52,22 +52,22 @@ fn directories_are_not_looked_for_while_a_file_is_only_parsed() {
 
 #[test]
 fn engines_and_options_that_are_not_built_are_refused_only_when_they_are_to_run() {
-    let text = "[a]\nioengine=rbd\nrbdname=x\nbusy_poll=1\n[b]\nioengine=rbd\npool=p\n[c]\nprofile=x\n[d]\nprofile=y\n";
-    let profile = "fio: option profile is not supported by this program";
+    let text = "[a]\nioengine=rbd\nrbdname=x\nbusy_poll=1\n[b]\nioengine=rbd\npool=p\n[c]\nfdp=1\n[d]\nfdp=0\n";
+    let fdp = "fio: option fdp is not supported by this program";
     for option in ["--parse-only", "--showcmd"] {
         let (code, read) = all(reading_in(
             &mut Around::with_file("a.fio", text),
             &format!("{option} a.fio"),
         ));
         let notices: Vec<_> = read.stderr().collect();
-        assert_eq!((code, notices), (0, vec!["fio: engine rbd not loadable", profile]));
+        assert_eq!((code, notices), (0, vec!["fio: engine rbd not loadable", fdp]));
         let given = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         assert_eq!(
             read.jobs[0].given[1..],
             [given("rbdname", "x"), given("busy_poll", "1")]
         );
     }
-    for (text, line) in [(text, "fio: engine rbd not loadable"), ("[c]\nprofile=x\n", profile)] {
+    for (text, line) in [(text, "fio: engine rbd not loadable"), ("[c]\nfdp=1\n", fdp)] {
         let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "a.fio"));
         assert!(
             code == 1 && read.stderr().any(|notice| notice == line),

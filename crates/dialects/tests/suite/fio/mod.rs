@@ -9,6 +9,7 @@ mod lines;
 mod lowering;
 mod offsets;
 mod page;
+mod profiles;
 mod properties;
 mod shown;
 mod support;

@@ -8,7 +8,7 @@ use proptest::sample::select;
 use crate::fio::support::{Around, all};
 
 /// Options that show nothing of their own: the section's name, and folders that do not exist.
-const APART: &[&str] = &["name", "directory", "description", "ioengine"];
+const APART: &[&str] = &["name", "directory", "description", "ioengine", "profile"];
 
 fn usable() -> Vec<&'static Row> {
     let readable = |row: &&Row| {

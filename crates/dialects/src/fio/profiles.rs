@@ -1,0 +1,130 @@
+//! `--profile`: workloads that are built in, each with options of its own.
+
+use super::job_file::{self, Section};
+use super::session::{Halt, Session, command_line};
+use super::show;
+
+/// A built-in workload.
+struct Profile {
+    pub(super) name: &'static str,
+    options: &'static [ProfileOption],
+    /// Sections and their options, where `{name}` stands for the value of the option of that name.
+    sections: &'static [(&'static str, &'static [&'static str])],
+}
+
+/// An option of a profile.
+#[derive(Clone, Copy)]
+pub(super) struct ProfileOption {
+    pub(super) name: &'static str,
+    help: &'static str,
+    /// Of a value that is not given.
+    default: &'static str,
+    /// Follows a number that was given.
+    unit: &'static str,
+}
+
+const fn number(name: &'static str, help: &'static str, default: &'static str, unit: &'static str) -> ProfileOption {
+    ProfileOption {
+        name,
+        help,
+        default,
+        unit,
+    }
+}
+
+const PROFILES: &[Profile] = &[Profile {
+    name: "tiobench",
+    options: &[
+        // Four times the memory in KiB, as bytes: so fio has it.
+        number("size", "Size in MiB", "$mb_memory*4096", "m"),
+        number("block", "Block size in bytes", "4096", ""),
+        number("numruns", "Number of runs", "1", ""),
+        ProfileOption {
+            name: "dir",
+            help: "Test directory",
+            default: "./",
+            unit: "",
+        },
+        number("threads", "Number of Threads", "1", ""),
+    ],
+    sections: &[
+        (
+            "global",
+            &[
+                "buffered=0",
+                "size={size}",
+                "bs={block}",
+                "loops={numruns}",
+                "directory={dir}",
+                "numjobs={threads}",
+                "runtime=600",
+                "group_reporting",
+                "thread",
+                "overwrite=1",
+                "filename=.fio.tio.1:.fio.tio.2:.fio.tio.3:.fio.tio.4",
+                "ioengine=sync",
+            ],
+        ),
+        ("seqwrite", &["rw=write", "end_fsync=1"]),
+        ("randwrite", &["stonewall", "rw=randwrite", "end_fsync=1"]),
+        ("seqread", &["stonewall", "rw=read"]),
+        ("randread", &["stonewall", "rw=randread"]),
+    ],
+}];
+
+/// The profile of a command line, with the options that were given.
+pub(super) struct Chosen {
+    profile: &'static Profile,
+    given: Vec<(&'static str, String)>,
+}
+
+impl Chosen {
+    pub(super) fn named(name: &str) -> Option<Chosen> {
+        let profile = PROFILES.iter().find(|profile| profile.name == name)?;
+        Some(Chosen {
+            profile,
+            given: Vec::new(),
+        })
+    }
+
+    pub(super) fn options(&self) -> &'static [ProfileOption] {
+        self.profile.options
+    }
+
+    /// Takes the value of an option, unless it is none.
+    pub(super) fn set(&mut self, option: ProfileOption, value: &str) -> bool {
+        let is_number = value.parse::<u32>().is_ok_and(|number| number > 0);
+        if option.name != "dir" && !is_number {
+            return false;
+        }
+        self.given.push((option.name, format!("{value}{}", option.unit)));
+        true
+    }
+
+    /// What `--cmdhelp` prints.
+    pub(super) fn help(&self) -> Vec<String> {
+        let rows = self.options().iter();
+        rows.map(|option| show::help_line(option.name, option.help)).collect()
+    }
+
+    /// Adds the jobs.
+    pub(super) fn add_jobs(&self, session: &mut Session<'_>) -> Result<(), Halt> {
+        for (name, options) in self.profile.sections {
+            let section = Section::new(name, command_line(&format!("--profile={}", self.profile.name)));
+            let options = options.iter().map(|option| self.filled_in(option)).collect();
+            job_file::add_section(session, section, options)?;
+        }
+        Ok(())
+    }
+
+    fn filled_in(&self, option: &str) -> String {
+        let all = self.options().iter();
+        all.fold(option.to_owned(), |text, option| {
+            let mut given = self.given.iter().rev();
+            let value = given
+                .find(|(name, _)| *name == option.name)
+                .map(|(_, value)| value.as_str());
+            text.replace(&format!("{{{}}}", option.name), value.unwrap_or(option.default))
+        })
+    }
+}
