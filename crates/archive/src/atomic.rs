@@ -12,9 +12,20 @@ use std::time::Duration;
 /// Whatever the system says; and an error of kind `InvalidInput` where the path is a block device or a directory, which
 /// are never meant.
 pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
+    write_whole_with(path, |file| file.write_all(content))
+}
+
+/// As [`write_whole`], for what is not at hand all at once.
+///
+/// # Errors
+/// As [`write_whole`], and those of `write`.
+pub fn write_whole_with<E: From<io::Error>>(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> Result<(), E>,
+) -> Result<(), E> {
     if let Ok(meta) = fs::metadata(path) {
         if is_stream(&meta) {
-            return fs::OpenOptions::new().write(true).open(path)?.write_all(content);
+            return write(&mut fs::OpenOptions::new().write(true).open(path)?);
         }
         if !meta.is_file() {
             let what = if meta.is_dir() {
@@ -22,12 +33,12 @@ pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
             } else {
                 "no regular file"
             };
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}")));
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, format!("it is {what}")).into());
         }
     }
     let mut part = Part::beside(path)?;
-    part.file().write_all(content)?;
-    part.finish()?.into_place()
+    write(part.file())?;
+    Ok(part.finish()?.into_place()?)
 }
 
 /// Names of parts: this, the process, something random, and the end.

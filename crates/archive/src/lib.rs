@@ -16,7 +16,7 @@ pub mod serve;
 mod shelf;
 mod warmed;
 
-pub use atomic::write_whole;
+pub use atomic::{write_whole, write_whole_with};
 pub use compressed::inflate_fio_log;
 pub use fio_logs::{write_fio_logs, write_fio_logs_of, write_fio_totals};
 pub use saved::{

@@ -35,6 +35,8 @@ pub struct Flags {
     pub aux_path: Option<String>,
     /// What to trace.
     pub debug: Vec<String>,
+    /// Traces are merged and nothing is run.
+    pub merge_blktrace_only: bool,
     /// How idle processors are measured.
     pub idle_profile: Option<IdleProfile>,
     /// A file whose appearance ends the jobs.
@@ -129,6 +131,7 @@ impl Default for Flags {
             aux_path: None,
             debug: Vec::new(),
             idle_profile: None,
+            merge_blktrace_only: false,
             trigger_file: None,
             trigger_timeout_us: 0,
             trigger: None,
@@ -435,7 +438,14 @@ pub const FLAGS: &[Flag] = &[
     flag("latency-log", "NAME", "Gone; logs belong to jobs.", |_, _| {
         refuse("fio: --latency-log is deprecated. Use per-job latency log options.")
     }),
-    unsupported("merge-blktrace-only", "", "Not supported."),
+    flag(
+        "merge-blktrace-only",
+        "",
+        "Merge traces as merge_blktrace_file of the jobs says, and end.",
+        set!(flags, _value => {
+            flags.merge_blktrace_only = true
+        }),
+    ),
     flag(
         "cpuclock-test",
         "",

@@ -391,3 +391,74 @@ fn binary_traces_are_carried_out_on_another_file() {
     let expected: Vec<usize> = (4..12).chain(32..40).collect();
     assert!(found.iter().all(|touched| *touched == expected), "{found:?}");
 }
+
+#[test]
+fn binary_traces_are_merged_into_one() {
+    let place = Place::on_disk().unwrap();
+    let (reads, writes) = (1 << 16, 1 << 17);
+    let inside = |name: &str| place.path().join(name);
+    let first = [record(1_000, 8, 4096, writes), record(3_000, 16, 4096, writes)];
+    let second = record(2_000, 64, 8192, reads);
+    fs::write(inside("first"), first.concat()).unwrap();
+    fs::write(inside("second"), &second).unwrap();
+    fs::write(inside("r"), vec![0; 64 << 10]).unwrap();
+    let merge = "--name=m --read_iolog=first:second --merge_blktrace_file=both";
+    place
+        .line(&format!("{merge} --merge-blktrace-only"))
+        .expect(0, &["m: (g=0): rw=read"]);
+    assert_eq!(
+        fs::read(inside("both")).unwrap(),
+        [&first[0], &second, &first[1]].map(Vec::as_slice).concat()
+    );
+    // The second runs twice, in half the time.
+    place
+        .line(&format!(
+            "{merge} --merge-blktrace-only --merge_blktrace_scalars=100:50 --merge_blktrace_iters=1:2"
+        ))
+        .expect(0, &[]);
+    let halved = |time| record(time, 64, 8192, reads);
+    let expected = [first[0].clone(), halved(1_000), halved(2_000), first[1].clone()];
+    assert_eq!(fs::read(inside("both")).unwrap(), expected.concat());
+    let report = run(
+        &place,
+        &place.programs().join("fio").display().to_string(),
+        &format!("{merge} --replay_redirect=r"),
+    );
+    let of = |direction: &str| report["jobs"][0][direction]["io_bytes"].as_u64().unwrap();
+    assert_eq!((of("read"), of("write")), (8192, 8192));
+    for (line, why) in [
+        (
+            "--name=m --merge_blktrace_file=both",
+            "fio: merge_blktrace_file needs read_iolog",
+        ),
+        (
+            "--name=m --read_iolog=first --merge_blktrace_file=first",
+            "fio: merge_blktrace_file: first is first",
+        ),
+        (
+            "--name=m --read_iolog=first:r --merge_blktrace_file=x",
+            "fio: read_iolog: r: record 1 is none",
+        ),
+        (
+            "--name=m --read_iolog=first:gone --merge_blktrace_file=x",
+            "fio: read_iolog: gone: No such file",
+        ),
+        (
+            "--name=m --read_iolog=first --merge_blktrace_file=gone/x",
+            "fio: merge_blktrace_file: gone/x:",
+        ),
+        (
+            "--name=m --read_iolog=first --merge_blktrace_file=x --merge_blktrace_scalars=1:2",
+            "fio: merge_blktrace_scalars(2) != nr_logs(1)",
+        ),
+        (
+            "--name=m --read_iolog=first --merge_blktrace_file=x --merge_blktrace_iters=0.5",
+            "fio: merge_blktrace_iters: 0.5 is no number of iterations",
+        ),
+    ] {
+        let ran = place.line(line);
+        assert!(ran.code == Some(1) && ran.err.contains(why), "{line}: {ran:?}");
+        assert!(!inside("x").exists(), "{line}");
+    }
+    assert_eq!(fs::read(inside("first")).unwrap(), first.concat());
+}

@@ -85,14 +85,14 @@ impl Depth {
 }
 
 /// A record, as far as it matters.
-struct Record {
-    time: u64,
+pub(super) struct Record {
+    pub(super) time: u64,
     sector: u64,
     bytes: u32,
     action: u32,
     device: u32,
     /// Bytes behind it.
-    more: usize,
+    pub(super) more: usize,
 }
 
 impl Reader {
@@ -169,7 +169,7 @@ impl Reader {
     }
 }
 
-fn parse(bytes: &[u8], swapped: bool) -> Option<Record> {
+pub(super) fn parse(bytes: &[u8], swapped: bool) -> Option<Record> {
     let word = |at: usize| {
         let word = u32::from_ne_bytes(bytes.get(at..at + 4)?.try_into().ok()?);
         Some(if swapped { word.swap_bytes() } else { word })

@@ -8,11 +8,13 @@ pub mod blktrace;
 pub mod iolog;
 
 mod feed;
+mod merge;
 mod survey;
 
 use std::collections::HashMap;
 
 pub use feed::Feed;
+pub use merge::{MergeError, MergeInput, merge};
 pub use survey::{Extremes, Survey};
 
 use crate::direction::Direction;

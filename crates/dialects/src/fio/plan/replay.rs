@@ -56,7 +56,10 @@ impl Lowering<'_> {
     pub(super) fn played(&mut self, clone: Clone<'_>) -> Option<Played> {
         let options = &clone.job.options;
         let written = options.replay.read_iolog.as_ref()?;
-        let names = values::names(written);
+        let names = match &options.replay.merge_blktrace_file {
+            Some(merged) => vec![merged.clone()],
+            None => values::names(written),
+        };
         let name = names.get(clone.index as usize % names.len().max(1))?;
         if let Some((_, played)) = self
             .traces

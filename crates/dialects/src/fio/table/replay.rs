@@ -79,8 +79,13 @@ pub const ROWS: &[Row] = rows! {
                 "stream.replay.skip={flushes:false,reads:true,trims:true,writes:false}",
             ),
         ]),
-    refused(third(1030), "merge_blktrace_file", "text").example("merged.bin").help("File for merged traces."),
-    refused(third(1040), "merge_blktrace_scalars", "float list").example("100:50")
-        .help("Stretch of the times of each trace."),
-    refused(third(1050), "merge_blktrace_iters", "float list").example("1:2").help("Repetitions of each trace."),
+    text(third(1030), field!(replay.merge_blktrace_file)).example("merged.bin")
+        .help("Merge the traces of read_iolog, which are of blktrace, into this file first, and carry that out.")
+        .effects(&[("--read_iolog=a:b --merge_blktrace_file=records", "stream.replay.trace=records")]),
+    reals(third(1040), field!(replay.merge_blktrace_scalars)).example("100:50")
+        .help("Length of each trace in the merged one, in percent: 50 is twice as fast.")
+        .without_effect("it is an option of merging, before there is a plan"),
+    reals(third(1050), field!(replay.merge_blktrace_iters)).example("1:2")
+        .help("How often each trace is in the merged one.")
+        .without_effect("it is an option of merging, before there is a plan"),
 };

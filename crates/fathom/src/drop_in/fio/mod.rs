@@ -6,6 +6,7 @@ mod clients;
 mod exec;
 mod failures;
 mod logs;
+mod merge_traces;
 mod mismatches;
 mod output;
 mod partial_plan;
@@ -190,6 +191,13 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output
         output.keep_to_reports();
     }
     tell_read(output, jobs, if normal { &banners } else { &[] });
+    if let Err(line) = merge_traces::merge(jobs) {
+        output.complaint(&line);
+        return FAILED;
+    }
+    if jobs.flags.merge_blktrace_only {
+        return 0;
+    }
     let mut prepared = match prepared(session, jobs, banners.concat(), started) {
         Ok(prepared) => prepared,
         Err(lines) => {

@@ -1,0 +1,86 @@
+//! `merge_blktrace_file`: the traces of a job become one file, before anything is run.
+
+use std::io::{BufWriter, Read, Write};
+use std::path::Path;
+
+use archive::write_whole_with;
+use dialects::fio::options::replay::Replay;
+use dialects::fio::{Jobs, values};
+use model::trace::{MergeError, MergeInput};
+
+use crate::user_file;
+
+/// Writes the merged traces of all jobs, each once.
+///
+/// # Errors
+/// The line that says which cannot be written, and why.
+pub(super) fn merge(jobs: &Jobs) -> Result<(), String> {
+    let mut done: Vec<&Replay> = Vec::new();
+    for job in &jobs.jobs {
+        let replay: &Replay = &job.options.replay;
+        if done.contains(&replay) {
+            continue;
+        }
+        if let Some(path) = &replay.merge_blktrace_file {
+            merge_one(replay, path)?;
+        }
+        done.push(replay);
+    }
+    Ok(())
+}
+
+fn merge_one(replay: &Replay, path: &str) -> Result<(), String> {
+    let Some(list) = &replay.read_iolog else {
+        return Err("fio: merge_blktrace_file needs read_iolog: name the traces to merge".into());
+    };
+    let names = values::names(list);
+    let percents = paired(
+        "merge_blktrace_scalars",
+        &replay.merge_blktrace_scalars,
+        names.len(),
+        100.0,
+    )?;
+    let iterations = paired("merge_blktrace_iters", &replay.merge_blktrace_iters, names.len(), 1.0)?;
+    if let Some(wrong) = iterations.iter().find(|count| count.fract() != 0.0 || **count < 1.0) {
+        return Err(format!(
+            "fio: merge_blktrace_iters: {wrong} is no number of iterations: give 1 or more"
+        ));
+    }
+    let same = |name: &&String| match (Path::new(name).canonicalize(), Path::new(path).canonicalize()) {
+        (Ok(input), Ok(output)) => input == output,
+        _ => false,
+    };
+    if let Some(input) = names.iter().find(same) {
+        return Err(format!(
+            "fio: merge_blktrace_file: {path} is {input}, which is to be merged: name another file"
+        ));
+    }
+    let each = names.iter().zip(percents).zip(iterations);
+    let inputs: Vec<_> = each
+        .map(|((name, time_percent), iterations)| MergeInput {
+            open: Box::new(move || Ok(Box::new(user_file::open(name.as_ref())?) as Box<dyn Read>)),
+            time_percent,
+            iterations: iterations as u32,
+        })
+        .collect();
+    let written = write_whole_with(path.as_ref(), |file| {
+        let mut out = BufWriter::new(file);
+        model::trace::merge(&inputs, &mut out)?;
+        out.flush().map_err(MergeError::from)
+    });
+    written.map_err(
+        |MergeError { input, error }| match input.and_then(|index| names.get(index)) {
+            Some(name) => format!("fio: read_iolog: {name}: {error}"),
+            None => format!("fio: merge_blktrace_file: {path}: {error}"),
+        },
+    )
+}
+
+/// The values of a list that has one for each trace, or none.
+fn paired(option: &str, list: &[f64], traces: usize, default: f64) -> Result<Vec<f64>, String> {
+    match list.len() {
+        0 => Ok(vec![default; traces]),
+        count if count == traces => Ok(list.to_vec()),
+        count => Err(format!("fio: {option}({count}) != nr_logs({traces})")),
+    }
+}
