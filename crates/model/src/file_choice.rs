@@ -4,9 +4,8 @@
 //! are passed over, and while as many are open as may be, so are those that are not. A choice knows nothing of positions.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
-use crate::access::{Access, Area, Cursor, Normal, Pareto, Placement, Wanted, Zipf};
+use crate::access::{Access, Area, Cursor, Normal, Pareto, Placement, SharedAccess, Wanted, Zipf};
 use crate::direction::{Direction, PerDirection};
 use crate::draws::{Draws, DrawsForm, Purpose, Reduction};
 use crate::plan::FileService;
@@ -199,7 +198,7 @@ impl Skew {
         };
         let seed = draws.word(Purpose::File);
         let mut draws = DrawsForm::Native { seed }.start();
-        let shared = Arc::<AtomicU64>::default();
+        let shared = Arc::<SharedAccess>::default();
         let access = Access::Random { placement };
         // Parameters out of range were refused with the plan.
         let cursor = access.cursor(PerDirection::all(area), 1, &shared, &mut draws).ok()?;

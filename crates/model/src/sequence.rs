@@ -4,9 +4,10 @@
 //! sequence knows nothing of time, queue depth or what becomes of the operations.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
-use crate::access::{Access, AccessError, Area, Cursor, EffectiveRange, Placement, PlacementCursor, Wanted};
+use crate::access::{
+    Access, AccessError, Area, Cursor, EffectiveRange, Placement, PlacementCursor, SharedAccess, Wanted,
+};
 use crate::block_size::BlockSizes;
 use crate::direction::{Direction, PerDirection};
 use crate::draws::Draws;
@@ -93,6 +94,8 @@ pub struct Sequence {
     ahead: usize,
     /// No more may be planned than are taken: others draw from the same generator in between.
     only_taken: bool,
+    /// The next operation is a write, whatever the mix says: nothing is there to be read before it.
+    begins_with_write: bool,
     /// The length of all operations, and what decides their directions, where neither depends on anything.
     fixed: Option<(u32, Independent)>,
 }
@@ -112,6 +115,7 @@ impl Sequence {
             planned: Planned::default(),
             ahead: 0,
             only_taken: false,
+            begins_with_write: false,
             fixed: None,
         }
     }
@@ -126,7 +130,7 @@ impl Sequence {
         base: u64,
         length: u64,
         slots: u32,
-        shared: &Arc<AtomicU64>,
+        shared: &Arc<SharedAccess>,
         draws: &mut Draws,
     ) -> Result<Sequence, AccessError> {
         let areas = area_of_each(mix, pattern, base, length);
@@ -135,13 +139,23 @@ impl Sequence {
             .iter()
             .map(|access| access.cursor(areas, slots, shared, draws));
         let cursors = cursors.collect::<Result<Vec<_>, _>>()?;
+        let reads_what_it_writes = |access: &Access| match access {
+            Access::WritePointers(zones) => zones.within.is_some() && !zones.read_beyond,
+            _ => false,
+        };
+        let begins_with_write = mix.includes(Direction::Write) && pattern.access.iter().any(reads_what_it_writes);
         let mut mix = mix.start();
         // DiskSpd draws a type before the first operation, and only a mixed pattern ever uses it.
         if mix.decides_late() {
             mix.draw_type(draws);
         }
         // A position that workers share, or that belongs to a slot, is decided only when it is needed.
-        let must_wait = |cursor: &Cursor| matches!(cursor, Cursor::Interlocked(_) | Cursor::Parallel(_));
+        let must_wait = |cursor: &Cursor| {
+            matches!(
+                cursor,
+                Cursor::Interlocked(_) | Cursor::Parallel(_) | Cursor::WritePointers(_)
+            )
+        };
         let ahead = if cursors.iter().any(must_wait) { 1 } else { AHEAD };
         let only_taken = matches!(draws, Draws::Single(_));
         Ok(Sequence {
@@ -160,6 +174,7 @@ impl Sequence {
             planned: Planned::default(),
             ahead,
             only_taken,
+            begins_with_write,
         })
     }
 
@@ -240,7 +255,10 @@ impl Sequence {
     /// The next operation, decided now; `None` if the pass is over. A schedule that decides the direction gives it; otherwise the mix does.
     #[inline(always)]
     pub fn next(&mut self, draws: &mut Draws, slot: u32, scheduled: Option<Direction>) -> Option<Operation> {
-        let early = scheduled.or_else(|| self.mix.before_place(draws));
+        let mut early = scheduled.or_else(|| self.mix.before_place(draws));
+        if self.begins_with_write {
+            (self.begins_with_write, early) = (false, Some(Direction::Write));
+        }
         if self.mix.repeats_place() {
             return Some(self.second_of_pair());
         }
@@ -297,6 +315,11 @@ impl Sequence {
         for cursor in &mut self.cursors {
             cursor.restart(draws);
         }
+    }
+
+    /// Zones that were reset so far.
+    pub fn zone_resets(&self) -> u64 {
+        self.cursors.iter().map(Cursor::zone_resets).sum()
     }
 
     /// Bytes of memory that the patterns hold beyond their own structure.

@@ -72,6 +72,7 @@ fn access(access: &Access) -> String {
         }
         Access::Every(_) => "partly random".into(),
         Access::Zones(_) => "zoned".into(),
+        Access::WritePointers(_) => "along write pointers of zones".into(),
     }
 }
 

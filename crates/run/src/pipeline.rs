@@ -300,10 +300,7 @@ fn run_steps(run: &Run<'_>, ready: &mut ReadyTargets, watcher: &mut dyn FnMut(Ev
         context.devices = devices_of(&ready.facts);
         context.facts.clone_from(&ready.facts);
         // Interlocked positions begin anew in each step.
-        ready
-            .list
-            .iter()
-            .for_each(|target| target.shared_position.store(0, Ordering::Relaxed));
+        ready.list.iter().for_each(|target| target.shared.rewind());
         let targets = &Arc::new(ready.list.clone());
         let mut recording = |event: Event| {
             if let Event::Notice { finding } = &event {

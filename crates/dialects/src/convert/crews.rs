@@ -70,7 +70,8 @@ pub(super) fn likeness(worker: &Worker, apart: Apart) -> Worker {
                 | Access::Random { .. }
                 | Access::Mixed(_)
                 | Access::Every(_)
-                | Access::Zones(_) => {}
+                | Access::Zones(_)
+                | Access::WritePointers(_) => {}
             }
         }
     }

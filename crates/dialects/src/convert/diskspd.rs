@@ -1,6 +1,6 @@
 //! A plan as a DiskSpd command line, or as a profile in XML where one line cannot say it.
 
-use model::access::{Access, Advance, Between, Placement, RangeBasis};
+use model::access::{Access, Advance, Between, Placement, RangeBasis, WritePointers, Zones};
 use model::block_size::BlockSizes;
 use model::content::Content;
 use model::draws::DrawsForm;
@@ -310,7 +310,8 @@ fn alike(one: &Stream, other: &Stream) -> bool {
                 | Access::Random { .. }
                 | Access::Mixed(_)
                 | Access::Every(_)
-                | Access::Zones(_) => {}
+                | Access::Zones(_)
+                | Access::WritePointers(_) => {}
             }
         }
         neutral
@@ -514,8 +515,8 @@ fn places(stream: &Stream, direction: Direction, starts: &[&Stream], threads: u3
             };
             random(target, share.clamp(1, 100) as u8, &every.placement);
         }
-        Access::Zones(zones) => {
-            if let Some(within) = &zones.within {
+        Access::Zones(Zones { within, .. }) | Access::WritePointers(WritePointers { within, .. }) => {
+            if let Some(within) = within {
                 random(target, 100, within);
             }
         }
@@ -527,7 +528,12 @@ fn stride(starts: &[&Stream], threads: u32) -> u64 {
     let start = |stream: &&Stream| match &stream.pattern.access[0] {
         Access::Sequential(walk) => walk.start.0,
         Access::Parallel(walk) => walk.start.0,
-        Access::Interlocked(_) | Access::Random { .. } | Access::Mixed(_) | Access::Every(_) | Access::Zones(_) => 0,
+        Access::Interlocked(_)
+        | Access::Random { .. }
+        | Access::Mixed(_)
+        | Access::Every(_)
+        | Access::Zones(_)
+        | Access::WritePointers(_) => 0,
     };
     match starts {
         [_, second, ..] if threads > 1 => start(second),

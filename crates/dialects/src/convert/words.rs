@@ -169,6 +169,13 @@ pub(super) fn access(stream: &Stream, direction: Direction) -> String {
                 size(zones.work.0)
             )
         }
+        Access::WritePointers(zones) => {
+            let within = match &zones.within {
+                None => "sequential".to_owned(),
+                Some(of) => placement(of, direction),
+            };
+            format!("along write pointers of zones of {}, {within}", size(zones.zone.0))
+        }
     }
 }
 
@@ -177,6 +184,7 @@ pub(super) fn separate_positions(access: &Access) -> bool {
     match access {
         Access::Sequential(walk) => walk.positions == Positions::PerDirection,
         Access::Zones(zones) => zones.positions == Positions::PerDirection,
+        Access::WritePointers(_) => true,
         Access::Interlocked(_) | Access::Parallel(_) | Access::Random { .. } | Access::Mixed(_) | Access::Every(_) => {
             false
         }

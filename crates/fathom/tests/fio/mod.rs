@@ -18,3 +18,4 @@ mod shared;
 mod status;
 pub mod support;
 mod verify;
+mod zones;

@@ -1,12 +1,12 @@
 //! One sequential position that all workers on a target move together (DiskSpd `-si`).
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{AccessError, Area, Place};
+use super::{AccessError, Area, Place, SharedAccess};
 use crate::direction::PerDirection;
 
 /// Shared sequential access. The position belongs to the target within a step and starts at its base.
@@ -17,7 +17,7 @@ impl Interlocked {
     pub(super) fn cursor(
         &self,
         areas: PerDirection<Area>,
-        shared: &Arc<AtomicU64>,
+        shared: &Arc<SharedAccess>,
     ) -> Result<InterlockedCursor, AccessError> {
         let area = Area::common(&areas).check(0)?;
         Ok(InterlockedCursor {
@@ -33,12 +33,12 @@ impl Interlocked {
 pub struct InterlockedCursor {
     area: Area,
     span: u64,
-    shared: Arc<AtomicU64>,
+    shared: Arc<SharedAccess>,
 }
 
 impl InterlockedCursor {
     pub(super) fn next(&mut self) -> Place {
-        let step = self.shared.fetch_add(self.area.alignment, Ordering::Relaxed);
+        let step = self.shared.position.fetch_add(self.area.alignment, Ordering::Relaxed);
         Place {
             offset: self.area.base + step % self.span,
             continues: false,

@@ -15,13 +15,13 @@ mod placement;
 mod ranges;
 mod sequential;
 mod skewed;
+mod write_pointers;
 mod zones;
 
 #[cfg(test)]
 mod properties;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -41,6 +41,7 @@ pub use placement::{BlockList, Placement, Uniform};
 pub use ranges::{EffectiveRange, RangeBasis, RangeShare, Ranges, RangesRule};
 pub use sequential::{Advance, AtEnd, Positions, Sequential};
 pub use skewed::{Normal, Pareto, Zipf};
+pub use write_pointers::{EarlyReset, SharedAccess, WritePointers};
 pub use zones::Zones;
 
 /// How a stream chooses its next position.
@@ -64,6 +65,8 @@ pub enum Access {
     Every(Every),
     /// Windows that move over the target (fio `zonemode=strided`).
     Zones(Zones),
+    /// Zones that are written from their start to their end (fio `zonemode=zbd`).
+    WritePointers(WritePointers),
 }
 
 /// A position that was chosen.
@@ -135,6 +138,8 @@ pub enum Cursor {
     Every(every::EveryCursor),
     /// See [`Access::Zones`].
     Zones(zones::ZonesCursor),
+    /// See [`Access::WritePointers`].
+    WritePointers(write_pointers::WritePointersCursor),
 }
 
 impl Default for Access {
@@ -153,6 +158,7 @@ impl Access {
             Access::Random { .. } | Access::Every(_) => true,
             Access::Mixed(mixed) => mixed.random_percent.iter().any(|(_, share)| *share > 0),
             Access::Zones(zones) => zones.within.is_some(),
+            Access::WritePointers(zones) => zones.within.is_some(),
             Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_) => false,
         }
     }
@@ -172,20 +178,22 @@ impl Access {
             Access::Every(every) => once(&every.placement),
             // A window whose blocks are all used begins anew.
             Access::Interlocked(_) | Access::Parallel(_) | Access::Zones(_) => false,
+            Access::WritePointers(zones) => zones.within.as_ref().is_none_or(once),
         }
     }
 
     /// A pass visits no block twice.
     pub fn visits_once(&self) -> bool {
-        let ages = |access: &Access| {
+        let again = |access: &Access| {
             matches!(
                 access,
-                Access::Random {
-                    placement: Placement::Aged(_)
-                }
+                Access::WritePointers(_)
+                    | Access::Random {
+                        placement: Placement::Aged(_)
+                    }
             )
         };
-        self.ends() && !ages(self)
+        self.ends() && !again(self)
     }
 
     /// Makes the pattern ready for the given areas. `shared` is the position that all workers on the target advance
@@ -197,7 +205,7 @@ impl Access {
         &self,
         areas: PerDirection<Area>,
         slots: u32,
-        shared: &Arc<AtomicU64>,
+        shared: &Arc<SharedAccess>,
         draws: &mut Draws,
     ) -> Result<Cursor, AccessError> {
         Ok(match self {
@@ -211,6 +219,7 @@ impl Access {
             Access::Mixed(parameters) => Cursor::Mixed(parameters.cursor(areas, draws)?),
             Access::Every(parameters) => Cursor::Every(parameters.cursor(areas, draws)?),
             Access::Zones(parameters) => Cursor::Zones(parameters.cursor(areas, draws)?),
+            Access::WritePointers(parameters) => Cursor::WritePointers(parameters.cursor(areas, shared, draws)?),
         })
     }
 }
@@ -246,6 +255,7 @@ impl Cursor {
             Cursor::Mixed(cursor) => cursor.next(draws, wanted.direction),
             Cursor::Every(cursor) => cursor.next(draws, wanted.direction),
             Cursor::Zones(cursor) => cursor.next(draws, wanted.direction),
+            Cursor::WritePointers(cursor) => cursor.next(draws, wanted.direction),
         }
     }
 
@@ -275,6 +285,7 @@ impl Cursor {
             Cursor::Mixed(cursor) => cursor.claim(place, direction, length),
             Cursor::Every(cursor) => cursor.claim(place, direction, length),
             Cursor::Zones(cursor) => cursor.claim(place, direction, length),
+            Cursor::WritePointers(cursor) => cursor.claim(place, direction, length),
         }
     }
 
@@ -287,6 +298,15 @@ impl Cursor {
             Cursor::Mixed(cursor) => cursor.restart(draws),
             Cursor::Every(cursor) => cursor.restart(draws),
             Cursor::Zones(cursor) => cursor.restart(draws),
+            Cursor::WritePointers(cursor) => cursor.restart(draws),
+        }
+    }
+
+    /// Zones that were reset so far.
+    pub fn zone_resets(&self) -> u64 {
+        match self {
+            Cursor::WritePointers(cursor) => cursor.resets(),
+            _ => 0,
         }
     }
 
@@ -298,6 +318,7 @@ impl Cursor {
             Cursor::Every(cursor) => cursor.extra_bytes(),
             Cursor::Parallel(cursor) => cursor.extra_bytes(),
             Cursor::Zones(cursor) => cursor.extra_bytes(),
+            Cursor::WritePointers(cursor) => cursor.extra_bytes(),
             Cursor::Uniform(_) | Cursor::Sequential(_) | Cursor::Interlocked(_) => 0,
         }
     }

@@ -31,6 +31,9 @@ pub struct WorkerResults {
     /// Times it had caught up with the reader of the trace that it carries out, and waited for more.
     #[serde(default, skip_serializing_if = "none_found")]
     pub trace_waits: u64,
+    /// Zones that it reset, where they are written from their start to their end.
+    #[serde(default, skip_serializing_if = "none_found")]
+    pub zone_resets: u64,
     /// Time from its first operation to its last completion, all phases.
     pub active_ns: Nanos,
     /// Streams in plan order.

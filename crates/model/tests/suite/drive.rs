@@ -7,8 +7,8 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
+use model::access::SharedAccess;
 use model::content::{Filler, WideRandom, source};
 use model::draws::{Draws, DrawsForm, Purpose, Reduction};
 use model::file_choice::{FileChoice, NextFile};
@@ -44,7 +44,7 @@ pub fn whole(plan: Plan) -> Plan {
 /// The operations of each worker of a job, at most `most` for each. Workers take turns. `sizes` are those of the targets.
 pub fn execute(plan: &Plan, step: usize, job: usize, sizes: &[u64], most: usize) -> Vec<Vec<Issued>> {
     let job = &plan.steps[step].jobs[job];
-    let shared: Vec<Arc<AtomicU64>> = sizes.iter().map(|_| Arc::default()).collect();
+    let shared: Vec<Arc<SharedAccess>> = sizes.iter().map(|_| Arc::default()).collect();
     let mut live: Vec<LiveWorker<'_>> = job
         .workers
         .iter()
@@ -116,7 +116,7 @@ enum Schedules {
 }
 
 impl<'plan> LiveWorker<'plan> {
-    fn new(plan: &'plan Worker, job: &'plan Job, sizes: &[u64], shared: &[Arc<AtomicU64>]) -> LiveWorker<'plan> {
+    fn new(plan: &'plan Worker, job: &'plan Job, sizes: &[u64], shared: &[Arc<SharedAccess>]) -> LiveWorker<'plan> {
         let mut draws = plan.draws.start();
         let streams: Vec<_> = plan
             .streams
@@ -235,7 +235,7 @@ impl<'plan> LiveStream<'plan> {
         worker: &Worker,
         plan: &'plan Stream,
         sizes: &[u64],
-        shared: &[Arc<AtomicU64>],
+        shared: &[Arc<SharedAccess>],
         draws: &mut Draws,
     ) -> LiveStream<'plan> {
         let slots = match worker.depth {

@@ -157,6 +157,7 @@ fn worker_results(number: u32, ended: &Option<Ended>, lost: Option<Failure>, tot
     results.tolerated = ended.tolerated.clone();
     results.joined_rows = ended.joined_rows;
     results.trace_waits = ended.trace_waits;
+    results.zone_resets = ended.zone_resets;
     for (stream, direction, count) in &ended.late {
         if let Some(direction) = &mut results.streams[*stream as usize].directions[*direction] {
             direction.late += count;

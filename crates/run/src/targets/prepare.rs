@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::AtomicBool;
 
 use engine::probe::{self, System};
 use engine::{Clock, File, FileId, FileKind, Identity, OpenHow, sys};
@@ -111,7 +111,7 @@ impl Preparation<'_> {
                 what,
                 identity,
                 size: facts.size.0,
-                shared_position: Arc::new(AtomicU64::new(0)),
+                shared: Arc::default(),
                 lock: Arc::default(),
             });
             ready.facts.push(facts);

@@ -49,6 +49,8 @@ pub(crate) struct Ended {
     pub(crate) joined_rows: u64,
     /// Times that it had caught up with the reader of its trace.
     pub(crate) trace_waits: u64,
+    /// Zones of its patterns that were reset.
+    pub(crate) zone_resets: u64,
 }
 
 impl Ended {
@@ -76,6 +78,7 @@ impl Ended {
             tolerated: Vec::new(),
             joined_rows: 0,
             trace_waits: 0,
+            zone_resets: 0,
         }
     }
 }
@@ -592,6 +595,9 @@ impl Worker<'_> {
         if self.io.errors.failure.is_none() {
             self.flush_at_end();
         }
+        let of_streams = self.io.streams.iter().map(|stream| stream.sequence.zone_resets());
+        let of_files = self.features.as_deref().map_or(0, Features::zone_resets);
+        let zone_resets = of_streams.sum::<u64>() + of_files;
         let features = self.features.as_deref_mut();
         let FeatureResults {
             verified,
@@ -641,6 +647,7 @@ impl Worker<'_> {
             tolerated: io.errors.tolerated,
             joined_rows: lifecycle.grids.joined_rows(),
             trace_waits,
+            zone_resets,
         }
     }
 }

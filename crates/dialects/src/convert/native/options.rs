@@ -168,7 +168,11 @@ fn part(stream: &Stream, native: bool) -> Options {
 /// Ours, or the nearest of ours; nothing for the one that needs no word.
 fn access(access: &Access, direction: Direction) -> Option<String> {
     Some(match access {
-        Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_) | Access::Zones(_) => "sequential".into(),
+        Access::Sequential(_)
+        | Access::Interlocked(_)
+        | Access::Parallel(_)
+        | Access::Zones(_)
+        | Access::WritePointers(_) => "sequential".into(),
         Access::Random { placement: of } => return placement(of, direction),
         Access::Mixed(mixed) => match mixed.random_percent[direction] {
             0 => "sequential".into(),

@@ -1,8 +1,9 @@
 //! Directions, positions, lengths.
 
 use model::access::{
-    Access, Advance, Aged, AtEnd, Between, BlockList, Continuation, Every, Mixed, Normal, Once, OnceMethod, Pareto,
-    Placement, Positions, RangeBasis, RangeShare, Ranges, RangesRule, Sequential, Uniform, Zipf, Zones,
+    Access, Advance, Aged, AtEnd, Between, BlockList, Continuation, EarlyReset, Every, Mixed, Normal, Once, OnceMethod,
+    Pareto, Placement, Positions, RangeBasis, RangeShare, Ranges, RangesRule, Sequential, Uniform, WritePointers, Zipf,
+    Zones,
 };
 use model::block_size::{BlockSizes, SizeShare};
 use model::draws::Reduction;
@@ -15,6 +16,7 @@ use crate::fio::draft::Draft;
 use crate::fio::options::JobOptions;
 use crate::fio::options::pattern::{Generator, Rw, Sequencer};
 use crate::fio::options::typed::{Distribution, Split, Zone};
+use crate::fio::options::verify::Checksum;
 use crate::fio::options::zones::ZoneMode;
 use crate::fio::values::Amount;
 
@@ -96,13 +98,47 @@ pub(in crate::fio) fn check_zones(draft: &mut Draft<'_>) {
     let no_bytes = matches!(zones.zoneskip, Some(Amount::Percent(_) | Amount::Zones(_)));
     match mode {
         ZoneMode::None if size > 0 => draft.complain("fio: zonesize needs zonemode=strided"),
-        ZoneMode::Zoned => draft.refuse("zonemode=zbd"),
+        ZoneMode::Zoned => check_write_pointers(draft),
         ZoneMode::Strided if size == 0 => draft.complain("fio: zonemode=strided needs a zonesize"),
         ZoneMode::None | ZoneMode::Strided => {}
     }
-    if no_bytes {
+    if no_bytes && mode != ZoneMode::Zoned {
         draft.refuse("a zoneskip that is no number of bytes");
     }
+}
+
+/// Complains about what zones of a zoned device are not carried out with. They are those of the job, and the target has none.
+fn check_write_pointers(draft: &mut Draft<'_>) {
+    let JobOptions {
+        zones, pattern, verify, ..
+    } = &*draft.options;
+    let capacity = zones.zonecapacity;
+    let is_plain = pattern.percentage_random.iter().all(|(_, percent)| *percent >= 100) && pattern.rw_step == 0;
+    let why = match () {
+        () if zones.zonesize == 0 => "zonemode=zbd needs a zonesize: the target has no zones of its own".to_owned(),
+        () if zones.zonesize < 512 => "zone size must be at least 512 bytes for zonemode=zbd".to_owned(),
+        () if capacity > zones.zonesize => {
+            format!(
+                "job parameter zonecapacity {capacity} is larger than zone size {}",
+                zones.zonesize
+            )
+        }
+        () if !matches!(zones.zoneskip, None | Some(Amount::Bytes(0))) => {
+            "zoneskip beside zonemode=zbd is not supported by this program".to_owned()
+        }
+        () if mix(draft.options).includes(Direction::Trim) => {
+            "a trim beside zonemode=zbd is not supported by this program: zones are reset when they are full".to_owned()
+        }
+        () if verify.verify != Checksum::Off => {
+            "verify beside zonemode=zbd is not supported by this program".to_owned()
+        }
+        () if !is_plain => "rw with a number, or percentage_random, does not go with zonemode=zbd".to_owned(),
+        () if (zones.zone_reset_threshold > 0.0) != (zones.zone_reset_frequency > 0.0) => {
+            "zone_reset_threshold and zone_reset_frequency go together".to_owned()
+        }
+        () => return,
+    };
+    draft.complain(format!("fio: {why}"));
 }
 
 /// Complains about options that do not go with `sprandom`.
@@ -156,6 +192,9 @@ fn access(options: &JobOptions) -> Access {
             positions: Positions::PerDirection,
         });
     }
+    if options.zones.zonemode == ZoneMode::Zoned {
+        return Access::WritePointers(write_pointers(options));
+    }
     if !pattern.rw.is_random() {
         return Access::Sequential(Sequential {
             advance: Advance::Length { skip: pattern.rw_step },
@@ -184,6 +223,29 @@ fn access(options: &JobOptions) -> Access {
         _ => Access::Random {
             placement: placement(options),
         },
+    }
+}
+
+fn write_pointers(options: &JobOptions) -> WritePointers {
+    let zones = &options.zones;
+    let limits = [zones.max_open_zones, zones.job_max_open_zones].into_iter();
+    WritePointers {
+        zone: Bytes(zones.zonesize),
+        capacity: Bytes(match zones.zonecapacity {
+            0 => zones.zonesize,
+            capacity => capacity,
+        }),
+        read_beyond: zones.read_beyond_wp,
+        open: limits
+            .filter(|limit| *limit > 0)
+            .min()
+            .unwrap_or(0)
+            .min(u32::MAX.into()) as u32,
+        reset: (zones.zone_reset_threshold > 0.0).then_some(EarlyReset {
+            above: zones.zone_reset_threshold,
+            share: zones.zone_reset_frequency,
+        }),
+        within: options.pattern.rw.is_random().then(|| placement(options)),
     }
 }
 

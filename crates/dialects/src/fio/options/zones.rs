@@ -9,6 +9,14 @@ pub struct Zones {
     pub zonesize: u64,
     pub zonerange: u64,
     pub zoneskip: Option<Amount>,
+    pub zonecapacity: u64,
+    pub read_beyond_wp: bool,
+    pub max_open_zones: i64,
+    pub job_max_open_zones: i64,
+    pub ignore_zone_limits: bool,
+    pub recover_zbd_write_error: bool,
+    pub zone_reset_threshold: f64,
+    pub zone_reset_frequency: f64,
     pub sprandom: bool,
     pub spr_num_regions: i64,
     pub spr_op: f64,
@@ -20,6 +28,6 @@ choices! {
     ZoneMode at zones.zonemode {
         #[default] None: "none" "it does not";
         Strided: "strided" "windows that move through the file";
-        Zoned: "zbd" "the zones of a zoned device";
+        Zoned: "zbd" "zones that are written from their start to their end";
     }
 }

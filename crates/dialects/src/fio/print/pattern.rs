@@ -1,6 +1,8 @@
 //! Directions, positions, lengths.
 
-use model::access::{Access, Advance, Aged, Between, OnceMethod, Placement, RangeBasis, RangeShare, Ranges, Zones};
+use model::access::{
+    Access, Advance, Aged, Between, OnceMethod, Placement, RangeBasis, RangeShare, Ranges, WritePointers, Zones,
+};
 use model::block_size::BlockSizes;
 use model::mix::Mix;
 use model::{Bytes, Direction, PerDirection};
@@ -34,6 +36,7 @@ pub(super) fn walks(section: &Section<'_>) -> bool {
     match access(section) {
         Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_) => true,
         Access::Zones(zones) => zones.within.is_none(),
+        Access::WritePointers(zones) => zones.within.is_none(),
         Access::Random { .. } | Access::Mixed(_) | Access::Every(_) => false,
     }
 }
@@ -51,7 +54,7 @@ fn skip(section: &Section<'_>) -> i64 {
             Advance::Length { skip } => skip,
         },
         Access::Interlocked(_) | Access::Parallel(_) => stride(),
-        Access::Random { .. } | Access::Mixed(_) | Access::Every(_) | Access::Zones(_) => 0,
+        Access::Random { .. } | Access::Mixed(_) | Access::Every(_) | Access::Zones(_) | Access::WritePointers(_) => 0,
     }
 }
 
@@ -102,6 +105,7 @@ fn placement<'a>(section: &Section<'a>) -> Option<&'a Placement> {
         Access::Mixed(mixed) => Some(&mixed.placement),
         Access::Every(every) => Some(&every.placement),
         Access::Zones(zones) => zones.within.as_ref(),
+        Access::WritePointers(zones) => zones.within.as_ref(),
         Access::Sequential(_) | Access::Interlocked(_) | Access::Parallel(_) => None,
     }
 }
@@ -176,12 +180,49 @@ fn zones<'a>(section: &Section<'a>) -> Option<&'a Zones> {
     }
 }
 
+fn write_pointers<'a>(section: &Section<'a>) -> Option<&'a WritePointers> {
+    match access(section) {
+        Access::WritePointers(zones) => Some(zones),
+        _ => None,
+    }
+}
+
 pub(in crate::fio) fn zonemode(section: &Section<'_>) -> Option<String> {
-    zones(section).map(|_| "strided".into())
+    match access(section) {
+        Access::Zones(_) => Some("strided".into()),
+        Access::WritePointers(_) => Some("zbd".into()),
+        _ => None,
+    }
 }
 
 pub(in crate::fio) fn zonesize(section: &Section<'_>) -> Option<String> {
-    zones(section).map(|zones| size(zones.work.0))
+    match access(section) {
+        Access::Zones(zones) => Some(size(zones.work.0)),
+        Access::WritePointers(zones) => Some(size(zones.zone.0)),
+        _ => None,
+    }
+}
+
+pub(in crate::fio) fn zonecapacity(section: &Section<'_>) -> Option<String> {
+    let zones = write_pointers(section).filter(|zones| zones.capacity != zones.zone)?;
+    Some(size(zones.capacity.0))
+}
+
+pub(in crate::fio) fn read_beyond_wp(section: &Section<'_>) -> Option<String> {
+    on(write_pointers(section).is_some_and(|zones| zones.read_beyond))
+}
+
+pub(in crate::fio) fn max_open_zones(section: &Section<'_>) -> Option<String> {
+    let zones = write_pointers(section).filter(|zones| zones.open > 0)?;
+    Some(zones.open.to_string())
+}
+
+pub(in crate::fio) fn zone_reset_threshold(section: &Section<'_>) -> Option<String> {
+    Some(write_pointers(section)?.reset?.above.to_string())
+}
+
+pub(in crate::fio) fn zone_reset_frequency(section: &Section<'_>) -> Option<String> {
+    Some(write_pointers(section)?.reset?.share.to_string())
 }
 
 pub(in crate::fio) fn zonerange(section: &Section<'_>) -> Option<String> {

@@ -8,12 +8,13 @@ use crate::fio::print;
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     word(second(1100), "zonemode", zones::ZoneMode::WORDS).default("none").example("strided")
-        .help("Whether the job works in zones.").means(pattern::check_zones).prints(print::pattern::zonemode)
+        .help("Whether the job works in zones: windows that move, or zones as those of a zoned device.").means(pattern::check_zones).prints(print::pattern::zonemode)
         .effects(&[
             (
                 "--zonemode=strided --zonesize=8k --zonerange=16k --zoneskip=32k",
                 "stream.pattern.access.*.pattern=[zones]",
             ),
+            ("--rw=randwrite --zonemode=zbd --zonesize=8k", "stream.pattern.access.*.pattern=[write_pointers]"),
         ]),
     size(second(1110), field!(zones.zonesize)).default("0").example("256m").help("Bytes to transfer in a zone.")
         .prints(print::pattern::zonesize)
@@ -24,27 +25,51 @@ pub const ROWS: &[Row] = rows! {
             ),
             ("--zonemode=strided --zonesize=8k --zonerange=16k", "stream.pattern.access.0.work=8192"),
         ]),
-    refused(third(1120), "zonecapacity", "size").default("0").example("128m")
-        .help("Bytes of a zone that can be written."),
+    size(second(1120), field!(zones.zonecapacity)).default("0").example("128m")
+        .help("Bytes of a zone that can be written; 0 for all of them.").prints(print::pattern::zonecapacity)
+        .effects(&[
+            ("--rw=write --zonemode=zbd --zonesize=8k --zonecapacity=4k", "stream.pattern.access.0.capacity=4096"),
+        ]),
     size(second(1130), field!(zones.zonerange)).default("0").example("256m")
         .help("Bytes from the beginning of a zone to its end.").prints(print::pattern::zonerange)
         .effects(&[("--zonemode=strided --zonesize=8k --zonerange=16k", "stream.pattern.access.0.range=16384")]),
     amount(second(1140), field!(zones.zoneskip)).default("0").example("256m").help("Bytes between two zones.")
         .prints(print::pattern::zoneskip)
         .effects(&[("--zonemode=strided --zonesize=8k --zoneskip=32k", "stream.pattern.access.0.skip=32768")]),
-    refused(third(1150), "read_beyond_wp", "bool").default("0").example("1").help("Read behind the write pointer."),
-    refused(third(1160), "max_open_zones", "int").default("0").example("14").help("Zones open at a time."),
-    refused(third(1170), "job_max_open_zones", "int").default("0").example("14")
-        .help("Zones that a clone has open at a time."),
-    refused(third(1180), "ignore_zone_limits", "bool").default("0").example("1")
-        .help("Take no notice of the device's limits."),
-    refused(third(1190), "recover_zbd_write_error", "bool").default("0").example("1")
-        .help("Go on after a failed write to a zone."),
+    boolean(second(1150), field!(zones.read_beyond_wp)).default("0").example("1")
+        .help("Read what was not written, too.").prints(print::pattern::read_beyond_wp)
+        .effects(&[("--rw=randread --zonemode=zbd --zonesize=8k --read_beyond_wp=1", "stream.pattern.access.0.read_beyond=true")]),
+    int(second(1160), field!(zones.max_open_zones)).default("0").example("14")
+        .help("Zones of a file that are partly written at a time; 0 for no limit.").prints(print::pattern::max_open_zones)
+        .effects(&[("--rw=randwrite --zonemode=zbd --zonesize=8k --max_open_zones=14", "stream.pattern.access.0.open=14")]),
+    int(second(1170), field!(zones.job_max_open_zones)).default("0").example("14")
+        .help("As max_open_zones, for a job; the smaller one counts.")
+        .effects(&[("--rw=randwrite --zonemode=zbd --zonesize=8k --job_max_open_zones=3", "stream.pattern.access.0.open=3")]),
+    boolean(second(1180), field!(zones.ignore_zone_limits)).default("0").example("1")
+        .help("Take no notice of the device's limits.")
+        .without_effect("zones are those of the job, and a device has no say in them"),
+    boolean(second(1190), field!(zones.recover_zbd_write_error)).default("0").example("1")
+        .help("Go on after a failed write to a zone.")
+        .without_effect("a failed write moves no write pointer of a device here"),
     refused(third(1200), "write_zone_remainder", "bool").default("0").example("1")
         .help("Fill what is left of a zone."),
-    refused(third(1210), "zone_reset_threshold", "float list").example("0.5")
-        .help("Share of written data at which zones are reset."),
-    refused(third(1220), "zone_reset_frequency", "float list").example("0.1").help("How often zones are reset."),
+    real(second(1210), field!(zones.zone_reset_threshold)).most(1).default("0").example("0.5")
+        .help("Share of the zones that holds data from which on zones are reset before they are full.")
+        .prints(print::pattern::zone_reset_threshold)
+        .effects(&[
+            (
+                "--rw=randwrite --zonemode=zbd --zonesize=8k --zone_reset_threshold=0.5 --zone_reset_frequency=0.25",
+                "stream.pattern.access.0.reset={above:0.5,share:0.25}",
+            ),
+        ]),
+    real(second(1220), field!(zones.zone_reset_frequency)).most(1).default("0").example("0.1")
+        .help("Share of the writes that reset a zone then.").prints(print::pattern::zone_reset_frequency)
+        .effects(&[
+            (
+                "--rw=randwrite --zonemode=zbd --zonesize=8k --zone_reset_threshold=0.5 --zone_reset_frequency=0.25",
+                "stream.pattern.access.0.reset={above:0.5,share:0.25}",
+            ),
+        ]),
     refused(third(1230), "fdp", "bool").default("0").example("1").help("Flexible data placement."),
     refused(third(1240), "dataplacement", "word").aliases(&["data_placement"]).default("none").example("fdp")
         .help("Kind of data placement."),

@@ -166,7 +166,7 @@ fn follows_lengths(access: &Access) -> bool {
         Access::Mixed(mixed) => mixed.continuation == Continuation::Length,
         Access::Every(every) => every.between == Between::Continue,
         Access::Zones(zones) => zones.within.is_none(),
-        Access::Interlocked(_) | Access::Parallel(_) | Access::Random { .. } => false,
+        Access::Interlocked(_) | Access::Parallel(_) | Access::Random { .. } | Access::WritePointers(_) => false,
     }
 }
 
@@ -442,6 +442,7 @@ fn the_same_seed_gives_the_same_places_and_another_gives_others() {
                 placement: Placement::List(_),
             } => false,
             Access::Zones(zones) => zones.within.is_some(),
+            Access::WritePointers(zones) => zones.within.is_some(),
             Access::Random { .. } | Access::Mixed(_) | Access::Every(_) => true,
         };
         assert_eq!(of(1) != of(2), drawn, "{name}");

@@ -1,6 +1,7 @@
 //! What fio lists: one entry for each worker, or for a whole group with `group_reporting`, with every figure computed once
 //! for all forms of the report.
 
+use model::access::Access;
 use model::block_lifetimes::BlockLifetimes;
 use model::histogram::Histogram;
 use model::plan::{EngineKind, Job, LatencyPoints, Plan, Stream, Worker};
@@ -46,6 +47,8 @@ pub(super) struct Entry<'a> {
     pub target: Option<Target>,
     pub lifetimes: Option<BlockLifetimes>,
     pub steady: Option<Steady>,
+    /// Zones that were reset, where the job works in zones of a zoned device.
+    pub zone_resets: Option<u64>,
 }
 
 /// Names of the classes of queue depths: 1, 2–3, 4–7 and so on.
@@ -136,6 +139,13 @@ impl Member<'_> {
     /// fio measures only how long it takes such engines to open a file, and nothing of its operations.
     pub(super) fn works_on_names(&self) -> bool {
         self.planned().is_some_and(|worker| worker.engine.kind.works_on_names())
+    }
+
+    /// It works in zones that are written from their start to their end.
+    pub(super) fn is_zoned(&self) -> bool {
+        let streams = self.planned().into_iter().flat_map(|worker| &worker.streams);
+        let mut patterns = streams.flat_map(|stream| &stream.pattern.access);
+        patterns.any(|access| matches!(access, Access::WritePointers(_)))
     }
 
     /// Only engines that hand over and wait separately have a submission latency.
@@ -262,6 +272,7 @@ impl<'a> Entry<'a> {
             lifetimes: lifetimes::of(members),
             target: control::target(last, &settings, of_fio),
             steady: control::steady(last),
+            zone_resets: first.is_zoned().then_some(sums.zone_resets),
             parts: sums.parts,
             settings,
         })
@@ -292,11 +303,13 @@ struct Sums {
     depth: [u64; 7],
     submitted: [u64; 7],
     completed: [u64; 7],
+    zone_resets: u64,
 }
 
 impl Sums {
     fn add(&mut self, member: &Member, settings: &JobSettings) {
         let Some(worker) = member.worker else { return };
+        self.zone_resets += worker.zone_resets;
         let own = figures::of_worker(member, worker, settings);
         let operations: u64 = own.iter().map(|(_, figures)| figures.issued).sum();
         let done: u64 = own.iter().map(|(_, figures)| figures.operations).sum();

@@ -116,7 +116,7 @@ fn write_directions(out: &mut dyn Write, entry: &Entry, group: Option<&GroupTota
                 out,
                 name,
                 figures,
-                &entry.settings,
+                entry,
                 both(figures.bytes_per_second(), units, units.rate()),
             )?;
             write_samples(out, figures, units, rate(direction))?;
@@ -125,7 +125,7 @@ fn write_directions(out: &mut dyn Write, entry: &Entry, group: Option<&GroupTota
     if let Some(together) = entry.together.as_ref().filter(|figures| figures.bytes > 0) {
         // This one line of fio's has bandwidth without its unit.
         let bandwidth = both(together.bytes_per_second(), units, Unit::None);
-        write_row(out, "mixed", together, &entry.settings, bandwidth)?;
+        write_row(out, "mixed", together, entry, bandwidth)?;
         let total = group.and_then(GroupTotals::together);
         write_samples(out, together, units, total.map_or(0, |total| total.bytes_per_second))?;
     }
@@ -136,16 +136,19 @@ fn write_row(
     out: &mut dyn Write,
     name: &str,
     figures: &Figures,
-    settings: &JobSettings,
+    entry: &Entry,
     [bandwidth, other]: [String; 2],
 ) -> io::Result<()> {
+    let settings = &entry.settings;
     let units = settings.units;
     let iops = Style::plain(units.figures).write(figures.whole_iops());
     let bytes = units.style(Unit::Bytes).write(figures.bytes);
     let runtime = figures.runtime_ms;
+    let resets = entry.zone_resets.filter(|_| name == "write");
+    let resets = resets.map_or(String::new(), |count| format!("; {count} zone resets"));
     writeln!(
         out,
-        "  {name}: IOPS={iops}, BW={bandwidth} ({other})({bytes}/{runtime}msec)"
+        "  {name}: IOPS={iops}, BW={bandwidth} ({other})({bytes}/{runtime}msec){resets}"
     )?;
     let (latency, wanted) = (&figures.latency, &settings.percentiles_of);
     write_spread(out, "slat", &Spread::of(&latency.slat))?;

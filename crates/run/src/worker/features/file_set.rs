@@ -45,8 +45,18 @@ impl FileSets {
 
     /// Bytes of memory that the patterns of all files but the present ones hold.
     pub(crate) fn extra_bytes(&self) -> u64 {
+        self.others().map(Sequence::extra_bytes).sum()
+    }
+
+    /// Zones that were reset in all files but the present ones.
+    pub(crate) fn zone_resets(&self) -> u64 {
+        self.others().map(Sequence::zone_resets).sum()
+    }
+
+    /// The sequences of all files but the present ones.
+    fn others(&self) -> impl Iterator<Item = &Sequence> {
         let files = self.streams.iter().flatten().flat_map(|set| &set.files);
-        files.flat_map(|file| &file.sequence).map(Sequence::extra_bytes).sum()
+        files.flat_map(|file| &file.sequence)
     }
 
     /// Learns from what completed which files are idle.

@@ -230,6 +230,11 @@ impl Features {
     pub(super) fn extra_bytes(&self) -> u64 {
         self.files.sets.as_ref().map_or(0, FileSets::extra_bytes)
     }
+
+    /// Zones that were reset in files of sets that are not the present ones.
+    pub(crate) fn zone_resets(&self) -> u64 {
+        self.files.sets.as_ref().map_or(0, FileSets::zone_resets)
+    }
 }
 
 /// Phases.

@@ -8,9 +8,9 @@ mod verify;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use ::engine::{Batch, Clock, Identity, Simulation};
+use model::access::SharedAccess;
 use model::plan::{Depth, Job, LatencyPoints, Pacing, Stream, Worker as Plan};
 use model::{Direction, Nanos};
 
@@ -73,8 +73,8 @@ pub(crate) struct ReadyTarget {
     /// The file or device that was examined and prepared.
     pub(crate) identity: Option<Identity>,
     pub(crate) size: u64,
-    /// The position that interlocked streams of a step share.
-    pub(crate) shared_position: Arc<AtomicU64>,
+    /// What the streams of all workers share.
+    pub(crate) shared: Arc<SharedAccess>,
     /// The lock that streams of a step take where the plan asks for one.
     pub(crate) lock: Arc<FileLock>,
 }

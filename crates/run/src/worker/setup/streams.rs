@@ -81,7 +81,7 @@ fn sequence_and_set(
     };
     let sequence_on = |target: &ReadyTarget, draws: &mut Draws| {
         let (base, length) = stream.region.resolve(target.size);
-        let shared = &target.shared_position;
+        let shared = &target.shared;
         Sequence::new(stream.mix, &stream.pattern, base, length, depth, shared, draws).map_err(|source| {
             SetupError::Access {
                 path: target.name(),
