@@ -49,8 +49,11 @@ impl Reader<'_> {
     pub(super) fn option(&mut self, row: &Row, written: Option<&str>, in_file: bool) -> Taken {
         let name = row.name;
         match row.status {
-            Status::Refused => {
-                self.say_once(format!("fio: option {name} is not supported by this program"));
+            Status::Refused(_) if written.is_some_and(|value| value == row.default) => return Ok(()),
+            Status::Refused(needs) => {
+                self.say_once(format!(
+                    "fio: option {name} is not supported by this program: it needs {needs}"
+                ));
                 return if self.is_dry { Ok(()) } else { Err(Wrong::Said) };
             }
             Status::Supported | Status::WithoutEffect(_) => {}

@@ -25,6 +25,12 @@ pub trait Disk {
     /// The system's words for the reason.
     fn trace(&self, path: &str) -> Result<TraceFile, String>;
 
+    /// A block device whose zones must be written from their start to their end.
+    fn is_zoned(&self, path: &str) -> bool {
+        let _ = path;
+        false
+    }
+
     /// The path of the block device with these numbers.
     fn device(&self, major: u32, minor: u32) -> Option<String>;
 }

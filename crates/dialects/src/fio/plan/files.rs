@@ -17,6 +17,7 @@ use crate::fio::options::JobOptions;
 use crate::fio::options::files::{Fallocate, FileType, ServiceType};
 use crate::fio::options::pattern::Rw;
 use crate::fio::options::typed::Range;
+use crate::fio::options::zones::ZoneMode;
 use crate::fio::values::Amount;
 
 /// The files of a clone.
@@ -142,6 +143,13 @@ impl Lowering<'_> {
             complain(&mut self.complaints, "fio: only files are supported");
         }
         let kind = found.map_or(FoundKind::File, |found| found.kind);
+        if options.zones.zonemode == ZoneMode::Zoned && kind == FoundKind::Device && self.here.disk.is_zoned(name) {
+            let why = format!(
+                "fio: zonemode=zbd on {name}, which is a zoned device, is not supported by this program: zones are those of the \
+                 job, on a file or a device without any"
+            );
+            complain(&mut self.complaints, why);
+        }
         let (fits, wanted) = match options.files.filetype {
             FileType::None => return,
             FileType::File => (kind == FoundKind::File, "regular file"),

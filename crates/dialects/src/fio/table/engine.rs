@@ -9,6 +9,9 @@ use crate::fio::options::engine;
 use crate::fio::print;
 use crate::fio::values::Unit;
 
+/// What options of protection information need.
+const PROTECTION: &str = "a drive whose format has protection information";
+
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     flag(first(0), field!(engine.userspace_reap)).engines(&["libaio"])
@@ -94,13 +97,13 @@ pub const ROWS: &[Row] = rows! {
                  direction:write,hint:0,length:8192,level:0,percent:50}]",
             ),
         ]),
-    refused(third(0), "md_per_io_size", "int").engines(&["io_uring"]).example("64")
+    refused(third(0), "md_per_io_size", "int", PROTECTION).engines(&["io_uring"]).example("64")
         .help("Bytes of metadata of an operation."),
-    refused(third(0), "pi_act", "int").engines(&["io_uring"]).example("1").help("Who adds protection information."),
-    refused(third(0), "pi_chk", "text").engines(&["io_uring"]).example("GUARD")
+    refused(third(0), "pi_act", "int", PROTECTION).engines(&["io_uring"]).example("1").help("Who adds protection information."),
+    refused(third(0), "pi_chk", "text", PROTECTION).engines(&["io_uring"]).example("GUARD")
         .help("Which protection information is checked."),
-    refused(third(0), "apptag", "int").engines(&["io_uring"]).example("1").help("Application tag."),
-    refused(third(0), "apptag_mask", "int").engines(&["io_uring"]).example("1").help("Mask of the application tag."),
+    refused(third(0), "apptag", "int", PROTECTION).engines(&["io_uring"]).example("1").help("Application tag."),
+    refused(third(0), "apptag_mask", "int", PROTECTION).engines(&["io_uring"]).example("1").help("Mask of the application tag."),
     int(first(0), field!(engine.thp)).engines(&["mmap"]).default("0").example("1").help("Ask for large pages.")
         .means(queue::huge_maps).prints(print::engine::thp)
         .effects(&[("--ioengine=mmap --thp=1", "worker.engine.huge_maps=true")]),

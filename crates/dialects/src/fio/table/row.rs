@@ -77,8 +77,8 @@ pub enum Status {
     Supported,
     /// It is accepted; the reason why nothing follows from it.
     WithoutEffect(&'static str),
-    /// It is recognised and refused.
-    Refused,
+    /// It is recognised and refused unless it has its default; what it would need.
+    Refused(&'static str),
 }
 
 /// Kinds of values, and where they go. Times are in microseconds.
@@ -397,9 +397,9 @@ pub(super) const fn ignored(rank: Rank, name: &'static str) -> Row {
     Row::new(rank, name, Kind::Ignored)
 }
 
-pub(super) const fn refused(rank: Rank, name: &'static str, kind: &'static str) -> Row {
+pub(super) const fn refused(rank: Rank, name: &'static str, kind: &'static str, needs: &'static str) -> Row {
     let mut row = Row::new(rank, name, Kind::Unread(kind));
-    row.status = Status::Refused;
+    row.status = Status::Refused(needs);
     row
 }
 

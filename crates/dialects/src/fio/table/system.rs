@@ -71,7 +71,7 @@ pub const ROWS: &[Row] = rows! {
         .effects(&[("--cgroup=a --cgroup_weight=500", "worker.placement.control_group.weight=500")]),
     int(second(2370), field!(system.num_range)).most(256).default("1").example("4")
         .help("Ranges that one trim names: no engine here takes more than one.").means(pattern::check_ranges),
-    refused(third(2380), "gpu_dev_id", "int").default("0").example("0").help("Which GPU."),
+    refused(third(2380), "gpu_dev_id", "int", "a GPU and an engine for it").default("0").example("0").help("Which GPU."),
 };
 
 const CLOCKSOURCE_WORDS: &[Word] = &[

@@ -5,6 +5,9 @@ use crate::fio::lower::pattern;
 use crate::fio::options::zones;
 use crate::fio::print;
 
+/// What options of data placement need.
+const PLACEMENT: &str = "an NVMe drive with placement (FDP or streams) and commands of its own (io_uring_cmd)";
+
 /// The rows of these options.
 pub const ROWS: &[Row] = rows! {
     word(second(1100), "zonemode", zones::ZoneMode::WORDS).default("none").example("strided")
@@ -51,7 +54,7 @@ pub const ROWS: &[Row] = rows! {
     boolean(second(1190), field!(zones.recover_zbd_write_error)).default("0").example("1")
         .help("Go on after a failed write to a zone.")
         .without_effect("a failed write moves no write pointer of a device here"),
-    refused(third(1200), "write_zone_remainder", "bool").default("0").example("1")
+    refused(third(1200), "write_zone_remainder", "bool", "a zoned device that counts what is left of a zone").default("0").example("1")
         .help("Fill what is left of a zone."),
     real(second(1210), field!(zones.zone_reset_threshold)).most(1).default("0").example("0.5")
         .help("Share of the zones that holds data from which on zones are reset before they are full.")
@@ -70,13 +73,13 @@ pub const ROWS: &[Row] = rows! {
                 "stream.pattern.access.0.reset={above:0.5,share:0.25}",
             ),
         ]),
-    refused(third(1230), "fdp", "bool").default("0").example("1").help("Flexible data placement."),
-    refused(third(1240), "dataplacement", "word").aliases(&["data_placement"]).default("none").example("fdp")
+    refused(third(1230), "fdp", "bool", PLACEMENT).default("0").example("1").help("Flexible data placement."),
+    refused(third(1240), "dataplacement", "word", PLACEMENT).aliases(&["data_placement"]).default("none").example("fdp")
         .help("Kind of data placement."),
-    refused(third(1250), "plid_select", "word").aliases(&["fdp_pli_select"]).default("roundrobin").example("random")
+    refused(third(1250), "plid_select", "word", PLACEMENT).aliases(&["fdp_pli_select"]).default("roundrobin").example("random")
         .help("How placement identifiers are chosen."),
-    refused(third(1260), "plids", "word").aliases(&["fdp_pli"]).example("0,1").help("Placement identifiers."),
-    refused(third(1270), "dp_scheme", "text").example("scheme.txt").help("File with a scheme of placements."),
+    refused(third(1260), "plids", "word", PLACEMENT).aliases(&["fdp_pli"]).example("0,1").help("Placement identifiers."),
+    refused(third(1270), "dp_scheme", "text", PLACEMENT).example("scheme.txt").help("File with a scheme of placements."),
     boolean(second(1280), field!(zones.sprandom)).default("0").example("1")
         .help("Write an SSD once over, its spare capacity too, as random writes of a long time would leave it.")
         .means(pattern::check_aging).prints(print::pattern::sprandom)

@@ -305,7 +305,7 @@ fn every_option_is_in_a_list() {
         let elsewhere = ELSEWHERE.iter().any(|(option, ..)| *option == row.name);
         let listed = match row.status {
             Status::Supported => matches!(row.kind, Kind::Removed) || !row.effects.is_empty() || elsewhere,
-            Status::WithoutEffect(_) | Status::Refused => true,
+            Status::WithoutEffect(_) | Status::Refused(_) => true,
         };
         if !listed {
             missing.push(row.name);

@@ -53,7 +53,8 @@ fn directories_are_not_looked_for_while_a_file_is_only_parsed() {
 #[test]
 fn engines_and_options_that_are_not_built_are_refused_only_when_they_are_to_run() {
     let text = "[a]\nioengine=rbd\nrbdname=x\nbusy_poll=1\n[b]\nioengine=rbd\npool=p\n[c]\nfdp=1\n[d]\nfdp=0\n";
-    let fdp = "fio: option fdp is not supported by this program";
+    let fdp = "fio: option fdp is not supported by this program: it needs an NVMe drive with placement (FDP or streams) and \
+               commands of its own (io_uring_cmd)";
     for option in ["--parse-only", "--showcmd"] {
         let (code, read) = all(reading_in(
             &mut Around::with_file("a.fio", text),

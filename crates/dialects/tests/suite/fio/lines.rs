@@ -151,7 +151,9 @@ fn flags_are_typed() {
 fn what_is_not_supported_is_said() {
     check_refused(
         "--name=x --fdp=1",
-        &["fio: option fdp is not supported by this program"],
+        &[
+            "fio: option fdp is not supported by this program: it needs an NVMe drive with placement (FDP or streams) and commands of its own (io_uring_cmd)",
+        ],
     );
     check_refused(
         "--remote-config=x",

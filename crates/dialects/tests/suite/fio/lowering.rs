@@ -9,15 +9,21 @@ use model::{Bytes, Nanos};
 
 use crate::fio::support::{Around, all};
 
-/// Files of a megabyte under every name that begins with `there`.
+/// Files of a megabyte under every name that begins with `there`, and a zoned device.
 struct Files;
 
 impl Disk for Files {
     fn look(&self, path: &str) -> Option<Found> {
-        path.starts_with("there").then_some(Found {
-            kind: FoundKind::File,
-            size: 1 << 20,
-        })
+        let kind = match path {
+            "zoned" => FoundKind::Device,
+            _ if path.starts_with("there") => FoundKind::File,
+            _ => return None,
+        };
+        Some(Found { kind, size: 1 << 20 })
+    }
+
+    fn is_zoned(&self, path: &str) -> bool {
+        path == "zoned"
     }
 
     fn read(&self, _: &str) -> Result<Vec<u8>, String> {
@@ -235,7 +241,10 @@ fn what_nothing_here_does_is_refused() {
             "verify with ioengine=filecreate is not supported by this program",
         ),
         ("--mem=cudamalloc", "mem=cudamalloc is not supported by this program"),
-        ("--zonemode=zbd", "zonemode=zbd is not supported by this program"),
+        (
+            "--zonemode=zbd",
+            "zonemode=zbd needs a zonesize: the target has no zones of its own",
+        ),
         ("--zonesize=1m", "zonesize needs zonemode=strided"),
         ("--rw=randread --sprandom=1", "sprandom needs rw=randwrite"),
         (
@@ -262,6 +271,11 @@ fn what_nothing_here_does_is_refused() {
         (
             "--zonemode=strided --zonesize=4k --zoneskip=10%",
             "a zoneskip that is no number of bytes is not supported by this program",
+        ),
+        (
+            "--filename=zoned --rw=write --zonemode=zbd --zonesize=64k",
+            "zonemode=zbd on zoned, which is a zoned device, is not supported by this program: zones are those of the job, on a file \
+             or a device without any",
         ),
         ("--numa_cpu_nodes=x", "numa_cpu_nodes: 'x' is no list of nodes"),
         (

@@ -91,7 +91,7 @@ fn status(row: &Row) -> String {
         (_, Kind::Removed) => "an error, as in fio".into(),
         (Status::Supported, _) => String::new(),
         (Status::WithoutEffect(why), _) => format!("*without effect*: {why}"),
-        (Status::Refused, _) => "*refused*".into(),
+        (Status::Refused(needs), _) => format!("*refused*: it needs {needs}"),
     }
 }
 

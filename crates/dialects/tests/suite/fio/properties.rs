@@ -13,7 +13,7 @@ const APART: &[&str] = &["name", "directory", "description", "ioengine", "profil
 fn usable() -> Vec<&'static Row> {
     let readable = |row: &&Row| {
         !matches!(row.kind, Kind::Removed | Kind::Ignored | Kind::Unread(_))
-            && row.status != Status::Refused
+            && !matches!(row.status, Status::Refused(_))
             && row.engines.is_empty()
             && !APART.contains(&row.name)
     };

@@ -140,6 +140,16 @@ impl Disk for RealDisk {
         })
     }
 
+    fn is_zoned(&self, path: &str) -> bool {
+        let Some(Identity::BlockDevice(number)) = sys::facts::identity_of(path.as_ref()) else {
+            return false;
+        };
+        // A partition has no queue of its own.
+        let queues = ["queue", "../queue"].iter();
+        let mut models = queues.map(|queue| fs::read_to_string(format!("/sys/dev/block/{number}/{queue}/zoned")));
+        models.any(|model| model.is_ok_and(|model| model.trim() == "host-managed"))
+    }
+
     fn device(&self, major: u32, minor: u32) -> Option<String> {
         let name = fs::read_link(format!("/sys/dev/block/{major}:{minor}")).ok()?;
         Some(format!("/dev/{}", name.file_name()?.to_str()?))

@@ -18,7 +18,7 @@ use super::latency::{Spread, scaled_percentiles};
 use super::lifetimes;
 use super::numbers::{Style, Unit};
 use super::samples::Samples;
-use super::settings::{JobSettings, Settings, Unified, Units};
+use super::settings::{Settings, Unified, Units};
 
 /// Characters of a line that percentiles may fill.
 const PERCENTILE_LINE: usize = 73;
