@@ -79,3 +79,84 @@ fn charts_of_a_matrix() {
         );
     }
 }
+
+/// The programs that come with fio read our logs, reports and states, and what they write is read.
+#[test]
+fn tools_beside_fio() {
+    let there = Command::new("fio2gnuplot").arg("--help").output();
+    let there = there.map_err(|error| testbed::Unavailable::because(format!("`fio2gnuplot` cannot be run: {error}")));
+    if testbed::need(there).is_none() {
+        return;
+    }
+    let place = Place::on_disk().unwrap();
+    let read = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
+    let call = |program: &str, arguments: &str| {
+        let mut command = Command::new(program);
+        command.args(arguments.split_whitespace()).current_dir(place.path());
+        let output = command.output().unwrap();
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(
+            output.status.success(),
+            "{program}: {text}{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
+        text
+    };
+    let line = "--name=a --size=4m --rw=randread --bs=4k --numjobs=2 --runtime=2 --time_based --write_bw_log=w --log_avg_msec=200";
+    place
+        .line(&format!("{line} --output-format=json+ --output=report.json"))
+        .expect(0, &[]);
+
+    std::fs::create_dir(place.path().join("plots")).unwrap();
+    call("fio2gnuplot", "-b -d plots/");
+    let averages = read("plots/result.average");
+    for (disk, log) in ["w_bw.1.log", "w_bw.2.log"].into_iter().enumerate() {
+        let rates: Vec<f64> = read(log)
+            .lines()
+            .map(|line| line.split(", ").nth(1).unwrap().parse().unwrap())
+            .collect();
+        let mean = rates.iter().sum::<f64>() / rates.len() as f64;
+        let row = averages
+            .lines()
+            .find(|line| line.starts_with(&format!("{disk} ")))
+            .unwrap();
+        let found: f64 = row.split(' ').nth(1).unwrap().parse().unwrap();
+        assert!((found - mean).abs() <= 1.0 && mean > 0.0, "{log}: {found} and {mean}");
+    }
+
+    let report: serde_json::Value = serde_json::from_str(&read("report.json")).unwrap();
+    call("fio_jsonplus_clat2csv", "report.json table.csv");
+    for job in 0..2 {
+        let operations = report["jobs"][job]["read"]["total_ios"].as_u64().unwrap();
+        let table = read(&format!("table_job{job}.csv"));
+        let head: Vec<&str> = table.lines().next().unwrap().split(", ").collect();
+        let column = head.iter().position(|name| *name == "read_clat_ns_cumulative").unwrap();
+        let last = table
+            .lines()
+            .filter_map(|row| row.split(", ").nth(column)?.parse::<u64>().ok())
+            .last();
+        assert_eq!(last, Some(operations), "{table}");
+    }
+
+    place
+        .line("--name=v --filename=v --size=1m --rw=write --verify=crc32c --verify_state_save=1 --number_ios=100")
+        .expect(0, &[]);
+    let state = call("fio-verify-state", "local-v-0-verify.state");
+    assert!(
+        state
+            .lines()
+            .any(|line| line.split_whitespace().eq(["Number", "IOs:", "100"])),
+        "{state}"
+    );
+
+    let file = place.file("device", 1 << 20);
+    call(
+        "genfio",
+        &format!("-d {} -r 1 -s -m randread,read -b 4k,64k -x made", file.display()),
+    );
+    let made = place
+        .names()
+        .into_iter()
+        .find(|name| name.starts_with("made") && name.ends_with(".fio"));
+    place.run(&["--parse-only", &made.unwrap()]).expect(0, &[]);
+}
