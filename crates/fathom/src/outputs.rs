@@ -10,6 +10,7 @@ use engine::Identity;
 use engine::sys::descriptors::free_descriptors;
 use engine::sys::facts::identity_of;
 use model::event::Event;
+use model::finding::Severity;
 use model::plan::{Plan, Target};
 use model::results::Results;
 use report::html::{self, page};
@@ -43,6 +44,14 @@ enum What {
     Page,
     /// A line for each event, as it happens.
     Stream,
+}
+
+impl Output {
+    /// It is a report for people on standard output.
+    fn is_read_by_people(&self) -> bool {
+        let for_people = matches!(self.what, What::Report(format) if ["text", "markdown"].contains(&format.name));
+        for_people && self.file.is_none()
+    }
 }
 
 /// All outputs of a command.
@@ -251,6 +260,9 @@ impl Outputs {
         if let Some(told) = self.put(&last) {
             let _ = io::stderr().write_all(told.as_bytes());
         }
+        if !self.list.iter().any(Output::is_read_by_people) {
+            note_errors(results);
+        }
         let mut faults = Vec::new();
         for output in &self.list {
             let name = match output.what {
@@ -292,6 +304,18 @@ impl Outputs {
         let _ = (FORMATS[0].write)(results, &mut rescue);
         let _ = io::stderr().write_all(&rescue);
         Err(Faults::many(faults, Exit::Internal))
+    }
+}
+
+/// What failed, on stderr, for no report on standard output says it.
+fn note_errors(results: &Results) {
+    for finding in results
+        .findings
+        .iter()
+        .filter(|finding| finding.severity == Severity::Error)
+    {
+        let at = finding.at.as_ref().map(|at| format!("{at}: ")).unwrap_or_default();
+        screen::note(&format!("error: {at}{} [{}]", finding.what, finding.rule));
     }
 }
 

@@ -364,6 +364,37 @@ fn a_target_that_fails_ends_it_with_the_reason() {
 }
 
 #[test]
+fn a_failure_is_on_stderr_where_no_report_is_on_stdout() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let below = fs::File::create(folder.path().join("disk")).unwrap();
+    below.set_len(64 << 20).unwrap();
+    let device = LoopDevice::over(&folder.path().join("disk"), LoopOptions::default());
+    let Some(device) = need(device) else { return };
+    below.set_len(4096).unwrap();
+    let report = folder.path().join("report.json");
+    for quiet in ["--quiet", "--live=auto"] {
+        let out = format!("json={}", text(&report));
+        let line = [
+            "run",
+            quiet,
+            "--target",
+            text(device.path()),
+            "--warm-up",
+            "0",
+            "--time",
+            "1s",
+            "--out",
+            &out,
+        ];
+        let ran = fathom(&line);
+        assert_eq!((ran.code, ran.out.as_str()), (Some(1), ""), "{ran:?}");
+        let is_error = |line: &str| line.starts_with("error: ") && line.contains("Input/output error");
+        assert_eq!(ran.err.lines().filter(|line| is_error(line)).count(), 1, "{ran:?}");
+        assert!(ran.err.contains("[WORKER-FAILED]") && report.exists(), "{ran:?}");
+    }
+}
+
+#[test]
 fn a_study_keeps_one_view_over_its_runs() {
     let Some(pane) = need(Pane::open(80, 24)) else { return };
     pane.start("sweep null --over depth=1,2 --grid-only --time 3s --warm-up 0");
