@@ -16,7 +16,8 @@ use super::barrier::{FleetPeers, Gate};
 use super::comm::{Comm, Incoming};
 use super::message::{Introduction, Order, PROTOCOL, ToAgent, ToCoordinator, pack, unpack};
 use super::{
-    HEARTBEAT_INTERVAL, Journal, JournalEntry, LocalHost, POLL_INTERVAL, SILENCE_TIMEOUT, partial_results_interval,
+    HEARTBEAT_INTERVAL, Journal, JournalEntry, LocalHost, POLL_INTERVAL, SILENCE_TIMEOUT, no_thread,
+    partial_results_interval,
 };
 use crate::context::{RunContext, RunHooks};
 use crate::error::RunError;
@@ -113,7 +114,11 @@ fn execute_order(
     };
     let (begin, begins) = channel();
     thread::scope(|scope| {
-        let ear = scope.spawn(|| listen(comm, place, &shared, begin));
+        let listening = || listen(comm, place, &shared, begin);
+        let ear = thread::Builder::new()
+            .name("listen".into())
+            .spawn_scoped(scope, listening);
+        let ear = ear.map_err(no_thread)?;
         work(comm, place, journal, &order, &shared, &begins, shared_files);
         shared.over.store(true, Ordering::Release);
         ear.join()

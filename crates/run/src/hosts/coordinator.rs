@@ -289,7 +289,7 @@ impl Coordinator {
         let own = match &own_order {
             Some(order) => fleet_run.run_own_part(order, journal, &mut shared_files, watcher),
             None => {
-                fleet_run.with_listener(|| fleet_run.run_without_part(watcher));
+                fleet_run.with_listener(|| fleet_run.run_without_part(watcher))?;
                 None
             }
         };

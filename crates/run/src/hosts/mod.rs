@@ -108,7 +108,7 @@ pub struct JournalEntry {
     /// When each step began, after the agreed moment.
     #[serde(default)]
     pub starts_ns: Vec<i64>,
-    /// How far its clock is ahead of that of the process that with_listener.
+    /// How far its clock is ahead of that of the process that leads.
     #[serde(default)]
     pub clock_ahead_ns: i64,
     /// Shortest time of a message there and back.
@@ -186,6 +186,11 @@ pub fn recover(mut kept: Vec<JournalEntry>) -> Result<Results, String> {
         ranks,
     });
     Ok(results)
+}
+
+/// The system starts no more threads.
+fn no_thread(error: std::io::Error) -> String {
+    format!("no thread can be started: {error}")
 }
 
 #[cfg(test)]

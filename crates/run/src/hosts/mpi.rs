@@ -12,6 +12,7 @@ use engine::sys::mpi::{Abi, Found, Mpi, Transfer};
 
 use super::comm::{Comm, Incoming, MAX_WAITING, too_many_wait};
 use super::launch::Launch;
+use super::no_thread;
 
 /// The length of a message, and then the message.
 const TAG_LENGTH: u16 = 71;
@@ -50,7 +51,7 @@ impl MpiComm {
         let (ready, started) = channel();
         let (set_low_latency, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let (hurried, ended) = (Arc::clone(&set_low_latency), Arc::clone(&over));
-        let pump = thread::spawn(move || {
+        let run = move || {
             let started = open_first(&launch.libraries).and_then(Found::start);
             let mpi = match started.and_then(|mpi| of_this_launcher(mpi, &launch)) {
                 Ok(mpi) => mpi,
@@ -70,7 +71,11 @@ impl MpiComm {
                 tell,
             }
             .run(&to_send, &hurried, &ended);
-        });
+        };
+        let pump = thread::Builder::new()
+            .name("mpi".into())
+            .spawn(run)
+            .map_err(no_thread)?;
         let (rank, size, words) = started
             .recv()
             .map_err(|_| "the library has ended its thread".to_owned())??;

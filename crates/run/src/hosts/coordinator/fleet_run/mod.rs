@@ -19,10 +19,10 @@ use super::super::agent::{JournalWriter, execute_with_shared_files, sleep_until}
 use super::super::barrier::{AgentProgress, Barrier, FleetPeers, Gate};
 use super::super::comm::{Comm, Incoming};
 use super::super::message::{Order, ToAgent, ToCoordinator, unpack};
-use super::super::{HEARTBEAT_INTERVAL, Journal, POLL_INTERVAL, SILENCE_TIMEOUT, partial_results_interval};
+use super::super::{HEARTBEAT_INTERVAL, Journal, POLL_INTERVAL, SILENCE_TIMEOUT, no_thread, partial_results_interval};
 use super::Coordinator;
 use crate::context::{RunContext, RunHooks};
-use crate::error::RunError;
+use crate::error::{HostFault, RunError};
 use crate::results::nothing_measured;
 use crate::targets::{Cleanup, SharedFiles};
 use publish::Published;
@@ -139,12 +139,22 @@ impl<'a> FleetRun<'a> {
     }
 
     /// Listens to the others while something is done.
-    pub(super) fn with_listener<T>(&self, work: impl FnOnce() -> T) -> T {
+    ///
+    /// # Errors
+    /// No thread can be started for it, and nothing is done.
+    pub(super) fn with_listener<T>(&self, work: impl FnOnce() -> T) -> Result<T, RunError> {
         thread::scope(|scope| {
-            scope.spawn(|| self.listen());
+            let listener = thread::Builder::new().name("listen".into());
+            listener.spawn_scoped(scope, || self.listen()).map_err(|error| {
+                let host = self.coordinator.rank(0).host;
+                RunError::Hosts(vec![HostFault {
+                    host,
+                    why: no_thread(error),
+                }])
+            })?;
             let done = work();
             self.over.store(true, Ordering::Release);
-            done
+            Ok(done)
         })
     }
 
@@ -438,7 +448,7 @@ impl<'a> FleetRun<'a> {
             self.await_others(&mut published, watcher);
             done
         });
-        Some(own)
+        Some(own.and_then(|done| done))
     }
 
     fn remaining_ranks(&self) -> Vec<u32> {
