@@ -5,6 +5,7 @@ mod arm64;
 #[cfg(not(target_os = "linux"))]
 #[path = "check/arm64_elsewhere.rs"]
 mod arm64;
+mod dependencies;
 mod windows;
 #[cfg(target_os = "linux")]
 mod wine;
@@ -19,8 +20,9 @@ use crate::command::{cargo, run};
 type Step = (&'static str, fn() -> Result<(), String>);
 
 /// The cheap ones first.
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     ("fmt", formatting),
+    ("dependencies", dependencies::check),
     ("clippy", lints),
     ("docs", documentation),
     ("tests", tests),
