@@ -131,10 +131,8 @@ fn tools_beside_fio() {
         let table = read(&format!("table_job{job}.csv"));
         let head: Vec<&str> = table.lines().next().unwrap().split(", ").collect();
         let column = head.iter().position(|name| *name == "read_clat_ns_cumulative").unwrap();
-        let last = table
-            .lines()
-            .filter_map(|row| row.split(", ").nth(column)?.parse::<u64>().ok())
-            .last();
+        let mut rows = table.lines().rev();
+        let last = rows.find_map(|row| row.split(", ").nth(column)?.parse::<u64>().ok());
         assert_eq!(last, Some(operations), "{table}");
     }
 

@@ -72,7 +72,7 @@ impl SharedAccess {
         self.position.store(0, Ordering::Relaxed);
     }
 
-    /// The zones of this size, at least so many.
+    /// The zones of this size, at least `count` of them.
     fn zones(&self, zone: u64, count: usize) -> Arc<SharedZones> {
         let mut all = locked(&self.zones);
         let fits = |(size, zones): &&(u64, Arc<SharedZones>)| *size == zone && zones.written.len() >= count;

@@ -14,7 +14,7 @@ const TIME: std::ops::Range<usize> = 8..16;
 pub struct MergeInput<'a> {
     /// Opens it, from its start.
     pub open: Box<dyn Fn() -> io::Result<Box<dyn Read>> + 'a>,
-    /// Its times become so many percent of what they were.
+    /// Its times become this percentage of what they were.
     pub time_percent: f64,
     /// How often it is carried out, one after the other.
     pub iterations: u32,
