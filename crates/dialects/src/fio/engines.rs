@@ -95,6 +95,45 @@ pub const ENGINES: &[Engine] = &[
     synchronous("ime_psync"),
 ];
 
+/// What to do in place of engines that are not here.
+pub const INSTEAD: &[(&[&str], &str)] = &[
+    (
+        &["io_uring_cmd", "xnvme", "libblkio", "libzbc", "sg"],
+        "use io_uring or libaio on the block device of the drive, such as /dev/nvme0n1",
+    ),
+    (
+        &["rbd", "rados", "nbd", "libiscsi"],
+        "map it as a block device (rbd map, nbd-client, iscsiadm) and use io_uring or libaio on that",
+    ),
+    (
+        &["nfs", "gfapi", "libhdfs", "dfs", "ime_psync"],
+        "mount it and use io_uring, libaio or psync on a file there",
+    ),
+    (
+        &["http"],
+        "mount the bucket (rclone mount, s3fs) and use psync on a file there",
+    ),
+    (
+        &["libpmem", "dev-dax"],
+        "use mmap on a file of a file system that is mounted with dax",
+    ),
+    (&["page_fault"], "use mmap"),
+    (&["mtd"], "use psync on the block device of the flash, /dev/mtdblock0"),
+    (
+        &["libcufile", "libhipfile"],
+        "use io_uring with direct=1, which reads into the memory of the machine; gdsio reads into that of a GPU",
+    ),
+    (&["net", "netsplice"], "measure a network with iperf3"),
+    (&["rdma"], "measure a network with perftest (ib_read_bw)"),
+    (&["e4defrag"], "use the program e4defrag"),
+];
+
+/// What to do in place of an engine that is not here.
+pub(super) fn instead_of(name: &str) -> Option<&'static str> {
+    let row = INSTEAD.iter().find(|(engines, _)| engines.contains(&name));
+    row.map(|(_, instead)| *instead)
+}
+
 /// The engine of a name, if it can be loaded here.
 pub fn find(name: &str) -> Option<&'static Engine> {
     ENGINES.iter().find(|engine| engine.name == name && engine.is_here())
@@ -116,4 +155,17 @@ pub(super) fn not_loadable(name: &str) -> (String, [String; 2]) {
             "fio: failed to load engine".into(),
         ],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_engine_that_is_not_built_has_something_in_its_place() {
+        for engine in ENGINES {
+            let is_built = EngineKind::from_fio_name(engine.name).is_some();
+            assert_eq!(instead_of(engine.name).is_none(), is_built, "{}", engine.name);
+        }
+    }
 }

@@ -155,6 +155,9 @@ impl<'a> Session<'a> {
         }
         self.tell(out);
         errors.into_iter().for_each(|line| self.say(line));
+        let hint =
+            engines::instead_of(name).map(|instead| Notice::Hint(format!("{name} is not built here: {instead}")));
+        self.read.notices.extend(hint);
         Err(Halt(1))
     }
 

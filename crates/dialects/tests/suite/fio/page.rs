@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 
-use dialects::fio::engines::ENGINES;
+use dialects::fio::engines::{ENGINES, INSTEAD};
 use dialects::fio::flags::{FLAGS, Parameter};
 use dialects::fio::table::{GROUPS, Kind, Row, Status};
 use dialects::fio::values::Unit;
@@ -117,17 +117,28 @@ fn flags() -> String {
 
 fn engines() -> String {
     // Which of them there are depends on the system; the page tells of Linux, and of Windows in a sentence.
-    let list = |here: bool| {
-        let chosen = ENGINES.iter().filter(|engine| engine.is_here() == here);
+    let list = || {
+        let chosen = ENGINES.iter().filter(|engine| engine.is_here());
         let names: Vec<String> = chosen.map(|engine| format!("`{}`", engine.name)).collect();
         names.join(" ")
     };
+    let quoted = |engines: &[&str]| {
+        engines
+            .iter()
+            .map(|engine| format!("`{engine}`"))
+            .collect::<Vec<_>>()
+            .join(" ")
+    };
+    let instead: Vec<String> = INSTEAD
+        .iter()
+        .map(|(engines, what)| format!("| {} | {what} |", quoted(engines)))
+        .collect();
     format!(
         "Taken: {}. On Windows, `windowsaio` is a completion port, and `psync`, `vsync`, `pvsync`, `pvsync2`, `ftruncate`, \
-         `posixaio`, `falloc`, `splice`, `io_uring` and `libaio` are refused as not loadable.\n\nKnown, and refused as not loadable: {}. \
-         `--parse-only` and `--showcmd` read jobs of these engines with their options; only what is to run is refused.",
-        list(true),
-        list(false)
+         `posixaio`, `falloc`, `splice`, `io_uring` and `libaio` are refused as not loadable.\n\nThese are known, and refused as not loadable. `--parse-only` and \
+         `--showcmd` read their jobs with their options; only what is to run is refused.\n\n| not here | in its place |\n| --- | --- |\n{}",
+        list(),
+        instead.join("\n")
     )
 }
 
