@@ -93,15 +93,15 @@ fn build(copy: &Path) -> Result<PathBuf, String> {
         .args(["test", "-p", "fathom-dialects", "--test", "suite", "--no-run"]);
     eprintln!("building {}", copy.display());
     let built = command.output().map_err(|error| error.to_string())?;
-    let told = String::from_utf8_lossy(&built.stderr);
+    let errors = String::from_utf8_lossy(&built.stderr);
     // The last line is `Executable tests/suite/main.rs (PATH)`.
-    let program = told.lines().rev().find(|line| line.contains("Executable"));
+    let program = errors.lines().rev().find(|line| line.contains("Executable"));
     let program = program
         .and_then(|line| line.split_once('('))
         .map(|(_, rest)| rest.trim_end_matches(')'));
     match (built.status.success(), program) {
         (true, Some(program)) => Ok(copy.join(program)),
-        _ => Err(format!("the changed sources do not build\n{told}")),
+        _ => Err(format!("the changed sources do not build\n{errors}")),
     }
 }
 

@@ -126,7 +126,7 @@ impl Wine {
             .env("WINEDEBUG", std::env::var_os("WINEDEBUG").unwrap_or("-all".into()))
             // Neither .NET nor a browser is asked for, and so neither is offered for installation.
             .env("WINEDLLOVERRIDES", "mscoree,mshtml=")
-            // What tests may use, as they would be told on a real Windows.
+            // What tests may use, as they would be on a real Windows.
             .env("FATHOM_TEST_DRIVE", r"F:\")
             .env("FATHOM_TEST_SMALL_DRIVE", format!(r"{}\", SMALL_DRIVE.0.to_uppercase()))
             .env("FATHOM_TEST_PRESS", format!(r"C:\{PRESS}"))

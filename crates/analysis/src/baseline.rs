@@ -193,11 +193,17 @@ fn unlike(base: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Ve
     let mut names: Vec<&String> = base.keys().chain(now.keys()).collect();
     names.sort();
     names.dedup();
-    let told =
+    let value_of =
         |of: &BTreeMap<String, String>, name: &String| of.get(name).cloned().unwrap_or_else(|| "not known".into());
     let differs = names.into_iter().filter(|name| base.get(*name) != now.get(*name));
     differs
-        .map(|name| format!("{name}: {}, in the baseline {}", told(now, name), told(base, name)))
+        .map(|name| {
+            format!(
+                "{name}: {}, in the baseline {}",
+                value_of(now, name),
+                value_of(base, name)
+            )
+        })
         .collect()
 }
 

@@ -441,7 +441,7 @@ fn another_load_proves_nothing() {
         Cause::Load,
         "were sequential",
     );
-    inconclusive(&change(|of| of.load.random = None), Cause::Load, "is not told");
+    inconclusive(&change(|of| of.load.random = None), Cause::Load, "is not known");
     inconclusive(
         &change(|of| of.load.direct = Some(false)),
         Cause::Load,

@@ -152,7 +152,7 @@ mod tests {
     /// What reading the clock costs.
     const TICK: Nanos = Nanos(1);
 
-    /// An engine that ends its operations at the times it is told, and is slow to look.
+    /// An engine that ends its operations at given times, and is slow to look.
     struct Slow {
         clock: Cell<Nanos>,
         /// When each operation ends that it is given, and its slot.

@@ -26,7 +26,7 @@ impl Cpu {
         let Some(work) = setup.choice.work else {
             return Err(EngineError::unavailable(
                 EngineKind::Cpu,
-                "it was not told what the processor shall do",
+                "no load is given for the processor",
                 "this is a fault of the program; please report it",
             ));
         };

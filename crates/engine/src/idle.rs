@@ -137,7 +137,7 @@ fn units(answers: &Receiver<io::Result<(u32, f64)>>) -> io::Result<Vec<(u32, f64
     Ok(units)
 }
 
-/// The life of a thread: it measures the unit, answers, waits for the others, and does units until it is told to stop.
+/// The life of a thread: it measures the unit, answers, waits for the others, and does units until it is asked to stop.
 fn measure(cpu: u32, shared: &Shared, number: usize, answer: Sender<io::Result<(u32, f64)>>) {
     let prepared = sys::thread::pin_to(&[cpu]).map(|()| timed_unit());
     // Whoever asked may have given up for another thread's error.

@@ -32,7 +32,7 @@ pub(crate) struct Offload {
     buffers: Vec<Option<Mapping>>,
     buffer_bytes: usize,
     files: Vec<Arc<File>>,
-    /// Absent once the pool is told to end.
+    /// Absent once the pool is asked to end.
     tasks: Option<SyncSender<Task>>,
     ended: Receiver<Ended>,
     pool: Vec<JoinHandle<()>>,

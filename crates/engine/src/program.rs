@@ -32,7 +32,7 @@ impl Runner {
         let Some(program) = setup.choice.program else {
             return Err(EngineError::unavailable(
                 EngineKind::Program,
-                "it was not told which program to run",
+                "no program is named",
                 "this is a fault of the program; please report it",
             ));
         };

@@ -80,7 +80,7 @@ impl Exit {
             jobs.flat_map(|job| &job.workers)
                 .filter_map(|worker| worker.failure.as_ref())
         };
-        // A worker that met an error of the system has told what it knows; one without is lost.
+        // A worker that met an error of the system has reported what it knows; one without is lost.
         let bad = if strict { Severity::Warning } else { Severity::Error };
         if failures().any(|failure| failure.errno.is_none()) || has("HOST-LOST") {
             Exit::Partial

@@ -208,19 +208,19 @@ impl From<RunError> for Faults {
                 exit: Exit::Refused,
             },
             RunError::Setup(faults) => {
-                // Every worker of a job meets the same obstacle; it is told once.
+                // Every worker of a job meets the same obstacle; it is said once.
                 let mut list: Vec<Fault> = Vec::new();
                 let exit = match faults.iter().any(|fault| is_of_the_system(&fault.why)) {
                     true => Exit::Failed,
                     false => Exit::Refused,
                 };
                 for fault in faults {
-                    let told = Fault {
+                    let fault = Fault {
                         help: fault.why.help(),
                         ..Fault::new(fault.why.to_string())
                     };
-                    if !list.contains(&told) {
-                        list.push(told);
+                    if !list.contains(&fault) {
+                        list.push(fault);
                     }
                 }
                 Faults { list, exit }

@@ -53,7 +53,7 @@ pub struct Fleet {
 
 impl Drop for Fleet {
     fn drop(&mut self) {
-        // The others leave once they are told to.
+        // The others leave once they are asked to.
         self.coordinator = None;
         let begun = Instant::now();
         for child in &mut self.children {
@@ -76,7 +76,7 @@ pub enum Part {
     },
     /// The one that leads.
     Leading(Box<Fleet>),
-    /// One that did what another told it, and is done.
+    /// One that did what another asked of it, and is done.
     Done(ExitCode),
 }
 

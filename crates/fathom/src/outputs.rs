@@ -212,7 +212,7 @@ impl Outputs {
     }
 
     fn put(&mut self, line: &str) -> Option<String> {
-        let mut told = String::new();
+        let mut message = String::new();
         for sink in &mut self.streams {
             let outcome = match sink {
                 Sink::Stdout => screen::print(&format!("{line}\n")),
@@ -225,11 +225,11 @@ impl Outputs {
                     Sink::Stdout | Sink::Closed => PathBuf::from("standard output"),
                 };
                 let faults = Faults::one(Fault::of_file("write", &path, &error), Exit::Internal);
-                told += &faults.text(screen::colour_on_stderr());
+                message += &faults.text(screen::colour_on_stderr());
                 *sink = Sink::Closed;
             }
         }
-        (!told.is_empty()).then_some(told)
+        (!message.is_empty()).then_some(message)
     }
 
     /// A page for browsers is among them.
@@ -257,8 +257,8 @@ impl Outputs {
         if let Some(watched) = &self.watched {
             watched.tell(&last);
         }
-        if let Some(told) = self.put(&last) {
-            let _ = io::stderr().write_all(told.as_bytes());
+        if let Some(message) = self.put(&last) {
+            let _ = io::stderr().write_all(message.as_bytes());
         }
         if !self.list.iter().any(Output::is_read_by_people) {
             note_errors(results);

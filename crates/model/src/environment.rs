@@ -29,7 +29,7 @@ pub struct Environment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Before>,
     /// Processors that a launcher of MPI had left this process, where that was all that it had started and it took all that it may
-    /// have. Of several processes each has its own number, which is told of its rank.
+    /// have. Of several processes each has its own number, which is said of its rank.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub widened_from: Option<u32>,
 }
@@ -345,7 +345,7 @@ pub struct Allocation {
     pub holes: Bytes,
     /// Bytes reserved but never written: reads need no device either.
     pub unwritten: Bytes,
-    /// How many those are was not told, and there may be more. So it is on Windows where a file system does not say up to where a file
+    /// How many those are is not known, and there may be more. So it is on Windows where a file system does not say up to where a file
     /// holds valid data.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unwritten_unknown: bool,

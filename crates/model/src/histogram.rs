@@ -145,7 +145,7 @@ impl Histogram {
         self.sum_squares += other.sum_squares;
     }
 
-    /// Takes smallest and largest value out, so that those of the next values can be told apart. They must be put back
+    /// Takes smallest and largest value out, so that those of the next values can be distinguished. They must be put back
     /// with [`Histogram::put_extremes`] before anything else is asked.
     pub fn take_extremes(&mut self) -> (u64, u64) {
         (

@@ -36,13 +36,13 @@ pub struct Observation {
     pub total: Flow,
     /// The same by thread or target, where the source tells.
     pub parts: Vec<PartFlow>,
-    /// Shares of each processor's time, in the order of their numbers; empty where not told.
+    /// Shares of each processor's time, in the order of their numbers; empty where it is not known.
     pub cores: Vec<CoreShare>,
     /// What issuing the load cost.
     pub generator: Option<Generator>,
     /// The device's own view, from the kernel's counters.
     pub device: Option<DeviceView>,
-    /// What was done interval by interval, in time order from the start of the measured window; empty where not told.
+    /// What was done interval by interval, in time order from the start of the measured window; empty where it is not known.
     pub series: Vec<SeriesPoint>,
     /// What happened second by second, in time order; empty where it was not recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -366,7 +366,7 @@ impl Observation {
         Some(self.total.iops? * self.total.latency.as_ref()?.mean_ns? / 1e9)
     }
 
-    /// Percent of the operations that read. Absent where no direction is told apart.
+    /// Percent of the operations that read. Absent where no direction is distinguished.
     pub fn read_percent(&self) -> Option<f64> {
         if self.directions.iter().all(|(_, flow)| flow.is_none()) {
             return None;

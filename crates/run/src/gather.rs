@@ -65,8 +65,8 @@ struct Received {
     next: IntervalKey,
     /// Start and end of the measured time that has been received.
     measured: (Nanos, Nanos),
-    /// Up to when it has told what it did.
-    told: Nanos,
+    /// Up to when it has reported what it did.
+    reported_to: Nanos,
     /// What its thread used in that time.
     usage: Usage,
     ended: bool,
@@ -120,7 +120,7 @@ impl Gather {
             windows: plan.windows.iter().map(|windows| no_windows(worker, windows)).collect(),
             next: (Phase::Delay, 0, 0),
             measured: (Nanos(0), Nanos(0)),
-            told: Nanos(0),
+            reported_to: Nanos(0),
             usage: Usage::default(),
             ended: false,
         };
@@ -174,9 +174,11 @@ impl Gather {
         self.workers[worker].inbox = None;
     }
 
-    /// True if all running workers have told what they did up to a moment.
+    /// True if all running workers have reported what they did up to a moment.
     pub(crate) fn has_data_until(&self, moment: Nanos) -> bool {
-        self.workers.iter().all(|worker| worker.ended || worker.told >= moment)
+        self.workers
+            .iter()
+            .all(|worker| worker.ended || worker.reported_to >= moment)
     }
 
     /// The phase that all running workers have reached at least; draining if none runs.
@@ -210,7 +212,7 @@ impl Gather {
         let key = (recorder.phase, recorder.epoch, number);
         let until = recorder.end.since(recorder.phase_start).0 / self.length.0;
         received.next = (key.0, key.1, until.max(number + 1));
-        received.told = recorder.end;
+        received.reported_to = recorder.end;
         if recorder.epoch > self.epoch {
             self.begin_epoch(recorder.epoch);
         }

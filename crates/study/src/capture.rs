@@ -1,6 +1,6 @@
 //! What a live device was asked for, as a load that can be issued elsewhere: share of reads, sizes, depth, rate, order.
 //!
-//! A [`Watch`] counts what it is told; what came of it is a [`Seen`], from trace events in full or from counters in part.
+//! A [`Watch`] counts what it is given; what came of it is a [`Seen`], from trace events in full or from counters in part.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -8,7 +8,7 @@ use model::block_event::{BlockAction, BlockEvent, BlockRequest};
 use model::environment::DeviceUse;
 use model::{Bytes, Nanos};
 
-/// Places at which a sequential stream may go on: that many streams side by side are told apart.
+/// Places at which a sequential stream may go on: that many streams side by side are distinguished.
 const STREAMS: usize = 16;
 /// A size that fewer of the requests have is left out.
 const RARE: f64 = 0.005;

@@ -1,4 +1,4 @@
-//! A file system with one file, whose operations fail, stall or fall short when told to.
+//! A file system with one file, whose operations fail, stall or fall short when asked to.
 //!
 //! It is served by a thread of the test's own process. Such a process must not touch a memory map of the file itself: the
 //! kernel may hold the lock on the process's memory while it waits for a page, and the serving thread needs that lock to
@@ -24,7 +24,7 @@ use crate::ground::{Directory, Remedy, Undo};
 use crate::tools::cannot;
 
 const FILE: INodeNo = INodeNo(2);
-/// How long the kernel may believe what it was told about the file.
+/// How long the kernel may believe what it knows about the file.
 const LIFETIME: Duration = Duration::from_secs(60);
 
 /// A mounted file system with the single file `disk`, and its faults. Unmounted when dropped; requests that still hang

@@ -62,9 +62,9 @@ impl Slurm {
         }
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
-            let told = slurm.command("sinfo").args(["--noheader", "--format=%T"]).output();
-            let told = told.map_err(cannot("cannot ask Slurm (Debian: slurm-client)"))?;
-            if String::from_utf8_lossy(&told.stdout).trim() == "idle" {
+            let output = slurm.command("sinfo").args(["--noheader", "--format=%T"]).output();
+            let output = output.map_err(cannot("cannot ask Slurm (Debian: slurm-client)"))?;
+            if String::from_utf8_lossy(&output.stdout).trim() == "idle" {
                 return Ok(slurm);
             }
             std::thread::sleep(Duration::from_millis(200));
@@ -77,13 +77,16 @@ impl Slurm {
     /// # Errors
     /// [`Unavailable`] if its plugin cannot open that library.
     pub fn has_pmix(&self) -> Result<(), Unavailable> {
-        let told = self.command("srun").args(["--mpi=pmix", "true"]).output();
-        let told = told.map_err(cannot("cannot call srun (Debian: slurm-client)"))?;
-        match told.status.success() {
+        let output = self.command("srun").args(["--mpi=pmix", "true"]).output();
+        let output = output.map_err(cannot("cannot call srun (Debian: slurm-client)"))?;
+        match output.status.success() {
             true => Ok(()),
             false => Err(Unavailable::because(format!(
                 "Slurm has no PMIx (Debian: libpmix-dev): {}",
-                String::from_utf8_lossy(&told.stderr).lines().next().unwrap_or_default()
+                String::from_utf8_lossy(&output.stderr)
+                    .lines()
+                    .next()
+                    .unwrap_or_default()
             ))),
         }
     }

@@ -38,7 +38,7 @@ pub(super) fn of(target: &str) -> Result<String, String> {
     let packages: BTreeMap<&str, &Value> = list(&metadata["packages"])
         .map(|package| (text(&package["id"]), package))
         .collect();
-    let mut told = format!(
+    let mut document = format!(
         "Licences of what fathom {} for {target} is made of\n\n{BESIDE}\n",
         super::version()
     );
@@ -51,7 +51,7 @@ pub(super) fn of(target: &str) -> Result<String, String> {
             "" => "see its text",
             licence => licence,
         };
-        let _ = writeln!(told, "{name} {version}: {licence}");
+        let _ = writeln!(document, "{name} {version}: {licence}");
         let folder = Path::new(text(&package["manifest_path"]))
             .parent()
             .unwrap_or(Path::new(""));
@@ -61,14 +61,14 @@ pub(super) fn of(target: &str) -> Result<String, String> {
     }
     for (text, names) in texts {
         let _ = write!(
-            told,
+            document,
             "\n{}\n{}\n\n{}\n",
             "=".repeat(80),
             names.join(", "),
             text.trim_end()
         );
     }
-    Ok(told)
+    Ok(document)
 }
 
 /// The packages of others that ours depend on, tests left aside, by name.
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn libraries_of_the_program_are_told_with_their_texts() {
-        let told = of("x86_64-unknown-linux-gnu").expect("told");
+        let document = of("x86_64-unknown-linux-gnu").expect("cargo lists them");
         for part in [
             "\nserde 1.",
             "\nlibsqlite3-sys 0.",
@@ -140,10 +140,14 @@ mod tests {
             "Apache License",
             "Permission is hereby granted",
         ] {
-            assert!(told.contains(part), "{part}");
+            assert!(document.contains(part), "{part}");
         }
         // What only tests use, and what only another system needs, is not in it.
-        assert!(!told.contains("\nproptest 1.") && !told.contains("\nwindows-sys "));
-        assert!(of("x86_64-pc-windows-gnu").expect("told").contains("\nwindows-sys "));
+        assert!(!document.contains("\nproptest 1.") && !document.contains("\nwindows-sys "));
+        assert!(
+            of("x86_64-pc-windows-gnu")
+                .expect("cargo lists them")
+                .contains("\nwindows-sys ")
+        );
     }
 }

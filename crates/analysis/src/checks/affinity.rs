@@ -81,12 +81,12 @@ mod tests {
         let environment = &mut results.hosts[0].environment;
         (environment.host.name, environment.cpu.usable) = ("db1".into(), 8);
         environment.widened_from = Some(1);
-        let told = |what: &str| {
+        let expected = |what: &str| {
             [format!(
                 "the launcher had left fewer processors than there are: {what}; all of them were used"
             )]
         };
-        assert_eq!(found(&results), told("db1 1 of 8"));
+        assert_eq!(found(&results), expected("db1 1 of 8"));
         results.hosts[0].environment.widened_from = None;
         let rank = |widened_from| RankFacts {
             host: "db1".into(),
@@ -98,7 +98,7 @@ mod tests {
             ranks: vec![rank(Some(2)), rank(None), rank(Some(1))],
             ..Fleet::default()
         });
-        assert_eq!(found(&results), told("db1 (rank 0) 2 of 8, db1 (rank 2) 1 of 8"));
+        assert_eq!(found(&results), expected("db1 (rank 0) 2 of 8, db1 (rank 2) 1 of 8"));
         results.fleet = Some(Fleet {
             ranks: vec![rank(Some(1)); 6],
             ..Fleet::default()

@@ -91,7 +91,7 @@ fn changes(seen: &Observation) -> Option<Finding> {
     if changes.is_empty() {
         return None;
     }
-    let told: Vec<String> = changes
+    let levels: Vec<String> = changes
         .iter()
         .take(MAX_CHANGES)
         .map(|change| {
@@ -103,7 +103,7 @@ fn changes(seen: &Observation) -> Option<Finding> {
         0 => String::new(),
         more => format!(", and {more} times more"),
     };
-    let what = format!("operations per second changed their level: {}{more}", told.join(", "));
+    let what = format!("operations per second changed their level: {}{more}", levels.join(", "));
     let finding = Finding::new("CHANGEPOINT", Severity::Warning, what).at(&*seen.name);
     let finding = finding.why("the mean lies between the levels, and the device was never at it");
     Some(finding.help("find out what happened then: a cache that was full, exhausted credits, another program; judge each level separately"))

@@ -37,10 +37,10 @@ pub(super) const LOST: Check = Check {
             let found = Finding::new("HOST-LOST", Severity::Error, what).at(format!("{} (rank {number})", facts.host));
             let found = found.why(match facts.machine {
                 Some(_) if goes_on => {
-                    "what it told until shortly before is in the figures; the others went on without it. Totals divide what all did by the longest window, so they lie below what all did at once"
+                    "what it reported until shortly before is in the figures; the others went on without it. Totals divide what all did by the longest window, so they lie below what all did at once"
                 }
                 Some(_) => {
-                    "what it told until shortly before is in the figures; the others were stopped then. Totals divide what all did by the longest window, so they may lie below what all did at once"
+                    "what it reported until shortly before is in the figures; the others were stopped then. Totals divide what all did by the longest window, so they may lie below what all did at once"
                 }
                 None => "nothing that it measured is in the figures",
             });

@@ -7,7 +7,7 @@ use model::{Bytes, Direction};
 
 use super::Check;
 
-/// Share by which the kernel's bytes may differ before it is told: metadata and rounding of the counters.
+/// Share by which the kernel's bytes may differ before it is reported: metadata and rounding of the counters.
 const TOLERANCE: f64 = 0.02;
 /// Differences smaller than this say nothing.
 const LEAST: u64 = 4 << 20;
@@ -194,12 +194,12 @@ mod tests {
             ..SystemUse::default()
         });
         let found = check(&results).into_iter();
-        let told: Vec<String> = found
+        let rules: Vec<String> = found
             .filter(|finding| finding.rule == "OTHER-LOAD")
             .map(|finding| finding.what)
             .collect();
         assert_eq!(
-            told,
+            rules,
             [
                 "50.0 % of what the device moved were reads that did not come from this test; busiest on this machine: tar (7), \
                  dd (12)"

@@ -22,12 +22,12 @@ pub(super) const LITTLE: Check = Check {
                 continue;
             }
             let found = judge(&job);
-            // What holds for all of them need not be told of each.
-            let told = found
+            // What holds for all of them need not be said of each.
+            let is_reported = found
                 .as_ref()
                 .is_some_and(|finding| finding.severity >= Severity::Warning);
             findings.extend(found);
-            if let Some(fleet) = subject.results.fleet.as_ref().filter(|_| !told) {
+            if let Some(fleet) = subject.results.fleet.as_ref().filter(|_| !is_reported) {
                 findings.extend(judge_ranks(&job, &fleet.ranks));
             }
         }
@@ -199,16 +199,16 @@ mod tests {
             ranks,
             ..Fleet::default()
         });
-        let told = |results: &Results| -> Vec<String> {
+        let reported = |results: &Results| -> Vec<String> {
             let found = super::super::check(results).into_iter();
             found
                 .filter(|finding| finding.rule == "QD-NOT-ACHIEVED" && finding.severity == Severity::Warning)
                 .map(|finding| finding.what)
                 .collect()
         };
-        assert_eq!(told(&alone), Vec::<String>::new());
+        assert_eq!(reported(&alone), Vec::<String>::new());
         assert_eq!(
-            told(&results),
+            reported(&results),
             ["operations in flight on average: db (rank 3) 2.0 of 32"]
         );
     }

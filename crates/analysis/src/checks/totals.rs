@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn engines_that_do_no_io_are_held_to_what_they_do() {
         use model::plan::EngineKind;
-        let told = |kind: EngineKind, bytes: u64, samples: u64| {
+        let fails = |kind: EngineKind, bytes: u64, samples: u64| {
             let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
             results.plan.steps[0].jobs[0].workers[0].engine.kind = kind;
             let reads = samples::reads(&mut results.steps[0].jobs[0]);
@@ -128,11 +128,11 @@ mod tests {
             rules(&results).contains(&"TOTALS-MISMATCH".to_owned())
         };
         let bytes = 10_000 * 4096;
-        assert!(!told(EngineKind::FileStat, bytes, 0));
-        assert!(told(EngineKind::FileStat, bytes, 1), "more latencies than operations");
-        assert!(told(EngineKind::Psync, bytes, 1));
-        assert!(!told(EngineKind::Cpu, 0, 0));
-        assert!(told(EngineKind::Cpu, bytes, 0), "no bytes can have been moved");
+        assert!(!fails(EngineKind::FileStat, bytes, 0));
+        assert!(fails(EngineKind::FileStat, bytes, 1), "more latencies than operations");
+        assert!(fails(EngineKind::Psync, bytes, 1));
+        assert!(!fails(EngineKind::Cpu, 0, 0));
+        assert!(fails(EngineKind::Cpu, bytes, 0), "no bytes can have been moved");
     }
 
     #[test]

@@ -88,10 +88,10 @@ pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
         known.any(|value| Some(value) != first)
     });
     // The exact form of what a plain fact tells already is only long.
-    let told: Vec<String> = found.iter().map(|difference| difference.name.clone()).collect();
+    let names: Vec<String> = found.iter().map(|difference| difference.name.clone()).collect();
     found.retain(|difference| {
         let short = IN_SHORT.iter().find(|(exact, _)| *exact == difference.name);
-        short.is_none_or(|(_, short)| !told.iter().any(|name| name == short))
+        short.is_none_or(|(_, short)| !names.iter().any(|name| name == short))
     });
     found.sort_by_key(|difference| difference.kind);
     found

@@ -251,13 +251,13 @@ fn sentences(trend: &Trend, moments: &[Moment], last: &Segment) -> Vec<String> {
             true => "Nothing that is known changed around it.".into(),
             false => {
                 let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".into());
-                let told = found.differences.iter().map(|difference| {
+                let changes = found.differences.iter().map(|difference| {
                     let values: Vec<String> = difference.values.iter().map(known).collect();
                     format!("{} {}", difference.name, values.join(" → "))
                 });
                 format!(
                     "What changed around it, and need not be the cause: {}.",
-                    told.collect::<Vec<_>>().join("; ")
+                    changes.collect::<Vec<_>>().join("; ")
                 )
             }
         });

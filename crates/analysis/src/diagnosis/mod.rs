@@ -129,7 +129,7 @@ fn undetermined(subject: &Subject<'_>) -> Sign {
         let what =
             format!("the rate {way} from {from:.0} to {to:.0} IOPS after {at:.0} s, and the figures do not tell why");
         let help = match to < from {
-            true => "repeat at half the rate: credits and write caches are told apart by when the step comes then",
+            true => "repeat at half the rate: credits and write caches are distinguished by when the step comes then",
             false => "warm up longer: a cache was filling, or the device was waking up",
         };
         return Sign::new(what).advise(help);

@@ -300,7 +300,7 @@ fn core(cpu: u32, user: f64, kernel: f64) -> CoreShare {
     }
 }
 
-/// A report of eight processors, the first with 12.29 % in the kernel and the others with 2 to 5 %: told, not blamed.
+/// A report of eight processors, the first with 12.29 % in the kernel and the others with 2 to 5 %: reported, not blamed.
 #[test]
 fn interrupts_on_one_processor_are_told_beside_the_answer() {
     let mut skewed = closed(64, 7177.0);

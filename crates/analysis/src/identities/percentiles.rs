@@ -115,7 +115,7 @@ pub(super) const SUPPORT: Rule = Rule {
             ("reads", |row| row.read),
             ("writes", |row| row.write),
         ];
-        let mut told = Vec::new();
+        let mut parts = Vec::new();
         for (whose, column) in columns {
             let weak = |row: &&Percentile| column(row).is_some_and(|value| value.mark == Mark::Unsupported);
             if let Some(first) = rows.iter().find(weak)
@@ -123,13 +123,13 @@ pub(super) const SUPPORT: Rule = Rule {
                     beyond: Some(beyond), ..
                 }) = column(first)
             {
-                told.push(format!("from {} of {whose} ({beyond:.1} beyond it)", first.name));
+                parts.push(format!("from {} of {whose} ({beyond:.1} beyond it)", first.name));
             }
         }
-        if told.is_empty() {
+        if parts.is_empty() {
             return;
         }
-        let what = format!("percentiles say hardly more than the maximum {}", told.join(", "));
+        let what = format!("percentiles say hardly more than the maximum {}", parts.join(", "));
         let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*load.name);
         let finding = finding.why("fewer than ten operations lie beyond them; the next run will show others");
         findings.push(finding.help("measure for longer, and judge by percentiles that more operations support"));

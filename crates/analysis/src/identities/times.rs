@@ -43,13 +43,13 @@ pub(super) const TAIL: Rule = Rule {
     names: &["TAIL"],
     about: "p99.9 against p99: a jump shows a second kind of operation.",
     detect: |load, _, findings| {
-        let told: Vec<String> = latencies(load)
+        let lines: Vec<String> = latencies(load)
             .filter_map(|(whose, latency)| tail(whose, latency))
             .collect();
-        if told.is_empty() {
+        if lines.is_empty() {
             return;
         }
-        let finding = Finding::new("TAIL", Severity::Warning, told.join("; ")).at(&*load.name);
+        let finding = Finding::new("TAIL", Severity::Warning, lines.join("; ")).at(&*load.name);
         let why = "so long a jump is not the end of one distribution: about one operation in a thousand meets something else (a stall, a \
                    throttle, a full cache, another user)";
         findings.push(

@@ -138,7 +138,7 @@ pub struct Purpose {
 /// What was read of a target to warm the cache in front of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Warmed {
-    /// The boot (`boot_id`) in which; absent where the system told none.
+    /// The boot (`boot_id`) in which; absent where the system reports none.
     pub boot: Option<String>,
     /// First byte, first byte beyond, and whether it was read through the page cache.
     pub ranges: Vec<(u64, u64, bool)>,
@@ -213,7 +213,7 @@ pub fn lint(test: &Test<'_>) -> Vec<Finding> {
 }
 
 /// What the rules find about a test that has run, for its report: warnings and errors that the checks of the results have not
-/// told in their own way.
+/// reported in their own way.
 pub fn beside(results: &Results) -> Vec<Finding> {
     let Some(host) = results.hosts.first() else {
         return Vec::new();
@@ -223,7 +223,7 @@ pub fn beside(results: &Results) -> Vec<Finding> {
         environment: &host.environment,
         purpose: &Purpose::default(),
     };
-    let told = |finding: &Finding| {
+    let is_reported = |finding: &Finding| {
         let rule = if finding.rule == "SPARSE" {
             "HOLES"
         } else {
@@ -233,7 +233,7 @@ pub fn beside(results: &Results) -> Vec<Finding> {
     };
     let found = lint(&test).into_iter();
     found
-        .filter(|finding| finding.severity >= Severity::Warning && !told(finding))
+        .filter(|finding| finding.severity >= Severity::Warning && !is_reported(finding))
         .collect()
 }
 

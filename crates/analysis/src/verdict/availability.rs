@@ -130,7 +130,7 @@ struct Second {
 fn seconds(series: &[SeriesPoint]) -> Vec<Second> {
     let mut seconds = Vec::new();
     let (mut length, mut operations, mut bytes, mut waited) = (0.0, [0.0; 3], [0.0; 3], 0.0);
-    let mut told = true;
+    let mut is_known = true;
     for point in series {
         length += point.length_ns.as_secs();
         let all = point.operations.iter().sum::<u64>();
@@ -138,7 +138,7 @@ fn seconds(series: &[SeriesPoint]) -> Vec<Second> {
             operations[of] += point.operations[of] as f64;
             bytes[of] += point.bytes[of] as f64;
         }
-        told &= point.mean_ns.is_some() || all == 0;
+        is_known &= point.mean_ns.is_some() || all == 0;
         waited += point.mean_ns.unwrap_or(0.0) * all as f64;
         if length < SECOND * 0.999 {
             continue;
@@ -148,9 +148,9 @@ fn seconds(series: &[SeriesPoint]) -> Vec<Second> {
             length,
             operations,
             bytes,
-            mean_ns: (told && n > 0.0).then(|| waited / n),
+            mean_ns: (is_known && n > 0.0).then(|| waited / n),
         });
-        (length, operations, bytes, waited, told) = (0.0, [0.0; 3], [0.0; 3], 0.0, true);
+        (length, operations, bytes, waited, is_known) = (0.0, [0.0; 3], [0.0; 3], 0.0, true);
     }
     seconds
 }

@@ -89,7 +89,7 @@ impl Case<'_> {
                     wanted.block
                 ),
             ),
-            None => differs(Cause::Load, "how long the operations were is not told".into()),
+            None => differs(Cause::Load, "how long the operations were is not known".into()),
         }
         match (load.random, wanted.random) {
             (Some(found), wanted) if found == wanted => {}
@@ -101,7 +101,7 @@ impl Case<'_> {
                 Cause::Load,
                 "positions were random, and the promise is about sequential ones".into(),
             ),
-            (None, _) => differs(Cause::Load, "whether positions were random is not told".into()),
+            (None, _) => differs(Cause::Load, "whether positions were random is not known".into()),
         }
         if load.direct == Some(false) {
             differs(Cause::Load, "operations went through the system's cache".into());
@@ -115,7 +115,7 @@ impl Case<'_> {
                     wanted.read_percent
                 ),
             ),
-            None => differs(Cause::Mix, "how many of the operations were reads is not told".into()),
+            None => differs(Cause::Mix, "how many of the operations were reads is not known".into()),
         }
         reasons
     }

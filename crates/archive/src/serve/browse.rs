@@ -26,7 +26,7 @@ use crate::history::{Entry, History, HistoryError};
 const LIBRARY: &str = "/plotly.js";
 /// How often it is looked whether this is the end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// More cannot be told apart on a page.
+/// More cannot be distinguished on a page.
 const MAX_COMPARED: usize = 8;
 
 /// What makes the pages of results, and knows the calendar.

@@ -112,7 +112,7 @@ pub(super) struct Line<'a> {
     /// An event was set, so there is nothing left to do when the line is read.
     pub(super) only_signal: bool,
     /// Lines for stdout.
-    pub(super) told: Vec<String>,
+    pub(super) messages: Vec<String>,
     /// Lines for stderr.
     pub(super) said: Vec<String>,
     /// Why something of the surroundings refused.
@@ -158,7 +158,7 @@ impl<'a> Line<'a> {
             given: Given::default(),
             events: Events::default(),
             only_signal: false,
-            told: Vec::new(),
+            messages: Vec::new(),
             said: Vec::new(),
             hints: Vec::new(),
         }

@@ -143,8 +143,8 @@ mod tests {
             time_spans: vec![span],
             ..Profile::default()
         };
-        let told = complaints(&profile, false);
-        let lines: Vec<&str> = told.iter().map(|complaint| complaint.what.as_str()).collect();
+        let found = complaints(&profile, false);
+        let lines: Vec<&str> = found.iter().map(|complaint| complaint.what.as_str()).collect();
         assert_eq!(
             lines,
             [
@@ -154,7 +154,8 @@ mod tests {
             ]
         );
         assert!(
-            told.iter()
+            found
+                .iter()
                 .all(|complaint| complaint.help.as_deref().is_some_and(|help| help.contains('/')))
         );
         assert!(complaints(&profile, true).is_empty());

@@ -81,7 +81,7 @@ pub fn read(program: &str, arguments: &[String], around: &mut dyn Surroundings) 
         Err(halt) => {
             let mut end = End {
                 code: 3,
-                stdout: line.told,
+                stdout: line.messages,
                 stderr: line.said,
                 notes,
                 ..End::default()
@@ -134,7 +134,7 @@ fn understand(line: &mut Line<'_>, sorted: &[Argument<'_>], paths: &[&str]) -> R
         None => {
             second_pass(line, &switches)?;
             if line.only_signal {
-                line.told.push("Now exiting...".into());
+                line.messages.push("Now exiting...".into());
                 return Err(Halt::Exit(1));
             }
             if paths.is_empty() {

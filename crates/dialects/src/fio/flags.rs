@@ -5,7 +5,7 @@ use super::values::{self, Unit};
 /// The flags, typed, each with its default until it is given.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Flags {
-    /// The file that everything told goes to, errors too.
+    /// The file that all output goes to, errors too.
     pub output: Option<String>,
     /// Forms of the report.
     pub formats: Formats,

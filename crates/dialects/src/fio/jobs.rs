@@ -19,7 +19,7 @@ pub enum Reading {
 pub struct End {
     /// Exit code.
     pub code: u8,
-    /// What was read up to there: `told` is what is to be printed, `flags.output` where.
+    /// What was read up to there: `notices` are what is to be printed, `flags.output` where.
     pub read: Jobs,
     /// What is to be done first; the code is that of an errand that went well.
     pub errand: Option<Errand>,

@@ -30,7 +30,7 @@ const BLOCK: u32 = 4096;
 const S_FALSE: i32 = 1;
 const WAIT_TIMED_OUT: i32 = 0x8046_0009u32 as i32;
 
-// What the rings of a test are told, and what they tell.
+// What the rings of a test are given, and what they answer.
 thread_local! {
     static CAN: Cell<(IORING_VERSION, u32, u32)> = const { Cell::new((IORING_VERSION_3, 64, 128)) };
     /// How many entries each call of SubmitIoRing has handed over, and for how many it was to wait.
@@ -184,11 +184,11 @@ impl Emulated {
     }
 }
 
-unsafe extern "system" fn query(told: *mut IORING_CAPABILITIES) -> i32 {
+unsafe extern "system" fn query(answer: *mut IORING_CAPABILITIES) -> i32 {
     let (version, submissions, completions) = CAN.get();
     // SAFETY: the caller's structure is live.
     unsafe {
-        *told = IORING_CAPABILITIES {
+        *answer = IORING_CAPABILITIES {
             MaxVersion: version,
             MaxSubmissionQueueSize: submissions,
             MaxCompletionQueueSize: completions,

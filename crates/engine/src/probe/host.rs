@@ -19,8 +19,8 @@ pub fn host(system: &System) -> Host {
 }
 
 fn read_host(system: &System) -> Host {
-    if let Some(told) = system.is_live().then(sys::reported::host).flatten() {
-        return told;
+    if let Some(reported) = system.is_live().then(sys::reported::host).flatten() {
+        return reported;
     }
     let from_environment = || std::env::var("COMPUTERNAME").unwrap_or_default();
     let cloud = super::cloud::cloud(system);
@@ -98,8 +98,8 @@ fn hypervisor(system: &System) -> Option<String> {
 
 /// Its processors.
 pub fn cpu(system: &System) -> Cpu {
-    if let Some(told) = system.is_live().then(sys::reported::cpu).flatten() {
-        return told;
+    if let Some(reported) = system.is_live().then(sys::reported::cpu).flatten() {
+        return reported;
     }
     let block = first_processor(system);
     let model = field(&block, "model name").or_else(|| field(&block, "cpu model"));
@@ -143,7 +143,7 @@ fn topology(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
             system.words(&path)?.parse().ok()
         };
         let socket = of("physical_package_id").unwrap_or(0);
-        // A CPU whose core is not told is one of its own.
+        // A CPU whose core is not known is one of its own.
         let core = (socket, of("core_id").unwrap_or(cpu));
         LogicalCpu {
             cpu,

@@ -44,8 +44,8 @@ impl fmt::Display for FreeMemory {
 pub fn memory_free() -> FreeMemory {
     static GROUPS: OnceLock<Vec<Group>> = OnceLock::new();
     let system = System::live();
-    let told = sys::reported::memory().map(|[_, available]| available);
-    let available = told.or_else(|| field(&system, "/proc/meminfo", "MemAvailable:"));
+    let reported = sys::reported::memory().map(|[_, available]| available);
+    let available = reported.or_else(|| field(&system, "/proc/meminfo", "MemAvailable:"));
     let address_space = sys::memory::address_space_limit()
         .map(|limit| limit.saturating_sub(field(&system, "/proc/self/status", "VmSize:").unwrap_or(0)));
     let groups = GROUPS.get_or_init(|| limited_groups(&system));
@@ -67,8 +67,9 @@ pub fn memory_free() -> FreeMemory {
 
 /// Bytes of memory; 0 where the system does not tell.
 pub fn memory_total(system: &System) -> u64 {
-    let told = system.is_live().then(sys::reported::memory).flatten();
-    told.map(|[total, _]| total)
+    let reported = system.is_live().then(sys::reported::memory).flatten();
+    reported
+        .map(|[total, _]| total)
         .or_else(|| field(system, "/proc/meminfo", "MemTotal:"))
         .unwrap_or(0)
 }

@@ -16,7 +16,7 @@ pub struct Mount {
     pub at: String,
     /// Type, such as `ext4`.
     pub kind: String,
-    /// What is mounted, as the kernel was told.
+    /// What is mounted, such as a device, as `mount` was called with it.
     pub source: String,
     /// Options of the mount.
     pub options: String,

@@ -9,10 +9,11 @@ const PLACES: [&str; 4] = ["wwid", "device/wwid", "serial", "device/serial"];
 /// Serial number or world-wide name of a whole device; `None` where the system tells none, and for parts of devices.
 pub fn serial(system: &System, device: DeviceNumber) -> Option<String> {
     let folder = format!("/sys/dev/block/{}:{}", device.major, device.minor);
-    let told = PLACES
+    let serial = PLACES
         .iter()
         .filter_map(|place| system.words(&format!("{folder}/{place}")));
-    told.map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
+    serial
+        .map(|text| text.split_whitespace().collect::<Vec<_>>().join(" "))
         .find(|text| !text.is_empty())
 }
 

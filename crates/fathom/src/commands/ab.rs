@@ -178,9 +178,9 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     } else {
         report
     };
-    let told = finish(&outputs, &report, &study);
+    let written = finish(&outputs, &report, &study);
     history::keep(args, EntryKind::Ab, Subject::Study(&study), None);
-    told?;
+    written?;
     Ok(sweep::exit(&study.runs, failed, session))
 }
 
@@ -218,8 +218,8 @@ fn two_hosts(list: &str) -> Result<(String, String), Faults> {
     }
 }
 
-/// Runs both in turns, on targets that are prepared once, each on its own host if it has one. What cannot be done at all is
-/// told by the first run.
+/// Runs both in turns, on targets that are prepared once, each on its own host if it has one. What cannot be done at all fails
+/// the first run.
 fn take_turns(
     session: &Session,
     documents: &[Document; 2],

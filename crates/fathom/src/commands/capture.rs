@@ -206,10 +206,10 @@ fn watch(session: &Session, device: &str, time: Nanos, counters: bool, quiet: bo
     }
     let (start, then) = (Instant::now(), DeviceTimes::read());
     let length = Duration::from_nanos(time.0);
-    let mut told = start;
+    let mut shown = start;
     let mut tell = |operations: u64| {
-        if !quiet && told.elapsed() >= TELL {
-            told = Instant::now();
+        if !quiet && shown.elapsed() >= TELL {
+            shown = Instant::now();
             screen::note(&format!(
                 "  {} s of {time}: {} operations",
                 start.elapsed().as_secs(),

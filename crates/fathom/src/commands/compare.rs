@@ -339,7 +339,7 @@ fn ranking(files: &[String], ranking: &[Ranked]) -> String {
             None => "the best".to_owned(),
             Some(change) => match change.word {
                 compare::Word::Same => format!("the same as the best: {}", change.words()),
-                compare::Word::Undecided => format!("not told apart from the best: {}", change.words()),
+                compare::Word::Undecided => format!("not distinguished from the best: {}", change.words()),
                 compare::Word::Better | compare::Word::Worse => change.words(),
             },
         };

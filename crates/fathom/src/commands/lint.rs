@@ -128,7 +128,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     let text = if args.get_flag("json") {
         serde_json::to_string_pretty(&found).expect("plain values are valid JSON") + "\n"
     } else {
-        told(&found)
+        listed(&found)
     };
     screen::put(&text)?;
     let gravest = found.iter().map(|finding| finding.severity).max();
@@ -139,7 +139,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     })
 }
 
-fn told(found: &[Finding]) -> String {
+fn listed(found: &[Finding]) -> String {
     if found.is_empty() {
         return "No findings.\n".into();
     }
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn one_is_not_told_in_the_plural() {
         let note = || Finding::new("CLOCK", Severity::Note, "the clock is coarse");
-        assert!(told(&[note()]).ends_with("\n0 errors, 0 warnings, 1 note\n"));
-        assert!(told(&[note(), note()]).ends_with("\n0 errors, 0 warnings, 2 notes\n"));
+        assert!(listed(&[note()]).ends_with("\n0 errors, 0 warnings, 1 note\n"));
+        assert!(listed(&[note(), note()]).ends_with("\n0 errors, 0 warnings, 2 notes\n"));
     }
 }

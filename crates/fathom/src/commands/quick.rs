@@ -82,15 +82,15 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     screen.begin(&plan, None);
     let results = session.execution(plan, &permissions).run(&mut |event| {
         screen.take(&event);
-        outputs.take(&event).iter().for_each(|told| screen.say(told));
+        outputs.take(&event).iter().for_each(|message| screen.say(message));
     });
     drop(screen);
     let mut results = results?;
     results.findings = analysis::lint::heard(results.findings, &silenced);
     let text = text(&results, &refusals, &session.process.program());
-    let told = outputs.finish(&results, Some(&text));
+    let written = outputs.finish(&results, Some(&text));
     history::keep(args, EntryKind::Quick, Subject::Run(&results), None);
-    told?;
+    written?;
     Ok(Exit::of(&results, args.get_flag("strict")))
 }
 

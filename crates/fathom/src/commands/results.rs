@@ -106,7 +106,7 @@ fn shown(file: &str) -> String {
     }
 }
 
-/// What is wrong with a text, told as what it is: not a wrong command line.
+/// What is wrong with a text, reported as what it is: not a wrong command line.
 fn unreadable(complaints: Vec<dialects::Diagnostic>) -> Faults {
     Faults::from(complaints).with(Exit::Refused)
 }

@@ -127,7 +127,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     screen.begin(&whole, None);
     let results = session.execution(plan, &permissions).after(before).run(&mut |event| {
         screen.take(&event);
-        outputs.take(&event).iter().for_each(|told| screen.say(told));
+        outputs.take(&event).iter().for_each(|message| screen.say(message));
     });
     drop(screen);
     let mut results = results?;
@@ -144,9 +144,9 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     results.findings = analysis::lint::heard(results.findings, &silenced);
     let strict = args.get_flag("strict");
     if judged_by.is_empty() {
-        let told = outputs.finish(&results, None);
+        let written = outputs.finish(&results, None);
         history::keep(args, EntryKind::Run, Subject::Run(&results), None);
-        told?;
+        written?;
         return Ok(Exit::of(&results, strict));
     }
     let judged = judged::judge(&results, &judged_by);
@@ -156,10 +156,10 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         true => html::file(&pages::run(&results, pages::worst_verdict(&judged, &judged_by))),
         false => String::new(),
     };
-    let told = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
+    let written = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
     let verdict = Some(judged.outcome().word());
     history::keep(args, EntryKind::Run, Subject::Run(&results), verdict);
-    told?;
+    written?;
     Ok(Exit::of_verdict(&results, judged.outcome(), strict))
 }
 

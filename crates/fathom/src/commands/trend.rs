@@ -140,14 +140,14 @@ pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
     series
         .iter_mut()
         .for_each(|runs| runs.sort_by_key(|entry| (entry.started_unix_ns, entry.id)));
-    let (mut told, alone): (Vec<_>, Vec<_>) = series.into_iter().partition(|runs| runs.len() > 1);
+    let (mut followed, alone): (Vec<_>, Vec<_>) = series.into_iter().partition(|runs| runs.len() > 1);
     // The test that was run last is the one that is asked about.
-    told.sort_by_key(|runs| std::cmp::Reverse(runs.last().map(|entry| entry.started_unix_ns)));
+    followed.sort_by_key(|runs| std::cmp::Reverse(runs.last().map(|entry| entry.started_unix_ns)));
     let trends = Trends {
         format_version: FORMAT_VERSION,
         kind: "trend",
         margin,
-        tests: told.iter().flat_map(|runs| of_test(runs, margin)).collect(),
+        tests: followed.iter().flat_map(|runs| of_test(runs, margin)).collect(),
         alone: alone.len(),
     };
     outputs.finish(&Contents {

@@ -79,7 +79,7 @@ fn lost_hosts(results: &Results) -> Vec<String> {
     let lost = results.findings.iter().filter(|finding| finding.rule == "HOST-LOST");
     let line = |finding: &Finding| {
         let host = finding.at.as_deref().unwrap_or("a host");
-        format!("{host}: {}; the report has what was told until then", finding.what)
+        format!("{host}: {}; the report has what was reported until then", finding.what)
     };
     lost.map(line).collect()
 }
@@ -139,8 +139,8 @@ fn can_keep() -> bool {
     false
 }
 
-/// Saves the native result where that is asked for, and keeps it in the history where that is. False if it could not be saved: a
-/// history that fails is only told.
+/// Saves the native result where that is asked for, and keeps it in the history where that is. False if it could not be saved; a
+/// history that fails is no more than a message.
 fn keep(results: &Results, kind: EntryKind) -> bool {
     let saved = save(results);
     let file = std::env::var_os("FATHOM_RESULT").filter(|_| saved);

@@ -13,7 +13,7 @@ use crate::process::Process;
 /// Pause after an error of the listener, such as too many open files.
 const ERROR_PAUSE: Duration = Duration::from_millis(20);
 
-/// Serves those that come, one after the other, until it is told to stop; or the first alone.
+/// Serves those that come, one after the other, until it is asked to stop; or the first alone.
 pub fn serve_listener(process: &Process, listener: &Listener, token: &str, once: bool) -> Exit {
     listener.set_nonblocking();
     loop {

@@ -37,17 +37,17 @@ impl HostProcess {
         match child.stderr.take() {
             None => lock(&said).over = true,
             Some(stderr) => {
-                let told = Arc::clone(&said);
+                let lines = Arc::clone(&said);
                 let reading = start_thread("stderr of a host", move || {
                     for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
                         let line = String::from_utf8_lossy(&line).trim_end().to_owned();
-                        let mut said = lock(&told);
+                        let mut said = lock(&lines);
                         match said.passed_on {
                             true => pass_on(&line),
                             false => said.lines.push(line),
                         }
                     }
-                    lock(&told).over = true;
+                    lock(&lines).over = true;
                 });
                 if reading.is_err() {
                     lock(&said).over = true;

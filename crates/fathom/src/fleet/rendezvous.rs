@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::process::Process;
 
-/// What told where to meet.
+/// What said where to meet.
 const HEAD: &str = "FATHOM_HEAD";
 
 /// The first leads, and the others come to it.

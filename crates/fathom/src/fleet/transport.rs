@@ -147,7 +147,7 @@ fn started(host: &str) -> Result<(HostProcess, Duplex), Faults> {
     }
 }
 
-/// A key that the terminal sends to this process is not for those beside it: they are told to stop, and tell what they measured.
+/// A key that the terminal sends to this process is not for those beside it: they are asked to stop, and tell what they measured.
 #[cfg(unix)]
 pub fn apart(command: &mut Command) {
     use std::os::unix::process::CommandExt;

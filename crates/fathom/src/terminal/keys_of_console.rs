@@ -49,9 +49,9 @@ mod tests {
     fn keys_mean_what_they_say_when_they_are_pressed() {
         let (none, shift, control) = (KeyModifiers::NONE, KeyModifiers::SHIFT, KeyModifiers::CONTROL);
         let check = |code: KeyCode, modifiers: KeyModifiers, expected: Option<Key>| {
-            let told = |kind| meaning(&Event::Key(KeyEvent::new_with_kind(code, modifiers, kind)));
-            assert_eq!(told(KeyEventKind::Press), expected, "{code:?} {modifiers:?}");
-            assert_eq!(told(KeyEventKind::Release), None, "{code:?} {modifiers:?}");
+            let meaning_of = |kind| meaning(&Event::Key(KeyEvent::new_with_kind(code, modifiers, kind)));
+            assert_eq!(meaning_of(KeyEventKind::Press), expected, "{code:?} {modifiers:?}");
+            assert_eq!(meaning_of(KeyEventKind::Release), None, "{code:?} {modifiers:?}");
         };
         check(KeyCode::Char('q'), none, Some(Key::Quit));
         check(KeyCode::Char('Q'), shift, Some(Key::Quit));

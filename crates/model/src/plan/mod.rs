@@ -217,7 +217,7 @@ pub struct Stream {
     /// Which caches are in the way.
     #[serde(default)]
     pub cache: CacheMode,
-    /// What the system is told when the target is opened.
+    /// Hints for the system when the target is opened.
     #[serde(default)]
     pub hint: OpenHint,
     /// When data is flushed.

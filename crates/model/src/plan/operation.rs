@@ -84,7 +84,7 @@ pub enum MapFlush {
     LinesWithoutDrain,
 }
 
-/// What the system is told when the target is opened.
+/// Hints for the system when the target is opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenHint {
     /// Sequential access is expected.
@@ -159,7 +159,7 @@ pub struct Priority {
     pub class: PriorityClass,
     /// Level within the class, 0 (highest) to 7.
     pub level: u8,
-    /// What the device is told beside it, such as a limit of duration; 0 for nothing.
+    /// A hint for the device beside it, such as a limit of duration; 0 for nothing.
     #[serde(default)]
     pub hint: u16,
     /// Share of operations that get it, in percent; the others have the default.
@@ -186,7 +186,7 @@ pub struct PriorityRule {
     pub class: PriorityClass,
     /// Level within the class, 0 (highest) to 7.
     pub level: u8,
-    /// What the device is told beside it; 0 for nothing.
+    /// A hint for the device beside it; 0 for nothing.
     #[serde(default)]
     pub hint: u16,
 }

@@ -32,9 +32,9 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out)?;
     // On several hosts the same names come again and again.
-    let mut told = BTreeSet::new();
+    let mut shown = BTreeSet::new();
     for words in summary.targets.iter().map(words::target) {
-        if summary.transport.is_none() || told.insert(words.clone()) {
+        if summary.transport.is_none() || shown.insert(words.clone()) {
             writeln!(out, "- {}", plain(&words))?;
         }
     }

@@ -205,7 +205,7 @@ fn of_run(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Every direction of every job in which an operation ended. Jobs are told apart by their places: names may repeat.
+/// Every direction of every job in which an operation ended. Jobs are distinguished by their places: names may repeat.
 fn measured(results: &Results) -> Vec<Measured> {
     let test = escaped(&results.plan.name);
     let mut all = Vec::new();

@@ -86,11 +86,11 @@ pub fn head(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(out, ", seed {}", summary.seed)?;
     // On several hosts the same names come again and again.
-    let mut told = std::collections::BTreeSet::new();
+    let mut shown = std::collections::BTreeSet::new();
     for target in &summary.targets {
         let words = words::target(target);
         let is_known = !target.kind.is_empty() || !target.path.is_empty();
-        if is_known && (summary.transport.is_none() || told.insert(words.clone())) {
+        if is_known && (summary.transport.is_none() || shown.insert(words.clone())) {
             writeln!(out, "{}", visible(&words))?;
         }
     }

@@ -139,7 +139,7 @@ fn execute_order(
             Some(Incoming::Message { bytes, .. }) => match unpack::<ToAgent>(&bytes)? {
                 ToAgent::Arrived => shared.arrived.store(true, Ordering::Release),
                 ToAgent::Clock { number } => answer(comm, number, &place.clock),
-                ToAgent::Leave => return Err("the process that leads has left before all was told".into()),
+                ToAgent::Leave => return Err("the process that leads has left before all results had arrived".into()),
                 ToAgent::Stop | ToAgent::Begin { .. } | ToAgent::GoOn | ToAgent::CarryOut(_) | ToAgent::Alive => {}
             },
             Some(Incoming::Lost { why, .. }) => return Err(report_loss(comm, why)),

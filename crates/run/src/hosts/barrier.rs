@@ -114,7 +114,7 @@ pub(super) struct FleetPeers<'a> {
     pub(super) removals: &'a Mutex<Vec<Cleanup>>,
     /// Tells the process that leads.
     pub(super) send: &'a (dyn Fn(Arrival) + Sync),
-    /// Is told when a step has really begun.
+    /// Called when a step has really begun.
     pub(super) starts: &'a (dyn Fn(u32, Nanos) + Sync),
 }
 

@@ -128,9 +128,9 @@ impl Coordinator {
 
     /// Those with an assigned number stand in its order, in whatever order they came.
     fn sort_by_announced_number(&mut self) -> Result<(), HostFault> {
-        let told = |peer: &Peer| peer.introduction.as_ref()?.announced;
-        let told: Vec<Option<u32>> = self.peers.iter().map(told).collect();
-        match ordered(&told) {
+        let announced = |peer: &Peer| peer.introduction.as_ref()?.announced;
+        let announced: Vec<Option<u32>> = self.peers.iter().map(announced).collect();
+        match ordered(&announced) {
             Ok(None) => Ok(()),
             Ok(Some(order)) => {
                 let peers = order.iter().map(|from| self.peers[*from as usize].clone());
@@ -139,7 +139,7 @@ impl Coordinator {
                 Ok(())
             }
             Err(twice) => {
-                let both = (0..told.len()).filter(|place| told[*place] == Some(twice));
+                let both = (0..announced.len()).filter(|place| announced[*place] == Some(twice));
                 let both: Vec<String> = both.map(|place| self.host_of(place as u32)).collect();
                 Err(HostFault {
                     host: both.join(" and "),

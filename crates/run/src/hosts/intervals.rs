@@ -18,7 +18,7 @@ pub(super) struct Intervals {
 /// Intervals whose other parts do not come are not waited for longer than until that many later ones are there.
 const LATE_AFTER: usize = 3;
 
-/// The ranks that have told an interval: a bit for each.
+/// The ranks that have reported an interval: a bit for each.
 #[derive(Debug, Default)]
 struct Parts {
     bits: Vec<u64>,
@@ -184,7 +184,7 @@ mod tests {
         waiting.add(2, 0, 0, second(0, 7), &[0, 1, 2]);
         assert_eq!(waiting.take(&[0, 1, 2]), []);
         assert_eq!(seen(&waiting.take(&[0, 2])), [(0, 12, 12)]);
-        // What had told before it was lost counts, and does not stand for another.
+        // What had reported before it was lost counts, and does not stand for another.
         waiting.add(1, 0, 0, second(1, 3), &[0, 2]);
         assert_eq!(waiting.add(0, 0, 0, second(1, 5), &[0, 2]), []);
         assert_eq!(seen(&waiting.add(2, 0, 0, second(1, 7), &[0, 2])), [(1, 15, 15)]);

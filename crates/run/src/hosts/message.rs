@@ -14,7 +14,7 @@ use crate::targets::guard::Permissions;
 /// Raised whenever the messages change.
 pub(super) const PROTOCOL: u32 = 4;
 
-/// Who a process is, told by each before anything else.
+/// Who a process is: the first message of each.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Introduction {
     /// See [`PROTOCOL`].

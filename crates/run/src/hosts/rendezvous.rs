@@ -1,4 +1,4 @@
-//! What a process is told about its place among others where no library of MPI tells it: by Slurm, by Kubernetes, by launchers
+//! How a process learns its place among others where no library of MPI says it: by Slurm, by Kubernetes, by launchers
 //! whose library is not there, or by the user.
 
 /// Where processes of one test meet over TCP.

@@ -53,7 +53,7 @@ pub struct StreamComm {
     size: u32,
     words: String,
     queues: Vec<Option<SyncSender<Vec<u8>>>>,
-    /// What is told of processes that take nothing any more, once.
+    /// What is said of processes that take nothing any more, once.
     full: Mutex<(Sender<Incoming>, BTreeSet<u32>)>,
     /// With the process to which each writes.
     writers: Mutex<Vec<(u32, JoinHandle<()>)>>,
@@ -70,7 +70,7 @@ impl StreamComm {
         for (number, stream) in streams.into_iter().enumerate() {
             let from = if rank == 0 { number as u32 + 1 } else { 0 };
             let Duplex { mut reader, mut writer } = stream;
-            let told = tell.clone();
+            let to_owner = tell.clone();
             // It ends with its stream, or with the process.
             let reads = thread::Builder::new().spawn(move || {
                 loop {
@@ -82,17 +82,17 @@ impl StreamComm {
                                 io::ErrorKind::InvalidData => error.to_string(),
                                 _ => format!("the connection broke: {error}"),
                             };
-                            let _ = told.send(Incoming::Lost { from, why });
+                            let _ = to_owner.send(Incoming::Lost { from, why });
                             return;
                         }
                     };
-                    if told.send(next).is_err() {
+                    if to_owner.send(next).is_err() {
                         return;
                     }
                 }
             });
             let (queue, waiting) = sync_channel::<Vec<u8>>(MAX_WAITING);
-            let told = tell.clone();
+            let to_owner = tell.clone();
             let writes = thread::Builder::new().spawn(move || {
                 for message in waiting {
                     // An empty message is the last one.
@@ -102,7 +102,7 @@ impl StreamComm {
                     }
                     if let Err(error) = writer.write(&message) {
                         let why = format!("the connection broke: {error}");
-                        let _ = told.send(Incoming::Lost { from, why });
+                        let _ = to_owner.send(Incoming::Lost { from, why });
                         return;
                     }
                 }
@@ -204,6 +204,6 @@ mod tests {
             panic!("no process says so");
         };
         assert!(why.contains("wait for it"), "{why}");
-        assert_eq!(comm.receive(Duration::from_millis(1)), None, "it is told once");
+        assert_eq!(comm.receive(Duration::from_millis(1)), None, "it is said once");
     }
 }

@@ -246,7 +246,7 @@ fn write_all(
     let mut free: Vec<Slot> = (0..DEPTH).map(Slot).collect();
     let mut requests: Vec<Request> = Vec::new();
     let (mut next, mut written) = (what.from, what.from);
-    let (start, mut told) = (clock.now(), clock.now());
+    let (start, mut shown) = (clock.now(), clock.now());
     while written < whole {
         while next < whole
             && let Some(slot) = free.pop()
@@ -282,9 +282,9 @@ fn write_all(
         if interrupt.load(Ordering::Relaxed) {
             return Err(FillError::Interrupted(what.path.display().to_string()));
         }
-        if batch.reaped.since(told) >= TELL {
-            told = batch.reaped;
-            tell(what, written, told.since(start), watcher);
+        if batch.reaped.since(shown) >= TELL {
+            shown = batch.reaped;
+            tell(what, written, shown.since(start), watcher);
         }
     }
     write_tail(what, whole, &mut filler, &mut draws)

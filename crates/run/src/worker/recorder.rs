@@ -72,7 +72,7 @@ pub(crate) struct Cell {
     pub(crate) paced: Option<Box<(Histogram, Histogram)>>,
     /// Smallest and largest values of the watched histograms, up to the last tick of any series.
     extremes: Extremes,
-    /// The histograms whose extremes are told apart by tick.
+    /// The histograms whose extremes are distinguished by tick.
     watched: [bool; HISTOGRAMS],
     completion_in_series: bool,
 }

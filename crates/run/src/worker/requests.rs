@@ -41,7 +41,7 @@ impl Requests {
         self.list.get(self.head..end).unwrap_or(&[])
     }
 
-    /// Places behind the last for `count` more; they count once [`Requests::add`] is told.
+    /// Places behind the last for `count` more; they count once [`Requests::add`] is called.
     #[inline(always)]
     pub(super) fn places(&mut self, count: usize) -> &mut [Request] {
         if self.tail + count > self.list.len() {

@@ -145,7 +145,7 @@ fn directions(load: &Observation) -> Option<String> {
         Direction::Write => "writes",
         Direction::Trim => "trims",
     };
-    let told: Vec<String> = load
+    let parts: Vec<String> = load
         .directions
         .iter()
         .filter_map(|(direction, flow)| {
@@ -162,7 +162,7 @@ fn directions(load: &Observation) -> Option<String> {
             }
         })
         .collect();
-    (told.len() > 1).then(|| format!("Of these, {}.", told.join(" and ")))
+    (parts.len() > 1).then(|| format!("Of these, {}.", parts.join(" and ")))
 }
 
 fn in_flight(load: &Observation, found: &Little) -> String {

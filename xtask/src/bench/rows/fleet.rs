@@ -24,7 +24,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
     fs::create_dir_all(&folder)?;
     let mut figures = Vec::new();
     real(bench, row, &folder, &mut figures)?;
-    told(bench, row, &folder, &mut figures)?;
+    report_copies(bench, row, &folder, &mut figures)?;
     // A quick look does not build the program for it, which takes longer than all rows.
     if !bench.options.smoke {
         synthetic(bench, row, &folder, &mut figures)?;
@@ -103,9 +103,9 @@ fn real(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figur
 }
 
 /// Bytes that a rank tells while it measures: intervals, what it has so far, signs of life.
-fn told(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), Trouble> {
+fn report_copies(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), Trouble> {
     let agent = folder.join("agent");
-    let copies = folder.join("told");
+    let copies = folder.join("copies");
     // In the place of ssh: the command runs here, and what it says is written down on its way.
     let text = format!("#!/bin/sh\nshift\nexec sh -c \"$1 | tee {}/$$\"\n", copies.display());
     fs::write(&agent, text)?;

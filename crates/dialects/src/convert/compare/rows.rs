@@ -267,7 +267,7 @@ pub(super) const ROWS: &[Row] = rows! {
         Lost, Words(|at, _| words::errors(&at.stream.on_error));
     "stream.on_error.full_is_end" ["", "fill_device", ""] => Lost, Flag("a full file system ends it without error");
     "stream.on_error.latency_ns_max" ["", "max_latency", ""] => Lost, Words(parts::latency_max);
-    // What is told of errors.
+    // What is said of errors.
     "stream.on_error.tell_tolerated stream.on_error.block_lifetimes" NAMELESS => Differs, Ignored;
     // Where a state is kept follows from the names of the jobs.
     "stream.verify.state_file stream.verify.directory" NAMELESS => Differs, Ignored;

@@ -372,7 +372,7 @@ fn system(crew: &Crew<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, St
     match worker.engine.kind {
         EngineKind::Auto => {}
         kind if kind.info().native => say("engine", kind.name().into()),
-        // Found again as what it is not, and told.
+        // Found again as what it is not, and reported.
         _ => {}
     }
     if let Some(batch) = worker.batching.submit {

@@ -96,7 +96,7 @@ fn signal(line: &mut Line<'_>, name: &str) -> Taken {
         return Err(Halt::Exit(1));
     }
     // The spelling is DiskSpd's, and scripts may look for it.
-    line.told.push(format!("Succesfully set event: '{name}'"));
+    line.messages.push(format!("Succesfully set event: '{name}'"));
     line.only_signal = true;
     Ok(())
 }

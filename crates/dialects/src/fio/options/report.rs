@@ -1,4 +1,4 @@
-//! What is measured and told.
+//! What is measured and reported.
 
 /// The values of these options.
 #[derive(Clone, Debug, Default, PartialEq)]

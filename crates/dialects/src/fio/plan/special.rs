@@ -22,7 +22,7 @@ pub(super) fn stop(options: &JobOptions) -> Stop {
     }
 }
 
-/// A clone whose engine was not told what it needs.
+/// A clone whose engine lacks what it needs.
 pub(super) fn unusable(clone: Clone<'_>, place: (usize, usize)) -> Option<Unusable> {
     let options = &clone.job.options;
     let engine = options.queue.ioengine.as_str();

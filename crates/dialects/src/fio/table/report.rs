@@ -1,4 +1,4 @@
-//! What is measured and told.
+//! What is measured and reported.
 
 use super::row::*;
 use super::special;

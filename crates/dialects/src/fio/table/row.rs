@@ -17,7 +17,7 @@ pub type At<T> = fn(&mut JobOptions) -> &mut T;
 /// An option with the place of its value.
 pub(super) type Field<T> = (&'static str, At<T>);
 
-/// What reports are told of an option.
+/// What reports say of an option.
 type Setting = fn(&JobOptions) -> Option<String>;
 
 /// How a section of a plan is written as the value of an option.
@@ -206,7 +206,7 @@ impl Row {
         }
     }
 
-    /// What reports are told of it: a name that they know, and its value.
+    /// What reports say of it: a name that they know, and its value.
     pub(in crate::fio) fn shown(&self, options: &JobOptions) -> Option<(&'static str, String)> {
         let (name, value) = self.shows?;
         Some((name, value(options)?))

@@ -328,14 +328,14 @@ impl Row {
             })?;
             (all * (1.0 - share) >= SUPPORT).then_some(&found.0)
         };
-        let told: Vec<String> = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)]
+        let ranges: Vec<String> = [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999)]
             .into_iter()
             .filter_map(|(words, share)| Some(format!("{words} lies in {}", place(share)?)))
             .collect();
-        if told.is_empty() {
+        if ranges.is_empty() {
             return None;
         }
-        let what = format!("by its counts of operations by latency {}", told.join(", "));
+        let what = format!("by its counts of operations by latency {}", ranges.join(", "));
         let finding = Finding::new("PCT-RANGES", Severity::Note, what).at(name);
         Some(finding.why("the report states no percentile, and none is worked out from ranges as wide as these"))
     }
@@ -390,9 +390,9 @@ mod tests {
             ],
             ..Row::default()
         };
-        let told = row.ranges("x").expect("a thousand operations").what;
+        let ranges = row.ranges("x").expect("a thousand operations").what;
         assert_eq!(
-            told,
+            ranges,
             "by its counts of operations by latency p50 lies in 0 to 50 uS, p99 lies in 50 to 100 uS"
         );
         assert_eq!(Row::default().ranges("x"), None);

@@ -168,9 +168,9 @@ mod tests {
             (Some(0.5), Some(100.0))
         );
         assert_eq!(figures.get(Column::Busy), None);
-        let told = Figures::of(&["0,5", "100", "4k"], &names, OF_FLAT).expect_err("a comma");
+        let refused = Figures::of(&["0,5", "100", "4k"], &names, OF_FLAT).expect_err("a comma");
         assert_eq!(
-            told,
+            refused,
             "`0,5` under `resp` cannot be read: expected digits with a decimal point"
         );
         assert!(Figures::of(&["0.5"], &names, OF_FLAT).is_err());

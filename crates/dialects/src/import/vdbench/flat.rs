@@ -63,7 +63,7 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     Ok(imported)
 }
 
-/// Runs of one definition are told apart by what was asked of them.
+/// Runs of one definition are distinguished by what was asked of them.
 fn named(runs: Vec<(String, Run)>) -> Vec<Run> {
     let names: Vec<String> = runs.iter().map(|(name, _)| name.clone()).collect();
     let several = |name: &String| names.iter().filter(|other| *other == name).count() > 1;

@@ -85,7 +85,7 @@ fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
     assert_eq!(
         two.directions.read.as_ref().unwrap().bytes_per_sec,
         None,
-        "not told apart"
+        "not distinguished"
     );
     // 4,996 × 5 s = 24,980, of which 69.9 % are 17,461.
     assert_eq!(two.series[0].operations, [17_461, 7519, 0]);

@@ -189,8 +189,8 @@ fn sectors_of(bytes: Option<&[u8]>) -> Option<u32> {
 
 /// The sector that unbuffered I/O must keep to (`STORAGE_ACCESS_ALIGNMENT_DESCRIPTOR`, else `DISK_GEOMETRY`).
 pub fn sector(alignment: Option<&[u8]>, geometry: Option<&[u8]>) -> Option<u32> {
-    let told = alignment.and_then(|bytes| Answer(bytes).u32(16));
-    told.filter(|size| *size > 0).or_else(|| sectors_of(geometry))
+    let reported = alignment.and_then(|bytes| Answer(bytes).u32(16));
+    reported.filter(|size| *size > 0).or_else(|| sectors_of(geometry))
 }
 
 /// `STORAGE_WRITE_CACHE_PROPERTY`, in the words of Linux.

@@ -220,9 +220,9 @@ mod tests {
         ] {
             let error = disk.ask(question).unwrap_err();
             // Some drivers say that there is no such request, the loop driver that it is an invalid one.
-            let told = error.raw_os_error();
+            let errno = error.raw_os_error();
             assert!(
-                matches!(told, Some(libc::ENOTTY | libc::EINVAL)),
+                matches!(errno, Some(libc::ENOTTY | libc::EINVAL)),
                 "{question:?}: {error}"
             );
         }

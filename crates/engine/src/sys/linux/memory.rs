@@ -124,8 +124,8 @@ pub fn page_size() -> u64 {
 
 /// Bytes in a page of the pool that is used where none is named. A mapping from it can only be given back in whole ones.
 fn usual_huge_page() -> usize {
-    let told = std::fs::read_to_string("/proc/meminfo").ok();
-    told.and_then(|text| pool_page(&text)).unwrap_or(Mapping::HUGE_PAGE)
+    let meminfo = std::fs::read_to_string("/proc/meminfo").ok();
+    meminfo.and_then(|text| pool_page(&text)).unwrap_or(Mapping::HUGE_PAGE)
 }
 
 /// The same, from the text of `/proc/meminfo`.

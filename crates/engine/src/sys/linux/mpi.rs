@@ -246,8 +246,8 @@ impl Mpi {
         let (mut text, mut length) = ([0 as c_char; 8192], 0);
         // SAFETY: the buffer is longer than any of these texts (MPI_MAX_ERROR_STRING is at most 1024 in all three), and was zero
         // before.
-        let told = unsafe { (self.functions.error_string)(code, text.as_mut_ptr(), &mut length) };
-        Err(match told {
+        let status = unsafe { (self.functions.error_string)(code, text.as_mut_ptr(), &mut length) };
+        Err(match status {
             0 => text_of(&text),
             _ => format!("error {code}"),
         })

@@ -16,42 +16,42 @@ pub const PRIVILEGED: &str =
 /// Who may look at a file that an ordinary user may not.
 pub const PRIVILEGED_FILE: &str = "run as root, or as a user who may enter its directory and open it";
 
-/// Not told by calls.
+/// No call reports it.
 pub fn host() -> Option<Host> {
     None
 }
 
-/// Not told by calls.
+/// No call reports it.
 pub fn cpu() -> Option<Cpu> {
     None
 }
 
-/// Not told by calls.
+/// No call reports it.
 pub fn memory() -> Option<[u64; 2]> {
     None
 }
 
-/// Not told by calls.
+/// No call reports it.
 pub fn storage() -> Option<Storage> {
     None
 }
 
-/// Not told by calls.
+/// No call reports it.
 pub fn disk_counters() -> Option<Vec<(String, DiskCounters)>> {
     None
 }
 
-/// Not told by calls.
+/// No call reports it.
 pub fn core_times() -> Option<Vec<CoreUse>> {
     None
 }
 
-/// Not told by calls.
+/// No call reports it.
 pub fn since_start() -> Option<Duration> {
     None
 }
 
-/// Not told by calls.
+/// No call reports it.
 pub fn file_system(_: &Path) -> Option<(FileSystem, Vec<Device>)> {
     None
 }

@@ -1,4 +1,4 @@
-//! What a terminal must be told before the process ends, where nothing but a signal handler is left to tell it.
+//! What must be written to a terminal before the process ends, where nothing but a signal handler is left to write it.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -40,7 +40,7 @@ pub fn let_go() {
     CHANGED.store(false, Ordering::Release);
 }
 
-/// Asks the whole job to stop until it is told to go on, as Ctrl-Z does where the terminal does not pass it on as a key. It stops
+/// Asks the whole job to stop until it is asked to go on, as Ctrl-Z does where the terminal does not pass it on as a key. It stops
 /// in the next moment, not necessarily before this returns.
 pub fn suspend() {
     // SAFETY: zero is the own process group, and the default of this signal is to stop.

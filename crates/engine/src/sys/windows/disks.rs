@@ -100,7 +100,7 @@ fn geometry(file: &fs::File) -> Option<Vec<u8>> {
 }
 
 fn about(file: &fs::File, path: &Path) -> AboutDisk {
-    // The length is told only to who may read.
+    // Only a handle that may read is given the length.
     let readable = fs::File::open(path).ok();
     AboutDisk {
         descriptor: property(file, DEVICE),

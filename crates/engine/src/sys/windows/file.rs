@@ -54,10 +54,10 @@ pub fn open_own(path: &Path) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
-/// Files can be told to be temporary (DiskSpd `-ft`).
+/// Files can be marked temporary (DiskSpd `-ft`).
 pub const KNOWS_TEMPORARY: bool = true;
 
-/// What `CreateFileW` is told of a file beside its name: flags, and attributes, which it heeds only when it makes one.
+/// Arguments of `CreateFileW` about a file beside its name: flags, and attributes, which it heeds only when it makes one.
 fn flags_and_attributes(how: &OpenHow) -> (u32, u32) {
     let flags = [
         (how.cache.direct, FILE_FLAG_NO_BUFFERING),

@@ -118,15 +118,15 @@ impl Calls {
     /// # Errors
     /// The error number where the system does not tell.
     pub(crate) fn capabilities(&self) -> Result<Capabilities, u32> {
-        let mut told = IORING_CAPABILITIES::default();
+        let mut capabilities = IORING_CAPABILITIES::default();
         // SAFETY: the call writes the one live structure.
-        checked(unsafe { (self.query)(&mut told) })?;
+        checked(unsafe { (self.query)(&mut capabilities) })?;
         Ok(Capabilities {
-            version: told.MaxVersion,
-            submissions: told.MaxSubmissionQueueSize,
-            completions: told.MaxCompletionQueueSize,
-            writes: told.MaxVersion >= IORING_VERSION_3 && self.changes.is_some(),
-            emulated: told.FeatureFlags & IORING_FEATURE_UM_EMULATION != 0,
+            version: capabilities.MaxVersion,
+            submissions: capabilities.MaxSubmissionQueueSize,
+            completions: capabilities.MaxCompletionQueueSize,
+            writes: capabilities.MaxVersion >= IORING_VERSION_3 && self.changes.is_some(),
+            emulated: capabilities.FeatureFlags & IORING_FEATURE_UM_EMULATION != 0,
         })
     }
 }
@@ -140,7 +140,7 @@ pub(crate) struct Ring {
     ring: HIORING,
     /// The file of each slot's operation, or null.
     in_flight: Box<[HANDLE]>,
-    /// Operations in the ring that the system was not told of.
+    /// Operations in the ring that were not submitted yet.
     queued: u32,
     abandoned: bool,
     clock: Clock,

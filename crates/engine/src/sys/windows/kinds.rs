@@ -101,13 +101,14 @@ pub(crate) fn numbers(file: &fs::File) -> Option<(u64, u128)> {
 /// is used where it is unknown.
 pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
     const ANY: u64 = 4096;
-    let told = match kind {
+    let reported = match kind {
         FileKind::BlockDevice => disks::sector(file),
         _ => information::<FILE_STORAGE_INFO>(file)
             .ok()
             .map(|facts| facts.LogicalBytesPerSector),
     };
-    told.filter(|size| size.is_power_of_two() && *size >= 512)
+    reported
+        .filter(|size| size.is_power_of_two() && *size >= 512)
         .map_or(ANY, u64::from)
 }
 

@@ -54,7 +54,7 @@ pub(crate) trait Queue: Sized {
     ///
     /// # Safety
     /// The slot is free, and its buffer holds `length` bytes. Until the slot is found the buffer stays where it is, is lent to
-    /// no one else, and the queue lives or is told to [`Queue::abandon`].
+    /// no one else, and the queue lives or is asked to [`Queue::abandon`].
     unsafe fn start(&mut self, transfer: &Transfer<'_>) -> Result<(), u32>;
 
     /// Waits for an operation to end, that many milliseconds at most, and finds those that have. Returns when it looked.

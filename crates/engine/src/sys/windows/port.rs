@@ -144,7 +144,7 @@ impl Queue for Port {
         let handle: HANDLE = transfer.file.as_raw_handle();
         // SAFETY: the slot is free, as the caller promises.
         let place: *mut OVERLAPPED = unsafe { self.operations.ready(transfer.slot, transfer.offset, 0) };
-        // SAFETY: the structure stays until the operation is found, since `self` does or is told to abandon it; the caller
+        // SAFETY: the structure stays until the operation is found, since `self` does or is asked to abandon it; the caller
         // promises the same of the buffer.
         let done = unsafe {
             match transfer.writes {

@@ -77,7 +77,7 @@ impl Queue for Routines {
         let notes = self.ended.get() as usize;
         // SAFETY: the slot is free, as the caller promises.
         let place = unsafe { self.operations.ready(transfer.slot, transfer.offset, notes) };
-        // SAFETY: structure and notes stay until the operation is found, since `self` does or is told to abandon them; the
+        // SAFETY: structure and notes stay until the operation is found, since `self` does or is asked to abandon them; the
         // caller promises the same of the buffer. The word for an event is free for us, since these calls use none.
         let begun = unsafe {
             match transfer.writes {

@@ -1,4 +1,4 @@
-//! What a console must be told before the process ends, where nothing but the handler of a second Ctrl-C is left to tell it.
+//! What must be written to a console before the process ends, where nothing but the handler of a second Ctrl-C is left to write it.
 
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;

@@ -41,9 +41,9 @@ fn cpus_of(group: u16, mask: usize) -> impl Iterator<Item = u32> {
 pub fn usable_cpus() -> Vec<u32> {
     let (mut process, mut system) = (0usize, 0usize);
     // SAFETY: the call writes two words behind live pointers.
-    let told = unsafe { GetProcessAffinityMask(GetCurrentProcess(), &mut process, &mut system) } != 0;
+    let answered = unsafe { GetProcessAffinityMask(GetCurrentProcess(), &mut process, &mut system) } != 0;
     // Zeros where the process has threads in several groups.
-    if told && process != system {
+    if answered && process != system {
         return cpus_of(first_group(), process).collect();
     }
     let groups = active_masks();
@@ -60,8 +60,8 @@ pub fn usable_cpus() -> Vec<u32> {
 fn first_group() -> u16 {
     let (mut count, mut groups) = (1u16, [0u16; 1]);
     // SAFETY: the call writes at most as many groups as the live count says, and the count.
-    let told = unsafe { GetProcessGroupAffinity(GetCurrentProcess(), &mut count, groups.as_mut_ptr()) };
-    if told == 0 { 0 } else { groups[0] }
+    let answered = unsafe { GetProcessGroupAffinity(GetCurrentProcess(), &mut count, groups.as_mut_ptr()) };
+    if answered == 0 { 0 } else { groups[0] }
 }
 
 /// The active processors of each group, in order.
@@ -122,7 +122,7 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
         let why = "a thread of this Windows can be bound to processors of one group only (64 × group + number)";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     };
-    // SAFETY: the pseudo handle names the calling thread; the call reads as many live structures as it is told.
+    // SAFETY: the pseudo handle names the calling thread; the call reads as many live structures as its count says.
     checked(unsafe { select(GetCurrentThread(), affinities.as_ptr(), affinities.len() as u16) })
 }
 
@@ -164,8 +164,8 @@ fn all_masks_of_node(node: u16) -> Option<Vec<(u16, usize)>> {
     // SAFETY: the call writes at most as many structures as there is live room for, and how many there are.
     let done = unsafe { ask(node, masks.as_mut_ptr(), room, &mut count) };
     masks.truncate(usize::from(count));
-    let told = done != 0 && !masks.is_empty();
-    told.then(|| masks.iter().map(|one| (one.Group, one.Mask)).collect())
+    let answered = done != 0 && !masks.is_empty();
+    answered.then(|| masks.iter().map(|one| (one.Group, one.Mask)).collect())
 }
 
 /// Numbers of the processors in masks of several groups, ascending.

@@ -165,9 +165,9 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         Faults::one(Fault::new("nothing was measured").help(help), Exit::Failed)
     })?;
     let report = Report::of(&study, limit).expect("a sweep was made here");
-    let told = finish(&outputs, &report, &study);
+    let written = finish(&outputs, &report, &study);
     history::keep(args, EntryKind::Sweep, Subject::Study(&study), None);
-    told?;
+    written?;
     Ok(exit(&study.runs, failed, session))
 }
 
@@ -321,7 +321,7 @@ fn set(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
     native::apply(job, &setting.name, &setting.value, place).map_err(|complaint| Faults::from(vec![complaint]))
 }
 
-/// Every value is tried on the job before anything is measured: a mistake in the last of them is not told after an hour.
+/// Every value is tried on the job before anything is measured: a mistake in the last of them does not come up after an hour.
 fn try_settings(document: &Document, asked: &Asked) -> Result<(), Faults> {
     let mut settings = asked.varied.iter().flat_map(|varied| &varied.values);
     settings.try_for_each(|setting| set(&mut document.jobs[0].clone(), setting))

@@ -98,7 +98,7 @@ impl Surroundings for Here {
     }
 }
 
-/// Text with or without a byte order mark. Scripts of PowerShell write UTF-16 unless they are told otherwise.
+/// Text with or without a byte order mark. Scripts of PowerShell write UTF-16 unless something else is asked for.
 fn decoded(bytes: &[u8]) -> Option<String> {
     let wide = |bytes: &[u8], of: fn([u8; 2]) -> u16| {
         let (pairs, rest) = bytes.as_chunks::<2>();

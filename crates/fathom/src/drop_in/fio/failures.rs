@@ -72,7 +72,7 @@ fn line_of(process: u32, errno: i32, function: &str) -> String {
 /// Where fio would have met an error.
 fn place(errno: i32, function: &str) -> String {
     let why = match function {
-        // What an engine says that was not told what it needs.
+        // What an engine says that lacks what it needs.
         "cpuio" => "cpu thread needs rate (cpuload=)".to_owned(),
         "exec" => "no program is defined, it is mandatory to define one".to_owned(),
         _ => words(errno),
@@ -309,7 +309,7 @@ fn with_plans(results: &Results) -> impl Iterator<Item = (&Job, &JobResults)> {
     steps.flat_map(|(plan, step)| plan.jobs.iter().zip(&step.jobs))
 }
 
-/// What is told of workers that failed while they ran.
+/// What is said of workers that failed while they ran.
 pub(super) fn of_results(results: &Results) -> Messages {
     let mut messages = Messages::default();
     for (plan, job) in with_plans(results) {
@@ -408,7 +408,7 @@ fn add_help(help: Option<&str>, messages: &mut Messages) {
     }
 }
 
-/// fio looks at each clone by itself; here their rates are one, and each is told its part.
+/// fio looks at each clone by itself; here their rates are one, and each is charged its part.
 fn of_missed_rate(plan: &Job, job: &JobResults, messages: &mut Messages) {
     let rules = plan.control.iter().zip(&job.control);
     let missed = rules.filter(|(_, outcome)| !outcome.attained);

@@ -338,7 +338,7 @@ fn add_clocks(jobs: &Jobs, plan: &mut Plan) -> Result<(), String> {
     Ok(())
 }
 
-/// What is told of workers that cannot begin.
+/// What is said of workers that cannot begin.
 fn tell_unusable(unusable: &[Unusable], output: &mut Output) {
     for one in unusable {
         match (one.line.is_empty(), one.function.is_empty()) {

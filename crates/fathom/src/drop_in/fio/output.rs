@@ -88,7 +88,7 @@ impl Output {
     }
 
     /// What to do about an error: a line that fio does not have, so it is kept out of files that are read by programs.
-    #[expect(clippy::unused_self, reason = "everything that is told goes this way")]
+    #[expect(clippy::unused_self, reason = "all output goes this way")]
     pub(super) fn hint(&self, text: &str) {
         complain(&[format!("hint: {text}")]);
     }

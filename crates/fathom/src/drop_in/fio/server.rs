@@ -54,7 +54,7 @@ pub(super) fn addresses(
     }
 }
 
-/// Serves until it is told to stop. `words` are those of the command line, without the program.
+/// Serves until it is asked to stop. `words` are those of the command line, without the program.
 pub(super) fn serve(process: &Process, flags: &Flags, words: &[String], output: &mut Output) -> u8 {
     let listening = given_token().and_then(|token| Ok((listener(flags, token.is_some())?, token)));
     let ((listener, shown), token) = match listening {

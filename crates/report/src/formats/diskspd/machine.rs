@@ -90,7 +90,7 @@ fn cores_of_first_host(step: &StepResults) -> impl Iterator<Item = &CoreUse> {
         .map(|entry| &entry.core)
 }
 
-/// Where the CPUs sit, as told or, where the system does not tell, each a core of its own in one socket.
+/// Where the CPUs sit, as the system reports it or, where it does not, each a core of its own in one socket.
 fn places(cpu: &Cpu, counted: BTreeSet<u32>) -> Vec<Place> {
     let alone = |cpu: u32| LogicalCpu {
         cpu,

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use model::plan::{Dialect, GridScope, Plan, Presentation};
 
-/// Intervals that DiskSpd counts in unless it is told otherwise.
+/// Intervals that DiskSpd counts in unless something else is asked for.
 const DEFAULT_BUCKET_MS: u64 = 1000;
 
 /// The versions whose text can be written.

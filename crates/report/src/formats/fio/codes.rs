@@ -4,7 +4,7 @@
 /// better one.
 pub fn of_windows(code: i32) -> i32 {
     match code {
-        // What is told of verification is fio's number already.
+        // What is said of verification is fio's number already.
         0 | 84 => code,
         2 | 3 | 123 | 161 => 2,
         5 | 32 | 33 => 13,

@@ -10,7 +10,7 @@ use crate::summary::{JobSummary, RankSummary, Summary};
 
 /// Of that many each has a line of its own over time.
 const MAX_LINES: usize = 16;
-/// Bars beside each other that can be told apart.
+/// Bars beside each other that can be distinguished.
 const MAX_BARS: usize = 128;
 /// The most rows of a table for human readers.
 const MAX_ROWS: usize = 256;
@@ -61,8 +61,8 @@ pub(super) fn lead(results: &Results) -> Option<Lead> {
         sentence += &format!("; and {more} more");
     }
     let then = match results.fleet.as_ref().is_some_and(|fleet| fleet.goes_on) {
-        true => "The others went on: the figures hold what the lost had told until shortly before.",
-        false => "The others were stopped then: the figures are of what all had told until shortly before.",
+        true => "The others went on: the figures hold what the lost had reported until shortly before.",
+        false => "The others were stopped then: the figures are of what all had reported until shortly before.",
     };
     (!lost.is_empty()).then(|| Lead {
         topic: if lost.len() == 1 {

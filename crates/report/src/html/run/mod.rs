@@ -142,8 +142,8 @@ fn about(results: &Results, summary: &Summary) -> Vec<String> {
     let mut targets: Vec<String> = summary.targets.iter().map(words::target).collect();
     // On several hosts the same names come again and again.
     if results.fleet.is_some() {
-        let mut told = BTreeSet::new();
-        targets.retain(|words| told.insert(words.clone()));
+        let mut shown = BTreeSet::new();
+        targets.retain(|words| shown.insert(words.clone()));
     }
     lines.extend(targets.iter().take(4).cloned());
     if let [job] = &summary.jobs[..] {
@@ -165,7 +165,7 @@ fn about(results: &Results, summary: &Summary) -> Vec<String> {
 fn lead(beside: &Beside, summary: &Summary) -> Vec<Lead> {
     let several = beside.diagnoses.len() > 1;
     let simulated = summary.targets.iter().any(|target| target.kind == "simulated");
-    let told = simulated.then(|| Lead {
+    let shown = simulated.then(|| Lead {
         topic: "No real storage".into(),
         sentence: "The target is simulated by the program itself: nothing here says anything of a disk.".into(),
         advice: Vec::new(),
@@ -178,7 +178,7 @@ fn lead(beside: &Beside, summary: &Summary) -> Vec<Lead> {
         sentence: diagnosis::sentence(&one.diagnosis.sentence),
         advice: one.diagnosis.advice.clone(),
     });
-    let mut lead: Vec<Lead> = told.into_iter().chain(limits).collect();
+    let mut lead: Vec<Lead> = shown.into_iter().chain(limits).collect();
     if summary.jobs.iter().all(|job| job.total.operations == 0) {
         lead.push(Lead {
             topic: "Nothing was measured".into(),

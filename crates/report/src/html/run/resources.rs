@@ -177,7 +177,7 @@ pub(super) fn side_by_side(place: &Place, in_flight: f64, mean_ns: f64) -> Optio
     for lane in 0..lanes {
         for round in 0..ROUNDS {
             let begin = (f64::from(round) + f64::from(lane) / f64::from(lanes)) * mean_ns / ns;
-            // A little shorter, so that neighbours can be told apart; then a gap.
+            // A little shorter, so that neighbours can be distinguished; then a gap.
             for (at, height) in [(0.0, Some(lane + 1)), (0.95, Some(lane + 1)), (0.97, None)] {
                 lines.x.push(X::Number(begin + at * mean_ns / ns));
                 lines.y.push(height.map(f64::from));

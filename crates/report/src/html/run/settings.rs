@@ -38,7 +38,7 @@ pub(super) fn system(results: &Results, summary: &Summary) -> Section {
             device
                 .ours
                 .as_ref()
-                .map_or("not told apart".into(), |ours| count(value(ours)))
+                .map_or("not distinguished".into(), |ours| count(value(ours)))
         };
         vec![
             device.full_name(),
@@ -71,7 +71,9 @@ pub(super) fn system(results: &Results, summary: &Summary) -> Section {
         }));
     }
     if blocks.is_empty() {
-        blocks.push(Block::Text("The system told nothing of processors and devices.".into()));
+        blocks.push(Block::Text(
+            "The system reports nothing of processors and devices.".into(),
+        ));
     }
     Section {
         title: "Processors and devices".into(),

@@ -39,7 +39,7 @@ pub(crate) struct OpenedStream {
 }
 
 impl OpenedStream {
-    /// The first file stands for all where they need not be told apart.
+    /// The first file stands for all where they need not be distinguished.
     pub(crate) fn first(&self) -> u16 {
         self.files[0]
     }

@@ -118,7 +118,7 @@ impl FleetRun<'_> {
         }
     }
 
-    /// What a rank that was lost had told.
+    /// What a rank that was lost had reported.
     fn partial_results(&self, number: usize, rank: &mut AgentState) -> Option<Results> {
         if rank.partial_results.iter().all(Option::is_none) {
             return None;

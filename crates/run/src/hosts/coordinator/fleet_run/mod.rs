@@ -31,7 +31,7 @@ use publish::Published;
 const START_MARGIN: Nanos = Nanos::millis(20);
 /// One of which nothing was heard for so long is late: it tells something each second.
 const LATE_AFTER: Duration = Duration::from_millis(2500);
-/// A rank that was told to stop and is alive may take this long to do so.
+/// A rank that was asked to stop and is alive may take this long to do so.
 const STOP_TIMEOUT: Duration = Duration::from_secs(45);
 /// Events of others that wait to be reported, at most.
 const MAX_PENDING_EVENTS: usize = 100_000;
@@ -66,7 +66,7 @@ impl AgentState {
 #[derive(Debug)]
 pub(super) struct FleetState {
     pub(super) ranks: Vec<AgentState>,
-    /// What others have told and the watcher has not heard yet.
+    /// What others have reported and the watcher has not heard yet.
     events: VecDeque<(u32, Event)>,
     /// The agreed start of each step, by our clock.
     agreed: Vec<Option<Nanos>>,

@@ -1,4 +1,4 @@
-//! Data files of databases, told by the form of their pages.
+//! Data files of databases, recognised by the form of their pages.
 
 use super::{Signature, SignatureKind, View};
 

@@ -1,4 +1,4 @@
-//! What a device or file holds, told by the marks that file systems, volume managers, databases and disk images leave at
+//! What a device or file holds, recognised by the marks that file systems, volume managers, databases and disk images leave at
 //! fixed places near its beginning and end.
 //!
 //! A mark is only ever a reason to ask, so a doubtful one counts. But random and patterned test data must not look like
