@@ -224,7 +224,7 @@ impl Made {
             iops: Some(operations as f64 / seconds as f64),
             bytes_per_sec: Some(operations as f64 / seconds as f64 * 4096.0),
             latency: Some(service),
-            response: Latency::of(&histogram),
+            response: Latency::from_histogram(&histogram),
             ..Flow::default()
         };
         Observation {
@@ -408,7 +408,7 @@ fn slow_operations_that_come_together_say_less() {
             .iter()
             .for_each(|of| all.merge_packed(of.latency.read.as_ref().unwrap()));
         let mut made = Made::new(1).observation(1000.0, 2000.0, 1.0, 60);
-        made.total.response = Latency::of(&all);
+        made.total.response = Latency::from_histogram(&all);
         let context = Context {
             intervals: &intervals,
             ..Context::default()

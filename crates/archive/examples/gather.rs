@@ -88,7 +88,7 @@ fn share(common: &Plan, number: u32, hosts: &[String]) -> Result<Share, String> 
         of: hosts.len() as u32,
         host: host(number),
     };
-    Share::of(common, &rank, hosts, Some("/"))
+    Share::for_rank(common, &rank, hosts, Some("/"))
 }
 
 /// What that one process has measured, as if a rank had on its own machine, and a little more in places of its own: no two ranks are

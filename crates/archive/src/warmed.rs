@@ -42,7 +42,7 @@ pub struct WarmRange {
 
 impl WarmMarker {
     /// What is remembered of a target; `None` if nothing is, or nothing that can be read.
-    pub fn of(shelf: &Shelf, identity: &str) -> Option<WarmMarker> {
+    pub fn load(shelf: &Shelf, identity: &str) -> Option<WarmMarker> {
         let marker: WarmMarker = shelf.get(&name(identity)).ok()?;
         (marker.format_version == FORMAT_VERSION && marker.identity == identity).then_some(marker)
     }
@@ -58,8 +58,8 @@ impl WarmMarker {
         boot_id: Option<&str>,
         range: WarmRange,
     ) -> Result<WarmMarker, ArchiveError> {
-        let known =
-            WarmMarker::of(shelf, identity).filter(|marker| boot_id.is_some() && marker.boot_id.as_deref() == boot_id);
+        let known = WarmMarker::load(shelf, identity)
+            .filter(|marker| boot_id.is_some() && marker.boot_id.as_deref() == boot_id);
         let mut ranges = known.map(|marker| marker.ranges).unwrap_or_default();
         // What was read again is remembered once, as it was read last.
         ranges.retain(|old| old.buffered != range.buffered || old.from < range.from || old.to > range.to);
@@ -124,7 +124,7 @@ mod tests {
                 .expect("kept")
                 .warmed()
         };
-        assert_eq!(WarmMarker::of(&shelf, identity), None);
+        assert_eq!(WarmMarker::load(&shelf, identity), None);
         add(Some("a"), range(0, 10, false));
         assert_eq!(
             add(Some("a"), range(10, 20, false)).ranges,
@@ -132,17 +132,17 @@ mod tests {
         );
         assert_eq!(add(Some("a"), range(0, 20, false)).ranges, [(0, 20, false)]);
         assert_eq!(add(Some("a"), range(0, 20, true)).ranges.len(), 2);
-        let marker = WarmMarker::of(&shelf, identity).expect("it was kept");
+        let marker = WarmMarker::load(&shelf, identity).expect("it was kept");
         assert_eq!((marker.boot_id.as_deref(), &*marker.target), (Some("a"), target));
         assert_eq!(add(Some("b"), range(5, 6, false)).ranges, [(5, 6, false)]);
         // Nobody can say that a boot without a name is the same.
         add(None, range(0, 1, false));
         assert_eq!(add(None, range(1, 2, false)).ranges, [(1, 2, false)]);
         // Another target of the same name is another target.
-        assert_eq!(WarmMarker::of(&shelf, "device S4EW-01-23"), None);
+        assert_eq!(WarmMarker::load(&shelf, "device S4EW-01-23"), None);
         std::fs::write(shelf.path("device-S4EW-01-23"), "{").expect("written");
         assert_eq!(
-            WarmMarker::of(&shelf, identity),
+            WarmMarker::load(&shelf, identity),
             None,
             "what cannot be read is not known"
         );

@@ -75,7 +75,7 @@ fn saved_results_and_their_summaries_are_valid() {
         assert_valid(&of_results, &value, &name);
         assert_valid(&of_plan, &value["plan"], &name);
         let results: Results = serde_json::from_value(value).expect("a result");
-        let summary = serde_json::to_value(Summary::of(&results)).expect("plain data");
+        let summary = serde_json::to_value(Summary::from_results(&results)).expect("plain data");
         assert_valid(&of_summary, &summary, &name);
     }
 }
@@ -110,7 +110,7 @@ fn figures_with_a_verdict_are_valid() {
     for (name, text) in examples() {
         let results: Results = serde_json::from_str(&text).expect("a result");
         let judged = |jobs: Vec<JudgedJob>| JudgedSummary {
-            summary: Summary::of(&results),
+            summary: Summary::from_results(&results),
             judged: Some(Judged {
                 required: vec!["iops >= 900".into()],
                 outcome: Outcome::Inconclusive,

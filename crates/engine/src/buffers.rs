@@ -80,14 +80,14 @@ impl Buffers {
     /// # Panics
     /// If the slot does not exist or the buffer is shorter: that is a fault of the caller.
     #[inline(always)]
-    pub(crate) fn of(&mut self, slot: Slot, length: usize) -> &mut [u8] {
+    pub(crate) fn bytes_of(&mut self, slot: Slot, length: usize) -> &mut [u8] {
         let start = slot.0 as usize * self.stride;
         &mut self.mapping.bytes_mut()[start..][..length]
     }
 
     /// The whole buffer of a slot.
     pub(crate) fn whole(&mut self, slot: Slot) -> &mut [u8] {
-        self.of(slot, self.length)
+        self.bytes_of(slot, self.length)
     }
 }
 

@@ -157,9 +157,9 @@ impl<Q: Queue> Queued<Q> {
 
     /// Takes what has ended, after that many milliseconds at most. Returns how many that are.
     #[inline]
-    fn look(&mut self, milliseconds: u32, done: &mut Batch) -> Result<u32, EngineError> {
+    fn reap_within(&mut self, milliseconds: u32, done: &mut Batch) -> Result<u32, EngineError> {
         self.found.clear();
-        let looked = self.queue.look(milliseconds, &mut self.found);
+        let looked = self.queue.reap_within(milliseconds, &mut self.found);
         // What a look has found has ended, also where the look then failed.
         for found in &self.found {
             self.buffers.release(found.slot);
@@ -195,7 +195,7 @@ impl<Q: Queue> Queued<Q> {
                 _ => self.timeouts.before(until.since(self.clock.now())),
             };
             let begun = self.clock.now();
-            let found = self.look(milliseconds, done)?;
+            let found = self.reap_within(milliseconds, done)?;
             wanted = wanted.saturating_sub(found);
             if wanted == 0 || done.reaped >= until {
                 return Ok(());
@@ -276,7 +276,7 @@ impl<Q: Queue> Drop for Queued<Q> {
         let deadline = self.clock.now() + PATIENCE;
         while self.buffers.outstanding() > 0 {
             self.found.clear();
-            let looked = self.queue.look(LONGEST_MS as u32, &mut self.found);
+            let looked = self.queue.reap_within(LONGEST_MS as u32, &mut self.found);
             self.found.iter().for_each(|found| self.buffers.release(found.slot));
             if looked.is_err() || self.clock.now() >= deadline {
                 break;

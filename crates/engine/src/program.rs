@@ -61,7 +61,7 @@ impl Runner {
     }
 
     /// Looks at the program for a while, and sees to it that it ends when its time is over.
-    fn look(&mut self, started: Nanos) {
+    fn watch_program(&mut self, started: Nanos) {
         std::thread::sleep(Duration::from_nanos(self.program.look_ns.0));
         if self.clock.now().since(started) > self.program.ends_after_ns && !self.asked_to_end {
             self.ask_to_end();
@@ -100,7 +100,7 @@ impl Drop for Runner {
 impl Calls for Runner {
     fn perform(&mut self, io: &Request) -> i64 {
         match self.started {
-            Some(started) => self.look(started),
+            Some(started) => self.watch_program(started),
             None => {
                 if let Err(error) = self.start() {
                     return -i64::from(error.raw_os_error().unwrap_or(sys::file::IO_ERROR));

@@ -38,11 +38,11 @@ impl<const FLAGS: bool> Psync<FLAGS> {
         };
         match io.action {
             Action::Read => {
-                let buffer = self.buffers.of(io.slot, io.length as usize);
+                let buffer = self.buffers.bytes_of(io.slot, io.length as usize);
                 sys::file::read_at_with_flags(handle, buffer, io.offset, self.flags.read | self.flags.poll())
             }
             Action::Write => {
-                let buffer = self.buffers.of(io.slot, io.length as usize);
+                let buffer = self.buffers.bytes_of(io.slot, io.length as usize);
                 sys::file::write_at_with_flags(handle, buffer, io.offset, self.flags.write | self.flags.poll())
             }
             _ => file.without_buffer(io),
@@ -61,8 +61,8 @@ impl<const FLAGS: bool> Calls for Psync<FLAGS> {
             return i64::from(io.length);
         };
         match io.action {
-            Action::Read => sys::file::read_at(handle, self.buffers.of(io.slot, io.length as usize), io.offset),
-            Action::Write => sys::file::write_at(handle, self.buffers.of(io.slot, io.length as usize), io.offset),
+            Action::Read => sys::file::read_at(handle, self.buffers.bytes_of(io.slot, io.length as usize), io.offset),
+            Action::Write => sys::file::write_at(handle, self.buffers.bytes_of(io.slot, io.length as usize), io.offset),
             _ => self.perform_other(io),
         }
     }

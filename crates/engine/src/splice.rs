@@ -35,8 +35,12 @@ impl Calls for Splice {
         };
         let (slot, length) = (io.slot, io.length as usize);
         let result = match io.action {
-            Action::Read => self.pipe.read_from(handle, self.buffers.of(slot, length), io.offset),
-            Action::Write => self.pipe.write_to(handle, self.buffers.of(slot, length), io.offset),
+            Action::Read => self
+                .pipe
+                .read_from(handle, self.buffers.bytes_of(slot, length), io.offset),
+            Action::Write => self
+                .pipe
+                .write_to(handle, self.buffers.bytes_of(slot, length), io.offset),
             Action::Trim | Action::Flush | Action::FlushData | Action::FlushRange(_) => return file.without_buffer(io),
         };
         if result < 0 {

@@ -61,7 +61,7 @@ impl Vsync {
         for io in requests {
             // SAFETY: each slot has a buffer of its own in a mapping that stays where it is. Those of a turn are used
             // by nothing else until it hands their slots back, which is after the call below.
-            unsafe { parts.add(self.buffers.of(io.slot, io.length as usize)) };
+            unsafe { parts.add(self.buffers.bytes_of(io.slot, io.length as usize)) };
         }
         match first.action {
             Action::Read => parts.read_at(handle, first.offset),

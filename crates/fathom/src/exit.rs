@@ -62,7 +62,7 @@ impl Exit {
     /// A verdict has codes of its own: 1 is FAIL, and what only spoils a test is INCONCLUSIVE. A run that was lost,
     /// interrupted or not kept comes first.
     pub fn of_verdict(results: &Results, outcome: Outcome, strict: bool) -> Exit {
-        match (Exit::of(results, strict), outcome) {
+        match (Exit::from_results(results, strict), outcome) {
             (Exit::Done | Exit::Failed, Outcome::Fail) => Exit::Failed,
             (Exit::Done | Exit::Failed, Outcome::Inconclusive | Outcome::Consistent) => Exit::Inconclusive,
             (other, _) => other,
@@ -70,7 +70,7 @@ impl Exit {
     }
 
     /// The code of finished results. `strict` counts warnings.
-    pub fn of(results: &Results, strict: bool) -> Exit {
+    pub fn from_results(results: &Results, strict: bool) -> Exit {
         if results.interrupted {
             return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
         }

@@ -52,7 +52,7 @@ pub fn judge(results: &Results, clauses: &[Clause]) -> Judged {
                 interrupted: results.interrupted,
                 ..Context::default()
             };
-            let observation = Observation::of(results, step, number);
+            let observation = Observation::from_results(results, step, number);
             let verdict = observation.map(|observation| judge_one(clauses, &observation, &context));
             jobs.push((job.name.clone(), verdict));
         }
@@ -83,7 +83,7 @@ impl Judged {
             jobs: self.jobs.iter().map(job).collect(),
         };
         let document = archive::JudgedSummary {
-            summary: Summary::of(results),
+            summary: Summary::from_results(results),
             judged: Some(judged),
         };
         serde_json::to_string_pretty(&document).expect("plain values are valid JSON") + "\n"

@@ -81,7 +81,7 @@ impl Outputs {
     ///
     /// # Errors
     /// [`Faults`] with what is wrong.
-    pub fn of(args: &ArgMatches, plan: &Plan) -> Result<Outputs, Faults> {
+    pub fn from_args(args: &ArgMatches, plan: &Plan) -> Result<Outputs, Faults> {
         let mut outputs = Outputs::parse(args)?;
         outputs.spare_targets(plan)?;
         outputs.prove_writable()?;

@@ -40,7 +40,7 @@ pub fn time(args: &ArgMatches, usual: Nanos) -> Result<Nanos, Faults> {
 
 /// Watches the devices under the targets of a plan; `None` where there is nothing to watch, or no time to do so. What is found
 /// is reported at once, so that the user can stop, and again with the results.
-pub fn look(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<Before> {
+pub fn watch_and_report(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<Before> {
     if time == Nanos(0) {
         return None;
     }

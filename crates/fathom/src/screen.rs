@@ -54,7 +54,7 @@ impl Screen {
     ///
     /// # Errors
     /// A view is asked for, and there is no place for it.
-    pub fn of(session: &Session, args: &ArgMatches, streaming: bool) -> Result<Screen, Faults> {
+    pub fn from_args(session: &Session, args: &ArgMatches, streaming: bool) -> Result<Screen, Faults> {
         let wanted = args.get_one::<String>("live").map_or("auto", String::as_str);
         let mut screen = Screen::line(args.get_flag("quiet"));
         if matches!(screen.form, Form::Quiet) {

@@ -160,7 +160,8 @@ impl<'a> Execution<'a> {
         let mut outside: Vec<((u32, u32), PhaseInterval)> = Vec::new();
         let mut recording = |event: Event| {
             if let Event::Interval(interval) = &event
-                && let Some(one) = PhaseInterval::of(interval).filter(|_| outside.len() < MAX_INTERVALS_OUTSIDE_WINDOW)
+                && let Some(one) =
+                    PhaseInterval::from_interval(interval).filter(|_| outside.len() < MAX_INTERVALS_OUTSIDE_WINDOW)
             {
                 outside.push(((interval.step, interval.job), one));
             }

@@ -248,8 +248,8 @@ fn show(shared: &Shared, interrupt: &AtomicBool) {
             }
             let due = drawn.elapsed() >= if inside.news { REDRAW } else { AT_LEAST };
             if at_once || due {
-                counters.look(&mut inside);
-                let look = look(&inside);
+                counters.update(&mut inside);
+                let look = current_look(&inside);
                 if taken.screen.draw(|frame| draw(frame, &inside.state, look)).is_err() {
                     return;
                 }
@@ -263,7 +263,7 @@ fn show(shared: &Shared, interrupt: &AtomicBool) {
     }
 }
 
-fn look(inside: &Inside) -> Look {
+fn current_look(inside: &Inside) -> Look {
     let silent_for = inside.heard.map_or(Duration::ZERO, |heard| heard.elapsed());
     Look {
         unicode: speaks_unicode(),
@@ -344,7 +344,7 @@ impl Counters {
     }
 
     /// Tells the state what they have counted, where that is long enough.
-    fn look(&mut self, inside: &mut Inside) {
+    fn update(&mut self, inside: &mut Inside) {
         if inside.state.has_begun() {
             *self = Counters::new();
         }

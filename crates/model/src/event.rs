@@ -226,7 +226,7 @@ pub struct RankFigures {
 
 impl RankFigures {
     /// Those of an interval.
-    pub fn of(interval: &Interval) -> RankFigures {
+    pub fn from_interval(interval: &Interval) -> RankFigures {
         let operations: u64 = interval.counts.iter().map(|(_, counts)| counts.operations).sum();
         let latency = interval.latency_of_all();
         RankFigures {

@@ -109,7 +109,7 @@ impl Share {
     ///
     /// # Errors
     /// A sentence, if something cannot be divided among that many, or a job is for a host that does not take part.
-    pub fn of(plan: &Plan, rank: &Rank, hosts: &[String], folder: Option<&str>) -> Result<Share, String> {
+    pub fn for_rank(plan: &Plan, rank: &Rank, hosts: &[String], folder: Option<&str>) -> Result<Share, String> {
         let mut mine = plan.clone();
         for target in &mut mine.targets {
             let named = matches!(target.kind, TargetKind::Path | TargetKind::Name { .. });
@@ -521,7 +521,7 @@ impl<'a> Gathering<'a> {
                         stream.targets.iter_mut().for_each(|target| *target += shift);
                     }
                 }
-                job.rank_series = RankSeries::of(rank, &job).into_iter().collect();
+                job.rank_series = RankSeries::from_job(rank, &job).into_iter().collect();
                 into.add(job);
             }
         }

@@ -1,7 +1,7 @@
 //! What is known of one measured load, whichever tool measured it: the common ground of verdicts, diagnosis, explanation and
 //! comparison.
 //!
-//! [`Observation::of`] makes one from our own results; readers of other tools' reports make them from text. A figure that a
+//! [`Observation::from_results`] makes one from our own results; readers of other tools' reports make them from text. A figure that a
 //! source does not have is absent, never zero and never worked out from a guess: a judgement says what it could not judge.
 
 use schemars::JsonSchema;
@@ -175,7 +175,7 @@ pub struct Latency {
 
 impl Latency {
     /// Everything that a histogram tells.
-    pub fn of(histogram: &Histogram) -> Option<Latency> {
+    pub fn from_histogram(histogram: &Histogram) -> Option<Latency> {
         (!histogram.is_empty()).then(|| Latency {
             samples: Some(histogram.n()),
             mean_ns: Some(histogram.mean()),
@@ -216,7 +216,7 @@ impl CoreShare {
         self.user + self.kernel
     }
 
-    fn of(core: &CoreUse, window: Nanos) -> CoreShare {
+    fn from_use(core: &CoreUse, window: Nanos) -> CoreShare {
         let share = |time: Nanos| time.0 as f64 / window.0.max(1) as f64;
         CoreShare {
             cpu: core.cpu,
@@ -296,7 +296,7 @@ impl SeriesPoint {
 impl Observation {
     /// What job `job` of step `step` measured; `None` if it measured nothing. The series has the finest whole-job grid of
     /// at least 100 ms that the plan keeps.
-    pub fn of(results: &Results, step: usize, job: usize) -> Option<Observation> {
+    pub fn from_results(results: &Results, step: usize, job: usize) -> Option<Observation> {
         let around = results.steps.get(step)?;
         let found = around.jobs.get(job)?;
         let asked = results.plan.steps.get(step)?.jobs.get(job)?;
@@ -313,7 +313,7 @@ impl Observation {
             tool: results.tool.name.clone(),
             version: Some(results.tool.version.clone()),
             name: found.name.clone(),
-            load: Load::of(&results.plan, asked),
+            load: Load::from_job(&results.plan, asked),
             measured_ns: Some(measured),
             directions: flows,
             total: flow(&total, measured)?,
@@ -340,8 +340,10 @@ impl Observation {
     /// Every job of every step that measured something, in order.
     pub fn all(results: &Results) -> Vec<Observation> {
         let jobs = results.steps.iter().enumerate();
-        jobs.flat_map(|(step, found)| (0..found.jobs.len()).filter_map(move |job| Observation::of(results, step, job)))
-            .collect()
+        jobs.flat_map(|(step, found)| {
+            (0..found.jobs.len()).filter_map(move |job| Observation::from_results(results, step, job))
+        })
+        .collect()
     }
 
     /// Whether another load of the same source ran at the same time, so that rates of both add up:
@@ -378,7 +380,7 @@ impl Observation {
 }
 
 impl Load {
-    fn of(plan: &Plan, job: &Job) -> Load {
+    fn from_job(plan: &Plan, job: &Job) -> Load {
         let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
         let ids = streams().flat_map(|stream| stream.target.ids());
         let mut targets: Vec<String> = Vec::new();
@@ -462,9 +464,9 @@ fn flow(found: &DirectionResults, measured: Nanos) -> Option<Flow> {
         iops: Some(found.operations as f64 / seconds),
         bytes_per_sec: Some(found.bytes.0 as f64 / seconds),
         iops_deviation: None,
-        latency: Latency::of(&found.total),
-        response: found.response.as_ref().and_then(Latency::of),
-        schedule_delay: found.schedule_delay.as_ref().and_then(Latency::of),
+        latency: Latency::from_histogram(&found.total),
+        response: found.response.as_ref().and_then(Latency::from_histogram),
+        schedule_delay: found.schedule_delay.as_ref().and_then(Latency::from_histogram),
     })
 }
 
@@ -473,7 +475,9 @@ fn cores(step: &StepResults) -> Vec<CoreShare> {
         return Vec::new();
     }
     let cores = step.cores.iter().filter(|core| core.host == 0);
-    cores.map(|core| CoreShare::of(&core.core, step.observed_ns)).collect()
+    cores
+        .map(|core| CoreShare::from_use(&core.core, step.observed_ns))
+        .collect()
 }
 
 /// The seconds of a job, each with the samples that cover its middle.

@@ -79,7 +79,7 @@ pub fn line(event: &Event) -> String {
 pub fn last_line(results: &Results) -> String {
     text(&Line::Summary {
         event: "summary".into(),
-        summary: Box::new(Summary::of(results)),
+        summary: Box::new(Summary::from_results(results)),
     })
 }
 

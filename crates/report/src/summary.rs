@@ -334,7 +334,7 @@ pub struct Transfers {
 
 impl Summary {
     /// The figures of these results.
-    pub fn of(results: &Results) -> Summary {
+    pub fn from_results(results: &Results) -> Summary {
         let plan = &results.plan;
         let first = results.hosts.first();
         let fleet = results.fleet.as_ref();

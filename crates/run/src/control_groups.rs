@@ -45,7 +45,7 @@ enum Hierarchy {
 
 impl Hierarchy {
     /// Version 1 first, as fio looks for it.
-    fn of(mounts: &str) -> Option<Hierarchy> {
+    fn parse(mounts: &str) -> Option<Hierarchy> {
         let mounts = || {
             mounts.lines().filter_map(|line| {
                 let mut words = line.split(' ').skip(1);
@@ -78,7 +78,7 @@ impl Hierarchy {
 
 impl ControlGroups {
     /// Nothing is changed yet.
-    pub(crate) fn of(plan: &Plan) -> ControlGroups {
+    pub(crate) fn from_plan(plan: &Plan) -> ControlGroups {
         let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
         let mut wanted = workers.map(|worker| &worker.placement.control_group);
         let first = wanted.next();
@@ -89,7 +89,7 @@ impl ControlGroups {
             .then(|| fs::read_to_string("/proc/mounts").ok())
             .flatten();
         ControlGroups {
-            hierarchy: mounts.as_deref().and_then(Hierarchy::of),
+            hierarchy: mounts.as_deref().and_then(Hierarchy::parse),
             common: wanted.all(|other| Some(other) == first),
             made: Mutex::new(Made::default()),
         }
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn the_mount_with_block_io_is_found() {
-        let check = |mounts: &str, expected: Option<Hierarchy>| assert_eq!(Hierarchy::of(mounts), expected);
+        let check = |mounts: &str, expected: Option<Hierarchy>| assert_eq!(Hierarchy::parse(mounts), expected);
         let first = "cgroup /sys/fs/cgroup/cpu cgroup rw,relatime,cpu 0 0\n\
                      cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n\
                      cgroup /sys/fs/cgroup/blkio cgroup rw,relatime,blkio 0 0\n";

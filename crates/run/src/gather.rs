@@ -132,7 +132,7 @@ impl Gather {
             histograms: BTreeMap::new(),
             seconds: BTreeMap::new(),
             open: BTreeMap::new(),
-            groups: TargetGroups::of(plan),
+            groups: TargetGroups::from_job(plan),
             length,
             epoch: 0,
             lost: 0,
@@ -516,7 +516,7 @@ impl Gather {
 }
 
 impl TargetGroups {
-    fn of(plan: &Job) -> TargetGroups {
+    fn from_job(plan: &Job) -> TargetGroups {
         let mut groups = TargetGroups::default();
         for worker in &plan.workers {
             let of_stream = |stream: &model::plan::Stream| {

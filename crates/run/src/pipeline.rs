@@ -138,7 +138,7 @@ impl Run<'_> {
             spin: may_spin(&self.plan),
             simulated: self.is_simulated(),
             simulation: Simulation::new(devices),
-            control_groups: Arc::new(ControlGroups::of(&self.plan)),
+            control_groups: Arc::new(ControlGroups::from_plan(&self.plan)),
             plan: Arc::clone(&self.plan),
             clock: self.context.clock,
             interrupt: self.context.interrupt,

@@ -21,7 +21,7 @@ impl Sources {
     ///
     /// # Errors
     /// The number of the job and the worker that needs what cannot be made, and why not.
-    pub(crate) fn of(step: &Step) -> Result<Sources, (usize, usize, SetupError)> {
+    pub(crate) fn from_step(step: &Step) -> Result<Sources, (usize, usize, SetupError)> {
         let mut sources = Sources::default();
         for (job, of_job) in step.jobs.iter().enumerate() {
             for (worker, of_worker) in of_job.workers.iter().enumerate() {

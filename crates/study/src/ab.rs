@@ -72,7 +72,8 @@ pub fn settings(turn: Turn) -> Vec<Setting> {
 
 /// A run with its results, as part of a study.
 pub fn run_of(turn: Turn, results: Results) -> StudyRun {
-    let whole = !results.interrupted && crate::sweep::is_whole(&results) && Observation::of(&results, 0, 0).is_some();
+    let whole =
+        !results.interrupted && crate::sweep::is_whole(&results) && Observation::from_results(&results, 0, 0).is_some();
     StudyRun {
         settings: settings(turn),
         role: if whole { Role::Point } else { Role::CutShort },
@@ -136,7 +137,7 @@ impl Report {
     }
 
     /// Works out what a study says. `None` for a study of another kind.
-    pub fn of(study: &Study, margin: f64) -> Option<Report> {
+    pub fn from_study(study: &Study, margin: f64) -> Option<Report> {
         let Question::Ab { a, b } = &study.question else {
             return None;
         };
@@ -146,7 +147,7 @@ impl Report {
                 .runs
                 .iter()
                 .find(|run| run.role == Role::Point && run.settings == wanted)?;
-            Observation::of(&run.results, 0, 0)
+            Observation::from_results(&run.results, 0, 0)
         };
         let most = study.runs.len() as u32;
         let pairs: Vec<(Observation, Observation)> = (1..=most)

@@ -76,7 +76,7 @@ fn judged_steps(results: &Results, confirmed: Option<&Confirmed>) -> Vec<usize> 
 fn loads_of(results: &Results, step: usize) -> Vec<(usize, Observation)> {
     let jobs = results.steps.get(step).map_or(0, |step| step.jobs.len());
     (0..jobs)
-        .filter_map(|job| Some((job, Observation::of(results, step, job)?)))
+        .filter_map(|job| Some((job, Observation::from_results(results, step, job)?)))
         .collect()
 }
 
@@ -100,7 +100,7 @@ fn of_step(results: &Results, step: usize, known: &Known, deeper: Option<(&Resul
             others_deeper: others(&loads_deeper, job),
             bursts: known.bursts.clone(),
             question: known.question,
-            ..Context::of(results, step, job)
+            ..Context::for_job(results, step, job)
         };
         let mut layers = known.layers.clone();
         layers.extend(system_layers(results, step, job));

@@ -17,7 +17,7 @@ pub(crate) struct Figures {
 
 impl Figures {
     /// Figures of a step; `None` if it measured nothing.
-    pub(crate) fn of(results: &Results, step: usize) -> Option<Figures> {
+    pub(crate) fn from_results(results: &Results, step: usize) -> Option<Figures> {
         let job: &JobResults = results.steps.get(step)?.jobs.first()?;
         let seconds = job.measured().as_secs();
         let total = job.total();

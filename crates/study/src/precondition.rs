@@ -292,7 +292,7 @@ impl Procedure {
 }
 
 fn measured(cell: Option<Cell>, results: &Results) -> Option<Measured> {
-    let found = Observation::of(results, 0, 0)?;
+    let found = Observation::from_results(results, 0, 0)?;
     let latency = found.total.waited()?;
     let enough = latency.samples.is_some_and(|samples| samples >= 10_000);
     let writes = found.directions.write.as_ref().and_then(|writes| writes.bytes);

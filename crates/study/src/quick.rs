@@ -198,7 +198,7 @@ pub fn meaning(results: &Results) -> Vec<String> {
     let find = |name: &str| {
         let named = |step: &Step| step.jobs.first().is_some_and(|job| job.name.starts_with(name));
         let step = results.plan.steps.iter().position(named)?;
-        Figures::of(results, step)
+        Figures::from_results(results, step)
     };
     let mut sentences = Vec::new();
     let one = find(CELLS[0].name);
@@ -267,7 +267,7 @@ fn of_generator(results: &Results) -> Option<String> {
     let usable = results.hosts.first()?.environment.cpu.usable.max(1);
     let names = results.plan.steps.iter().enumerate().filter_map(|(number, step)| {
         let job = step.jobs.first()?;
-        let figures = Figures::of(results, number)?;
+        let figures = Figures::from_results(results, number)?;
         let most = f64::from(usable.min(job.workers.len() as u32));
         (figures.processors > 0.9 * most).then_some(job.name.as_str())
     });

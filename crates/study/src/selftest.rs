@@ -130,7 +130,7 @@ pub fn ceiling(number: usize, outcome: Result<&Results, String>) -> Option<Ceili
         why_not: None,
     };
     let figures = match outcome {
-        Ok(results) => Figures::of(results, 0).ok_or_else(|| "nothing was measured".to_owned()),
+        Ok(results) => Figures::from_results(results, 0).ok_or_else(|| "nothing was measured".to_owned()),
         Err(why) => Err(why),
     };
     Some(match figures {

@@ -38,7 +38,7 @@ impl dialects::fio::Surroundings for Nowhere {
 }
 
 impl Disk for Nowhere {
-    fn look(&self, _: &str) -> Option<Found> {
+    fn find(&self, _: &str) -> Option<Found> {
         Some(Found {
             kind: FoundKind::Device,
             size: 1 << 30,

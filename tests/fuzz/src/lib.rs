@@ -226,5 +226,5 @@ fn trace(bytes: &[u8], form: model::plan::TraceForm) {
         align: 0,
         skip: model::plan::TraceSkip::default(),
     };
-    let _ = model::trace::Survey::of(bytes, &replay);
+    let _ = model::trace::Survey::read(bytes, &replay);
 }

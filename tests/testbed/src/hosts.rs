@@ -29,7 +29,7 @@ impl Hosts {
     ///
     /// # Errors
     /// [`Unavailable`] without root, `ip`, or namespaces.
-    pub fn of(count: usize) -> Result<Hosts, Unavailable> {
+    pub fn with_count(count: usize) -> Result<Hosts, Unavailable> {
         need_root("making network namespaces")?;
         let directory = Directory::new()?;
         let process = std::process::id();

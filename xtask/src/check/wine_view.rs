@@ -21,7 +21,7 @@ const SERVER: &str = "fathom-wine-view";
 pub(crate) fn check(wine: &Ready) -> Result<(), String> {
     let Err(why) = output(Command::new("tmux").arg("-V")) else {
         let _ = output(&mut tmux(&["kill-server"]));
-        let looked = look(wine);
+        let looked = check_view(wine);
         let _ = output(&mut tmux(&["kill-server"]));
         return looked;
     };
@@ -34,7 +34,7 @@ pub(crate) fn check(wine: &Ready) -> Result<(), String> {
     }
 }
 
-fn look(wine: &Ready) -> Result<(), String> {
+fn check_view(wine: &Ready) -> Result<(), String> {
     let shell = ["-x", "100", "-y", "40", "-s", "view", "env PS1='$ ' ENV= sh"];
     let mut start = tmux(&[&["new-session", "-d"], &shell[..]].concat());
     wine.set(&mut start);

@@ -25,7 +25,7 @@ Beside the crates below, the program holds:
 const BEGINNINGS: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
 
 /// One text with the licences of all crates that the program for a target is made of, and of those that are used to build it.
-pub(super) fn of(target: &str) -> Result<String, String> {
+pub(super) fn text_for(target: &str) -> Result<String, String> {
     let metadata = output(cargo().args([
         "metadata",
         "--format-version",
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn libraries_of_the_program_are_told_with_their_texts() {
-        let document = of("x86_64-unknown-linux-gnu").expect("cargo lists them");
+        let document = text_for("x86_64-unknown-linux-gnu").expect("cargo lists them");
         for part in [
             "\nserde 1.",
             "\nlibsqlite3-sys 0.",
@@ -145,7 +145,7 @@ mod tests {
         // What only tests use, and what only another system needs, is not in it.
         assert!(!document.contains("\nproptest 1.") && !document.contains("\nwindows-sys "));
         assert!(
-            of("x86_64-pc-windows-gnu")
+            text_for("x86_64-pc-windows-gnu")
                 .expect("cargo lists them")
                 .contains("\nwindows-sys ")
         );

@@ -76,7 +76,7 @@ pub(crate) fn dist(names: &[String]) -> Result<(), String> {
     let pages = pages(&folder)?;
     for one in wanted {
         let program = one.build()?;
-        let licences = licences::of(one.target())?;
+        let licences = licences::text_for(one.target())?;
         let made = match one {
             Artefact::Deb => package::deb(&folder, &program, &licences, &pages)?,
             _ => package::archive(&folder, one.target(), &program, &licences, &pages)?,

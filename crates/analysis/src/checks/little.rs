@@ -50,7 +50,7 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Option<Finding> {
     let mut short = Vec::new();
     for (number, workers) in &parts {
         let facts = ranks.get(*number as usize).filter(|facts| facts.lost.is_none());
-        let (Some(facts), Some(found)) = (facts, InFlight::of(workers.iter().copied())) else {
+        let (Some(facts), Some(found)) = (facts, InFlight::from_workers(workers.iter().copied())) else {
             continue;
         };
         if let Some(Filled::Short(Severity::Warning | Severity::Error)) = Little::exact(&found).filled(before) {

@@ -125,7 +125,7 @@ impl<'a> Subject<'a> {
         match &*latest {
             Some(latest) if (latest.step, latest.job) == (step, job) => latest.observation.clone(),
             _ => {
-                let observation = Observation::of(self.results, step, job).map(Rc::new);
+                let observation = Observation::from_results(self.results, step, job).map(Rc::new);
                 *latest = Some(Observed {
                     step,
                     job,

@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn credits_are_no_cache() {
-        let seen = Observation::of(&on(3000, &[disk("sda")]), 0, 0).unwrap();
+        let seen = Observation::from_results(&on(3000, &[disk("sda")]), 0, 0).unwrap();
         let layer = Layer {
             name: "gp2".into(),
             kind: LayerKind::Disk,

@@ -107,7 +107,7 @@ impl Figure {
     }
 
     /// Its value in a result; `None` where it is not known, or where fewer than ten operations lie beyond a quantile.
-    pub fn of(self, observation: &Observation) -> Option<f64> {
+    pub fn value_in(self, observation: &Observation) -> Option<f64> {
         let value = match self {
             Figure::Iops => observation.total.iops?,
             Figure::Mean => observation.total.waited()?.mean_ns?,
@@ -125,7 +125,7 @@ impl Figure {
 
     /// How it changes, without a judgement; `None` where either result lacks it.
     pub(super) fn change(self, from: &Observation, to: &Observation) -> Option<Change> {
-        let (a, b) = (self.of(from)?, self.of(to)?);
+        let (a, b) = (self.value_in(from)?, self.value_in(to)?);
         let bounds = match self {
             Figure::Iops => welch(from, to, b / a, |point| Some(point.iops())),
             Figure::Mean => welch(from, to, b / a, |point| point.mean_ns),

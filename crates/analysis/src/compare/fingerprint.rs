@@ -110,7 +110,7 @@ const IN_SHORT: [(&str, &str); 5] = [
 pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Vec<Fact>> {
     let asked = results.plan.steps.get(step)?.jobs.get(job)?;
     let found = results.steps.get(step)?.jobs.get(job)?;
-    let observation = Observation::of(results, step, job)?;
+    let observation = Observation::from_results(results, step, job)?;
     let mut facts = facts_of_observation(&observation);
     facts.extend(details(asked));
     facts.push(fact(

@@ -29,7 +29,7 @@ pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Optio
     let both: Vec<&Observation> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
     let primary = primary(&both)?;
     let values = |figure: Figure| -> Option<Vec<(f64, f64)>> {
-        let of = |(a, b): &(&Observation, &Observation)| Some((figure.of(a)?, figure.of(b)?));
+        let of = |(a, b): &(&Observation, &Observation)| Some((figure.value_in(a)?, figure.value_in(b)?));
         pairs.iter().map(of).collect()
     };
     let change = |figure: &Figure| {

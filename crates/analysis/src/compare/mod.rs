@@ -36,7 +36,7 @@ pub fn rank(observations: &[&Observation], margin: f64) -> Vec<Ranked> {
     let mut order: Vec<(usize, f64)> = observations
         .iter()
         .enumerate()
-        .filter_map(|(index, one)| Some((index, figure.of(one)?)))
+        .filter_map(|(index, one)| Some((index, figure.value_in(one)?)))
         .collect();
     let sign = if figure.higher_is_better() { -1.0 } else { 1.0 };
     order.sort_by(|a, b| (sign * a.1).total_cmp(&(sign * b.1)));

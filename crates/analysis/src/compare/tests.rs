@@ -38,7 +38,7 @@ fn run(draws: &mut Draws, iops: f64, latency_us: f64) -> Observation {
         total: Flow {
             operations: Some(operations),
             iops: Some(operations as f64 / 60.0),
-            latency: Latency::of(&histogram),
+            latency: Latency::from_histogram(&histogram),
             ..Flow::default()
         },
         series,

@@ -113,7 +113,7 @@ pub fn trend(figure: Figure, moments: &[Moment], margin: f64) -> Option<Trend> {
     let enough = values.len() >= MIN_RUNS;
     let found = match enough {
         true => joined(&values, segments(&values, MIN_LEVEL), margin),
-        false => vec![Segment::of(&values, 0, values.len())],
+        false => vec![Segment::new(&values, 0, values.len())],
     };
     let level = |segment: &Segment| Level {
         first: moments[segment.start].entry,
@@ -153,7 +153,7 @@ fn joined(values: &[f64], found: Vec<Segment>, margin: f64) -> Vec<Segment> {
     for segment in found {
         match levels.last_mut() {
             Some(before) if (segment.level / before.level - 1.0).abs() <= margin => {
-                *before = Segment::of(values, before.start, segment.end);
+                *before = Segment::new(values, before.start, segment.end);
             }
             _ => levels.push(segment),
         }
@@ -200,7 +200,7 @@ fn stands_alone(values: &[f64], last: &Segment, margin: f64) -> bool {
     if before - last.start < MIN_LEVEL + 1 {
         return false;
     }
-    let usual = Segment::of(values, last.start, before);
+    let usual = Segment::new(values, last.start, before);
     let away = (latest / usual.level - 1.0).abs();
     away > margin.max(ALONE * usual.variation())
 }

@@ -43,7 +43,7 @@ pub(super) fn step(subject: &Subject<'_>) -> Option<Step> {
         return None;
     };
     // The step lies within a second, which belongs to neither level.
-    let after = Segment::of(&subject.seconds, after.start + 1, after.end);
+    let after = Segment::new(&subject.seconds, after.start + 1, after.end);
     let warm_up = subject.observation.load.warm_up_ns.map_or(0.0, |time| time.as_secs());
     (after.mean < before.mean * (1.0 - STEP)).then(|| Step {
         before,

@@ -93,7 +93,7 @@ pub struct Temperature {
 
 impl Context<'_> {
     /// What the results tell of a job.
-    pub fn of(results: &Results, step: usize, job: usize) -> Context<'static> {
+    pub fn for_job(results: &Results, step: usize, job: usize) -> Context<'static> {
         let mut context = Context::default();
         let asked = results.plan.steps.get(step).and_then(|step| step.jobs.get(job));
         if let Some(asked) = asked {

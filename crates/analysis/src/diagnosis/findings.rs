@@ -14,7 +14,7 @@ const NEWS: f64 = 1.0;
 /// What the diagnosis finds in a job, with the limits that the system itself knows of.
 pub(crate) fn finding_of(results: &Results, (step, job): (usize, usize), observation: &Observation) -> Option<Finding> {
     let layers = system_layers(results, step, job);
-    let diagnosis = diagnose(observation, &layers, &Context::of(results, step, job));
+    let diagnosis = diagnose(observation, &layers, &Context::for_job(results, step, job));
     finding(&diagnosis).map(|finding| finding.at(&*observation.name))
 }
 

@@ -249,7 +249,7 @@ fn levels(seconds: &[f64]) -> Vec<Segment> {
         let starts = std::iter::once(&0).chain(&ends);
         let parts: Vec<Segment> = starts
             .zip(&ends)
-            .map(|(start, end)| Segment::of(seconds, *start, *end))
+            .map(|(start, end)| Segment::new(seconds, *start, *end))
             .collect();
         let distance = |pair: &[Segment]| (pair[0].level - pair[1].level).abs() / pair[0].level.max(pair[1].level);
         let closest = parts

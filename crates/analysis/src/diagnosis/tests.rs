@@ -595,7 +595,7 @@ fn a_plain_queue_lets_through_no_portions() {
         let mut humps = Histogram::new();
         humps.record_times(300_000, 1_600_000);
         humps.record_times(600_000, 800_000);
-        observation.total.latency = Latency::of(&humps);
+        observation.total.latency = Latency::from_histogram(&humps);
         diagnose(&observation, &[], &Context::default()).answer
     };
     assert_ne!(waves(4), Answer::ThrottleQuantum);

@@ -79,7 +79,7 @@ mod tests {
             histogram.record_times(*ns, *count);
         }
         let mut load = sound();
-        let latency = Latency::of(&histogram);
+        let latency = Latency::from_histogram(&histogram);
         load.directions.read.as_mut().unwrap().latency.clone_from(&latency);
         load.total.latency = latency;
         load

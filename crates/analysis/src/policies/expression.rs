@@ -129,7 +129,7 @@ impl Expression {
     /// [`ExpressionError`] for an unknown name, a division by zero, bounds of `clamp` in the wrong order, and a result that is
     /// no finite number.
     pub fn value(&self, find: &dyn Fn(&str) -> Option<f64>) -> Result<f64, ExpressionError> {
-        let value = self.of(&self.root, find)?;
+        let value = self.evaluate_node(&self.root, find)?;
         match value.is_finite() {
             true => Ok(value),
             false => Err(self.error(0, "the result is too large".into())),
@@ -143,15 +143,15 @@ impl Expression {
         names
     }
 
-    fn of(&self, node: &Node, find: &dyn Fn(&str) -> Option<f64>) -> Result<f64, ExpressionError> {
+    fn evaluate_node(&self, node: &Node, find: &dyn Fn(&str) -> Option<f64>) -> Result<f64, ExpressionError> {
         Ok(match node {
             Node::Number(value) => *value,
             Node::Name(name, at) => {
                 find(name).ok_or_else(|| self.error(*at, format!("there is no value called `{name}` here")))?
             }
-            Node::Negative(inner) => -self.of(inner, find)?,
+            Node::Negative(inner) => -self.evaluate_node(inner, find)?,
             Node::Binary(operator, left, right, at) => {
-                let (left, right) = (self.of(left, find)?, self.of(right, find)?);
+                let (left, right) = (self.evaluate_node(left, find)?, self.evaluate_node(right, find)?);
                 match operator {
                     Operator::Add => left + right,
                     Operator::Subtract => left - right,
@@ -161,7 +161,7 @@ impl Expression {
                 }
             }
             Node::Call(function, arguments, at) => {
-                let values = arguments.iter().map(|argument| self.of(argument, find));
+                let values = arguments.iter().map(|argument| self.evaluate_node(argument, find));
                 self.call(*function, &values.collect::<Result<Vec<f64>, _>>()?, *at)?
             }
         })

@@ -139,7 +139,7 @@ struct Values {
 }
 
 impl Values {
-    fn of(&self, place: &str, formula: &Formula) -> Result<f64, PolicyError> {
+    fn evaluate(&self, place: &str, formula: &Formula) -> Result<f64, PolicyError> {
         let find = |name: &str| {
             let absent = || self.columns.iter().any(|column| column == name).then_some(0.0);
             self.known.get(name).copied().or_else(absent)
@@ -151,7 +151,7 @@ impl Values {
     }
 
     fn maybe(&self, place: &str, formula: Option<&Formula>) -> Result<Option<f64>, PolicyError> {
-        formula.map(|formula| self.of(place, formula)).transpose()
+        formula.map(|formula| self.evaluate(place, formula)).transpose()
     }
 
     fn put(&mut self, name: &str, value: f64) {
@@ -270,7 +270,7 @@ impl Policy {
         let input = self.file.input.iter().find(|input| input.name == "size")?;
         let of_tiers = self.file.tier.last().and_then(|tier| tier.size.as_ref());
         let formula = input.max.as_ref().or(of_tiers)?;
-        values.of("size", formula).ok()
+        values.evaluate("size", formula).ok()
     }
 
     fn refuse_unknown(&self, inputs: &Inputs) -> Result<(), PolicyError> {
@@ -316,7 +316,7 @@ impl Policy {
             let value = match said {
                 Some(text) => read_input(input, text)?,
                 None => match of_tier.or(input.default.as_ref()) {
-                    Some(formula) => values.of(&place, formula)?,
+                    Some(formula) => values.evaluate(&place, formula)?,
                     None => {
                         return Err(PolicyError::Missing {
                             name: input.name.clone(),
@@ -418,9 +418,9 @@ impl Policy {
         let iops = values.maybe(&place, form.iops.as_ref())?.map(Limit::exactly);
         let bytes = match &form.bytes_per_sec {
             None => None,
-            Some(Range::Exact(formula)) => Some(Limit::exactly(values.of(&place, formula)?)),
+            Some(Range::Exact(formula)) => Some(Limit::exactly(values.evaluate(&place, formula)?)),
             Some(Range::Between([low, high])) => {
-                let (low, high) = (values.of(&place, low)?, values.of(&place, high)?);
+                let (low, high) = (values.evaluate(&place, low)?, values.evaluate(&place, high)?);
                 Some(Limit {
                     low: low.min(high),
                     high: low.max(high),
@@ -512,9 +512,9 @@ impl Policy {
         {
             let burst = Burst {
                 of: *of,
-                ceiling: values.of("burst.ceiling", ceiling)?,
-                refill: values.of("burst.refill", refill)?,
-                bucket: values.of("burst.bucket", bucket)?,
+                ceiling: values.evaluate("burst.ceiling", ceiling)?,
+                refill: values.evaluate("burst.refill", refill)?,
+                bucket: values.evaluate("burst.bucket", bucket)?,
                 full_after_secs: values.maybe("burst.full_after", full_after.as_ref())?,
             };
             // Larger disks have a baseline above the ceiling, and no credits.
@@ -532,7 +532,7 @@ fn clause(form: &ClauseForm, values: &Values) -> Result<Clause, PolicyError> {
         place: place.clone(),
         why: format!("{why}; {help}"),
     })?;
-    let value = values.of(&place, &form.target)?;
+    let value = values.evaluate(&place, &form.target)?;
     let target = match metric {
         Metric::Mean | Metric::Quantile { .. } => value * 1e9,
         Metric::Iops | Metric::Throughput | Metric::Availability => value,

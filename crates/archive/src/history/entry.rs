@@ -186,7 +186,7 @@ pub struct HistoryList {
 
 impl HistoryList {
     /// These entries.
-    pub fn of(entries: Vec<Entry>) -> HistoryList {
+    pub fn from_entries(entries: Vec<Entry>) -> HistoryList {
         HistoryList {
             format_version: LIST_VERSION,
             kind: "history".into(),
@@ -197,7 +197,7 @@ impl HistoryList {
 
 impl Entry {
     /// What a result comes to.
-    pub(super) fn of(recording: &Recording<'_>) -> Entry {
+    pub(super) fn from_recording(recording: &Recording<'_>) -> Entry {
         let runs: Vec<&Results> = match recording.subject {
             Subject::Run(results) => vec![results],
             Subject::Study(study) => study.runs.iter().map(|run| &run.results).collect(),
@@ -326,17 +326,17 @@ fn jobs(results: &Results, name: Option<String>, with_facts: bool) -> Vec<EntryJ
     let places = places.flat_map(|(step, found)| (0..found.jobs.len()).map(move |job| (step, job)));
     places
         .filter_map(|(step, job)| {
-            let seen = Observation::of(results, step, job)?;
+            let seen = Observation::from_results(results, step, job)?;
             let facts = with_facts
                 .then(|| compare::facts_of_results(results, step, job))
                 .flatten();
             Some(EntryJob {
                 name: name.clone().unwrap_or_else(|| seen.name.clone()),
-                iops: Figure::Iops.of(&seen),
+                iops: Figure::Iops.value_in(&seen),
                 bytes_per_sec: seen.total.bytes_per_sec,
-                mean_ns: Figure::Mean.of(&seen),
-                p50_ns: Figure::Quantile(0.5).of(&seen),
-                p99_ns: Figure::Quantile(0.99).of(&seen),
+                mean_ns: Figure::Mean.value_in(&seen),
+                p50_ns: Figure::Quantile(0.5).value_in(&seen),
+                p99_ns: Figure::Quantile(0.99).value_in(&seen),
                 facts: facts.unwrap_or_default(),
             })
         })

@@ -104,7 +104,7 @@ pub enum HistoryError {
 }
 
 impl HistoryError {
-    pub(super) fn of(error: rusqlite::Error, path: &Path) -> HistoryError {
+    pub(super) fn from_sqlite(error: rusqlite::Error, path: &Path) -> HistoryError {
         let path = path.to_owned();
         let why = error.to_string();
         match error.sqlite_error_code() {

@@ -72,7 +72,7 @@ impl History {
         if fs::metadata(path).is_ok_and(|meta| !meta.is_file()) {
             return Err(HistoryError::NoFile { path: path.to_owned() });
         }
-        let failed = |error| HistoryError::of(error, path);
+        let failed = |error| HistoryError::from_sqlite(error, path);
         let mut connection =
             Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
         connection.busy_timeout(PATIENCE).map_err(failed)?;
@@ -95,9 +95,9 @@ impl History {
     /// [`HistoryError`], if it could not be kept.
     pub fn add(&mut self, recording: &Recording<'_>) -> Result<u64, HistoryError> {
         let path = self.path.clone();
-        let failed = |error| HistoryError::of(error, &path);
+        let failed = |error| HistoryError::from_sqlite(error, &path);
         let bytes = document::packed(recording.subject, &path)?;
-        let entry = Entry::of(recording);
+        let entry = Entry::from_recording(recording);
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate);
@@ -229,7 +229,7 @@ impl History {
     /// [`HistoryError`], if they cannot be removed.
     pub fn prune(&mut self, entries: &[Entry]) -> Result<(), HistoryError> {
         let path = self.path.clone();
-        let failed = |error| HistoryError::of(error, &path);
+        let failed = |error| HistoryError::from_sqlite(error, &path);
         let transaction = self
             .connection
             .transaction_with_behavior(TransactionBehavior::Immediate);
@@ -254,6 +254,6 @@ impl History {
     }
 
     fn failed(&self, error: rusqlite::Error) -> HistoryError {
-        HistoryError::of(error, &self.path)
+        HistoryError::from_sqlite(error, &self.path)
     }
 }

@@ -89,8 +89,8 @@ fn tests(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
 
 /// Gives a file the present form.
 pub(super) fn raise(connection: &mut Connection, path: &Path) -> Result<(), HistoryError> {
-    let failed = |error| HistoryError::of(error, path);
-    let (found, is_ours) = look(connection).map_err(failed)?;
+    let failed = |error| HistoryError::from_sqlite(error, path);
+    let (found, is_ours) = read_form(connection).map_err(failed)?;
     if found > HISTORY_VERSION {
         return Err(HistoryError::Newer {
             path: path.to_owned(),
@@ -128,7 +128,7 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
 }
 
 /// Its form, and whether it is ours; an empty file may become so. All of one moment: another program may be making it.
-fn look(connection: &mut Connection) -> rusqlite::Result<(i64, bool)> {
+fn read_form(connection: &mut Connection) -> rusqlite::Result<(i64, bool)> {
     let moment = connection.transaction()?;
     let found = version(&moment)?;
     let mark: i64 = moment.pragma_query_value(None, "application_id", |row| row.get(0))?;

@@ -27,7 +27,7 @@ pub struct Token(String);
 
 impl Token {
     /// A token of at least 16 letters, digits, `-`, `_`, `.`: what stands in an address and a cookie as it is.
-    pub fn of(word: &str) -> Option<Token> {
+    pub fn parse(word: &str) -> Option<Token> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
         ((SHORTEST..=LONGEST).contains(&word.len()) && word.chars().all(plain)).then(|| Token(word.into()))
     }
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     fn door(address: &str, token: bool) -> Door {
-        let token = token.then(|| Token::of("0123456789abcdef").expect("it is long enough"));
+        let token = token.then(|| Token::parse("0123456789abcdef").expect("it is long enough"));
         Door::new(address.parse().expect("an address"), token)
     }
 
@@ -223,9 +223,9 @@ mod tests {
             "0123456789abcde\u{e9}",
             "0123456789 abcdef",
         ] {
-            assert_eq!(Token::of(word), None, "{word}");
+            assert_eq!(Token::parse(word), None, "{word}");
         }
-        let token = Token::of("0123456789abcdef").expect("it is long enough");
+        let token = Token::parse("0123456789abcdef").expect("it is long enough");
         assert!(token.is("0123456789abcdef"));
         assert!(!token.is("0123456789abcdeg") && !token.is("") && !token.is("0123456789abcdef0"));
         assert!(!format!("{token:?}").contains("0123"));

@@ -23,7 +23,7 @@ pub fn parts(arguments: &[String]) -> Option<Vec<Part>> {
     let mut parts: Vec<Part> = Vec::new();
     let mut rest = arguments.iter();
     while let Some(argument) = rest.next() {
-        let known = Known::of(argument);
+        let known = Known::parse(argument);
         let mut words = vec![argument.clone()];
         if known.takes_next {
             words.extend(rest.next().cloned());
@@ -134,7 +134,7 @@ enum Is {
 }
 
 impl Known {
-    fn of(argument: &str) -> Known {
+    fn parse(argument: &str) -> Known {
         let body = argument.strip_prefix("--").or(argument.strip_prefix('-')).unwrap_or("");
         if body.is_empty() {
             return Known {

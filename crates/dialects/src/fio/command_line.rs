@@ -73,7 +73,7 @@ impl CommandLine<'_, '_> {
     fn all(&mut self, arguments: &[String]) -> Result<(), Halt> {
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
-            match Typed::of(argument) {
+            match Typed::parse(argument) {
                 Some(typed) => self.dashed(&typed, &mut rest)?,
                 None if argument == "--" => self.files.extend(rest.by_ref().cloned()),
                 None => self.files.push(argument.clone()),
@@ -362,7 +362,7 @@ impl CommandLine<'_, '_> {
 
 impl<'t> Typed<'t> {
     /// Nothing for a file. A lone dash is standard input, and two alone end the options.
-    fn of(whole: &'t str) -> Option<Typed<'t>> {
+    fn parse(whole: &'t str) -> Option<Typed<'t>> {
         let dashes = match whole {
             "-" | "--" => return None,
             _ if whole.starts_with("--") => "--",

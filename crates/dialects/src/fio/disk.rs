@@ -5,7 +5,7 @@ use std::io::Read;
 /// What lowering asks of the file system.
 pub trait Disk {
     /// What lies at a path.
-    fn look(&self, path: &str) -> Option<Found>;
+    fn find(&self, path: &str) -> Option<Found>;
 
     /// Everything that a file holds.
     ///

@@ -93,7 +93,7 @@ fn result_of_error(error: u32) -> i32 {
 impl Emulated {
     /// # Safety
     /// `ring` came from [`create`] and is not closed.
-    unsafe fn of<'a>(ring: HIORING) -> &'a mut Emulated {
+    unsafe fn from_handle<'a>(ring: HIORING) -> &'a mut Emulated {
         // SAFETY: as the caller promises; rings belong to one thread, which makes one call at a time.
         unsafe { &mut *ring.cast::<Emulated>() }
     }
@@ -229,7 +229,7 @@ unsafe extern "system" fn close(ring: HIORING) -> i32 {
 
 unsafe extern "system" fn submit(ring: HIORING, wait_for: u32, milliseconds: u32, taken: *mut u32) -> i32 {
     // SAFETY: the engine's ring is open.
-    let ring = unsafe { Emulated::of(ring) };
+    let ring = unsafe { Emulated::from_handle(ring) };
     // SAFETY: the caller's number is live.
     unsafe { *taken = 0 };
     if let (times @ 1.., code) = FAILS.get() {
@@ -261,7 +261,7 @@ unsafe extern "system" fn submit(ring: HIORING, wait_for: u32, milliseconds: u32
 
 unsafe extern "system" fn pop(ring: HIORING, into: *mut IORING_CQE) -> i32 {
     // SAFETY: the engine's ring is open.
-    let ring = unsafe { Emulated::of(ring) };
+    let ring = unsafe { Emulated::from_handle(ring) };
     if !LATE.get() {
         ring.collect();
     }
@@ -285,7 +285,7 @@ unsafe extern "system" fn read(
     _: IORING_SQE_FLAGS,
 ) -> i32 {
     // SAFETY: the engine's ring is open, and references to memory are addresses here.
-    let (ring, buffer) = unsafe { (Emulated::of(ring), buffer.Buffer.Address.cast()) };
+    let (ring, buffer) = unsafe { (Emulated::from_handle(ring), buffer.Buffer.Address.cast()) };
     let what = What::Move {
         writes: false,
         buffer,
@@ -306,7 +306,7 @@ unsafe extern "system" fn write(
     _: IORING_SQE_FLAGS,
 ) -> i32 {
     // SAFETY: the engine's ring is open, and references to memory are addresses here.
-    let (ring, buffer) = unsafe { (Emulated::of(ring), buffer.Buffer.Address.cast()) };
+    let (ring, buffer) = unsafe { (Emulated::from_handle(ring), buffer.Buffer.Address.cast()) };
     let what = What::Move {
         writes: true,
         buffer,
@@ -324,12 +324,12 @@ unsafe extern "system" fn flush(
     _: IORING_SQE_FLAGS,
 ) -> i32 {
     // SAFETY: the engine's ring is open.
-    unsafe { Emulated::of(ring) }.build(What::Flush, file, user_data)
+    unsafe { Emulated::from_handle(ring) }.build(What::Flush, file, user_data)
 }
 
 unsafe extern "system" fn cancel(ring: HIORING, file: IORING_HANDLE_REF, operation: usize, user_data: usize) -> i32 {
     // SAFETY: the engine's ring is open.
-    unsafe { Emulated::of(ring) }.build(What::Cancel { user_data: operation }, file, user_data)
+    unsafe { Emulated::from_handle(ring) }.build(What::Cancel { user_data: operation }, file, user_data)
 }
 
 const CALLS: Calls = Calls {

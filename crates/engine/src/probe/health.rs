@@ -111,14 +111,14 @@ mod tests {
     use super::super::system::tree;
     use super::*;
 
-    fn of(files: &[(&str, &str)], name: &str) -> Option<Health> {
+    fn health_of(files: &[(&str, &str)], name: &str) -> Option<Health> {
         let (_root, system) = tree(files);
         health(&system, &block_device(&system, name).expect("it is there"))
     }
 
     #[test]
     fn an_array_that_rebuilds() {
-        let found = of(
+        let found = health_of(
             &[
                 ("sys/class/block/md0/dev", "9:0\n"),
                 ("sys/class/block/md0/md/level", "raid1\n"),
@@ -142,22 +142,25 @@ mod tests {
             ("sys/class/block/nvme0n1/dev", "259:0\n"),
             ("sys/class/block/nvme0n1/device/state", "live\n"),
         ];
-        assert_eq!(of(&nvme, "nvme0n1").map(|health| health.complaints), Some(Vec::new()));
+        assert_eq!(
+            health_of(&nvme, "nvme0n1").map(|health| health.complaints),
+            Some(Vec::new())
+        );
         let disk = [
             ("sys/class/block/sda/dev", "8:0\n"),
             ("sys/class/block/sda/device/state", "offline\n"),
         ];
-        assert_eq!(of(&disk, "sda").map(|health| health.complaints.len()), Some(1));
+        assert_eq!(health_of(&disk, "sda").map(|health| health.complaints.len()), Some(1));
         let warm = [
             ("sys/class/block/nvme0n1/dev", "259:0\n"),
             ("sys/class/block/nvme0n1/device/state", "live\n"),
             ("sys/class/block/nvme0n1/device/hwmon1/temp1_input", "71850\n"),
         ];
-        assert_eq!(of(&warm, "nvme0n1").and_then(|health| health.celsius), Some(71));
+        assert_eq!(health_of(&warm, "nvme0n1").and_then(|health| health.celsius), Some(71));
     }
 
     #[test]
     fn a_device_that_says_nothing_has_no_health() {
-        assert_eq!(of(&[("sys/class/block/loop0/dev", "7:0\n")], "loop0"), None);
+        assert_eq!(health_of(&[("sys/class/block/loop0/dev", "7:0\n")], "loop0"), None);
     }
 }

@@ -131,7 +131,7 @@ pub(super) fn margin(args: &ArgMatches) -> Result<f64, Faults> {
 
 /// Compares in turns.
 pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::of(args, false)?;
+    let outputs = StudyOutputs::from_args(args, false)?;
     let margin = margin(args)?;
     if let Some(file) = args.get_one::<String>("from") {
         show(file, &results::study(file)?, margin, args.get_flag("mirror"), &outputs)?;
@@ -154,7 +154,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     }
     let targets: Vec<_> = bases.iter().flat_map(|plan| plan.targets.clone()).collect();
     outputs.prove(&targets)?;
-    let screen = Screen::of(session, args, false)?;
+    let screen = Screen::from_args(session, args, false)?;
     let mut hosts = match &on {
         Some(_) if session.leads() => {
             let fault = Fault::new("--on compares hosts in turns, but this test runs on all of them together");
@@ -172,7 +172,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     let failed = !left_out.is_empty();
     let study = ab::study((&a, &b), runs, left_out, session.process.is_interrupted())
         .ok_or_else(|| Faults::one(Fault::new("nothing was measured"), Exit::Failed))?;
-    let report = Report::of(&study, margin).expect("a comparison was made here");
+    let report = Report::from_study(&study, margin).expect("a comparison was made here");
     let report = if args.get_flag("mirror") {
         report.on_a_mirror(&study)
     } else {
@@ -192,7 +192,7 @@ pub(super) fn show(
     mirror: bool,
     outputs: &StudyOutputs,
 ) -> Result<(), Faults> {
-    let report = Report::of(study, margin).ok_or_else(|| {
+    let report = Report::from_study(study, margin).ok_or_else(|| {
         let fault = Fault::new(format!(
             "{file} holds a study of another kind: it is no comparison in turns"
         ));

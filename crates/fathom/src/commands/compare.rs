@@ -102,7 +102,7 @@ struct Comparison {
 
 /// Compares saved results.
 pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::of(args, false)?;
+    let outputs = StudyOutputs::from_args(args, false)?;
     outputs.prove(&[])?;
     let files: Vec<String> = args
         .get_many::<String>("results")
@@ -201,7 +201,7 @@ fn side(file: &str, jobs: Vec<Measured>) -> Result<Side, Faults> {
 }
 
 fn measured(results: &Results, step: usize, job: usize) -> Option<Measured> {
-    let observation = Observation::of(results, step, job)?;
+    let observation = Observation::from_results(results, step, job)?;
     let facts = compare::facts_of_results(results, step, job)?;
     Some(Measured { observation, facts })
 }

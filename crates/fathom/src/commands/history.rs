@@ -226,7 +226,7 @@ pub(super) fn opened() -> Result<Option<History>, Faults> {
 }
 
 fn list(args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::of(args, true)?;
+    let outputs = StudyOutputs::from_args(args, true)?;
     let limit = args.get_one::<usize>("limit").copied().filter(|limit| *limit > 0);
     let wanted = Filter { limit, ..filter(args)? };
     let history = opened()?;
@@ -245,7 +245,7 @@ fn list(args: &ArgMatches) -> Result<Exit, Faults> {
         true => none.to_owned(),
         false => table(&entries, width()),
     };
-    let list = HistoryList::of(entries);
+    let list = HistoryList::from_entries(entries);
     outputs.finish(&Contents {
         text,
         json: &list,

@@ -116,7 +116,7 @@ pub fn command() -> Command {
 
 /// Fills, loads, judges.
 pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::of(args, true)?;
+    let outputs = StudyOutputs::from_args(args, true)?;
     let mut document = document(session, args)?;
     if !session.leads() {
         fleet::name_for_one(&mut document)?;
@@ -147,7 +147,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         plans,
         permissions,
         shared_files: SharedFiles::default(),
-        screen: Screen::of(session, args, false)?,
+        screen: Screen::from_args(session, args, false)?,
     };
     let mut procedure = Procedure::new(asked);
     let (bad, judged) = run_rounds(session, &mut errand, &mut procedure)?;
@@ -199,7 +199,7 @@ fn run_rounds(
         if session.process.is_interrupted() {
             break;
         }
-        bad = Exit::of(&results, false);
+        bad = Exit::from_results(&results, false);
         if bad != Exit::Done {
             let why = results.findings.iter().max_by_key(|finding| finding.severity);
             let why = why.map_or("operations failed".into(), |finding| finding.what.clone());

@@ -76,8 +76,8 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         arguments: session.process.arguments.clone(),
     };
     let (plan, refusals) = what_may_be_done(whole, &permissions)?;
-    let mut outputs = Outputs::of(args, &plan)?;
-    let mut screen = Screen::of(session, args, outputs.streams_to_stdout())?;
+    let mut outputs = Outputs::from_args(args, &plan)?;
+    let mut screen = Screen::from_args(session, args, outputs.streams_to_stdout())?;
     introduce(&mut screen, &plan, &refusals);
     screen.begin(&plan, None);
     let results = session.execution(plan, &permissions).run(&mut |event| {
@@ -91,7 +91,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     let written = outputs.finish(&results, Some(&text));
     history::keep(args, EntryKind::Quick, Subject::Run(&results), None);
     written?;
-    Ok(Exit::of(&results, args.get_flag("strict")))
+    Ok(Exit::from_results(&results, args.get_flag("strict")))
 }
 
 /// The whole screening where the target may be written to, otherwise the part of it that reads.
@@ -123,7 +123,7 @@ fn introduce(screen: &mut Screen, plan: &Plan, refusals: &[Refusal]) {
 /// The report for people.
 fn text(results: &Results, refusals: &[Refusal], program: &str) -> String {
     let mut bytes = Vec::new();
-    let summary = Summary::of(results);
+    let summary = Summary::from_results(results);
     cells::write(&summary, &mut bytes).expect("writing to memory does not fail");
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     text += "What this means\n";

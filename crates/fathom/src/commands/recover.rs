@@ -45,7 +45,7 @@ pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
     let mut results = recover(found.into_iter().map(|(_, kept)| kept).collect()).map_err(fault)?;
     let checked = analysis::check(&results);
     results.findings.extend(checked);
-    let outputs = Outputs::of(args, &results.plan)?;
+    let outputs = Outputs::from_args(args, &results.plan)?;
     outputs.finish(&results, None)?;
     Ok(Exit::Partial)
 }

@@ -106,7 +106,7 @@ fn of_one(args: &ArgMatches, file: &str) -> Result<(Page, Exit), Faults> {
     if let Some(found) = results::of_another_tool(file)? {
         let asked = explain::asked(args)?;
         let promised = pages::promised(&asked.clauses);
-        let explanation = explain::of(found, &asked, &Storage::parse(args)?)?;
+        let explanation = explain::explain(found, &asked, &Storage::parse(args)?)?;
         let exit = explain::exit_of(&explanation);
         return Ok((pages::explained(&explanation, &promised), exit));
     }
@@ -136,7 +136,7 @@ fn of_run(args: &ArgMatches, mut results: Results) -> Result<(Page, Exit), Fault
         results.shared_limits = study::diagnosis::limit_tables(&results, &known, None);
     }
     if asked.clauses.is_empty() {
-        let exit = Exit::of(&results, false);
+        let exit = Exit::from_results(&results, false);
         return Ok((pages::run(&results, Verdict::default()), exit));
     }
     let judged = judged::judge(&results, &asked.clauses);

@@ -121,9 +121,9 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     let process = std::process::id().to_string();
     plan.origin.presentation.other.push(("pid".into(), process));
     let whole = session.whole(&plan)?;
-    let mut outputs = Outputs::of(args, &plan)?;
-    let mut screen = Screen::of(session, args, outputs.streams_to_stdout())?;
-    let before = preflight::look(session, &plan, preflight, args.get_flag("quiet"));
+    let mut outputs = Outputs::from_args(args, &plan)?;
+    let mut screen = Screen::from_args(session, args, outputs.streams_to_stdout())?;
+    let before = preflight::watch_and_report(session, &plan, preflight, args.get_flag("quiet"));
     screen.begin(&whole, None);
     let results = session.execution(plan, &permissions).after(before).run(&mut |event| {
         screen.take(&event);
@@ -147,7 +147,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         let written = outputs.finish(&results, None);
         history::keep(args, EntryKind::Run, Subject::Run(&results), None);
         written?;
-        return Ok(Exit::of(&results, strict));
+        return Ok(Exit::from_results(&results, strict));
     }
     let judged = judged::judge(&results, &judged_by);
     let text = judged::report(&results) + &judged.text(&judged_by);

@@ -58,7 +58,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         let outcome = outcome.map_err(Faults::from);
         drop(screen);
         if session.process.is_interrupted() {
-            return outcome.map(|results| Exit::of(&results, false));
+            return outcome.map(|results| Exit::from_results(&results, false));
         }
         if let Ok(results) = &outcome {
             clock = results.hosts.first().map(|host| host.environment.clock.clone());

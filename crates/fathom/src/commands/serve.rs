@@ -91,7 +91,7 @@ fn token(args: &ArgMatches, wanted: SocketAddr) -> Result<Option<Token>, Faults>
     let word = args.get_one::<String>("token").cloned();
     let word = word.or_else(|| std::env::var("FATHOM_TOKEN").ok().filter(|word| !word.is_empty()));
     match word {
-        Some(word) => match Token::of(&word) {
+        Some(word) => match Token::parse(&word) {
             Some(token) => Ok(Some(token)),
             None => {
                 let fault = Fault::new("this is no token: it has 16 to 128 letters, digits, `-`, `_`, `.`");
@@ -116,7 +116,7 @@ fn random() -> Result<Token, Faults> {
     };
     getrandom::fill(&mut bytes).map_err(failed)?;
     let word: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    Ok(Token::of(&word).expect("32 digits are a token"))
+    Ok(Token::parse(&word).expect("32 digits are a token"))
 }
 
 /// The pages that the commands make.

@@ -75,9 +75,9 @@ pub(super) fn show_file(file: &str, args: &ArgMatches) -> Result<Exit, Faults> {
         Saved::Run(found) => found,
         Saved::Study(study) => return show_study(file, &study, args),
     };
-    let outputs = Outputs::of(args, &found.plan)?;
+    let outputs = Outputs::from_args(args, &found.plan)?;
     outputs.finish(&found, None)?;
-    Ok(Exit::of(&found, false))
+    Ok(Exit::from_results(&found, false))
 }
 
 fn show_study(file: &str, study: &Study, args: &ArgMatches) -> Result<Exit, Faults> {
@@ -88,13 +88,13 @@ fn show_study(file: &str, study: &Study, args: &ArgMatches) -> Result<Exit, Faul
         ));
     }
     match study.question {
-        Question::Sweep { .. } => sweep::show(file, study, None, &StudyOutputs::of(args, true)?)?,
+        Question::Sweep { .. } => sweep::show(file, study, None, &StudyOutputs::from_args(args, true)?)?,
         Question::Ab { .. } => ab::show(
             file,
             study,
             analysis::compare::MARGIN,
             false,
-            &StudyOutputs::of(args, false)?,
+            &StudyOutputs::from_args(args, false)?,
         )?,
         Question::Suite { .. } => {
             let fault = Fault::new(format!("{file} holds the runs of a suite, whose report is a page"));

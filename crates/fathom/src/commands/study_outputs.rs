@@ -59,7 +59,7 @@ impl StudyOutputs {
     ///
     /// # Errors
     /// [`Faults`] with what is wrong.
-    pub fn of(args: &ArgMatches, csv: bool) -> Result<StudyOutputs, Faults> {
+    pub fn from_args(args: &ArgMatches, csv: bool) -> Result<StudyOutputs, Faults> {
         let forms = [Form::Text, Form::Json, Form::Csv, Form::Html];
         // A page has an option of its own as well, where there is one.
         let page = args.try_contains_id("report").is_ok();

@@ -170,7 +170,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         session,
         permissions,
         shared_files: SharedFiles::default(),
-        screen: Screen::of(session, args, false)?,
+        screen: Screen::from_args(session, args, false)?,
         args,
         suite: read.name.as_deref().unwrap_or(file),
         runs: Vec::new(),
@@ -347,7 +347,7 @@ impl Errand<'_> {
         let mut held = left_out(one);
         match self.attempts(one, &mut held, &format!("[{number}/{of}]")) {
             Ok(results) => {
-                self.exits.push(Exit::of(&results, false));
+                self.exits.push(Exit::from_results(&results, false));
                 held.findings.clone_from(&results.findings);
                 if held.verdict.is_none() {
                     held.failure =
@@ -394,7 +394,7 @@ impl Errand<'_> {
             let results = results?;
             held.verdict = judged::judge(&results, &one.clauses).only();
             if let (Some(paced), Some(attempt), Some(verdict)) = (&one.paced, &attempt, &held.verdict)
-                && let Some(observed) = Observation::of(&results, 0, 0)
+                && let Some(observed) = Observation::from_results(&results, 0, 0)
             {
                 paced.record_window(&mut search, attempt, verdict, &observed);
             }

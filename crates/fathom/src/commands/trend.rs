@@ -120,7 +120,7 @@ fn page(trends: &Trends) -> Page {
 
 /// Tells it.
 pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::of(args, false)?;
+    let outputs = StudyOutputs::from_args(args, false)?;
     let margin = ab::margin(args)?;
     let entries = entries(args)?;
     outputs.prove(&[])?;

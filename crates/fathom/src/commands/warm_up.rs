@@ -86,7 +86,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         Faults::usage(fault.help("set FATHOM_STATE_DIR to a directory"))
     })?;
     let wanted = wanted(session, args)?;
-    let mut screen = Screen::of(session, args, false)?;
+    let mut screen = Screen::from_args(session, args, false)?;
     screen.begin(&wanted.plan, None);
     let results = session
         .execution(wanted.plan.clone(), &Permissions::default())
@@ -95,7 +95,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     let results = results?;
     let (read, to) = reached(&wanted, &results);
     let job = &results.steps[0].jobs[0];
-    let exit = Exit::of(&results, false);
+    let exit = Exit::from_results(&results, false);
     let sound = matches!(exit, Exit::Done | Exit::Interrupted(_)) && to > wanted.from;
     let boot = probe::host(&System::live()).boot_id;
     let marker = match sound {
@@ -335,7 +335,7 @@ fn identity(path: &Path) -> Option<String> {
 /// What is remembered of each target of a plan, in its order.
 pub fn remembered(plan: &Plan) -> Vec<Option<Warmed>> {
     let Some(shelf) = shelf() else { return Vec::new() };
-    let of = |path: &str| WarmMarker::of(&shelf, &identity(Path::new(path))?).map(|marker| marker.warmed());
+    let of = |path: &str| WarmMarker::load(&shelf, &identity(Path::new(path))?).map(|marker| marker.warmed());
     plan.targets
         .iter()
         .map(|target| match target.kind {

@@ -43,7 +43,7 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
     let points: Vec<PlanePoint> = explanation
         .loads
         .iter()
-        .filter_map(|load| PlanePoint::of(&load.observation))
+        .filter_map(|load| PlanePoint::from_observation(&load.observation))
         .collect();
     sections.extend(
         Block::chart(plane("plane", "Rate and latency", &points)).map(|block| Section {

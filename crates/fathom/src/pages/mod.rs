@@ -69,7 +69,7 @@ fn changes(results: &Results) -> Vec<Change> {
     let mut found = Vec::new();
     for (step, one) in results.steps.iter().enumerate() {
         for job in 0..one.jobs.len() {
-            let seen = Observation::of(results, step, job);
+            let seen = Observation::from_results(results, step, job);
             let moments = seen.map(|seen| analysis::level_changes(&seen)).unwrap_or_default();
             found.extend(moments.into_iter().map(|moment| Change {
                 step,
@@ -86,11 +86,11 @@ fn changes(results: &Results) -> Vec<Change> {
 pub fn of_study(study: &Study, margin: f64) -> Option<Page> {
     match &study.question {
         Question::Sweep { .. } => {
-            let report = study::sweep::Report::of(study, None)?;
+            let report = study::sweep::Report::from_study(study, None)?;
             Some(sweep(&report, study))
         }
         Question::Ab { .. } => {
-            let report = study::ab::Report::of(study, margin)?;
+            let report = study::ab::Report::from_study(study, margin)?;
             Some(ab(&report, study))
         }
         Question::Suite { workloads } => Some(suite::page(study, workloads)),

@@ -12,7 +12,7 @@ use study::ab::Report;
 
 /// The page of a comparison in turns.
 pub fn ab(report: &Report, study: &Study) -> Page {
-    let summary = study.runs.first().map(|run| Summary::of(&run.results));
+    let summary = study.runs.first().map(|run| Summary::from_results(&run.results));
     let changes = report
         .found
         .as_ref()
@@ -216,7 +216,7 @@ fn pairs(study: &Study) -> Chart {
                 .iter()
                 .any(|setting| setting.name == "side" && setting.value == side);
             let pair = run.settings.iter().find(|setting| setting.name == "pair")?.number?;
-            let iops = Observation::of(&run.results, 0, 0)?.total.iops?;
+            let iops = Observation::from_results(&run.results, 0, 0)?.total.iops?;
             is.then_some((pair, iops))
         });
         Series::new(side, Form::Points, points)

@@ -42,7 +42,7 @@ pub fn page(study: &Study, workloads: &[RequiredOf]) -> Page {
             None => "Nothing was measured, so there is nothing to judge.".into(),
         },
     };
-    let summary = study.runs.first().map(|run| Summary::of(&run.results));
+    let summary = study.runs.first().map(|run| Summary::from_results(&run.results));
     let mut about = vec![format!("A suite of {} workloads", workloads.len())];
     if let Some(summary) = &summary {
         about.extend(summary.targets.iter().take(4).map(words::target));
@@ -100,7 +100,12 @@ fn limits(held: &[Held<'_>]) -> Vec<Lead> {
 fn figures(held: &[Held<'_>]) -> Section {
     let seen: Vec<(&str, Observation)> = held
         .iter()
-        .filter_map(|one| Some((one.of.workload.as_str(), Observation::of(&one.run?.results, 0, 0)?)))
+        .filter_map(|one| {
+            Some((
+                one.of.workload.as_str(),
+                Observation::from_results(&one.run?.results, 0, 0)?,
+            ))
+        })
         .collect();
     let row = |(name, seen): &(&str, Observation)| {
         let latency = seen.total.waited();
@@ -129,7 +134,7 @@ fn figures(held: &[Held<'_>]) -> Section {
     let points = seen.iter().filter_map(|(name, seen)| {
         Some(PlanePoint {
             name: (*name).to_owned(),
-            ..PlanePoint::of(seen)?
+            ..PlanePoint::from_observation(seen)?
         })
     });
     let points: Vec<PlanePoint> = points.collect();

@@ -19,7 +19,7 @@ const MAX_TICKS: usize = 16;
 /// The page of a sweep.
 pub fn page(report: &Report, study: &Study) -> Page {
     let first = study.runs.first().map(|run| &run.results);
-    let summary = first.map(Summary::of);
+    let summary = first.map(Summary::from_results);
     let mut sections = Vec::new();
     for (number, curve) in report.curves.iter().enumerate() {
         sections.push(curve_section(number, curve, report, study));
@@ -378,7 +378,7 @@ fn busy(number: usize, curve: &Curve, study: &Study, of: &str) -> Option<Chart> 
                 .settings
                 .iter()
                 .find(|setting| setting.name == curve.parameter.name())?;
-            let device = Observation::of(&run.results, 0, 0)?.device?;
+            let device = Observation::from_results(&run.results, 0, 0)?.device?;
             Some((setting.number?, 100.0 * device.busy, device.in_flight))
         })
         .collect();

@@ -35,7 +35,7 @@ fn a_cliff_must_leave_the_window() {
     let ran = fathom(&["run", text(&job), "--time", "12s", "-q", "--save", text(&saved)]);
     ran.expect(0, &[]);
     let results = archive::load(&saved).unwrap();
-    let found = Observation::of(&results, 0, 0).unwrap();
+    let found = Observation::from_results(&results, 0, 0).unwrap();
     let per_round = |points: &[model::observation::SeriesPoint]| {
         points.iter().flat_map(|point| point.operations).sum::<u64>() as f64
     };

@@ -244,7 +244,13 @@ fn every_run_is_kept_with_what_was_required() {
     let runs: Vec<String> = study.runs.iter().map(of).collect();
     // With few slots storage of 20 ms would miss the rate too, so it was repeated with more.
     assert_eq!(runs, ["kept 1", "broken 1", "broken 2"]);
-    let rate = |run: &StudyRun| Observation::of(&run.results, 0, 0).unwrap().total.iops.unwrap();
+    let rate = |run: &StudyRun| {
+        Observation::from_results(&run.results, 0, 0)
+            .unwrap()
+            .total
+            .iops
+            .unwrap()
+    };
     let rates: Vec<f64> = study.runs.iter().map(rate).collect();
     assert!(
         (990.0..1010.0).contains(&rates[0]) && rates[1..].iter().all(|rate| (3900.0..4100.0).contains(rate)),

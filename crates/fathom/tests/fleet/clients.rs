@@ -522,7 +522,9 @@ fn a_server_that_is_lost_leaves_the_others_to_go_on() {
 
 #[test]
 fn one_host_reports_as_if_it_were_run_there() {
-    let Some(hosts) = need(Hosts::of(1)) else { return };
+    let Some(hosts) = need(Hosts::with_count(1)) else {
+        return;
+    };
     let Some(ground) = Ground::new("") else { return };
     let job = format!(
         "[[job]]\nname = \"r\"\ntarget = \"{}/%h.dat\"\nsize = \"4m\"\nread = 100\nblock = \"4k\"\noperations = 500\n",

@@ -38,7 +38,9 @@ fn processes_of_the_leader_report() {
 
 #[test]
 fn workers_report_over_tcp() {
-    let Some(hosts) = need(Hosts::of(3)) else { return };
+    let Some(hosts) = need(Hosts::with_count(3)) else {
+        return;
+    };
     let Some(ground) = long() else { return };
     let workers = ground.workers(&hosts);
     let child = ground.with_hosts(Some(&hosts), &by_tcp(&hosts), "tcp");
@@ -50,7 +52,9 @@ fn workers_report_over_tcp() {
 
 #[test]
 fn all_report_before_mpirun_ends_them() {
-    let Some(hosts) = need(Hosts::of(3)) else { return };
+    let Some(hosts) = need(Hosts::with_count(3)) else {
+        return;
+    };
     for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
         let Some(ground) = long() else { return };
         let child = ground.with_mpi(&hosts, launcher, launcher);

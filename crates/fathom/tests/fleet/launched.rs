@@ -340,7 +340,9 @@ fn after_a_while(mut command: Command) -> Child {
 
 #[test]
 fn processes_that_meet_over_tcp_are_who_they_were_told() {
-    let Some(hosts) = need(Hosts::of(3)) else { return };
+    let Some(hosts) = need(Hosts::with_count(3)) else {
+        return;
+    };
     let Some(ground) = Ground::new(SIMULATED) else { return };
     let words = ground.words("saved");
     let head = format!("{}:7745", hosts.names()[0]);

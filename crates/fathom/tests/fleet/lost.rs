@@ -168,7 +168,9 @@ fn ends_all(hosts: &Hosts, launcher: &str, rank: u32) {
 
 #[test]
 fn what_mpich_ends_all_at_once_is_recovered() {
-    let Some(hosts) = need(Hosts::of(3)) else { return };
+    let Some(hosts) = need(Hosts::with_count(3)) else {
+        return;
+    };
     for rank in [2, 0] {
         ends_all(&hosts, "mpirun.mpich", rank);
     }
@@ -176,13 +178,17 @@ fn what_mpich_ends_all_at_once_is_recovered() {
 
 #[test]
 fn under_open_mpi_what_the_leader_loses_is_recovered() {
-    let Some(hosts) = need(Hosts::of(3)) else { return };
+    let Some(hosts) = need(Hosts::with_count(3)) else {
+        return;
+    };
     ends_all(&hosts, "mpirun.openmpi", 0);
 }
 
 #[test]
 fn under_mpi_too_a_process_that_hangs_is_lost_in_bounded_time() {
-    let Some(hosts) = need(Hosts::of(3)) else { return };
+    let Some(hosts) = need(Hosts::with_count(3)) else {
+        return;
+    };
     for launcher in ["mpirun.openmpi", "mpirun.mpich"] {
         let Some(ground) = long() else { return };
         let child = ground.with_mpi(&hosts, launcher, "saved");
@@ -223,7 +229,9 @@ fn under_mpi_too_a_process_that_hangs_is_lost_in_bounded_time() {
 
 #[test]
 fn over_tcp_a_worker_that_is_killed_is_named_and_the_rest_reported() {
-    let Some(hosts) = need(Hosts::of(3)) else { return };
+    let Some(hosts) = need(Hosts::with_count(3)) else {
+        return;
+    };
     let Some(ground) = long() else { return };
     let workers = ground.workers(&hosts);
     let child = ground.with_hosts(Some(&hosts), &by_tcp(&hosts), "saved");
@@ -243,7 +251,9 @@ fn over_tcp_a_worker_that_is_killed_is_named_and_the_rest_reported() {
 /// Nothing tells that a cable was pulled; each side finds out by itself.
 #[test]
 fn over_tcp_a_host_whose_network_fails_is_lost_in_bounded_time() {
-    let Some(hosts) = need(Hosts::of(3)) else { return };
+    let Some(hosts) = need(Hosts::with_count(3)) else {
+        return;
+    };
     let Some(ground) = long() else { return };
     let workers = ground.workers(&hosts);
     let child = ground.with_hosts(Some(&hosts), &by_tcp(&hosts), "saved");
@@ -280,7 +290,9 @@ fn over_tcp_a_host_whose_network_fails_is_lost_in_bounded_time() {
 
 #[test]
 fn mpirun_that_ends_all_leaves_time_for_the_report() {
-    let Some(hosts) = need(Hosts::of(3)) else { return };
+    let Some(hosts) = need(Hosts::with_count(3)) else {
+        return;
+    };
     let Some(ground) = long() else { return };
     let child = ground.with_mpi(&hosts, "mpirun.openmpi", "saved");
     kept_by(&ground, 3);

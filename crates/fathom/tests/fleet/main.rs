@@ -251,7 +251,9 @@ fn ranks(results: &Results) -> &[RankFacts] {
 
 #[test]
 fn the_carrier_changes_nothing() {
-    let Some(hosts) = need(Hosts::of(3)) else { return };
+    let Some(hosts) = need(Hosts::with_count(3)) else {
+        return;
+    };
     // Some intervals of a second.
     let job = SIMULATED.replace("operations = 5000", "operations = 100000");
     let Some(ground) = Ground::new(&job) else { return };

@@ -70,7 +70,9 @@ fn a_file_that_all_share_is_made_by_one_of_them() {
 
 #[test]
 fn under_mpi_too_a_file_that_all_share_is_made_by_one_of_them() {
-    let Some(hosts) = need(Hosts::of(3)) else { return };
+    let Some(hosts) = need(Hosts::with_count(3)) else {
+        return;
+    };
     let Some(ground) = Ground::new("") else { return };
     let file = ground.path("shared.dat");
     let job = format!(

@@ -94,7 +94,9 @@ fn a_sweep_makes_its_files_on_the_hosts_that_carry_it_out() {
 
 #[test]
 fn a_sweep_under_mpirun_makes_its_files_in_each_process() {
-    let Some(hosts) = need(Hosts::of(1)) else { return };
+    let Some(hosts) = need(Hosts::with_count(1)) else {
+        return;
+    };
     let Some(ground) = ground() else { return };
     let (target, saved) = (of_each(&ground), ground.path("study"));
     let words = [

@@ -81,19 +81,19 @@ impl Scenario {
             plan = confirmed.plan.clone();
         }
         let results = execute(plan);
-        let mut observation = Observation::of(&results, 0, 0).unwrap();
+        let mut observation = Observation::from_results(&results, 0, 0).unwrap();
         let second = confirmed.and_then(|confirmed| confirmed.deeper(0));
-        let deeper = second.map(|step| Observation::of(&results, step, 0).unwrap());
+        let deeper = second.map(|step| Observation::from_results(&results, step, 0).unwrap());
         let other = self.part("other-load");
         let other = (!other.is_empty()).then(|| {
             let results = execute(self.plan(other, seed + 1));
-            Observation::of(&results, 0, 0).unwrap()
+            Observation::from_results(&results, 0, 0).unwrap()
         });
         let mut context = Context {
             deeper: deeper.as_ref(),
             other_rate: other.as_ref(),
             bursts: self.bursts(),
-            ..Context::of(&results, 0, 0)
+            ..Context::for_job(&results, 0, 0)
         };
         let host = self.part("host");
         surround(&mut observation, &host);
@@ -104,7 +104,7 @@ impl Scenario {
     /// Runs the load and judges what was promised: `PASS`, `FAIL` or `INCONCLUSIVE` in lower case, with the reasons.
     pub fn verdict(&self, seed: u64) -> (String, String) {
         let results = execute(self.plan(self.part("load"), seed));
-        let mut observation = Observation::of(&results, 0, 0).unwrap();
+        let mut observation = Observation::from_results(&results, 0, 0).unwrap();
         surround(&mut observation, &self.part("host"));
         let clauses = requirement::parse(self.table["require"].as_str().unwrap()).unwrap();
         let context = verdict::Context {

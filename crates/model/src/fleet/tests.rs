@@ -25,7 +25,7 @@ fn share(plan: &Plan, number: u32) -> Result<Share, String> {
         of: HOSTS.len() as u32,
         host: HOSTS[number as usize].into(),
     };
-    Share::of(plan, &rank, &hosts(), Some("/home"))
+    Share::for_rank(plan, &rank, &hosts(), Some("/home"))
 }
 
 fn shares(plan: &Plan) -> Vec<Share> {

@@ -24,7 +24,7 @@ pub struct PhaseInterval {
 
 impl PhaseInterval {
     /// The figures of an interval that was reported live; `None` for those of the measured window.
-    pub fn of(interval: &Interval) -> Option<PhaseInterval> {
+    pub fn from_interval(interval: &Interval) -> Option<PhaseInterval> {
         (interval.phase != Phase::Measured).then_some(PhaseInterval {
             phase: interval.phase,
             start_ns: interval.start_ns,
@@ -101,7 +101,7 @@ pub struct RankSeries {
 
 impl RankSeries {
     /// Of what one rank has measured by itself; `None` if it kept no intervals.
-    pub fn of(rank: u32, job: &JobResults) -> Option<RankSeries> {
+    pub fn from_job(rank: u32, job: &JobResults) -> Option<RankSeries> {
         let series = job.series.iter().find(|series| series.of.is_none())?;
         let directions = || series.points.iter().map(|(_, points)| points);
         let length = directions().map(Vec::len).max().unwrap_or_default();

@@ -110,7 +110,7 @@ impl JobResults {
     /// Operations in flight on average over the measured window, by Little's law (1961): the sum of all latencies divided
     /// by the time. Each worker counts with the depth it had and over its own window. `None` if nothing was measured.
     pub fn in_flight(&self) -> Option<InFlight> {
-        InFlight::of(&self.workers)
+        InFlight::from_workers(&self.workers)
     }
 
     /// CPU time and the like of all workers.
@@ -144,7 +144,7 @@ pub struct InFlight {
 
 impl InFlight {
     /// That of some workers, as in [`JobResults::in_flight`].
-    pub fn of<'a>(workers: impl IntoIterator<Item = &'a WorkerResults>) -> Option<InFlight> {
+    pub fn from_workers<'a>(workers: impl IntoIterator<Item = &'a WorkerResults>) -> Option<InFlight> {
         let (mut latency, mut area, mut found) = (0.0, 0.0, InFlight::default());
         for worker in workers {
             area += f64::from(worker.slots) * (worker.measured_ns + worker.verified_ns).0 as f64;

@@ -26,7 +26,7 @@ pub struct Segment {
 
 impl Segment {
     /// The part of a series between two indexes, whatever its level does.
-    pub fn of(series: &[f64], start: usize, end: usize) -> Segment {
+    pub fn new(series: &[f64], start: usize, end: usize) -> Segment {
         let values = &series[start..end];
         Segment {
             start,
@@ -77,7 +77,7 @@ pub fn segments(series: &[f64], least: usize) -> Vec<Segment> {
         return Vec::new();
     }
     if n < 2 * least {
-        return vec![Segment::of(series, 0, n)];
+        return vec![Segment::new(series, 0, n)];
     }
     let scaled: Vec<f64> = {
         let noise = noise(series);
@@ -87,7 +87,7 @@ pub fn segments(series: &[f64], least: usize) -> Vec<Segment> {
     let mut found = Vec::new();
     let mut end = n;
     while end > 0 {
-        found.push(Segment::of(series, starts[end], end));
+        found.push(Segment::new(series, starts[end], end));
         end = starts[end];
     }
     found.reverse();

@@ -53,7 +53,7 @@ fn last_with_tail(n: u64, p: f64, tail: f64) -> Option<u64> {
     }
     if p <= 0.5 {
         let mut below = 0.0;
-        return Terms::of(n, p)
+        return Terms::new(n, p)
             .take_while(|term| {
                 below += term;
                 below <= tail
@@ -64,7 +64,7 @@ fn last_with_tail(n: u64, p: f64, tail: f64) -> Option<u64> {
     }
     // P(K < l) ≤ tail is P(n − K ≤ n − l) ≥ 1 − tail, and n − K is binomial(n, 1 − p).
     let mut up_to = 0.0;
-    let others = Terms::of(n, 1.0 - p).position(|term| {
+    let others = Terms::new(n, 1.0 - p).position(|term| {
         up_to += term;
         up_to >= 1.0 - tail
     })?;
@@ -80,7 +80,7 @@ struct Terms {
 }
 
 impl Terms {
-    fn of(n: u64, p: f64) -> Terms {
+    fn new(n: u64, p: f64) -> Terms {
         Terms {
             n,
             next: 0,
@@ -158,7 +158,7 @@ mod tests {
         for (n, p) in [(10, 0.5), (50, 0.9), (200, 0.99), (999, 0.995), (40, 0.51), (3, 0.999)] {
             // From the side of the many, slowly.
             let mut below = 0.0;
-            let slow = Terms::of(n, p).take_while(|term| {
+            let slow = Terms::new(n, p).take_while(|term| {
                 below += term;
                 below <= 0.025
             });

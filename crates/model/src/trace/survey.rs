@@ -42,7 +42,7 @@ impl Survey {
     ///
     /// # Errors
     /// [`TraceError`] if it cannot be read to its end.
-    pub fn of(source: impl Read, replay: &Replay) -> Result<Survey, TraceError> {
+    pub fn read(source: impl Read, replay: &Replay) -> Result<Survey, TraceError> {
         let mut feed = Feed::new(source, Reader::collecting(replay));
         let mut survey = Survey::default();
         let (mut entries, mut remarks, mut further) = (Vec::new(), Vec::new(), 0);

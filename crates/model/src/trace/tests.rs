@@ -207,14 +207,14 @@ fn what_cannot_be_carried_out_is_an_error() {
 
 #[test]
 fn a_survey_says_what_is_there() {
-    let survey = Survey::of(TRACE.as_bytes(), &text()).unwrap();
+    let survey = Survey::read(TRACE.as_bytes(), &text()).unwrap();
     assert_eq!(survey.files, ["x", "y"]);
     assert_eq!((survey.flushes, survey.waits), (2, 0));
     let write = survey.moves.write.unwrap();
     assert_eq!((write.operations, write.shortest, write.longest), (1, 4096, 4096));
     assert_eq!(survey.moves.trim.unwrap().longest, 65536);
     let noise = format!("{TRACE}{}", "noise\n".repeat(1000));
-    let survey = Survey::of(noise.as_bytes(), &text()).unwrap();
+    let survey = Survey::read(noise.as_bytes(), &text()).unwrap();
     assert_eq!(survey.remarks.len(), 21);
     assert_eq!(survey.remarks[20], "980 more lines of the trace like these");
 }
@@ -305,7 +305,7 @@ fn records_of_blktrace_are_read_in_both_byte_orders() {
             );
             assert_eq!(remarks, ["fio: ignoring zero byte block trace"]);
         }
-        let survey = Survey::of(&trace[..], &wanted).unwrap();
+        let survey = Survey::read(&trace[..], &wanted).unwrap();
         assert_eq!(survey.files, ["8:0", "8:16"]);
         assert_eq!(survey.depth, 1);
     }
@@ -339,6 +339,6 @@ fn the_depth_of_a_trace_is_that_of_its_requests() {
     for (number, action) in [(7, 2), (8, 3), (9, 8), (10, 8)] {
         trace.extend(record(number, 0, 4096, action | 1 << 16, 8 << 20, &[], false));
     }
-    let survey = Survey::of(&trace[..], &replay(TraceForm::Blktrace { swapped: false })).unwrap();
+    let survey = Survey::read(&trace[..], &replay(TraceForm::Blktrace { swapped: false })).unwrap();
     assert_eq!(survey.depth, 4);
 }

@@ -17,7 +17,7 @@ const SHOWN: [f64; 3] = [50.0, 99.0, 99.9];
 const MAX_HOSTS: usize = 32;
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
-    let summary = Summary::of(results);
+    let summary = Summary::from_results(results);
     let tool = &summary.tool;
     writeln!(
         out,

@@ -277,7 +277,7 @@ fn of_ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         return Ok(());
     }
     let test = escaped(&results.plan.name);
-    let summary = Summary::of(results);
+    let summary = Summary::from_results(results);
     let mut ranks: Vec<(String, &RankSummary)> = Vec::new();
     let mut in_step = (0, 0);
     for job in &summary.jobs {

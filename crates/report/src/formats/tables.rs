@@ -22,7 +22,7 @@ pub(super) fn percentiles(results: &Results, out: &mut dyn Write) -> io::Result<
         "support",
         "name",
     ])?;
-    let summary = Summary::of(results);
+    let summary = Summary::from_results(results);
     let mut in_step = (0, 0);
     for job in &summary.jobs {
         in_step = if in_step.0 == job.step { in_step } else { (job.step, 0) };
@@ -111,7 +111,7 @@ pub(super) fn ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         "lost",
         "name",
     ])?;
-    let summary = Summary::of(results);
+    let summary = Summary::from_results(results);
     let mut in_step = (0, 0);
     for job in &summary.jobs {
         in_step = if in_step.0 == job.step { in_step } else { (job.step, 0) };

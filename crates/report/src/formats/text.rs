@@ -30,7 +30,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 
 /// The report with the users' names as they are, line ends aside.
 fn write_raw(results: &Results, out: &mut dyn Write) -> io::Result<()> {
-    let summary = Summary::of(results);
+    let summary = Summary::from_results(results);
     head(&summary, out)?;
     let several_steps = results.plan.steps.len() > 1;
     for (number, job) in summary.jobs.iter().enumerate() {

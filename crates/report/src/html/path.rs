@@ -53,7 +53,7 @@ pub struct Layer {
 }
 
 /// The path of the operations of a job to its first target.
-pub(super) fn of(results: &Results, step: usize, job: usize, diagnosis: Option<&Diagnosis>) -> Option<IoPath> {
+pub(super) fn io_path(results: &Results, step: usize, job: usize, diagnosis: Option<&Diagnosis>) -> Option<IoPath> {
     let plan = results.plan.steps.get(step)?.jobs.get(job)?;
     let found = results.steps.get(step)?.jobs.get(job)?;
     let environment = &results.hosts.first()?.environment;

@@ -228,7 +228,7 @@ impl Coordinator {
             .map(|rank| self.host_of(rank + self.first()))
             .collect();
         let share = |number: u32| {
-            let share = Share::of(plan, &self.rank(number), &hosts, folder).map_err(|why| {
+            let share = Share::for_rank(plan, &self.rank(number), &hosts, folder).map_err(|why| {
                 RunError::Hosts(vec![HostFault {
                     host: self.name(number),
                     why,

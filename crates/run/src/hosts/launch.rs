@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn the_library_goes_with_the_launcher() {
         let check = |set: &[(&str, &str)], expected: Option<(u32, &str)>| {
-            let found = of(set);
+            let found = launch_of(set);
             let found = found.map(|launch| (launch.size, launch.libraries.first().cloned().unwrap_or_default()));
             assert_eq!(
                 found,
@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_launcher_of_another_kind_is_seen() {
         let check = |set: &[(&str, &str)], expected: Option<(&str, Option<u32>)>| {
-            let found = of(set).map(|launch| (launch.by, launch.size));
+            let found = launch_of(set).map(|launch| (launch.by, launch.size));
             assert_eq!(found, expected, "{set:?}");
         };
         check(&[("PMIX_RANK", "0")], Some(("a launcher that speaks PMIx", None)));
@@ -211,13 +211,13 @@ mod tests {
 
     #[test]
     fn a_library_of_another_launcher_is_noticed() {
-        let four = of(&[("PMI_SIZE", "4")]).expect("it is known");
+        let four = launch_of(&[("PMI_SIZE", "4")]).expect("it is known");
         assert_eq!((four.amiss(4), four.amiss(1).is_some()), (None, true));
-        let some = of(&[("PMIX_RANK", "0")]).expect("it is known");
+        let some = launch_of(&[("PMIX_RANK", "0")]).expect("it is known");
         assert_eq!((some.amiss(2), some.amiss(1).is_some()), (None, true));
     }
 
-    fn of(set: &[(&str, &str)]) -> Option<Launch> {
+    fn launch_of(set: &[(&str, &str)]) -> Option<Launch> {
         detect_launcher(|name| {
             let found = set.iter().find(|(known, _)| *known == name);
             found.map(|(_, value)| (*value).to_owned())

@@ -207,7 +207,7 @@ impl Pump {
                 }
             }
             for number in self.others.clone() {
-                any |= self.look(number);
+                any |= self.move_messages(number);
             }
             if over.load(Ordering::Acquire) {
                 let since = *closing.get_or_insert_with(Instant::now);
@@ -257,11 +257,11 @@ impl Pump {
     }
 
     /// Moves what is under way to and from a process. True if something moved.
-    fn look(&mut self, number: u32) -> bool {
+    fn move_messages(&mut self, number: u32) -> bool {
         if self.peers[number as usize].lost {
             return false;
         }
-        match self.try_look(number) {
+        match self.try_move_messages(number) {
             Ok(moved) => moved,
             Err(why) => {
                 self.lose(number, why);
@@ -270,7 +270,7 @@ impl Pump {
         }
     }
 
-    fn try_look(&mut self, number: u32) -> Result<bool, String> {
+    fn try_move_messages(&mut self, number: u32) -> Result<bool, String> {
         let (mpi, peer) = (&self.mpi, &mut self.peers[number as usize]);
         let mut moved = false;
         while let Some(first) = peer.sending.front_mut() {

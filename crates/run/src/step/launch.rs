@@ -128,8 +128,8 @@ impl<'a> StepState<'a> {
         targets: &Arc<Vec<ReadyTarget>>,
     ) -> Result<StepState<'a>, RunError> {
         let plan = &context.plan.steps[number];
-        let sources =
-            Sources::of(plan).map_err(|(job, worker, why)| RunError::Setup(vec![WorkerFault { job, worker, why }]))?;
+        let sources = Sources::from_step(plan)
+            .map_err(|(job, worker, why)| RunError::Setup(vec![WorkerFault { job, worker, why }]))?;
         let resources = Arc::new(StepResources {
             plan: Arc::clone(&context.plan),
             step: number,

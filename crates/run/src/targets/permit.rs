@@ -134,7 +134,7 @@ fn ask_about(plan: &Plan, guard: &Guard<'_>, examined: Examined) -> Result<Answe
         kind,
         size: examined.size,
     });
-    let mut intent = Intent::of(plan, TargetId(examined.number as u32), existing);
+    let mut intent = Intent::for_target(plan, TargetId(examined.number as u32), existing);
     // A file of ours may hold less than its length says.
     if matches!(examined.action, Action::Extend { .. }) {
         intent |= Intent::LAY_OUT | Intent::WRITE;

@@ -421,7 +421,7 @@ impl Preparation<'_> {
             kind: FileKind::Regular,
             size,
         };
-        Intent::of(self.plan, TargetId(number as u32), Some(existing)).changes()
+        Intent::for_target(self.plan, TargetId(number as u32), Some(existing)).changes()
     }
 
     /// True if jobs write something else to a target than random data, or trim it.

@@ -12,10 +12,13 @@ use model::plan::{Plan, Target, TargetKind};
 /// would be made, and no kind.
 pub fn survey(plan: &Plan) -> Vec<TargetFacts> {
     let system = System::live();
-    plan.targets.iter().map(|target| look(&system, plan, target)).collect()
+    plan.targets
+        .iter()
+        .map(|target| examine(&system, plan, target))
+        .collect()
 }
 
-fn look(system: &System, plan: &Plan, target: &Target) -> TargetFacts {
+fn examine(system: &System, plan: &Plan, target: &Target) -> TargetFacts {
     let of_kind = |kind: &str, size: Bytes| TargetFacts {
         path: target.path.clone(),
         kind: kind.into(),

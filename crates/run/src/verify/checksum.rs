@@ -39,7 +39,7 @@ pub(super) struct Checksum {
 
 impl Checksum {
     /// The checksum of `data`; of no bytes for methods that have none.
-    pub(super) fn of(method: VerifyMethod, data: &[u8]) -> Checksum {
+    pub(super) fn compute(method: VerifyMethod, data: &[u8]) -> Checksum {
         let mut sum = Checksum {
             bytes: [0; MOST],
             length: width(method),
@@ -81,7 +81,7 @@ pub fn compute(method: VerifyMethod, data: &[u8]) {
     match method {
         VerifyMethod::Sha256 => drop(std::hint::black_box(sha2::Sha256::digest(data))),
         VerifyMethod::Sha512 => drop(std::hint::black_box(sha2::Sha512::digest(data))),
-        method => drop(std::hint::black_box(Checksum::of(method, data))),
+        method => drop(std::hint::black_box(Checksum::compute(method, data))),
     }
 }
 

@@ -51,7 +51,7 @@ impl Form {
     }
 
     /// The form of a header; new unless it is plainly old.
-    pub(super) fn of(piece: &[u8]) -> Form {
+    pub(super) fn recognise(piece: &[u8]) -> Form {
         let old = piece[2] != VERSION && piece[3] == 0;
         if old { Form::Old } else { Form::Present }
     }
@@ -121,7 +121,7 @@ impl Header {
         if found != MAGIC {
             return Err(BlockFault::Magic { found, expected: MAGIC });
         }
-        let form = Form::of(piece);
+        let form = Form::recognise(piece);
         let word = |at: usize| u64::from(u32::from_ne_bytes(std::array::from_fn(|index| piece[at + index])));
         let long = |at: usize| u64::from_ne_bytes(std::array::from_fn(|index| piece[at + index]));
         let must = |field: HeaderField, found: u64, expected: u64| {

@@ -184,7 +184,7 @@ impl Checker {
                 job: self.job,
             };
             header.write(self.form, self.method, piece);
-            let sum = Checksum::of(self.method, &piece[data..]);
+            let sum = Checksum::compute(self.method, &piece[data..]);
             piece[begin..data].copy_from_slice(sum.bytes());
             exchange(piece, self.header_at, data);
         }
@@ -243,7 +243,7 @@ impl Checker {
             let offset = block.offset + at as u64;
             let moved = match self.header_at {
                 0 => 0,
-                place => self.header_bytes(Form::of(&piece[place..])),
+                place => self.header_bytes(Form::recognise(&piece[place..])),
             };
             exchange(piece, self.header_at, moved);
             let checked = self.check_piece(piece, at, offset, block);
@@ -276,7 +276,7 @@ impl Checker {
             _ => {}
         }
         let data = begin + checksum::width(self.method);
-        let sum = Checksum::of(self.method, &piece[data..]);
+        let sum = Checksum::compute(self.method, &piece[data..]);
         if sum.bytes() == &piece[begin..data] {
             return Ok(());
         }

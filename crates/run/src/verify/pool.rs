@@ -103,7 +103,7 @@ impl<T: Send + 'static> Pool<T> {
     }
 
     /// A block that was checked, if there is one.
-    pub(crate) fn look(&mut self) -> Result<Option<Checked<T>>, Gone> {
+    pub(crate) fn try_take(&mut self) -> Result<Option<Checked<T>>, Gone> {
         match self.checked.try_recv() {
             Ok(checked) => {
                 self.open -= 1;

@@ -138,7 +138,7 @@ fn fleet() -> Results {
             of: 4,
             host: hosts[number].into(),
         };
-        let mut share = Share::of(&common, &rank, &hosts.map(str::to_owned), None).expect("it can be shared");
+        let mut share = Share::for_rank(&common, &rank, &hosts.map(str::to_owned), None).expect("it can be shared");
         if number == 2 {
             let device = SimulatedDevice {
                 service: service(2),

@@ -130,7 +130,7 @@ fn explained(loads: &[Observation], number: usize, remarks: &[Finding], asked: &
     };
     findings.retain(|finding| !is_known(finding));
     Explained {
-        sentences: sentences::of(&observation, &limits),
+        sentences: sentences::describe(&observation, &limits),
         little: identities::little(&observation),
         percentiles: identities::percentiles(&observation),
         diagnosis: diagnosed(&observation, others, &layers, asked),

@@ -14,7 +14,7 @@ const IDLE: f64 = 0.7;
 const HELD: f64 = 0.97;
 
 /// Everything that is said of a load.
-pub(super) fn of(load: &Observation, limits: &[Standing]) -> Vec<String> {
+pub(super) fn describe(load: &Observation, limits: &[Standing]) -> Vec<String> {
     let mut list = vec![what_was_done(load)];
     list.extend(figures(load));
     list.extend(directions(load));
@@ -376,7 +376,7 @@ mod tests {
             },
             ..Observation::default()
         };
-        let said = of(&load, &[]).join(" ");
+        let said = describe(&load, &[]).join(" ");
         assert!(
             said.contains("2,800 reads per second at 1.01 ms and 1,201 writes per second at 469 us"),
             "{said}"

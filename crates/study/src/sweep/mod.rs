@@ -152,7 +152,7 @@ impl Sweep {
         let Some(first) = points().next().filter(|_| self.asked.refine && points().count() > 2) else {
             return;
         };
-        let depth = Observation::of(&first.results, 0, 0).and_then(|found| found.load.depth);
+        let depth = Observation::from_results(&first.results, 0, 0).and_then(|found| found.load.depth);
         let settings = first.settings.clone();
         self.add(vec![settings], Role::Repeat);
         if let Some(repeat) = self.pending.last_mut() {
@@ -163,7 +163,7 @@ impl Sweep {
     /// Takes in what came of a run. Operations that are too few bring a longer run of the same settings next, and slots
     /// that are too few a run with more of them.
     pub fn take(&mut self, next: Next, results: Results) {
-        let found = Observation::of(&results, 0, 0);
+        let found = Observation::from_results(&results, 0, 0);
         let whole = !results.interrupted && is_whole(&results);
         let mut role = match (whole, &found) {
             (true, Some(_)) => next.role,
@@ -340,7 +340,7 @@ impl Sweep {
             .filter(|run| run.role == Role::Point && rules::same_curve(&self.asked.varied, &run.settings, settings))
             .filter_map(|run| {
                 let load = rules::load_of(&self.asked.varied, &run.settings)?;
-                Some((load, Observation::of(&run.results, 0, 0)?))
+                Some((load, Observation::from_results(&run.results, 0, 0)?))
             })
             .collect();
         curve.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -95,7 +95,7 @@ impl Curve {
 
 impl Report {
     /// Works out what a study says; `limit` replaces the one that was given with it. `None` for a study of another kind.
-    pub fn of(study: &Study, limit: Option<Limit>) -> Option<Report> {
+    pub fn from_study(study: &Study, limit: Option<Limit>) -> Option<Report> {
         let Question::Sweep { varied, limit: given } = &study.question else {
             return None;
         };
@@ -147,7 +147,7 @@ fn half_width(found: &Observation, of: impl Fn(&model::observation::SeriesPoint)
 }
 
 fn row(index: usize, run: &StudyRun) -> Option<Row> {
-    let found = Observation::of(&run.results, 0, 0)?;
+    let found = Observation::from_results(&run.results, 0, 0)?;
     let latency = found.total.waited()?;
     let supported = |share: f64| {
         let n = latency.samples.unwrap_or(0);
@@ -222,7 +222,7 @@ pub(super) fn curves(varied: &[Varied], runs: &[StudyRun], limit: Option<&Limit>
 }
 
 fn point(kind: Axis, run: &StudyRun, axis: usize, limit: Option<&Limit>) -> Option<Point> {
-    let found = Observation::of(&run.results, 0, 0)?;
+    let found = Observation::from_results(&run.results, 0, 0)?;
     let setting = run.settings.get(axis)?.number?;
     let load = match kind {
         Axis::InFlight => found.load.depth.map_or(setting, |depth| depth as f64),
@@ -267,8 +267,8 @@ fn drift(runs: &[StudyRun]) -> Option<String> {
         .iter()
         .find(|run| run.role == Role::Point && run.settings == repeat.settings)?;
     let (a, b) = (
-        Observation::of(&first.results, 0, 0)?,
-        Observation::of(&repeat.results, 0, 0)?,
+        Observation::from_results(&first.results, 0, 0)?,
+        Observation::from_results(&repeat.results, 0, 0)?,
     );
     let (from, to) = (a.total.iops?, b.total.iops?);
     let doubt = iops_half_width(&a).unwrap_or(0.0) + iops_half_width(&b).unwrap_or(0.0);

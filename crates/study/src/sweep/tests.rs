@@ -98,7 +98,7 @@ fn swept(asked: Asked, servers: f64, service_us: f64) -> (Study, Vec<f64>) {
 #[test]
 fn a_sweep_finds_the_knee_and_encloses_it() {
     let (study, order) = swept(asked(&["depth=1..512"]), 8.0, 100.0);
-    let report = Report::of(&study, None).unwrap();
+    let report = Report::from_study(&study, None).unwrap();
     let curve = &report.curves[0];
     assert_eq!(
         (curve.knee.kneedle, curve.knee.advice.kind),
@@ -173,7 +173,10 @@ fn points_that_only_wait_are_left_out_with_the_reason() {
         }
         // What is left out never hides the knee.
         assert!(order.contains(&1.0) && order.contains(&2.0) && order.contains(&4.0));
-        assert_eq!(Report::of(&study, None).unwrap().curves[0].knee.kneedle, Some(2.0));
+        assert_eq!(
+            Report::from_study(&study, None).unwrap().curves[0].knee.kneedle,
+            Some(2.0)
+        );
     }
     assert!(left_out > 20, "{left_out} of 20 sweeps");
 }
@@ -185,13 +188,13 @@ fn a_latency_far_beyond_the_limit_ends_the_rise() {
         ..asked(&["depth=1..1024"])
     };
     let (study, _) = swept(limited, 8.0, 100.0);
-    let report = Report::of(&study, None).unwrap();
+    let report = Report::from_study(&study, None).unwrap();
     let kept = report.curves[0].knee.kept.unwrap();
     // 8 servers at 100 us: 24 in flight take 300 us, a little more in the buckets of the histogram.
     assert!(kept.kept_at == Some(16.0) || kept.kept_at == Some(24.0), "{kept:?}");
     assert_eq!(report.curves[0].knee.advice.kind, AdviceKind::LimitKept);
     // Another limit is another answer from the same study.
-    let wider = Report::of(&study, Some("p99<=1s".parse().unwrap())).unwrap();
+    let wider = Report::from_study(&study, Some("p99<=1s".parse().unwrap())).unwrap();
     assert_eq!(wider.curves[0].knee.advice.kind, AdviceKind::LimitNotReached);
 }
 
@@ -203,7 +206,11 @@ fn slow_points_are_made_longer_until_they_have_enough() {
     assert!((1..=3).contains(&short), "{short}");
     let points = study.runs.iter().filter(|run| run.role == Role::Point);
     for run in points {
-        let operations = Observation::of(&run.results, 0, 0).unwrap().total.operations.unwrap();
+        let operations = Observation::from_results(&run.results, 0, 0)
+            .unwrap()
+            .total
+            .operations
+            .unwrap();
         assert!(operations >= MIN_OPERATIONS, "{operations}");
     }
     let (study, _) = swept(
@@ -223,7 +230,7 @@ fn slow_points_are_made_longer_until_they_have_enough() {
 #[test]
 fn a_matrix_has_a_curve_for_each_row() {
     let (study, _) = swept(asked(&["depth=1..64", "block=4k,64k"]), 8.0, 100.0);
-    let report = Report::of(&study, None).unwrap();
+    let report = Report::from_study(&study, None).unwrap();
     assert_eq!(report.curves.len(), 2);
     assert_eq!(report.curves[1].fixed[0].value, "64 KiB");
     assert!(report.curves.iter().all(|curve| curve.knee.kneedle == Some(8.0)));
@@ -242,7 +249,7 @@ fn what_drifted_is_said() {
         let results = found(depth as u32, depth * 10_000.0 * 0.95f64.powf(number), next.time);
         sweep.take(next, results);
     }
-    let report = Report::of(&sweep.finish("sweep", false).unwrap(), None).unwrap();
+    let report = Report::from_study(&sweep.finish("sweep", false).unwrap(), None).unwrap();
     assert!(report.notes[0].contains("something else changed"), "{:?}", report.notes);
 }
 
@@ -259,7 +266,7 @@ fn an_interrupted_sweep_keeps_what_it_has() {
         sweep.take(next, results);
     }
     let study = sweep.finish("sweep", true).unwrap();
-    let report = Report::of(&study, None).unwrap();
+    let report = Report::from_study(&study, None).unwrap();
     assert_eq!((report.rows.len(), report.interrupted), (2, true));
     assert_eq!(report.notes.len(), 1, "{:?}", report.notes);
     assert!(!study.left_out.is_empty());

@@ -346,7 +346,7 @@ impl Verification {
 
     /// The verdict on what a run of the plan found; `None` if it measured nothing.
     pub fn judge(&self, results: &Results, search: &Search) -> Option<Verdict> {
-        let observation = Observation::of(results, 0, 0)?;
+        let observation = Observation::from_results(results, 0, 0)?;
         let job = results.steps.first()?.jobs.first()?;
         let context = Context {
             workload: Some(&self.promise.workload),

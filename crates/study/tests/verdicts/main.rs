@@ -125,7 +125,7 @@ fn verdict(verification: &Verification, shared: Option<&mut HashMap<u32, Results
     while let Some(attempt) = verification.next(&search) {
         if attempt.is_probe {
             let results = execute(verification.plan(&attempt));
-            let observed = Observation::of(&results, 0, 0).unwrap();
+            let observed = Observation::from_results(&results, 0, 0).unwrap();
             verification.record_probe(&mut search, &attempt, observed.total.iops.unwrap());
             continue;
         }
@@ -133,7 +133,7 @@ fn verdict(verification: &Verification, shared: Option<&mut HashMap<u32, Results
             .entry(attempt.slots)
             .or_insert_with(|| execute(verification.plan(&attempt)));
         let verdict = verification.judge(results, &search).unwrap();
-        let observed = Observation::of(results, 0, 0).unwrap();
+        let observed = Observation::from_results(results, 0, 0).unwrap();
         verification.record_window(&mut search, &attempt, &verdict, &observed);
         last = Some(verdict);
     }

@@ -165,7 +165,7 @@ pub(super) const ROWS: &[Row] = rows! {
     "worker.engine.submission_cpu" ["submission-thread", "sqthread_poll", ""] =>
         Lost, Value(|cpu| text(cpu, "a kernel thread on CPU "));
     "worker.engine.huge_maps" ["", "thp", ""] => Lost, Flag("maps of huge pages");
-    "worker.engine.look" ["", "stat_type", ""] => Lost, Words(parts::look);
+    "worker.engine.look" ["", "stat_type", ""] => Lost, Words(parts::stat_call);
     "worker.engine.work" ["", "cpumode", ""] => Lost, Words(parts::work);
     "worker.engine.program" ["", "program", ""] => Lost, Value(|program| text(&program["path"], "running "));
     // How a buffer is named in a call; every dialect leaves it to its engine.

@@ -94,7 +94,7 @@ impl PlanDisk<'_> {
 }
 
 impl Disk for PlanDisk<'_> {
-    fn look(&self, path: &str) -> Option<Found> {
+    fn find(&self, path: &str) -> Option<Found> {
         is_device(path).then_some(Found {
             kind: FoundKind::Device,
             size: 0,

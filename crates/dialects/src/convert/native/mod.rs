@@ -19,7 +19,7 @@ const MAX_WALKERS: usize = 8;
 
 /// The plan in our own words: flags where there is one job, else a job file.
 pub fn to_native(plan: &Plan) -> Conversion {
-    let text = Text::of(plan);
+    let text = Text::from_plan(plan);
     let (form, text, read) = match text.fits_flags(plan) {
         true => (Form::CommandLine, text.flags(), text.document()),
         false => {
@@ -75,7 +75,7 @@ struct JobText {
 }
 
 impl<'a> Text<'a> {
-    fn of(plan: &'a Plan) -> Text<'a> {
+    fn from_plan(plan: &'a Plan) -> Text<'a> {
         let mut jobs = Vec::new();
         let mut names = Names::default();
         for (number, step) in plan.steps.iter().enumerate() {

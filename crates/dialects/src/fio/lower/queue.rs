@@ -58,7 +58,7 @@ pub(in crate::fio) fn huge_maps(draft: &mut Draft<'_>) {
     draft.parts.worker.engine.huge_maps = draft.options.engine.thp != 0;
 }
 
-pub(in crate::fio) fn look(draft: &mut Draft<'_>) {
+pub(in crate::fio) fn stat_call(draft: &mut Draft<'_>) {
     draft.parts.worker.engine.look = draft.options.engine.stat_type;
 }
 

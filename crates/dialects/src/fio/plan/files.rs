@@ -107,7 +107,7 @@ impl Lowering<'_> {
         let mut length = None;
         self.area = Some(0);
         for (number, name) in names.iter().enumerate() {
-            let found = self.here.disk.look(name);
+            let found = self.here.disk.find(name);
             self.check_kind(options, name, found);
             let extents = extents(clone, number, names.len(), base, found);
             length = extents.length;
@@ -303,7 +303,7 @@ fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
     if clone.job.options.files.file_append {
         let size = names
             .first()
-            .and_then(|name| disk.look(name))
+            .and_then(|name| disk.find(name))
             .map_or(0, |found| found.size);
         return Extent::bytes(size);
     }
@@ -419,7 +419,7 @@ fn names(clone: Clone<'_>, here: super::Here<'_>) -> Vec<String> {
     let count = files.nrfiles.max(1) as u32;
     if count == 1
         && disk
-            .look(section)
+            .find(section)
             .is_some_and(|found| matches!(found.kind, FoundKind::Device | FoundKind::CharacterDevice))
     {
         return vec![section.clone()];

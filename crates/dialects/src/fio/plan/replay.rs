@@ -83,7 +83,7 @@ impl Lowering<'_> {
 
     fn look_through(&mut self, job: &Job, name: &str) -> Result<Played, String> {
         let refusal = |why: String| format!("fio: read_iolog: {name}: {why}");
-        let found = self.here.disk.look(name).filter(|_| name != "-");
+        let found = self.here.disk.find(name).filter(|_| name != "-");
         if found.is_some_and(|found| found.kind != FoundKind::File) {
             return Err(refusal(
                 "it is no regular file: save the trace in one, or give it on standard input (`-`)".into(),
@@ -103,7 +103,7 @@ impl Lowering<'_> {
         };
         let mut replay = replay_of(&job.options, path, form)?;
         let whole = Cursor::new(start).chain(bytes);
-        let mut survey = Survey::of(whole, &replay).map_err(|error| refusal(words(&error)))?;
+        let mut survey = Survey::read(whole, &replay).map_err(|error| refusal(words(&error)))?;
         if self.jobs.flags.readonly {
             self.skip_writes(job, &mut replay, &mut survey);
         }
@@ -179,7 +179,7 @@ impl Lowering<'_> {
 
     /// A file that is written to is made if it is missing; nothing is laid out.
     fn prepare_for_trace(&self, options: &JobOptions, played: &Played, path: &str) -> Prepare {
-        let missing = self.here.disk.look(path).is_none();
+        let missing = self.here.disk.find(path).is_none();
         if !missing || !played.changes_data() {
             return Prepare::Existing;
         }

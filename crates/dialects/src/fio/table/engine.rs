@@ -162,7 +162,7 @@ pub const ROWS: &[Row] = rows! {
         ]),
     word(second(0), "stat_type", STAT_TYPE_WORDS)
         .engines(&["filestat", "dirstat"]).default("stat").example("lstat").help("The call that looks up a name.")
-        .means(queue::look).prints(print::engine::stat_type)
+        .means(queue::stat_call).prints(print::engine::stat_type)
         .effects(&[
             ("--ioengine=filestat --filesize=4k --stat_type=lstat", "worker.engine.look=lstat"),
             ("--ioengine=dirstat --stat_type=statx", "worker.engine.look=statx"),

@@ -90,7 +90,7 @@ impl Options {
 
     /// Percent of reads that was asked for.
     fn read_percent(&self) -> Option<f64> {
-        match Kind::of(self.get("rw").or_else(|| self.get("readwrite"))?)? {
+        match Kind::recognise(self.get("rw").or_else(|| self.get("readwrite"))?)? {
             Kind {
                 reads: true,
                 writes: true,
@@ -177,7 +177,7 @@ impl Options {
             random: self
                 .get("rw")
                 .or_else(|| self.get("readwrite"))
-                .and_then(Kind::of)
+                .and_then(Kind::recognise)
                 .map(|kind| kind.random),
             closed_loop: Some(!self.is_limited()),
             rate_iops: self.rate().map(|rate| rate * f64::from(clones)),
@@ -202,7 +202,7 @@ struct Kind {
 }
 
 impl Kind {
-    fn of(text: &str) -> Option<Kind> {
+    fn recognise(text: &str) -> Option<Kind> {
         // Behind a colon stands how often positions are drawn.
         let word = text.split(':').next()?.trim();
         let (reads, writes, random) = match word {

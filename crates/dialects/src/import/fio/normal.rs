@@ -249,7 +249,7 @@ fn load(banner: Option<&Banner>, head: &Head) -> Load {
             ..Load::default()
         };
     };
-    let kind = Kind::of(&banner.rw);
+    let kind = Kind::recognise(&banner.rw);
     let one = waits_for_each(&banner.engine);
     let depth = if one { Some(1) } else { banner.depth };
     Load {

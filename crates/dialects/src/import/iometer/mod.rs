@@ -107,7 +107,7 @@ impl Reader<'_> {
             self.tell_empty();
             (self.expected, self.empty) = (Expected::Nothing, Some(number));
             let place = place_of(self.file, number, line);
-            match Table::of(cells, &place) {
+            match Table::from_head(cells, &place) {
                 Ok(table) => self.table = Some(table),
                 Err(complaints) => self.refused.extend(complaints),
             }
@@ -233,7 +233,7 @@ impl Reader<'_> {
             && self.groups.iter().all(|group| group.manager() == Some(first))
         {
             self.imported.host = Some(first.to_owned());
-            let count = self.groups[0].of("PROCESSOR").count();
+            let count = self.groups[0].rows_of("PROCESSOR").count();
             self.imported.processors = u32::try_from(count).ok().filter(|count| *count > 0);
         }
         self.imported
@@ -241,20 +241,20 @@ impl Reader<'_> {
 }
 
 impl Group {
-    fn of(&self, kind: &'static str) -> impl Iterator<Item = &Row> {
+    fn rows_of(&self, kind: &'static str) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(move |row| row.kind == kind)
     }
 
     /// The only one, if there is only one.
     fn manager(&self) -> Option<&str> {
-        let mut managers = self.of("MANAGER");
+        let mut managers = self.rows_of("MANAGER");
         let first = managers.next()?;
         managers.next().is_none().then_some(first.name.as_str())
     }
 
     fn load(&self, access: &[Access], outstanding: &[u64]) -> Load {
         let mut targets: Vec<String> = Vec::new();
-        for disk in self.of("DISK") {
+        for disk in self.rows_of("DISK") {
             if !targets.contains(&disk.name) {
                 targets.push(disk.name.clone());
             }
@@ -268,7 +268,7 @@ impl Group {
         // Workers may each have a specification of their own; then none is that of all.
         let own = |row: &Row| row.access.is_empty() || row.access == self.all.access;
         let found = access.iter().rev().find(|access| access.name == self.all.access);
-        match found.filter(|_| self.of("WORKER").all(own)) {
+        match found.filter(|_| self.rows_of("WORKER").all(own)) {
             Some(access) => access.ask(load),
             None => load,
         }
@@ -281,8 +281,8 @@ impl Group {
             sum.filter(|sum| *sum > 0)
         };
         let of_worker = |row: &Row, depth: Option<u64>| depth?.checked_mul(u64::from(row.disks?));
-        let of_disks = || sum(self.of("DISK").map(|row| row.depth).collect());
-        let of_workers = || sum(self.of("WORKER").map(|row| of_worker(row, row.depth)).collect());
+        let of_disks = || sum(self.rows_of("DISK").map(|row| row.depth).collect());
+        let of_workers = || sum(self.rows_of("WORKER").map(|row| of_worker(row, row.depth)).collect());
         let alone = || {
             let one = self.all.workers == Some(1) && self.all.disks == Some(1);
             self.all.depth.filter(|_| one)
@@ -290,7 +290,7 @@ impl Group {
         let set = || {
             let (first, others) = outstanding.split_first()?;
             let depth = others.iter().all(|other| other == first).then_some(*first);
-            let by_workers = sum(self.of("WORKER").map(|row| of_worker(row, depth)).collect());
+            let by_workers = sum(self.rows_of("WORKER").map(|row| of_worker(row, depth)).collect());
             by_workers.or_else(|| of_worker(&self.all, depth).filter(|_| self.all.workers == Some(1)))
         };
         of_disks().or_else(of_workers).or_else(alone).or_else(set)
@@ -300,7 +300,7 @@ impl Group {
         let one_manager = self.manager().is_some();
         let parts = ["WORKER", "MANAGER"]
             .into_iter()
-            .find(|kind| self.of(kind).next().is_some());
+            .find(|kind| self.rows_of(kind).next().is_some());
         let mut manager = "";
         let mut named: Vec<PartFlow> = Vec::new();
         for row in &self.rows {
@@ -318,7 +318,7 @@ impl Group {
                 });
             }
         }
-        let cores: Option<Vec<CoreShare>> = self.of("PROCESSOR").map(Row::core).collect();
+        let cores: Option<Vec<CoreShare>> = self.rows_of("PROCESSOR").map(Row::core).collect();
         Observation {
             tool: "Iometer".into(),
             version: version.map(str::to_owned),

@@ -35,7 +35,7 @@ struct Title {
 }
 
 impl Title {
-    fn of(cell: &str) -> Title {
+    fn parse(cell: &str) -> Title {
         let text = cell.trim_start_matches('\'').trim().to_ascii_lowercase();
         match text.strip_suffix(')').and_then(|text| text.split_once('(')) {
             Some((words, unit)) => Title {
@@ -95,8 +95,8 @@ impl Table {
     ///
     /// # Errors
     /// Those that are missing, or have a unit that is not known.
-    pub(super) fn of(cells: &[String], at: &Place) -> Result<Table, Vec<Diagnostic>> {
-        let titles: Vec<Title> = cells.iter().map(|cell| Title::of(cell)).collect();
+    pub(super) fn from_head(cells: &[String], at: &Place) -> Result<Table, Vec<Diagnostic>> {
+        let titles: Vec<Title> = cells.iter().map(|cell| Title::parse(cell)).collect();
         let ranges = cells.iter().enumerate().filter(|(_, cell)| is_range(cell));
         let table = Table {
             ranges: ranges.map(|(index, cell)| (index, cell.clone())).collect(),
@@ -359,7 +359,7 @@ mod tests {
     #[test]
     fn titles_have_words_and_units() {
         let title = |cell: &str| {
-            let title = Title::of(cell);
+            let title = Title::parse(cell);
             (title.nanos(), title.words)
         };
         assert_eq!(

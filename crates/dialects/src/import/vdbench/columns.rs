@@ -81,7 +81,7 @@ impl Figures {
     ///
     /// # Errors
     /// What cannot be read, in a sentence.
-    pub(super) fn of(cells: &[&str], names: &[String], known: &[(&str, Column)]) -> Result<Figures, String> {
+    pub(super) fn parse(cells: &[&str], names: &[String], known: &[(&str, Column)]) -> Result<Figures, String> {
         if cells.len() != names.len() {
             return Err(format!("{} cells stand under {} columns", cells.len(), names.len()));
         }
@@ -162,18 +162,18 @@ mod tests {
     #[test]
     fn figures_are_found_by_name_wherever_they_stand() {
         let names = ["resp", "rate", "xfersize"].map(str::to_owned);
-        let figures = Figures::of(&["0.5", "100", "4k"], &names, OF_FLAT).expect("sound");
+        let figures = Figures::parse(&["0.5", "100", "4k"], &names, OF_FLAT).expect("sound");
         assert_eq!(
             (figures.get(Column::Mean), figures.get(Column::Rate)),
             (Some(0.5), Some(100.0))
         );
         assert_eq!(figures.get(Column::Busy), None);
-        let refused = Figures::of(&["0,5", "100", "4k"], &names, OF_FLAT).expect_err("a comma");
+        let refused = Figures::parse(&["0,5", "100", "4k"], &names, OF_FLAT).expect_err("a comma");
         assert_eq!(
             refused,
             "`0,5` under `resp` cannot be read: expected digits with a decimal point"
         );
-        assert!(Figures::of(&["0.5"], &names, OF_FLAT).is_err());
+        assert!(Figures::parse(&["0.5"], &names, OF_FLAT).is_err());
     }
 
     #[test]

@@ -89,8 +89,8 @@ impl Reader<'_> {
         let Some(time) = cell("tod").and_then(time_of_day) else {
             return;
         };
-        let rank = cell("interval").and_then(Rank::of);
-        let figures = Figures::of(&cells, names, OF_FLAT);
+        let rank = cell("interval").and_then(Rank::parse);
+        let figures = Figures::parse(&cells, names, OF_FLAT);
         let (Some(definition), Some(rank), Ok(figures)) = (cell("run"), rank, &figures) else {
             if matches!(rank, Some(Rank::Deviation | Rank::Largest)) {
                 return;

@@ -31,7 +31,7 @@ enum Rank {
 
 impl Rank {
     /// `17`, `avg_2-60`, `std_2-60`, `max_2-60`.
-    fn of(word: &str) -> Option<Rank> {
+    fn parse(word: &str) -> Option<Rank> {
         if let Some(number) = whole(word) {
             return u32::try_from(number).ok().map(Rank::Interval);
         }
@@ -317,11 +317,11 @@ mod tests {
 
     #[test]
     fn rows_are_told_apart() {
-        assert_eq!(Rank::of("17"), Some(Rank::Interval(17)));
-        assert_eq!(Rank::of("avg_2-60"), Some(Rank::Average(2, 60)));
-        assert_eq!(Rank::of("std_2-60"), Some(Rank::Deviation));
+        assert_eq!(Rank::parse("17"), Some(Rank::Interval(17)));
+        assert_eq!(Rank::parse("avg_2-60"), Some(Rank::Average(2, 60)));
+        assert_eq!(Rank::parse("std_2-60"), Some(Rank::Deviation));
         for word in ["avg_60-2", "avg_0-2", "avg_2", "sum_2-60", "99999999999", "-1", ""] {
-            assert_eq!(Rank::of(word), None, "{word}");
+            assert_eq!(Rank::parse(word), None, "{word}");
         }
         assert_eq!(time_of_day("01:00:02.500"), Some(3602.5));
         for word in [

@@ -127,7 +127,7 @@ impl Reader {
     fn take_row(&mut self, file: &str, line: &str, number: usize) {
         let words: Vec<&str> = line.split_whitespace().collect();
         let [time, rank, cells @ ..] = &*words else { return };
-        let (Some(time), Some(rank)) = (time_of_day(time), Rank::of(rank)) else {
+        let (Some(time), Some(rank)) = (time_of_day(time), Rank::parse(rank)) else {
             return;
         };
         let Some(names) = &self.names else {
@@ -139,7 +139,7 @@ impl Reader {
             }
             return;
         };
-        let figures = match Figures::of(cells, names, OF_SUMMARY) {
+        let figures = match Figures::parse(cells, names, OF_SUMMARY) {
             Ok(figures) => figures,
             // What only a spread is known by may have gaps.
             Err(_) if matches!(rank, Rank::Deviation | Rank::Largest) => return,

@@ -32,7 +32,7 @@ const FRESH: u64 = 7;
 pub struct FakeDisk;
 
 impl Disk for FakeDisk {
-    fn look(&self, path: &str) -> Option<Found> {
+    fn find(&self, path: &str) -> Option<Found> {
         let (kind, size) = match path {
             "f" => (FoundKind::File, 128 * K),
             "dev" => (FoundKind::Device, M),

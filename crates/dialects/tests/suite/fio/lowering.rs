@@ -13,7 +13,7 @@ use crate::fio::support::{Around, all};
 struct Files;
 
 impl Disk for Files {
-    fn look(&self, path: &str) -> Option<Found> {
+    fn find(&self, path: &str) -> Option<Found> {
         let kind = match path {
             "zoned" => FoundKind::Device,
             _ if path.starts_with("there") => FoundKind::File,

@@ -42,7 +42,7 @@ macro_rules! functions {
         }
 
         impl Functions {
-            fn of(library: &Library) -> Result<Functions, String> {
+            fn load(library: &Library) -> Result<Functions, String> {
                 Ok(Functions {
                     $($name: {
                         let symbol = library.symbol($symbol).ok_or(concat!($symbol, " is not in it"))?;
@@ -232,7 +232,7 @@ impl Mpi {
             (Abi::Mpich, constants)
         };
         Ok(Found(Mpi {
-            functions: Functions::of(&library)?,
+            functions: Functions::load(&library)?,
             constants,
             abi,
             library,

@@ -352,7 +352,7 @@ impl Queue for Ring {
     }
 
     #[inline]
-    fn look(&mut self, milliseconds: u32, found: &mut Vec<Found>) -> Result<Nanos, u32> {
+    fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Found>) -> Result<Nanos, u32> {
         if milliseconds > 0 {
             // What has ended already is not to be waited behind.
             let at = self.take(found)?;

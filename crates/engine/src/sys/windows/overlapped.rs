@@ -58,7 +58,7 @@ pub(crate) trait Queue: Sized {
     unsafe fn start(&mut self, transfer: &Transfer<'_>) -> Result<(), u32>;
 
     /// Waits for an operation to end, that many milliseconds at most, and finds those that have. Returns when it looked.
-    fn look(&mut self, milliseconds: u32, found: &mut Vec<Found>) -> Result<Nanos, u32>;
+    fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Found>) -> Result<Nanos, u32>;
 
     /// Gives up the memory that the system may still write to, without returning it.
     fn abandon(&mut self);

@@ -165,7 +165,7 @@ impl Queue for Port {
     }
 
     #[inline]
-    fn look(&mut self, milliseconds: u32, found: &mut Vec<Found>) -> Result<Nanos, u32> {
+    fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Found>) -> Result<Nanos, u32> {
         let milliseconds = if self.kept.is_empty() { milliseconds } else { 0 };
         let (count, at) = self.take(milliseconds)?;
         found.extend(self.kept.drain(..).map(|kept| Found { at, ..kept }));

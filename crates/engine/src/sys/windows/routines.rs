@@ -92,7 +92,7 @@ impl Queue for Routines {
     }
 
     #[inline]
-    fn look(&mut self, milliseconds: u32, found: &mut Vec<Found>) -> Result<Nanos, u32> {
+    fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Found>) -> Result<Nanos, u32> {
         // SAFETY: the call takes numbers. The routines that run within it use the notes, to which no reference exists now.
         unsafe { SleepEx(milliseconds, 1) };
         // SAFETY: the notes are live, and no routine runs outside of the call above.

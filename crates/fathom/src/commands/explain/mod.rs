@@ -80,7 +80,7 @@ pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
     let storage = Storage::parse(args)?;
     let mut explanations = Vec::new();
     for file in files {
-        explanations.push(of(results::read(file)?, &asked, &storage)?);
+        explanations.push(explain(results::read(file)?, &asked, &storage)?);
     }
     screen::put(&shown(&explanations, json))?;
     Ok(exit(&explanations, args.get_flag("strict")))
@@ -90,7 +90,7 @@ pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
 ///
 /// # Errors
 /// There is nothing in it, or a job that `storage` or a limit names.
-pub fn of(mut found: Found, asked: &Asked, storage: &Storage) -> Result<Explanation, Faults> {
+pub fn explain(mut found: Found, asked: &Asked, storage: &Storage) -> Result<Explanation, Faults> {
     storage.apply_to_loads(&mut found.loads)?;
     let jobs: Vec<_> = found
         .loads
@@ -123,7 +123,7 @@ fn shown(explanations: &[Explanation], json: bool) -> String {
     let texts: Vec<String> = match (json, explanations) {
         (true, [one]) => vec![document(one)],
         (true, many) => vec![document(&many)],
-        (false, many) => many.iter().map(text::of).collect(),
+        (false, many) => many.iter().map(text::render).collect(),
     };
     texts.join("\n")
 }

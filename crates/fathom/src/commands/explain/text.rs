@@ -13,7 +13,7 @@ use study::verify::headline;
 use crate::screen;
 
 /// The whole text.
-pub(super) fn of(explanation: &Explanation) -> String {
+pub(super) fn render(explanation: &Explanation) -> String {
     let source = &explanation.source;
     let mut text = format!("{}: {}\n", source.file, source.form);
     let facts = [

@@ -113,7 +113,7 @@ pub fn command() -> Command {
 
 /// Sweeps.
 pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::of(args, true)?;
+    let outputs = StudyOutputs::from_args(args, true)?;
     let limit = limit(args)?;
     if let Some(file) = args.get_one::<String>("from") {
         show(file, &results::study(file)?, limit, &outputs)?;
@@ -137,7 +137,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         document,
         permissions,
         shared_files: SharedFiles::default(),
-        screen: Screen::of(session, args, false)?,
+        screen: Screen::from_args(session, args, false)?,
     };
     let mut sweep = Sweep::new(asked);
     let mut failed = false;
@@ -164,7 +164,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         let help = "let it run for at least one point";
         Faults::one(Fault::new("nothing was measured").help(help), Exit::Failed)
     })?;
-    let report = Report::of(&study, limit).expect("a sweep was made here");
+    let report = Report::from_study(&study, limit).expect("a sweep was made here");
     let written = finish(&outputs, &report, &study);
     history::keep(args, EntryKind::Sweep, Subject::Study(&study), None);
     written?;
@@ -178,7 +178,7 @@ pub(super) fn show(
     limit: Option<Limit>,
     outputs: &StudyOutputs,
 ) -> Result<(), Faults> {
-    let report = Report::of(study, limit).ok_or_else(|| {
+    let report = Report::from_study(study, limit).ok_or_else(|| {
         let fault = Fault::new(format!("{file} holds a study of another kind: it is no sweep"));
         Faults::usage(fault.help("`fathom ab --from` shows comparisons in turns"))
     })?;
@@ -191,7 +191,7 @@ pub(super) fn exit(runs: &[model::study::StudyRun], failed: bool, session: &Sess
     if session.process.is_interrupted() {
         return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
     }
-    let mut each = runs.iter().map(|run| Exit::of(&run.results, false));
+    let mut each = runs.iter().map(|run| Exit::from_results(&run.results, false));
     let usual = if failed { Exit::Partial } else { Exit::Done };
     each.find(|exit| *exit != Exit::Done).unwrap_or(usual)
 }

@@ -37,7 +37,7 @@ pub(super) fn report(report: &Report, first: &Results) -> String {
 
 fn head(report: &Report, first: &Results) -> String {
     let mut bytes = Vec::new();
-    let mut summary = Summary::of(first);
+    let mut summary = Summary::from_results(first);
     summary.name.clone_from(&report.name);
     formats::head(&summary, &mut bytes).expect("writing to memory does not fail");
     String::from_utf8_lossy(&bytes).into_owned()
@@ -104,7 +104,7 @@ fn figures(row: &Row) -> String {
 
 /// A row for the run that has just ended, for stderr.
 pub(super) fn line(settings: &[Setting], results: &Results) -> Option<String> {
-    let found = model::observation::Observation::of(results, 0, 0)?;
+    let found = model::observation::Observation::from_results(results, 0, 0)?;
     let latency = found.total.waited()?;
     Some(format!(
         "  {}: {} IOPS, {} mean, {} p99",

@@ -69,19 +69,22 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         return Ok(exit);
     }
     let junit = args.get_one::<String>("junit").map(PathBuf::from);
-    let mut outputs = Outputs::of(args, &plan)?;
+    let mut outputs = Outputs::from_args(args, &plan)?;
     if let Some(path) = &junit {
         outputs.also(path, &plan)?;
     }
     let started = Zoned::now();
-    let before = preflight::look(session, &plan, preflight, args.get_flag("quiet"));
+    let before = preflight::watch_and_report(session, &plan, preflight, args.get_flag("quiet"));
     let (mut results, shallower, mut verdict, issued) = attempts(session, args, &asked, &before, &mut outputs)?;
     verdict.notes.extend(asked.detected.clone());
     results
         .findings
         .extend(study::diagnosis::beyond_limits(&results, &asked.known));
     // A run that was cut short is no sign of what would have limited it.
-    let cut_short = matches!(Exit::of(&results, false), Exit::Interrupted(_) | Exit::Partial);
+    let cut_short = matches!(
+        Exit::from_results(&results, false),
+        Exit::Interrupted(_) | Exit::Partial
+    );
     if verdict.outcome != Outcome::Pass && !cut_short {
         let known = Known {
             question: question(&verdict),
@@ -154,7 +157,7 @@ fn attempts(
 ) -> Result<(Results, Option<Results>, Verdict, IssuedLast), Faults> {
     let permissions = permissions::from_args(args);
     let verification = &asked.verification;
-    let mut screen = Screen::of(session, args, outputs.streams_to_stdout())?;
+    let mut screen = Screen::from_args(session, args, outputs.streams_to_stdout())?;
     let (mut shared_files, mut search) = (SharedFiles::default(), Search::default());
     let mut made = MadeFiles::missing_among(&verification.paths);
     let (mut probed, mut shallower) = (None, None);
@@ -183,7 +186,7 @@ fn attempts(
                 }
             })
             .map_err(|error| without_verdict(error.into()))?;
-        let Some(observed) = Observation::of(&results, 0, 0) else {
+        let Some(observed) = Observation::from_results(&results, 0, 0) else {
             return Err(nothing_measured(&results));
         };
         // A run that was cut short is judged as it is.
@@ -213,7 +216,7 @@ fn without_verdict(faults: Faults) -> Faults {
 
 fn nothing_measured(results: &Results) -> Faults {
     let fault = Fault::new("not one operation ended in the measured window, so there is nothing to judge");
-    let exit = Exit::of(results, false);
+    let exit = Exit::from_results(results, false);
     Faults::one(
         fault.help("measure for longer, or find out with `fathom run` what the target waits for"),
         if exit == Exit::Done { Exit::Inconclusive } else { exit },

@@ -140,7 +140,7 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
         refuse_what_stays_here(host.jobs)?;
         let mut one = lower(host, &session.process.arguments)?;
         one.plan.origin.profile = banner::lines(host.jobs).concat();
-        let wanted = logs::Logs::of(host.jobs, &mut one.plan).map_err(Refused::from)?;
+        let wanted = logs::Logs::from_jobs(host.jobs, &mut one.plan).map_err(Refused::from)?;
         if one.plan.jobs().any(|(_, job)| job.operation_log.is_some()) {
             return Err(
                 "fio: with --client logs need log_avg_msec: single operations are not brought here"
@@ -241,7 +241,7 @@ pub(super) struct Elsewhere<'a> {
 }
 
 impl Disk for Elsewhere<'_> {
-    fn look(&self, path: &str) -> Option<Found> {
+    fn find(&self, path: &str) -> Option<Found> {
         if path.starts_with("/dev/") || path.starts_with(r"\\.\") {
             return Some(Found {
                 kind: FoundKind::Device,

@@ -31,7 +31,7 @@ impl Commands {
     ///
     /// # Errors
     /// The line that refuses them.
-    pub(super) fn of(jobs: &Jobs, plan: &Plan) -> Result<Commands, String> {
+    pub(super) fn from_jobs(jobs: &Jobs, plan: &Plan) -> Result<Commands, String> {
         let runs_program = |job: &&Job| job.options.queue.ioengine == "exec" && job.options.engine.program.is_some();
         if let Some(job) = jobs.jobs.iter().find(runs_program).filter(|_| !are_programs_allowed()) {
             return Err(refusal(job.name(), "ioengine=exec runs a program"));

@@ -26,7 +26,7 @@ impl Logs {
     ///
     /// # Errors
     /// The line that says why they cannot be kept.
-    pub(super) fn of(jobs: &Jobs, plan: &mut Plan) -> Result<Logs, String> {
+    pub(super) fn from_jobs(jobs: &Jobs, plan: &mut Plan) -> Result<Logs, String> {
         let requests = jobs.jobs.iter().map(request).collect::<Result<Vec<_>, _>>()?;
         let mut operations = None;
         let plans = plan.steps.iter_mut().flat_map(|step| &mut step.jobs);

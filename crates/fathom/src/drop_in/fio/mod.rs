@@ -297,13 +297,13 @@ fn prepared<'a>(
     plan.origin.profile = profile;
     let one = |line| vec![line];
     add_clocks(jobs, &mut plan).map_err(one)?;
-    let logs = logs::Logs::of(jobs, &mut plan).map_err(one)?;
-    let commands = Commands::of(jobs, &plan).map_err(one)?;
+    let logs = logs::Logs::from_jobs(jobs, &mut plan).map_err(one)?;
+    let commands = Commands::from_jobs(jobs, &plan).map_err(one)?;
     let idle = match jobs.flags.idle_profile {
         Some(_) => Some(IdleProfile::new().map_err(|error| one(format!("fio: --idle-prof: {error}")))?),
         None => None,
     };
-    let trigger = Trigger::of(jobs, started, session.process.interrupt_flag()).map_err(one)?;
+    let trigger = Trigger::from_jobs(jobs, started, session.process.interrupt_flag()).map_err(one)?;
     Ok(Prepared {
         plan,
         unusable: lowered.unusable,

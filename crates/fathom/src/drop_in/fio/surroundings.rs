@@ -98,7 +98,7 @@ impl Surroundings for Here {
 pub(super) struct RealDisk;
 
 impl Disk for RealDisk {
-    fn look(&self, path: &str) -> Option<Found> {
+    fn find(&self, path: &str) -> Option<Found> {
         let meta = fs::metadata(path).ok()?;
         if meta.is_file() {
             return Some(Found {

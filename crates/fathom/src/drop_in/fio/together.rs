@@ -31,8 +31,8 @@ pub(super) fn refuse_what_is_of_one_host(jobs: &Jobs) -> Result<(), String> {
 pub(super) struct Everywhere<'a>(pub(super) &'a Jobs);
 
 impl Disk for Everywhere<'_> {
-    fn look(&self, path: &str) -> Option<Found> {
-        Elsewhere { jobs: self.0 }.look(path)
+    fn find(&self, path: &str) -> Option<Found> {
+        Elsewhere { jobs: self.0 }.find(path)
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {

@@ -45,7 +45,7 @@ impl Trigger {
     ///
     /// # Errors
     /// The line that refuses the command.
-    pub(super) fn of(jobs: &Jobs, started: Instant, interrupt: &'static AtomicBool) -> Result<Trigger, String> {
+    pub(super) fn from_jobs(jobs: &Jobs, started: Instant, interrupt: &'static AtomicBool) -> Result<Trigger, String> {
         let flags = &jobs.flags;
         let state = Arc::new(State::default());
         let wanted = Wanted {

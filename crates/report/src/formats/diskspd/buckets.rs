@@ -24,13 +24,13 @@ pub(super) struct Bucket {
 impl Buckets {
     /// Intervals without operations at the end do not count, those before do; what came after the planned end is
     /// dropped.
-    pub(super) fn of(points: &[Point], grid: BucketGrid) -> Buckets {
+    pub(super) fn from_points(points: &[Point], grid: BucketGrid) -> Buckets {
         let last = points.iter().rposition(|point| point.operations > 0);
         let valid = last.map_or(0, |last| last + 1);
         let valid = valid.min(usize::try_from(grid.expected).unwrap_or(usize::MAX));
         Buckets {
             length_ms: grid.length_ms,
-            list: points[..valid].iter().map(Bucket::of).collect(),
+            list: points[..valid].iter().map(Bucket::from_point).collect(),
         }
     }
 
@@ -72,7 +72,7 @@ impl Buckets {
 }
 
 impl Bucket {
-    fn of(point: &Point) -> Bucket {
+    fn from_point(point: &Point) -> Bucket {
         Bucket {
             operations: point.operations,
             latency_ns: point.latency_ns,
@@ -144,7 +144,7 @@ mod tests {
     }
 
     fn buckets(counts: &[u64]) -> Buckets {
-        Buckets::of(&points(counts), GRID)
+        Buckets::from_points(&points(counts), GRID)
     }
 
     #[test]

@@ -76,14 +76,14 @@ impl Figures {
 impl<'a> Span<'a> {
     /// The step with the given index; `None` if it was interrupted before anything was measured, or failed: then
     /// DiskSpd shows no figures either.
-    pub(super) fn of(results: &'a Results, machine: &Machine, step: usize) -> Option<Span<'a>> {
+    pub(super) fn for_step(results: &'a Results, machine: &Machine, step: usize) -> Option<Span<'a>> {
         let found = results.steps.get(step)?;
         if !found.jobs.iter().any(was_measured) {
             return None;
         }
         let measured = found.jobs.iter().map(JobResults::measured).max()?;
         let mut span = Span {
-            settings: SpanSettings::of(&results.plan, step),
+            settings: SpanSettings::for_step(&results.plan, step),
             seconds: measured.as_secs(),
             cpus: machine.shares(found),
             threads: Vec::new(),
@@ -97,7 +97,7 @@ impl<'a> Span<'a> {
             }
         }
         for part in Part::ALL {
-            span.totals[part].latency = Spread::of(&span.latency[part]);
+            span.totals[part].latency = Spread::from_histogram(&span.latency[part]);
         }
         Some(span)
     }
@@ -139,7 +139,7 @@ impl<'a> Span<'a> {
             }
         }
         for part in Part::ALL {
-            figures[part].latency = Spread::of(&latency[part]);
+            figures[part].latency = Spread::from_histogram(&latency[part]);
         }
         self.add_latency(path.clone(), &latency);
         Row {
@@ -158,7 +158,7 @@ impl<'a> Span<'a> {
     ) -> Figures {
         let buckets = self.settings.deviation.map(|grid| {
             let points = series(&grid).map_or(&[][..], |series| &series.points[direction]);
-            Buckets::of(points, grid)
+            Buckets::from_points(points, grid)
         });
         Figures {
             bytes: found.map_or(0, |found| found.bytes.0),

@@ -60,7 +60,7 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    pub(super) fn of(histogram: &Histogram) -> Spread {
+    pub(super) fn from_histogram(histogram: &Histogram) -> Spread {
         Spread {
             operations: histogram.n(),
             mean_ms: histogram.mean() / MILLISECOND,
@@ -101,7 +101,7 @@ pub(super) fn percentile_ms(histogram: &Histogram, fraction: f64) -> f32 {
 mod tests {
     use super::*;
 
-    fn of(values: impl IntoIterator<Item = u64>) -> Histogram {
+    fn histogram_of(values: impl IntoIterator<Item = u64>) -> Histogram {
         let mut histogram = Histogram::new();
         values.into_iter().for_each(|value| histogram.record(value));
         histogram
@@ -110,7 +110,7 @@ mod tests {
     #[test]
     fn percentiles_are_upper_edges_within_the_maximum() {
         // Values below 256 ns have a bucket each; 1000 lies in 1000..=1003.
-        let histogram = of((1..=99).chain([1000, 2000]));
+        let histogram = histogram_of((1..=99).chain([1000, 2000]));
         assert_eq!(percentile_ms(&histogram, 0.5), milliseconds(51));
         assert_eq!(percentile_ms(&histogram, 0.99), milliseconds(1003));
         assert_eq!(percentile_ms(&histogram, 0.999), milliseconds(2000));
@@ -119,7 +119,7 @@ mod tests {
 
     #[test]
     fn ranks_come_from_double_precision() {
-        let histogram = of(1..=100);
+        let histogram = histogram_of(1..=100);
         assert_eq!(percentile_ms(&histogram, 7.0 / 100.0), milliseconds(8));
         assert_eq!(percentile_ms(&histogram, 0.25), milliseconds(25));
         assert_eq!(percentile_ms(&histogram, 0.999_999_999), milliseconds(100));
@@ -127,7 +127,7 @@ mod tests {
 
     #[test]
     fn times_beyond_the_last_bucket_are_the_maximum() {
-        let histogram = of([5, 1 << 41]);
+        let histogram = histogram_of([5, 1 << 41]);
         assert_eq!(percentile_ms(&histogram, 0.9), milliseconds(1 << 41));
     }
 }

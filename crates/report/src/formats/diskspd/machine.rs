@@ -39,7 +39,7 @@ pub(super) struct Shares {
 }
 
 impl Machine {
-    pub(super) fn of(results: &Results) -> Machine {
+    pub(super) fn from_results(results: &Results) -> Machine {
         let Some(host) = results.hosts.first() else {
             return Machine::default();
         };
@@ -78,7 +78,10 @@ impl Machine {
     /// it would have another shape.
     pub(super) fn shares(&self, step: &StepResults) -> Vec<Shares> {
         let used: BTreeMap<u32, &CoreUse> = cores_of_first_host(step).map(|core| (core.cpu, core)).collect();
-        let of = |place: &Place| used.get(&place.cpu).map_or_else(Shares::idle, |core| Shares::of(core));
+        let of = |place: &Place| {
+            used.get(&place.cpu)
+                .map_or_else(Shares::idle, |core| Shares::from_use(core))
+        };
         self.cpus.iter().map(of).collect()
     }
 }
@@ -137,7 +140,7 @@ impl Shares {
 
     /// DiskSpd's arithmetic. Its kernel time includes idle time, as Windows counts; interrupts and what the hypervisor
     /// took count as kernel.
-    fn of(core: &CoreUse) -> Shares {
+    fn from_use(core: &CoreUse) -> Shares {
         let idle = core.idle_ns.0 as f64;
         let kernel = (core.system_ns + core.interrupt_ns + core.stolen_ns).0 as f64 + idle;
         let user = core.user_ns.0 as f64;
@@ -226,13 +229,13 @@ mod tests {
             stolen_ns: Nanos(5),
             idle_ns: Nanos(60),
         };
-        let shares = Shares::of(&core);
+        let shares = Shares::from_use(&core);
         let near = |value: f64, expected: f64| assert!((value - expected).abs() < 1e-9, "{value}");
         near(shares.user, 20.0);
         near(shares.kernel, 20.0);
         near(shares.usage, 40.0);
         near(shares.idle, 60.0);
-        assert_eq!(Shares::of(&CoreUse::default()), Shares::idle());
+        assert_eq!(Shares::from_use(&CoreUse::default()), Shares::idle());
         near(Shares::average(&[shares, Shares::idle()]).idle, 80.0);
         assert_eq!(Shares::average(&[]), Shares::default());
     }

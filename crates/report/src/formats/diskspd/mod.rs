@@ -72,7 +72,7 @@ pub fn text(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn system(results: &Results, xml: bool, out: &mut dyn Write) -> io::Result<()> {
-    let machine = machine::Machine::of(results);
+    let machine = machine::Machine::from_results(results);
     match xml {
         true => xml::system(&mut markup::Markup::new(out), results, &machine),
         false => text::system(out, results, &machine),

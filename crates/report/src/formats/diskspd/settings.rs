@@ -46,7 +46,7 @@ pub(super) struct BucketGrid {
 }
 
 impl Settings {
-    pub(super) fn of(plan: &Plan) -> Settings {
+    pub(super) fn from_plan(plan: &Plan) -> Settings {
         let presentation = &plan.origin.presentation;
         let form = match other(presentation, "diskspd_text") {
             Some("2.0") => Form::V2_0,
@@ -61,7 +61,7 @@ impl Settings {
 
 impl SpanSettings {
     /// Those of the step with the given index.
-    pub(super) fn of(plan: &Plan, step: usize) -> SpanSettings {
+    pub(super) fn for_step(plan: &Plan, step: usize) -> SpanSettings {
         let presentation = &plan.origin.presentation;
         let number = Some(step + 1);
         // Other dialects have no switch for latencies: they were measured, so they are shown.
@@ -69,14 +69,14 @@ impl SpanSettings {
         let deviation = value(presentation, "deviation", number).unwrap_or(presentation.iops_deviation);
         SpanSettings {
             latency: value(presentation, "latency", number).unwrap_or(measured),
-            deviation: deviation.then(|| BucketGrid::of(plan, step)),
+            deviation: deviation.then(|| BucketGrid::for_step(plan, step)),
             requests: value(presentation, "requests", number).unwrap_or(0),
         }
     }
 }
 
 impl BucketGrid {
-    fn of(plan: &Plan, step: usize) -> BucketGrid {
+    fn for_step(plan: &Plan, step: usize) -> BucketGrid {
         let presentation = &plan.origin.presentation;
         let by_stream = |grid: &&model::plan::Grid| grid.scope == GridScope::Stream;
         let of_plan = || {

@@ -19,8 +19,8 @@ use super::{sizes, tables};
 pub(super) const STARS: &str = "*******************************************************************************";
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
-    let settings = Settings::of(&results.plan);
-    let machine = Machine::of(results);
+    let settings = Settings::from_plan(&results.plan);
+    let machine = Machine::from_results(results);
     let origin = &results.plan.origin;
     if !origin.arguments.is_empty() {
         writeln!(out, "\nCommand Line: {}\n", origin.arguments.join(" "))?;
@@ -32,7 +32,7 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         system(out, results, &machine)?;
     }
     let spans: Vec<Option<Span>> = (0..results.steps.len())
-        .map(|step| Span::of(results, &machine, step))
+        .map(|step| Span::for_step(results, &machine, step))
         .collect();
     for (index, span) in spans.iter().enumerate() {
         let more = match settings.form {

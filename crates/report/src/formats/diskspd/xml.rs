@@ -18,13 +18,13 @@ use super::text::{computer_name, power_scheme, start_time};
 use super::{NOT_MEASURED, VERSION, VERSION_DATE};
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
-    let settings = Settings::of(&results.plan);
-    let machine = Machine::of(results);
+    let settings = Settings::from_plan(&results.plan);
+    let machine = Machine::from_results(results);
     Markup::new(out).element("Results", |xml| {
         system(xml, results, &machine)?;
         profile(xml, results)?;
         for step in 0..results.steps.len() {
-            let span = Span::of(results, &machine, step);
+            let span = Span::for_step(results, &machine, step);
             xml.element("TimeSpan", |xml| match span {
                 None => xml.value("Error", NOT_MEASURED),
                 Some(span) => time_span(xml, &span, &machine, settings),
@@ -162,7 +162,7 @@ fn latency(xml: &mut Markup, latency: &Split<Histogram>) -> io::Result<()> {
         buckets(Part::Total)
     );
     xml.element_with("Latency", &attributes, |xml| {
-        let of = |part: Part| Spread::of(&latency[part]);
+        let of = |part: Part| Spread::from_histogram(&latency[part]);
         spread(xml, ["AverageReadMilliseconds", "ReadLatencyStdev"], of(Part::Read))?;
         spread(xml, ["AverageWriteMilliseconds", "WriteLatencyStdev"], of(Part::Write))?;
         spread(xml, ["AverageTotalMilliseconds", "LatencyStdev"], of(Part::Total))?;

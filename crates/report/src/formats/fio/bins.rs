@@ -89,7 +89,7 @@ pub(super) const LAST_MS: u64 = 2000;
 
 impl Classes {
     /// Shares in percent of `operations`; a class that is not empty has at least 0.01.
-    pub(super) fn of(histogram: &Histogram, operations: u64) -> Classes {
+    pub(super) fn from_histogram(histogram: &Histogram, operations: u64) -> Classes {
         let mut counts = [0u64; 32];
         for (bucket, count) in histogram.buckets() {
             counts[class_of(typical(histogram, bucket))] += count;

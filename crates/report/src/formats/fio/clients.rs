@@ -46,8 +46,8 @@ pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Res
     let Some(last) = clients.iter().max_by_key(|client| ended(client)) else {
         return Ok(());
     };
-    let settings = Settings::of(&last.results.plan);
-    let end = End::of(&last.results, &settings);
+    let settings = Settings::from_plan(&last.results.plan);
+    let end = End::from_results(&last.results, &settings);
     let mut document = Object::new();
     document.text("fio version", settings.version);
     document.integer("timestamp", end.unix_ms / 1000);
@@ -59,7 +59,7 @@ pub fn json(clients: &[Client], with_bins: bool, out: &mut dyn Write) -> io::Res
     let mut each_disk = Vec::new();
     let all_disks: Vec<_> = clients
         .iter()
-        .map(|client| disks(&client.results, &Settings::of(&client.results.plan)))
+        .map(|client| disks(&client.results, &Settings::from_plan(&client.results.plan)))
         .collect();
     for (place, client) in clients.iter().enumerate() {
         for entry in &found[place] {
@@ -139,10 +139,10 @@ pub fn normal(clients: &[Client], out: &mut dyn Write) -> io::Result<()> {
     let (Some(entry), Some(last)) = (all(clients), clients.last()) else {
         return Ok(());
     };
-    let mut settings = Settings::of(&last.results.plan);
+    let mut settings = Settings::from_plan(&last.results.plan);
     // It is of no process.
     settings.pid = 0;
-    let end = End::of(&last.results, &settings);
+    let end = End::from_results(&last.results, &settings);
     let sums = groups(std::slice::from_ref(&entry));
     match entry.is_idle() {
         true => Ok(()),
@@ -156,7 +156,7 @@ pub fn normal(clients: &[Client], out: &mut dyn Write) -> io::Result<()> {
 /// Those of `out`.
 pub fn terse(clients: &[Client], out: &mut dyn Write) -> io::Result<()> {
     clients.iter().try_for_each(|client| {
-        let version = Settings::of(&client.results.plan).terse_version;
+        let version = Settings::from_plan(&client.results.plan).terse_version;
         super::terse::write(&client.results, version, out)
     })
 }

@@ -16,7 +16,7 @@ pub(super) struct End {
 }
 
 impl End {
-    pub(super) fn of(results: &Results, settings: &Settings) -> End {
+    pub(super) fn from_results(results: &Results, settings: &Settings) -> End {
         let ended = results.hosts.iter().map(|host| host.ended_unix_ns).max().unwrap_or(0);
         let started = results
             .hosts

@@ -26,7 +26,7 @@ pub(super) struct Disk {
 }
 
 impl Disk {
-    fn of(counters: &DeviceUse, elapsed: Nanos) -> Disk {
+    fn from_counters(counters: &DeviceUse, elapsed: Nanos) -> Disk {
         let both = |of: fn(&DeviceUse, usize) -> u64| [of(counters, 0), of(counters, 1)];
         let busy = counters.busy_ns.0 as f64 / elapsed.0.max(1) as f64 * 100.0;
         Disk {
@@ -85,9 +85,9 @@ pub(super) fn disks(results: &Results, settings: &Settings) -> Vec<Disk> {
                 continue;
             };
             seen.push(name);
-            let mut disk = Disk::of(found, elapsed);
+            let mut disk = Disk::from_counters(found, elapsed);
             let members = beneath.iter().filter_map(|name| find(name));
-            disk.members = members.map(|counters| Disk::of(counters, elapsed)).collect();
+            disk.members = members.map(|counters| Disk::from_counters(counters, elapsed)).collect();
             disks.push(disk);
         }
     }

@@ -161,7 +161,7 @@ pub(super) fn entries(results: &Results) -> Vec<Entry<'_>> {
     let mut open: Vec<Member> = Vec::new();
     let mut open_group = None;
     for (number, ((step, index), job)) in results.plan.jobs().enumerate() {
-        let settings = JobSettings::of(&results.plan, number);
+        let settings = JobSettings::for_job(&results.plan, number);
         let found = results.steps.get(step).and_then(|step| step.jobs.get(index));
         let (Some(found), true) = (found, settings.reported) else {
             continue;
@@ -169,18 +169,18 @@ pub(super) fn entries(results: &Results) -> Vec<Entry<'_>> {
         let (group, merged) = group_of(&results.plan, (step, index));
         let merged = settings.merged.unwrap_or(merged);
         if open_group != Some(group) || !merged {
-            entries.extend(Entry::of(results, open_group.take(), &open));
+            entries.extend(Entry::from_members(results, open_group.take(), &open));
             open.clear();
         }
         for member in members(job, found, number) {
             match merged {
                 true => open.push(member),
-                false => entries.extend(Entry::of(results, Some(group), &[member])),
+                false => entries.extend(Entry::from_members(results, Some(group), &[member])),
             }
         }
         open_group = merged.then_some(group);
     }
-    entries.extend(Entry::of(results, open_group, &open));
+    entries.extend(Entry::from_members(results, open_group, &open));
     entries
 }
 
@@ -190,7 +190,7 @@ pub(super) fn together<'a>(name: &'a str, all: &[&'a Results]) -> Option<Entry<'
     for results in all {
         for (number, ((step, index), job)) in results.plan.jobs().enumerate() {
             let found = results.steps.get(step).and_then(|step| step.jobs.get(index));
-            if let Some(found) = found.filter(|_| JobSettings::of(&results.plan, number).reported) {
+            if let Some(found) = found.filter(|_| JobSettings::for_job(&results.plan, number).reported) {
                 every.extend(members(job, found, number));
             }
         }
@@ -198,7 +198,7 @@ pub(super) fn together<'a>(name: &'a str, all: &[&'a Results]) -> Option<Entry<'
     let group = all
         .last()
         .and_then(|results| entries(results).last().map(|entry| entry.group));
-    let entry = Entry::of(all.first()?, Some(group?), &every)?;
+    let entry = Entry::from_members(all.first()?, Some(group?), &every)?;
     Some(Entry {
         name,
         description: None,
@@ -233,9 +233,9 @@ fn group_of(plan: &Plan, job: (usize, usize)) -> (usize, bool) {
 }
 
 impl<'a> Entry<'a> {
-    fn of(results: &'a Results, group: Option<usize>, members: &[Member<'a>]) -> Option<Entry<'a>> {
+    fn from_members(results: &'a Results, group: Option<usize>, members: &[Member<'a>]) -> Option<Entry<'a>> {
         let (first, last) = (members.first()?, members.last()?);
-        let settings = JobSettings::of(&results.plan, first.number);
+        let settings = JobSettings::for_job(&results.plan, first.number);
         let mut sums = Sums::default();
         members.iter().for_each(|member| sums.add(member, &settings));
         let operations = sums.parts.iter().map(|(_, figures)| figures.operations).sum();
@@ -266,10 +266,10 @@ impl<'a> Entry<'a> {
             depth: counted(sums.depth).map(|counts| counts.map(|count| bins::share(count, issued, 0.1))),
             submitted: counted(sums.submitted).map(shares),
             completed: counted(sums.completed).map(shares),
-            classes: Classes::of(&completion, operations),
+            classes: Classes::from_histogram(&completion, operations),
             error: members.iter().find_map(errors::of_member),
             tolerated: errors::tolerated(members),
-            lifetimes: lifetimes::of(members),
+            lifetimes: lifetimes::add_lifetimes(members),
             target: control::target(last, &settings, of_fio),
             steady: control::steady(last),
             zone_resets: first.is_zoned().then_some(sums.zone_resets),

@@ -30,7 +30,7 @@ pub(super) struct Total {
 }
 
 impl Total {
-    fn of(figures: &Figures) -> Option<Total> {
+    fn from_figures(figures: &Figures) -> Option<Total> {
         let rate = figures.bytes_per_second();
         (figures.runtime_ms > 0).then_some(Total {
             bytes: figures.bytes,
@@ -98,7 +98,7 @@ pub(super) fn groups(entries: &[Entry]) -> Vec<GroupTotals> {
         group.unified = entry.settings.unified;
         for (direction, figures) in entry.parts.iter() {
             let known = &mut group.parts[direction];
-            *known = match (*known, Total::of(figures)) {
+            *known = match (*known, Total::from_figures(figures)) {
                 (Some(known), Some(new)) => Some(known.beside(new)),
                 (known, new) => known.or(new),
             };

@@ -25,10 +25,10 @@ const NO_ESTIMATE_BELOW_S: u64 = 3;
 const NO_ESTIMATE: u64 = i32::MAX as u64;
 
 pub(super) fn write(results: &Results, with_bins: bool, out: &mut dyn Write) -> io::Result<()> {
-    let settings = Settings::of(&results.plan);
+    let settings = Settings::from_plan(&results.plan);
     let entries = entries(results);
     let groups = groups(&entries);
-    let end = End::of(results, &settings);
+    let end = End::from_results(results, &settings);
     let mut document = Object::new();
     document.text("fio version", settings.version.clone());
     document.integer("timestamp", end.unix_ms / 1000);
@@ -182,7 +182,7 @@ impl<'a> Form<'a> {
     }
 
     fn latency(&self, histogram: &Histogram, percentiles: bool) -> Object<'a> {
-        let spread = Spread::of(histogram);
+        let spread = Spread::from_histogram(histogram);
         let mut object = Object::new();
         object.integer("min", spread.min);
         object.integer("max", spread.max);

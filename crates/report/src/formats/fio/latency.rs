@@ -23,7 +23,7 @@ pub(super) enum Scale {
 }
 
 impl Spread {
-    pub(super) fn of(histogram: &Histogram) -> Spread {
+    pub(super) fn from_histogram(histogram: &Histogram) -> Spread {
         Spread {
             count: histogram.n(),
             min: histogram.min(),

@@ -11,7 +11,7 @@ use super::markup::Object;
 const LINE: usize = 75;
 
 /// The lives of the blocks of all members, if any of them counted them.
-pub(super) fn of(members: &[Member]) -> Option<BlockLifetimes> {
+pub(super) fn add_lifetimes(members: &[Member]) -> Option<BlockLifetimes> {
     let workers = members.iter().filter_map(|member| member.worker);
     let lives = workers.filter_map(|worker| worker.block_lifetimes.as_ref());
     lives.cloned().reduce(|mut all, more| {

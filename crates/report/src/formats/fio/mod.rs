@@ -164,5 +164,5 @@ pub fn json_plus(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 /// # Errors
 /// Those of `out`.
 pub fn terse(results: &Results, out: &mut dyn Write) -> io::Result<()> {
-    terse::write(results, settings::Settings::of(&results.plan).terse_version, out)
+    terse::write(results, settings::Settings::from_plan(&results.plan).terse_version, out)
 }

@@ -26,10 +26,10 @@ const PERCENTILE_LINE: usize = 73;
 const CLASSES_A_LINE: usize = 5;
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
-    let settings = Settings::of(&results.plan);
+    let settings = Settings::from_plan(&results.plan);
     let entries = entries(results);
     let groups = groups(&entries);
-    let end = End::of(results, &settings);
+    let end = End::from_results(results, &settings);
     writeln!(out)?;
     for entry in entries.iter().filter(|entry| !entry.is_idle()) {
         let group = groups.iter().find(|group| group.number == entry.group);
@@ -151,9 +151,9 @@ fn write_row(
         "  {name}: IOPS={iops}, BW={bandwidth} ({other})({bytes}/{runtime}msec){resets}"
     )?;
     let (latency, wanted) = (&figures.latency, &settings.percentiles_of);
-    write_spread(out, "slat", &Spread::of(&latency.slat))?;
-    write_spread(out, "clat", &Spread::of(&latency.clat))?;
-    write_spread(out, " lat", &Spread::of(&latency.lat))?;
+    write_spread(out, "slat", &Spread::from_histogram(&latency.slat))?;
+    write_spread(out, "clat", &Spread::from_histogram(&latency.clat))?;
+    write_spread(out, " lat", &Spread::from_histogram(&latency.lat))?;
     let kind = if wanted.lat { "lat" } else { "clat" };
     let priorities: Vec<(String, &OfPriority)> = figures
         .by_priority()
@@ -161,7 +161,7 @@ fn write_row(
         .map(|of| (format!("{kind} prio {}/{}/{}", of.class, of.level, of.hint), of))
         .collect();
     for (name, of) in &priorities {
-        write_spread(out, name, &Spread::of(&of.latency))?;
+        write_spread(out, name, &Spread::from_histogram(&of.latency))?;
     }
     for (name, histogram, wanted) in [
         ("slat", &latency.slat, wanted.slat),
@@ -271,7 +271,7 @@ fn write_classes(out: &mut dyn Write, classes: &Classes) -> io::Result<()> {
 }
 
 fn write_flushes(out: &mut dyn Write, entry: &Entry) -> io::Result<()> {
-    let spread = Spread::of(&entry.flush_latency);
+    let spread = Spread::from_histogram(&entry.flush_latency);
     if spread.count == 0 {
         return Ok(());
     }

@@ -17,13 +17,13 @@ pub(super) fn write(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
 
 /// The version, and how many workers start.
 pub(super) fn starting(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}", Settings::of(plan).version)?;
+    writeln!(out, "{}", Settings::from_plan(plan).version)?;
     write_start(plan, out)
 }
 
 /// The same for results of a plan that is not fio's: the tool that measured them is not fio either.
 pub(super) fn write_foreign(results: &Results, out: &mut dyn Write) -> io::Result<()> {
-    let (tool, version) = (&results.tool, Settings::of(&results.plan).version);
+    let (tool, version) = (&results.tool, Settings::from_plan(&results.plan).version);
     writeln!(out, "{} {}, in the form of {version}", tool.name, tool.version)?;
     write_start(&results.plan, out)
 }

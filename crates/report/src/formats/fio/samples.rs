@@ -16,7 +16,7 @@ pub(super) struct Samples {
 }
 
 impl Samples {
-    pub(super) fn of(values: &[u64]) -> Samples {
+    pub(super) fn from_values(values: &[u64]) -> Samples {
         let (Some(min), Some(max)) = (values.iter().min(), values.iter().max()) else {
             return Samples::default();
         };
@@ -96,13 +96,13 @@ fn add(sum: &mut Vec<Point>, points: &[Point], complete: usize) {
 /// KiB per second, rounded down, of each window in which there was any I/O.
 pub(super) fn bandwidth(points: &[Point], length: Nanos) -> Samples {
     let kib = |point: &Point| per_second(point.bytes, length) / 1024;
-    Samples::of(&busy(points).map(kib).collect::<Vec<u64>>())
+    Samples::from_values(&busy(points).map(kib).collect::<Vec<u64>>())
 }
 
 /// The same for operations per second.
 pub(super) fn iops(points: &[Point], length: Nanos) -> Samples {
     let rate = |point: &Point| per_second(point.operations, length);
-    Samples::of(&busy(points).map(rate).collect::<Vec<u64>>())
+    Samples::from_values(&busy(points).map(rate).collect::<Vec<u64>>())
 }
 
 fn busy(points: &[Point]) -> impl Iterator<Item = &Point> {

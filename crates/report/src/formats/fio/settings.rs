@@ -84,7 +84,7 @@ pub(super) enum Unified {
 }
 
 impl Settings {
-    pub(super) fn of(plan: &Plan) -> Settings {
+    pub(super) fn from_plan(plan: &Plan) -> Settings {
         let presentation = &plan.origin.presentation;
         Settings {
             version: value(presentation, "fio_version", None).unwrap_or_else(|| VERSION.to_owned()),
@@ -99,7 +99,7 @@ impl Settings {
 
 impl JobSettings {
     /// Those of the job with this number, counted over all steps.
-    pub(super) fn of(plan: &Plan, number: usize) -> JobSettings {
+    pub(super) fn for_job(plan: &Plan, number: usize) -> JobSettings {
         let presentation = &plan.origin.presentation;
         let given = list(presentation, "percentile_list", number).unwrap_or_else(|| presentation.percentiles.clone());
         let (mut percentiles, percentile_decimals) = match given.is_empty() {
@@ -118,7 +118,7 @@ impl JobSettings {
         let gets = |name: &str| shown(name) && percentiles_of.iter().any(|word| word == name);
         let sample = |name| value(presentation, name, Some(number)).map_or(DEFAULT_SAMPLE, Nanos::millis);
         JobSettings {
-            units: Units::of(presentation, number),
+            units: Units::from_presentation(presentation, number),
             percentiles,
             percentile_decimals,
             percentiles_of: Latencies {
@@ -143,7 +143,7 @@ impl JobSettings {
 }
 
 impl Units {
-    fn of(presentation: &Presentation, number: usize) -> Units {
+    fn from_presentation(presentation: &Presentation, number: usize) -> Units {
         let kilo = value(presentation, "kb_base", Some(number)).or(presentation.kilo);
         let bits = value(presentation, "unit_base", Some(number)).map(|base: u32| base == 1);
         let figures = value(presentation, "significant_figures", Some(number));

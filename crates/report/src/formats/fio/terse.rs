@@ -16,7 +16,7 @@ use super::settings::{JobSettings, MAX_PERCENTILES, Settings, Unified};
 
 /// Writes the report in one of the versions 2 to 5.
 pub(super) fn write(results: &Results, version: u32, out: &mut dyn Write) -> io::Result<()> {
-    let settings = Settings::of(&results.plan);
+    let settings = Settings::from_plan(&results.plan);
     let entries = entries(results);
     let groups = groups(&entries);
     let disks = disks(results, &settings);
@@ -120,7 +120,7 @@ impl Line {
 
     /// Microseconds: smallest and largest cut off, mean and deviation exact.
     fn add_latency(&mut self, histogram: &Histogram) {
-        let spread = Spread::of(histogram);
+        let spread = Spread::from_histogram(histogram);
         self.add(spread.min / 1000);
         self.add(spread.max / 1000);
         self.add_real(spread.mean / 1000.0);

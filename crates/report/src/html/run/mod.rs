@@ -84,7 +84,7 @@ pub(super) fn tone_of(direction: Direction) -> Tone {
 
 /// The page of a run.
 pub fn page(results: &Results, beside: &Beside) -> Page {
-    let summary = Summary::of(results);
+    let summary = Summary::from_results(results);
     let mut sections = Vec::new();
     sections.extend(overview(&summary));
     for (step, found) in results.steps.iter().enumerate() {
@@ -381,7 +381,7 @@ fn job_section(results: &Results, summary: &Summary, beside: &Beside, step: usiz
         name: several.then(|| found.name.clone()),
     };
     let mut blocks = vec![Block::Table(figures_table(figures))];
-    if let Some(seen) = Observation::of(results, step, job).filter(|_| number < MAX_JOBS_WITH_CHARTS) {
+    if let Some(seen) = Observation::from_results(results, step, job).filter(|_| number < MAX_JOBS_WITH_CHARTS) {
         let changes = beside
             .changes
             .iter()
@@ -539,7 +539,10 @@ fn latency_rows(row: &mut AddRow<'_>, paced: bool) {
 }
 
 fn plane_section(results: &Results, summary: &Summary) -> Option<Section> {
-    let points: Vec<PlanePoint> = Observation::all(results).iter().filter_map(PlanePoint::of).collect();
+    let points: Vec<PlanePoint> = Observation::all(results)
+        .iter()
+        .filter_map(PlanePoint::from_observation)
+        .collect();
     let chart = plane("plane", "Rate and latency", &points)?;
     let mut blocks = vec![Block::Chart(Box::new(chart))];
     let depth: Vec<Vec<String>> = summary
@@ -578,7 +581,7 @@ fn paths(results: &Results, beside: &Beside) -> Option<Section> {
         for job in 0..found.jobs.len() {
             if blocks.len() < OPEN_JOBS {
                 let diagnosis = diagnosis_of(beside, step, job).map(|one| &one.diagnosis);
-                blocks.extend(path::of(results, step, job, diagnosis).map(Block::Path));
+                blocks.extend(path::io_path(results, step, job, diagnosis).map(Block::Path));
             }
         }
     }

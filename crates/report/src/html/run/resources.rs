@@ -95,7 +95,7 @@ pub struct PlanePoint {
 
 impl PlanePoint {
     /// The point of a load; `None` where rate or latency is not known.
-    pub fn of(seen: &Observation) -> Option<PlanePoint> {
+    pub fn from_observation(seen: &Observation) -> Option<PlanePoint> {
         Some(PlanePoint {
             name: seen.name.clone(),
             iops: seen.total.iops.filter(|iops| *iops > 0.0)?,

@@ -155,7 +155,7 @@ impl Rates {
 impl State {
     /// Another run begins. `about` tells which of several it is. Messages stay.
     pub fn begin(&mut self, plan: &Plan, about: Option<String>) {
-        self.course = Course::of(plan, about);
+        self.course = Course::from_plan(plan, about);
         self.jobs.clear();
         self.ranks.clear();
         self.history.clear();

@@ -34,11 +34,11 @@ pub(super) struct JobAhead {
 }
 
 impl Course {
-    pub(super) fn of(plan: &Plan, about: Option<String>) -> Course {
+    pub(super) fn from_plan(plan: &Plan, about: Option<String>) -> Course {
         Course {
             name: plan.name.clone(),
             about,
-            steps: plan.steps.iter().map(StepAhead::of).collect(),
+            steps: plan.steps.iter().map(StepAhead::from_step).collect(),
             targets: plan.targets.iter().map(|target| target.path.clone()).collect(),
             step: 0,
         }
@@ -46,7 +46,7 @@ impl Course {
 }
 
 impl StepAhead {
-    fn of(step: &Step) -> StepAhead {
+    fn from_step(step: &Step) -> StepAhead {
         let mut jobs: Vec<JobAhead> = Vec::new();
         for job in &step.jobs {
             // Whom it waits for stands before it in every plan that can be carried out; otherwise nothing is promised.
@@ -55,7 +55,7 @@ impl StepAhead {
                 .iter()
                 .map(|other| jobs.get(other.0 as usize).and_then(JobAhead::end));
             let starts = after.try_fold(Nanos(0), |latest, end| Some(latest.max(end?)));
-            jobs.push(JobAhead::of(job, starts));
+            jobs.push(JobAhead::from_job(job, starts));
         }
         let mut length = jobs
             .iter()
@@ -69,7 +69,7 @@ impl StepAhead {
 }
 
 impl JobAhead {
-    fn of(job: &Job, starts: Option<Nanos>) -> JobAhead {
+    fn from_job(job: &Job, starts: Option<Nanos>) -> JobAhead {
         let mut targets: Vec<u32> = Vec::new();
         let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
         for id in streams().flat_map(|stream| stream.target.ids()) {

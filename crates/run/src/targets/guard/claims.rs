@@ -89,7 +89,7 @@ impl Guard<'_> {
         let mark = inspect(&file);
         let subject = Subject {
             claimed,
-            ..Subject::of(&file, mark)
+            ..Subject::from_file(&file, mark)
         };
         match self.decide(&subject, intent) {
             Decision::Allowed { notes } => {

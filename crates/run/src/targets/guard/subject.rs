@@ -43,14 +43,14 @@ pub enum Contents {
 
 impl Subject {
     /// The facts of an open file, its contents looked at through the same descriptor.
-    pub fn of(file: &File, mark: MarkState) -> Subject {
+    pub fn from_file(file: &File, mark: MarkState) -> Subject {
         Subject {
             path: file.path().to_owned(),
             kind: file.kind(),
             identity: file.identity(),
             size: file.size(),
             mark,
-            contents: Contents::of(file),
+            contents: Contents::from_file(file),
             claimed: false,
         }
     }
@@ -70,7 +70,7 @@ impl Subject {
 }
 
 impl Contents {
-    fn of(file: &File) -> Contents {
+    fn from_file(file: &File) -> Contents {
         let Some(handle) = file.handle() else {
             return Contents::Known(Vec::new());
         };

@@ -153,7 +153,7 @@ pub(super) fn poll_percent(at: &Place<'_>, _: &Place<'_>) -> String {
     flag(percent != 100, &format!("busy waiting for {percent} %"))
 }
 
-pub(super) fn look(at: &Place<'_>, _: &Place<'_>) -> String {
+pub(super) fn stat_call(at: &Place<'_>, _: &Place<'_>) -> String {
     match at.worker.engine.look {
         LookCall::Stat => "stat",
         LookCall::Lstat => "lstat",

@@ -219,7 +219,7 @@ pub fn files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Ve
     let mut running_number = 0;
     for (job, ((step, index), plan)) in results.plan.jobs().enumerate() {
         let found = results.steps.get(step).and_then(|step| step.jobs.get(index));
-        let shown = JobSettings::of(&results.plan, job).shown;
+        let shown = JobSettings::for_job(&results.plan, job).shown;
         for number in 0..plan.workers.len() {
             running_number += 1;
             let Some(Some(request)) = requests.get(job) else {

@@ -23,7 +23,7 @@ pub fn name_of_total(prefix: &str, direction: Direction) -> String {
 /// # Errors
 /// Those of `out`.
 pub fn write_total(results: &Results, direction: Direction, out: &mut dyn Write) -> io::Result<()> {
-    let settings = || (0..results.plan.jobs().count()).map(|number| JobSettings::of(&results.plan, number));
+    let settings = || (0..results.plan.jobs().count()).map(|number| JobSettings::for_job(&results.plan, number));
     let Some(length) = settings().map(|job| job.bandwidth_sample).min() else {
         return Ok(());
     };
@@ -34,7 +34,7 @@ pub fn write_total(results: &Results, direction: Direction, out: &mut dyn Write)
         (true, Direction::Read) => &Direction::ALL,
         (true, _) => &[],
     };
-    let total = Total::of(results, length, counted);
+    let total = Total::from_results(results, length, counted);
     for (number, bytes) in total.bytes.iter().enumerate() {
         let start = total.start + Nanos(length.0 * number as u64);
         let is_last = number + 1 == total.bytes.len();
@@ -56,7 +56,7 @@ struct Total {
 }
 
 impl Total {
-    fn of(results: &Results, length: Nanos, directions: &[Direction]) -> Total {
+    fn from_results(results: &Results, length: Nanos, directions: &[Direction]) -> Total {
         let measured = |worker: &&WorkerResults| worker.measured_ns > Nanos(0);
         let workers = || {
             let jobs = results.steps.iter().flat_map(|step| &step.jobs);

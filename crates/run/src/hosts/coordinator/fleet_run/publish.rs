@@ -122,7 +122,7 @@ impl FleetRun<'_> {
                 };
                 let figures = RankFigures {
                     job,
-                    ..RankFigures::of(&interval)
+                    ..RankFigures::from_interval(&interval)
                 };
                 watcher(self.rank_event(rank, published.state(rank), Some(figures)));
                 for whole in published.intervals.add(rank, shift, job, *interval, left) {

@@ -65,7 +65,7 @@ impl Verification {
                 .and_then(|stream| stream.checkers.as_mut());
             let Some(checkers) = checkers else { return false };
             let wait = all || !checkers.has_room();
-            let checked = if wait { checkers.wait() } else { checkers.look() };
+            let checked = if wait { checkers.wait() } else { checkers.try_take() };
             let Checked {
                 of: (slot, record),
                 block,
