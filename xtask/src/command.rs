@@ -44,6 +44,23 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
     }
 }
 
+/// What `cargo metadata` says of the dependencies for a target.
+///
+/// # Errors
+/// Those of [`output`], or what is wrong with its JSON.
+pub(crate) fn metadata<T: serde::de::DeserializeOwned>(target: &str) -> Result<T, String> {
+    let arguments = [
+        "metadata",
+        "--format-version",
+        "1",
+        "--locked",
+        "--filter-platform",
+        target,
+    ];
+    let text = output(cargo().args(arguments))?;
+    serde_json::from_str(&text).map_err(|error| format!("`cargo metadata`: {error}"))
+}
+
 /// A command as one would type it, without its directory.
 fn line(command: &Command) -> String {
     let program = PathBuf::from(command.get_program());

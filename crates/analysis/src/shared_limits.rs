@@ -327,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn a_load_beyond_one_path_is_told_to_name_its_paths() {
+    fn a_load_beyond_one_path_is_asked_to_name_its_paths() {
         let table = azure(on(CachePath::Cached), on(CachePath::Cached));
         assert_eq!(
             iops_rows(&table),

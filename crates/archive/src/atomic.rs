@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     #[cfg(not(target_os = "linux"))]
-    fn parts_that_nobody_holds_are_removed_in_time() {
+    fn parts_without_a_holder_are_removed_in_time() {
         let folder = tempfile::tempdir().expect("a temporary directory");
         let part = |name: &str, age: Duration| {
             let path = folder.path().join(format!("{PREFIX}1-{name}{SUFFIX}"));

@@ -200,8 +200,8 @@ impl Outputs {
 
     /// Passes an event on to the streams. Returns messages for the user: streams that could not take it.
     pub fn take(&mut self, event: &Event) -> Option<String> {
-        let is_untold = matches!(event, Event::Rank(_) | Event::Snapshot { .. });
-        if is_untold || self.streams.is_empty() && self.watched.is_none() {
+        let is_unreported = matches!(event, Event::Rank(_) | Event::Snapshot { .. });
+        if is_unreported || self.streams.is_empty() && self.watched.is_none() {
             return None;
         }
         let line = stream::line(event);

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_smoke_run_is_short_unless_told_otherwise() {
+    fn a_smoke_run_is_short_unless_asked_otherwise() {
         let smoke = parse("--smoke").unwrap();
         assert_eq!((smoke.pairs, smoke.seconds), (1, 1.0));
         let longer = parse("--smoke --pairs 3").unwrap();

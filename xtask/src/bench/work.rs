@@ -213,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_tools_are_told_the_same() {
+    fn both_tools_are_asked_the_same() {
         let work = Work::reads(Some(Path::new("/x")), 4096, "libaio", Until::Seconds(4.0))
             .direct()
             .depth(32);

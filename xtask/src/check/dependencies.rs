@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde::Deserialize;
 
-use crate::command::{cargo, output, root, run};
+use crate::command::{cargo, metadata, root, run};
 
 /// What is read of `deny.toml`.
 #[derive(Deserialize)]
@@ -56,17 +56,7 @@ pub(super) fn check() -> Result<(), String> {
     let rules: Rules = toml::from_str(&text).map_err(|error| format!("deny.toml: {error}"))?;
     let mut faults = Vec::new();
     for target in &rules.graph.targets {
-        let mut command = cargo();
-        command.args([
-            "metadata",
-            "--format-version",
-            "1",
-            "--locked",
-            "--filter-platform",
-            target,
-        ]);
-        let metadata: Metadata = serde_json::from_str(&output(&mut command)?).map_err(|error| error.to_string())?;
-        for package in metadata.packages {
+        for package in metadata::<Metadata>(target)?.packages {
             if let Some(fault) = fault(&package, &rules)
                 && !faults.contains(&fault)
             {

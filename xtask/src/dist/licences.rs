@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::command::{cargo, output};
+use crate::command::metadata;
 
 /// What no manifest tells: libraries that the compiler or a crate brings along.
 const BESIDE: &str = "\
@@ -26,15 +26,7 @@ const BEGINNINGS: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NO
 
 /// One text with the licences of all crates that the program for a target is made of, and of those that are used to build it.
 pub(super) fn text_for(target: &str) -> Result<String, String> {
-    let metadata = output(cargo().args([
-        "metadata",
-        "--format-version",
-        "1",
-        "--locked",
-        "--filter-platform",
-        target,
-    ]))?;
-    let metadata: Value = serde_json::from_str(&metadata).map_err(|error| format!("`cargo metadata`: {error}"))?;
+    let metadata: Value = metadata(target)?;
     let packages: BTreeMap<&str, &Value> = list(&metadata["packages"])
         .map(|package| (text(&package["id"]), package))
         .collect();
@@ -130,7 +122,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn libraries_of_the_program_are_told_with_their_texts() {
+    fn libraries_of_the_program_are_reported_with_their_texts() {
         let document = text_for("x86_64-unknown-linux-gnu").expect("cargo lists them");
         for part in [
             "\nserde 1.",

@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_between_machines_is_told_once_for_each() {
+    fn what_differs_between_machines_is_reported_once_for_each() {
         let mut results = samples::closed_loop(4, 1000, Nanos::millis(1));
         let host = results.hosts[0].clone();
         let mut two = host.clone();

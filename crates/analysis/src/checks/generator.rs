@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_busy_worker_stolen_time_a_bad_clock_and_lost_intervals_are_told() {
+    fn a_busy_worker_stolen_time_a_bad_clock_and_lost_intervals_are_reported() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         let worker = &mut results.steps[0].jobs[0].workers[0];
         worker.usage.user_ns = Nanos::millis(700);

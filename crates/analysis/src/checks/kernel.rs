@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_lost_process_moved_is_not_told_of_others() {
+    fn what_a_lost_process_moved_is_not_reported_of_others() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         samples::on_device(&mut results, "sdz", CacheMode::DIRECT, 20_000 * 4096);
         let mut found = |machine, lost: Option<&str>| {

@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn a_queue_that_is_half_empty_is_told() {
+    fn a_queue_that_is_half_empty_is_reported() {
         let results = samples::closed_loop(32, 16_000, Nanos::millis(1));
         assert!(rules(&results).contains(&"QD-NOT-ACHIEVED".to_owned()));
     }

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rate_that_is_missed_and_late_operations_are_told() {
+    fn a_rate_that_is_missed_and_late_operations_are_reported() {
         // 10,000 per second are asked for; 9000 arrive in a second.
         let mut results = samples::paced(32, 9_000, Nanos::millis(1));
         let mut delay = Histogram::new();
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mix_far_from_what_was_asked_for_is_told() {
+    fn a_mix_far_from_what_was_asked_for_is_reported() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         results.plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::Drawn {
             write_percent: 30.0,

@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_fared_worse_is_told_once() {
+    fn a_device_that_fared_worse_is_reported_once() {
         let health = |complaints: &[&str], link_errors: Option<u64>| Health {
             source: "SMART".into(),
             complaints: complaints.iter().map(ToString::to_string).collect(),

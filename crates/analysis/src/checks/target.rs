@@ -102,7 +102,7 @@ mod tests {
     use model::{Bytes, Nanos};
 
     #[test]
-    fn holes_are_told() {
+    fn holes_are_reported() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         results.hosts[0].environment.targets = vec![TargetFacts {
             size: Bytes::mib(100),
@@ -120,7 +120,7 @@ mod tests {
 
     /// Holes that are known stay known, and what is not is said once, of files that were there before.
     #[test]
-    fn an_unknown_end_of_what_was_written_is_told() {
+    fn an_unknown_end_of_what_was_written_is_reported() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         let facts = TargetFacts {
             size: Bytes::mib(100),

@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_byte_a_lost_sample_and_a_lost_interval_are_told() {
+    fn a_lost_byte_a_lost_sample_and_a_lost_interval_are_reported() {
         assert!(broken(|job| {
             samples::reads(job).bytes.0 -= 1;
         }));

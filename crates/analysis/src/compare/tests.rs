@@ -153,7 +153,7 @@ fn paced_loads_are_judged_by_their_response() {
 }
 
 #[test]
-fn ranking_tells_apart_what_can_be_told_apart() {
+fn ranking_tells_apart_what_can_be_distinguished() {
     let draws = &mut draws();
     let made = [8_000.0, 12_000.0, 12_010.0, 10_000.0].map(|iops| run(draws, iops, 800.0));
     let ranked = rank(&made.iter().collect::<Vec<_>>(), MARGIN);
@@ -168,7 +168,7 @@ fn ranking_tells_apart_what_can_be_told_apart() {
 }
 
 #[test]
-fn what_differs_is_listed_gravest_first_and_what_is_not_told_is_no_difference() {
+fn what_differs_is_listed_gravest_first_and_what_is_not_reported_is_no_difference() {
     let draws = &mut draws();
     let (mut a, mut b) = (run(draws, 1_000.0, 800.0), run(draws, 1_000.0, 800.0));
     assert_eq!(differences(&[facts_of_observation(&a), facts_of_observation(&b)]), []);

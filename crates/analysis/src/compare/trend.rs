@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lasting_drop_is_told_with_what_changed_around_it() {
+    fn a_lasting_drop_is_reported_with_what_changed_around_it() {
         let (trend, text) = said(&[
             1000.0, 1004.0, 997.0, 1002.0, 999.0, 1001.0, 1003.0, 880.0, 882.0, 879.0,
         ]);
@@ -403,7 +403,7 @@ mod tests {
 
     /// What the head of this file claims, and the sentence about the smallest step.
     #[test]
-    fn chance_is_rarely_taken_for_a_change_and_steps_of_the_size_told_are_seen() {
+    fn chance_is_rarely_taken_for_a_change_and_steps_of_the_size_reported_are_seen() {
         let mut draws = Draws(0x2545_f491_4f6c_dd1d);
         for runs in [6, 8, 12, 20] {
             let (mut alarms, mut seen) = (0, 0);

@@ -278,13 +278,13 @@ pub(super) fn plain<T: std::fmt::Debug>(value: &T) -> String {
         rest = behind;
         match (token, first) {
             ("{" | "(" | "[", _) => {
-                let is_told = words.last().is_some_and(|word| !word.ends_with('('));
+                let is_reported = words.last().is_some_and(|word| !word.ends_with('('));
                 let only_wraps = words.last().is_some_and(String::is_empty);
                 if only_wraps {
                     words.pop();
                 }
-                shown.push(is_told && !only_wraps);
-                if is_told && !only_wraps {
+                shown.push(is_reported && !only_wraps);
+                if is_reported && !only_wraps {
                     words.push("(".into());
                 }
             }

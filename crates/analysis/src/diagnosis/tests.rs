@@ -302,7 +302,7 @@ fn core(cpu: u32, user: f64, kernel: f64) -> CoreShare {
 
 /// A report of eight processors, the first with 12.29 % in the kernel and the others with 2 to 5 %: reported, not blamed.
 #[test]
-fn interrupts_on_one_processor_are_told_beside_the_answer() {
+fn interrupts_on_one_processor_are_reported_beside_the_answer() {
     let mut skewed = closed(64, 7177.0);
     skewed.cores = (1..8).map(|cpu| core(cpu, 0.01, 0.02)).collect();
     skewed.cores.insert(0, core(0, 0.013, 0.1229));
@@ -385,7 +385,7 @@ fn a_network_that_loses_packets_and_a_hot_device_are_named() {
 }
 
 #[test]
-fn what_no_queue_can_hold_is_told() {
+fn what_no_queue_can_hold_is_reported() {
     let mut wrong = closed(32, 7000.0);
     wrong.load.depth = Some(16);
     let found = diagnose(&wrong, &[], &Context::default());

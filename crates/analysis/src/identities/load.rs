@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn rates_and_mixes_that_were_missed_are_told() {
+    fn rates_and_mixes_that_were_missed_are_reported() {
         let mut load = sound();
         (load.load.rate_iops, load.load.closed_loop) = (Some(40_000.0), Some(false));
         assert!(rules(&load).contains(&"RATE-NOT-KEPT".to_owned()));

@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_unsupported_row_is_told() {
+    fn the_first_unsupported_row_is_reported() {
         let mut load = sound();
         let latency = load.total.latency.as_mut().expect("it has one");
         latency.samples = Some(5_000);

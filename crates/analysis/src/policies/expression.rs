@@ -513,7 +513,7 @@ mod tests {
     }
 
     #[test]
-    fn names_are_told_once() {
+    fn names_are_reported_once() {
         let expression = Expression::parse("min(a, b) + a * tier.iops").unwrap();
         assert_eq!(expression.names(), ["a", "b", "tier.iops"]);
     }

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_as_diskspd_does() {
+    fn mistakes_are_reported_as_diskspd_does() {
         check_refused("", "Unrecognized random distribution type");
         check_refused("PCT1/1", "Unrecognized random distribution type");
         check_refused("pct", "Invalid integer IO%: must be > 0 and <= 100");

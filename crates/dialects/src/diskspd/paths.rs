@@ -99,7 +99,7 @@ mod tests {
     use crate::diskspd::profile::TimeSpan;
 
     #[test]
-    fn windows_paths_are_told_with_the_path_to_type() {
+    fn windows_paths_are_reported_with_the_path_to_type() {
         let check = |path: &str, expected: Option<&str>| assert_eq!(here(path).as_deref(), expected, "{path}");
         check(r"C:\ClusterStorage\CSV01\IO.dat", Some("/ClusterStorage/CSV01/IO.dat"));
         check(r"F:\diskspd0.tmp", Some("/diskspd0.tmp"));
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn each_path_is_told_once_and_only_off_windows() {
+    fn each_path_is_reported_once_and_only_off_windows() {
         let target = |path: &str| Target {
             path: path.into(),
             ..Target::default()

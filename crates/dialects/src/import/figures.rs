@@ -447,7 +447,7 @@ mod tests {
     }
 
     #[test]
-    fn every_mistake_is_told_with_its_line() {
+    fn every_mistake_is_reported_with_its_line() {
         let text = "iops = 5\nmean = 3\ndeph = 4\n[read]\niops = \"1,953\"\nblock = 4\n";
         let complaints = read("x", text).expect_err("four mistakes");
         let lines: Vec<usize> = complaints

@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told() {
+    fn mistakes_are_reported() {
         let mut device = SimulatedDevice::default();
         for (key, text) in [
             ("layer", "1000"),

@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_all_at_once_with_their_lines() {
+    fn mistakes_are_reported_all_at_once_with_their_lines() {
         let text = "nmae = \"x\"\n[defaults]\nblok = \"4k\"\n[[workload]]\npreset = \"olpt\"\njob = \"x.toml\"\nrequire = 3\npace = \"yes\"\n\
                     depth = 0\nreqire = \"iops>=3\"\n[[workload]]\nname = \"a\"\n[[workload]]\nname = \"a\"\n";
         let all = complaints(text);

@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn what_reached_its_threshold_is_told() {
+    fn what_reached_its_threshold_is_reported() {
         let mut mock = sound();
         mock.data = Some(block(&[
             attribute(5, 0x33, 36, 1400),
@@ -410,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_sectors_are_told() {
+    fn bad_sectors_are_reported() {
         let mut mock = sound();
         mock.data = Some(block(&[
             attribute(5, 0x33, 99, 0x0007_0000_0008),

@@ -53,7 +53,7 @@ impl DeviceTimes {
     /// Sectors are 512 bytes whatever the device.
     pub fn since(&self, earlier: &DeviceTimes, name: &str) -> Option<DeviceUse> {
         if let (Some(now), Some(then)) = (self.disks.get(name), earlier.disks.get(name)) {
-            return Some(told_since(now, then, name));
+            return Some(reported_since(now, then, name));
         }
         let (now, then) = (self.fields(name)?, earlier.fields(name)?);
         let field = |index: usize| {
@@ -77,7 +77,7 @@ impl DeviceTimes {
 
 /// The counters of a disk of Windows since an earlier reading. Flushes and trims are not counted there, nor is how many requests were in
 /// the disk at each moment: that number times its length is the sum of the requests' times.
-fn told_since(now: &DiskCounters, then: &DiskCounters, name: &str) -> DeviceUse {
+fn reported_since(now: &DiskCounters, then: &DiskCounters, name: &str) -> DeviceUse {
     let nanos = |now: u64, then: u64| Nanos(now.saturating_sub(then).saturating_mul(100));
     let [reads, writes] = [0, 1].map(|of: usize| u64::from(now.count[of].wrapping_sub(then.count[of])));
     let [read, written] = [0, 1].map(|of: usize| now.bytes[of].saturating_sub(then.bytes[of]));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn counters_that_are_told_wrap_at_32_bits() {
+    fn counters_that_are_reported_wrap_at_32_bits() {
         let then = DiskCounters {
             bytes: [100, 200],
             time: [10, 20],

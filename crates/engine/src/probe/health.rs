@@ -23,7 +23,7 @@ pub(super) fn health(system: &System, device: &BlockDevice) -> Option<Health> {
     }
     reports.extend(driver(system, disk).map(|complaints| ("driver", complaints)));
     reports.extend(ext4(system, &device.name).map(|complaints| ("ext4", complaints)));
-    let log = system.told_once(disk, || {
+    let log = system.reported_once(disk, || {
         nvme_health::read(disk).or_else(|| ata_health::read(system, disk))
     });
     let log = log.unwrap_or_default();

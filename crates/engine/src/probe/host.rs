@@ -329,7 +329,7 @@ mod tests {
     }
 
     #[test]
-    fn threads_of_a_core_are_told_from_cores() {
+    fn threads_of_a_core_are_distinguished_from_cores() {
         let mut files = vec![
             ("sys/devices/system/cpu/online".to_owned(), "0-3,6".to_owned()),
             ("sys/devices/system/node/online".to_owned(), "0-1".to_owned()),

@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn each_bit_of_the_critical_warning_is_told() {
+    fn each_bit_of_the_critical_warning_is_reported() {
         for (bit, words) in WARNINGS.iter().enumerate() {
             let mut page = page();
             page[0] = 1 << bit;
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn wear_and_errors_of_media_are_told() {
+    fn wear_and_errors_of_media_are_reported() {
         let mut worn = page();
         worn[5] = 99;
         assert_eq!(parse(&worn).unwrap().complaints.len(), 0);

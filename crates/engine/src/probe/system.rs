@@ -65,7 +65,7 @@ impl System {
 
     /// What a disk says of its own health. It is asked once, however many targets lie on it; who wants to know whether it has
     /// changed takes another [`System::live`]. A recorded tree has no disk that could be asked.
-    pub(super) fn told_once(&self, disk: &str, ask: impl FnOnce() -> Option<Health>) -> Option<Health> {
+    pub(super) fn reported_once(&self, disk: &str, ask: impl FnOnce() -> Option<Health>) -> Option<Health> {
         if !self.is_live() {
             return None;
         }

@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_is_not_told_in_the_plural() {
+    fn one_is_not_reported_in_the_plural() {
         let note = || Finding::new("CLOCK", Severity::Note, "the clock is coarse");
         assert!(listed(&[note()]).ends_with("\n0 errors, 0 warnings, 1 note\n"));
         assert!(listed(&[note(), note()]).ends_with("\n0 errors, 0 warnings, 2 notes\n"));

@@ -18,6 +18,9 @@ use crate::direction::{Direction, PerDirection};
 use crate::draws::Draws;
 use crate::units::Bytes;
 
+/// Each zone takes eight bytes of memory.
+const MAX_ZONES: u64 = 1 << 24;
+
 /// Access along write pointers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WritePointers {
@@ -117,6 +120,13 @@ impl WritePointers {
                 length: common.length,
                 block: zone,
                 start: 0,
+            });
+        }
+        if end > MAX_ZONES {
+            return Err(AccessError::Parameter {
+                what: "the number of zones",
+                range: "at most 16777216",
+                value: end.to_string(),
             });
         }
         let whole = areas.map(|area| Area {
@@ -294,7 +304,11 @@ impl WritePointersCursor {
         let length = match direction {
             Direction::Write => u64::from(length).min(self.parameters.capacity.0 - within),
             _ if self.parameters.read_beyond => u64::from(length),
-            _ => u64::from(length).min(self.written(index) - within),
+            // Another worker may have reset the zone since the place was chosen.
+            _ => match self.written(index).saturating_sub(within) {
+                0 => u64::from(length),
+                room => u64::from(length).min(room),
+            },
         };
         if direction == Direction::Write {
             self.shared.written[index].fetch_max(within + length, Ordering::Relaxed);
@@ -416,7 +430,7 @@ mod tests {
         let read = reader.blocks(Direction::Read, 100);
         assert!(read.len() == 100 && read.iter().all(|block| *block < 6), "{read:?}");
         assert_eq!(new(ZONES).blocks(Direction::Read, 100), [0, 1, 2, 3, 4, 5]);
-        // Another writer resets what is full, and goes on where the first one is.
+        // A second writer resets the full zone and continues at the write pointer of the next.
         assert_eq!(new(ZONES).blocks(Direction::Write, 6), [0, 1, 2, 3, 6, 7]);
         let read_beyond = true;
         let beyond = new(WritePointers { read_beyond, ..ZONES }).blocks(Direction::Read, 100);
@@ -474,5 +488,35 @@ mod tests {
         ] {
             assert!(Walk::new(zones.clone(), area, &shared).is_err(), "{zones:?} {area:?}");
         }
+        let many = WritePointers {
+            zone: Bytes(4 * KIB),
+            capacity: Bytes(4 * KIB),
+            ..ZONES
+        };
+        let terabyte = Walk::new(many, (0, 1 << 40), &shared).err();
+        assert!(matches!(
+            terabyte,
+            Some(AccessError::Parameter {
+                what: "the number of zones",
+                ..
+            })
+        ));
+    }
+
+    #[test]
+    fn a_read_keeps_its_length_where_its_zone_was_reset_meanwhile() {
+        let shared = Arc::default();
+        let new = |zones| Walk::new(zones, (0, 64 * KIB), &shared).unwrap();
+        let (mut writer, mut reader) = (new(ZONES), new(ZONES));
+        writer.blocks(Direction::Write, 16);
+        reader.blocks(Direction::Read, 3);
+        let wanted = Wanted {
+            direction: Direction::Read,
+            slot: 0,
+        };
+        let place = reader.cursor.next(&mut reader.draws, wanted).unwrap();
+        writer.cursor.restart(&mut writer.draws);
+        writer.blocks(Direction::Write, 1);
+        assert_eq!(reader.cursor.claim(place, Direction::Read, 4096), 4096);
     }
 }

@@ -185,7 +185,7 @@ fn what_cannot_be_divided_is_refused() {
 }
 
 #[test]
-fn a_name_that_nobody_has_is_refused_by_all() {
+fn a_name_without_a_host_is_refused_by_all() {
     for (named, wrong) in [(&["0", "db9"][..], "db9"), (&["4"], "4")] {
         let why = share(&and_for_all(for_hosts(named, workload())), 0).unwrap_err();
         assert!(

@@ -126,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn one_round_far_from_the_mean_is_told_by_the_stricter_reading_alone() {
+    fn one_round_far_from_the_mean_is_reported_by_the_stricter_reading_alone() {
         let window = snia_window(&[100.0, 96.0, 114.0, 96.0, 94.0]).unwrap();
         assert_eq!(window.average, 100.0);
         assert!((window.range - 0.20).abs() < 1e-12 && (window.deviation - 0.14).abs() < 1e-12);

@@ -1,6 +1,7 @@
 //! Several traces of blktrace made into one, in the order of their times.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::TraceError;
 use super::blktrace::{self, RECORD};
@@ -41,8 +42,8 @@ impl From<io::Error> for MergeError {
 /// Writes one trace with the records of all, in the byte order of this machine.
 ///
 /// # Errors
-/// Those of reading and writing.
-pub fn merge(inputs: &[MergeInput<'_>], out: &mut dyn Write) -> Result<(), MergeError> {
+/// Those of reading and writing; of kind `Interrupted` once `stop` is set.
+pub fn merge(inputs: &[MergeInput<'_>], out: &mut dyn Write, stop: &AtomicBool) -> Result<(), MergeError> {
     let of_input = |index: usize| {
         move |error| MergeError {
             input: Some(index),
@@ -59,6 +60,9 @@ pub fn merge(inputs: &[MergeInput<'_>], out: &mut dyn Write) -> Result<(), Merge
         times.min()
     };
     while let Some((_, index)) = earliest(&sources) {
+        if stop.load(Ordering::Relaxed) {
+            return Err(io::Error::from(io::ErrorKind::Interrupted).into());
+        }
         let source = &mut sources[index];
         if let Some((_, record)) = source.head.take() {
             out.write_all(&record)?;
@@ -119,12 +123,7 @@ impl<'a> Source<'a> {
         self.records += 1;
         self.reader.read_exact(&mut record)?;
         if self.swapped {
-            let mut rest = record.as_mut_slice();
-            for length in FIELDS {
-                let (field, behind) = rest.split_at_mut(length);
-                field.reverse();
-                rest = behind;
-            }
+            swap_fields(&mut record);
         }
         let parsed = blktrace::parse(&record, false).ok_or(TraceError::Record { record: self.records })?;
         let time = self
@@ -136,6 +135,16 @@ impl<'a> Source<'a> {
         self.last = self.last.max(time);
         self.head = Some((time, record));
         Ok(())
+    }
+}
+
+/// Changes the byte order of every field of a record.
+fn swap_fields(record: &mut [u8]) {
+    let mut rest = record;
+    for length in FIELDS {
+        let (field, behind) = rest.split_at_mut(length);
+        field.reverse();
+        rest = behind;
     }
 }
 
@@ -166,7 +175,7 @@ mod tests {
     #[track_caller]
     fn check(inputs: &[MergeInput<'_>], expected: &[Vec<u8>]) {
         let mut out = Vec::new();
-        assert!(merge(inputs, &mut out).is_ok());
+        assert!(merge(inputs, &mut out, &AtomicBool::new(false)).is_ok());
         assert_eq!(out, expected.concat());
     }
 
@@ -202,12 +211,7 @@ mod tests {
     #[test]
     fn the_other_byte_order_becomes_ours() {
         let mut other = record(7, 9, b"");
-        let mut rest = other.as_mut_slice();
-        for length in FIELDS {
-            let (field, behind) = rest.split_at_mut(length);
-            field.reverse();
-            rest = behind;
-        }
+        swap_fields(&mut other);
         check(&[input(&other, 100.0, 1)], &[record(7, 9, b"")]);
     }
 
@@ -217,7 +221,11 @@ mod tests {
         let long = record(1, 1, b"more");
         let odd = [good.clone(), vec![1; RECORD]].concat();
         for bad in [b"".as_slice(), b"fio version 3 iolog\n", &good[..20], &long[..50], &odd] {
-            let outcome = merge(&[input(&good, 100.0, 1), input(bad, 100.0, 2)], &mut Vec::new());
+            let outcome = merge(
+                &[input(&good, 100.0, 1), input(bad, 100.0, 2)],
+                &mut Vec::new(),
+                &AtomicBool::new(false),
+            );
             assert_eq!(outcome.unwrap_err().input, Some(1), "{bad:?}");
         }
     }

@@ -157,7 +157,7 @@ fn version_2_waits_where_a_line_says_so() {
 }
 
 #[test]
-fn lines_that_mean_nothing_are_told() {
+fn lines_that_mean_nothing_are_reported() {
     let trace = "fio version 3 iolog\n5 x add\n10 x open\n30 x wait 5 5\n50 x sync_file_range 0 0\nhello\n\
                  60 x write 1m 4096\n70 x frob\n70 x b c\n70 x read 5\nfio version 3 iolog\n80 x read 0 0\n90 x read 0 512";
     check(

@@ -66,13 +66,11 @@ impl Barrier {
             return if all { numbers().collect() } else { Vec::new() };
         }
         let waits = |rank: u32| self.waiting[rank as usize];
-        let nobody_makes = |step: u32| {
+        let all_rest_in = |step: u32| {
             let rests = |rank: u32| waits(rank).is_some() || ranks[rank as usize].ready >= Some(step);
             numbers().all(rests)
         };
-        let due: Vec<u32> = numbers()
-            .filter(|rank| waits(*rank).is_some_and(nobody_makes))
-            .collect();
+        let due: Vec<u32> = numbers().filter(|rank| waits(*rank).is_some_and(all_rest_in)).collect();
         for rank in &due {
             self.waiting[*rank as usize] = None;
         }
@@ -155,7 +153,7 @@ mod tests {
     };
 
     #[test]
-    fn nobody_makes_anything_before_all_have_looked() {
+    fn nothing_is_made_before_all_have_examined() {
         let mut barrier = Barrier::new(3);
         barrier.record(0, Arrival::Looked);
         barrier.record(2, Arrival::Looked);
@@ -170,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_waits_goes_on_once_nobody_is_making_files() {
+    fn a_waiting_rank_continues_once_no_files_are_made() {
         let mut barrier = Barrier::new(3);
         (0..3).for_each(|rank| barrier.record(rank, Arrival::Looked));
         barrier.release(&[MAKES; 3]);

@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_is_told_once_all_have_told_theirs() {
+    fn an_interval_is_reported_once_all_have_reported_theirs() {
         let ranks: Vec<u32> = (0..1000).collect();
         let mut waiting = Intervals::default();
         for rank in 0..999 {

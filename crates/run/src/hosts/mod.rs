@@ -199,7 +199,7 @@ mod tests {
 
     /// What is reported so far grows with the time that a run has taken: twice as much is reported half as often.
     #[test]
-    fn what_is_told_in_a_second_does_not_grow() {
+    fn what_is_reported_in_a_second_does_not_grow() {
         assert_eq!(partial_results_interval(Duration::ZERO), PARTIAL_RESULTS_INTERVAL);
         assert_eq!(
             partial_results_interval(Duration::from_secs(400)),

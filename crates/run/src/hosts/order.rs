@@ -97,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn processes_stand_where_they_were_told() {
+    fn processes_stand_where_they_were_sent() {
         let check = |numbers: &[Option<u32>], expected: Result<Option<&[u32]>, u32>| {
             assert_eq!(
                 ordered(numbers),

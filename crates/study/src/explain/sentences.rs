@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn directions_and_units_are_told() {
+    fn directions_and_units_are_reported() {
         let latency = |mean_ns: f64| {
             Some(model::observation::Latency {
                 mean_ns: Some(mean_ns),

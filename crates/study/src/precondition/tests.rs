@@ -87,7 +87,7 @@ fn rounds_that_keep_falling_are_not_steady() {
 }
 
 #[test]
-fn the_stricter_reading_is_told_and_does_not_decide() {
+fn the_stricter_reading_is_reported_and_does_not_decide() {
     let report = over(25, &[100.0, 96.0, 114.0, 96.0, 94.0]);
     assert!(report.steady && !report.window.unwrap().steady_by_stricter_reading);
     assert!(

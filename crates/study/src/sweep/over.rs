@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_told_with_what_would_be_right() {
+    fn mistakes_are_reported_with_what_would_be_right() {
         let check = |text: &str, part: &str| {
             let error = over(text).unwrap_err();
             assert!(error.contains(part), "{error}");

@@ -316,7 +316,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rows_are_told_apart() {
+    fn rows_are_distinguished() {
         assert_eq!(Rank::parse("17"), Some(Rank::Interval(17)));
         assert_eq!(Rank::parse("avg_2-60"), Some(Rank::Average(2, 60)));
         assert_eq!(Rank::parse("std_2-60"), Some(Rank::Deviation));

@@ -429,7 +429,7 @@ mod tests {
     }
 
     #[test]
-    fn sectors_come_from_whoever_tells() {
+    fn sectors_come_from_either_answer() {
         let geometry = bytes(24, &[(20, 512)], &[]);
         let alignment = bytes(28, &[(16, 4096)], &[]);
         assert_eq!(sector(Some(&alignment), Some(&geometry)), Some(4096));

@@ -464,7 +464,7 @@ mod tests {
     }
 
     #[test]
-    fn what_somebody_has_open_is_not_left() {
+    fn what_others_have_open_is_not_left() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         let held = fs::File::create(&path).unwrap();

@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn what_this_system_can_do_is_told() {
+    fn what_this_system_can_do_is_reported() {
         match Calls::load() {
             // Wine, and Windows before 11.
             None => assert_eq!(

@@ -361,7 +361,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn copies_are_whole_or_told_to_have_failed() {
+    fn copies_are_whole_or_reported_to_have_failed() {
         copying::install_handler();
         // SAFETY: a new allocation; nothing else touches it, and it stays until the process ends.
         let nowhere = unsafe { VirtualAlloc(null(), 8192, MEM_RESERVE | MEM_COMMIT, PAGE_NOACCESS) }.cast::<u8>();

@@ -162,7 +162,7 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
         if flags.formats.normal {
             output.line(&introduction(&names[place]));
         }
-        told_of(
+        reported_of(
             &names[place].name,
             host.jobs,
             &lowered[place],
@@ -385,7 +385,7 @@ fn introduction(host: &Host) -> String {
 }
 
 /// What fio would say of the jobs of a host, with its name before it.
-fn told_of(name: &str, jobs: &Jobs, lowered: &fio::Lowered, plans: &[Plan], place: usize, output: &mut Output) {
+fn reported_of(name: &str, jobs: &Jobs, lowered: &fio::Lowered, plans: &[Plan], place: usize, output: &mut Output) {
     let named = |text: &str| format!("<{name}> {text}");
     jobs.stdout().for_each(|line| output.line(&named(line)));
     jobs.stderr().for_each(|line| output.complaint(&named(line)));

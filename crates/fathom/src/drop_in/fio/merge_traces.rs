@@ -2,6 +2,7 @@
 
 use std::io::{BufWriter, Read, Write};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
 use archive::write_whole_with;
 use dialects::fio::options::replay::Replay;
@@ -14,7 +15,7 @@ use crate::user_file;
 ///
 /// # Errors
 /// The line that says which cannot be written, and why.
-pub(super) fn merge(jobs: &Jobs) -> Result<(), String> {
+pub(super) fn merge(jobs: &Jobs, stop: &AtomicBool) -> Result<(), String> {
     let mut done: Vec<&Replay> = Vec::new();
     for job in &jobs.jobs {
         let replay: &Replay = &job.options.replay;
@@ -22,14 +23,14 @@ pub(super) fn merge(jobs: &Jobs) -> Result<(), String> {
             continue;
         }
         if let Some(path) = &replay.merge_blktrace_file {
-            merge_one(replay, path)?;
+            merge_one(replay, path, stop)?;
         }
         done.push(replay);
     }
     Ok(())
 }
 
-fn merge_one(replay: &Replay, path: &str) -> Result<(), String> {
+fn merge_one(replay: &Replay, path: &str, stop: &AtomicBool) -> Result<(), String> {
     let Some(list) = &replay.read_iolog else {
         return Err("fio: merge_blktrace_file needs read_iolog: name the traces to merge".into());
     };
@@ -65,7 +66,7 @@ fn merge_one(replay: &Replay, path: &str) -> Result<(), String> {
         .collect();
     let written = write_whole_with(path.as_ref(), |file| {
         let mut out = BufWriter::new(file);
-        model::trace::merge(&inputs, &mut out)?;
+        model::trace::merge(&inputs, &mut out, stop)?;
         out.flush().map_err(MergeError::from)
     });
     written.map_err(

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn each_fault_is_told_as_fio_tells_it() {
+    fn each_fault_is_reported_as_fio_does() {
         let (found, expected) = (0, 0xacca);
         let magic = "verify: bad magic header 0, wanted acca at file f offset 4608, length 512 (requested block: offset=4096, \
                      length=4096)";

@@ -137,7 +137,7 @@ pub fn plan_of(arguments: &[String]) -> Result<(Plan, CappedDepths), Vec<String>
     let mut here = Here::only_reading();
     let read = match fio::read("fio", arguments, &mut here) {
         Reading::Run(jobs) => jobs,
-        Reading::End(end) => return Err(all_told(&end.read)),
+        Reading::End(end) => return Err(all_messages(&end.read)),
     };
     let mut words = vec!["fio".to_owned()];
     words.extend(arguments.iter().cloned());
@@ -148,7 +148,7 @@ pub fn plan_of(arguments: &[String]) -> Result<(Plan, CappedDepths), Vec<String>
     Ok((plan, lowered.capped_depths))
 }
 
-fn all_told(read: &Jobs) -> Vec<String> {
+fn all_messages(read: &Jobs) -> Vec<String> {
     let lines = read.stdout().chain(read.stderr()).map(str::to_owned);
     lines
         .chain(read.hints.iter().map(|hint| format!("hint: {hint}")))
@@ -191,9 +191,13 @@ fn run(session: &Session, (jobs, started): (&Jobs, Instant), output: &mut Output
         output.keep_to_reports();
     }
     tell_read(output, jobs, if normal { &banners } else { &[] });
-    if let Err(line) = merge_traces::merge(jobs) {
+    if let Err(line) = merge_traces::merge(jobs, session.process.interrupt_flag()) {
         output.complaint(&line);
-        return FAILED;
+        return if session.process.is_interrupted() {
+            SIGNALLED
+        } else {
+            FAILED
+        };
     }
     if jobs.flags.merge_blktrace_only {
         return 0;

@@ -82,7 +82,7 @@ fn fixed_marks() {
 }
 
 #[test]
-fn labels_are_told() {
+fn labels_are_reported() {
     check(
         MIB,
         &[(0, b"XFSB"), (108, b"scratch\0")],
@@ -118,7 +118,7 @@ fn ext(compatible: u32, incompatible: u32, read_only: u32) -> Vec<u8> {
 }
 
 #[test]
-fn the_ext_family_is_told_apart_by_features() {
+fn the_ext_family_is_distinguished_by_features() {
     check(MIB, &[(1024, &ext(0, 2, 1))], &["an ext2 file system \"root\""]);
     check(MIB, &[(1024, &ext(4, 2, 1))], &["an ext3 file system \"root\""]);
     check(
