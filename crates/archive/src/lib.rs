@@ -7,22 +7,22 @@
 
 mod atomic;
 mod compressed;
+mod document_store;
 mod fio_logs;
 pub mod history;
 mod saved;
 mod schema;
 #[cfg(feature = "serve")]
 pub mod serve;
-mod shelf;
 mod warmed;
 
 pub use atomic::{write_whole, write_whole_with};
 pub use compressed::inflate_fio_log;
+pub use document_store::DocumentStore;
 pub use fio_logs::{write_fio_logs, write_fio_logs_of, write_fio_totals};
 pub use saved::{
     ArchiveError, Saved, is_saved, load, load_any, load_any_bytes, load_bytes, load_study, load_study_bytes, save,
     save_study,
 };
 pub use schema::{JudgedSummary, SCHEMAS, Schema};
-pub use shelf::Shelf;
 pub use warmed::{WarmMarker, WarmRange};

@@ -5,7 +5,7 @@ use analysis::lint::Warmed;
 use model::Bytes;
 use serde::{Deserialize, Serialize};
 
-use crate::{ArchiveError, Shelf};
+use crate::{ArchiveError, DocumentStore};
 
 /// Version of the form.
 const FORMAT_VERSION: u32 = 1;
@@ -42,8 +42,8 @@ pub struct WarmRange {
 
 impl WarmMarker {
     /// What is remembered of a target; `None` if nothing is, or nothing that can be read.
-    pub fn load(shelf: &Shelf, identity: &str) -> Option<WarmMarker> {
-        let marker: WarmMarker = shelf.get(&name(identity)).ok()?;
+    pub fn load(store: &DocumentStore, identity: &str) -> Option<WarmMarker> {
+        let marker: WarmMarker = store.get(&name(identity)).ok()?;
         (marker.format_version == FORMAT_VERSION && marker.identity == identity).then_some(marker)
     }
 
@@ -52,13 +52,13 @@ impl WarmMarker {
     /// # Errors
     /// [`ArchiveError::System`] if it cannot be kept.
     pub fn add(
-        shelf: &Shelf,
+        store: &DocumentStore,
         target: &str,
         identity: &str,
         boot_id: Option<&str>,
         range: WarmRange,
     ) -> Result<WarmMarker, ArchiveError> {
-        let known = WarmMarker::load(shelf, identity)
+        let known = WarmMarker::load(store, identity)
             .filter(|marker| boot_id.is_some() && marker.boot_id.as_deref() == boot_id);
         let mut ranges = known.map(|marker| marker.ranges).unwrap_or_default();
         // What was read again is remembered once, as it was read last.
@@ -72,7 +72,7 @@ impl WarmMarker {
             boot_id: boot_id.map(str::to_owned),
             ranges,
         };
-        shelf.put(&name(identity), &marker)?;
+        store.put(&name(identity), &marker)?;
         Ok(marker)
     }
 
@@ -117,14 +117,14 @@ mod tests {
     #[test]
     fn ranges_of_a_boot_add_up_and_those_of_another_are_forgotten() {
         let folder = tempfile::tempdir().expect("a folder");
-        let shelf = Shelf::new(folder.path().join("warmed"));
+        let store = DocumentStore::new(folder.path().join("warmed"));
         let (target, identity) = ("/dev/x", "device S4EW/01 23");
         let add = |boot, range| {
-            WarmMarker::add(&shelf, target, identity, boot, range)
+            WarmMarker::add(&store, target, identity, boot, range)
                 .expect("kept")
                 .warmed()
         };
-        assert_eq!(WarmMarker::load(&shelf, identity), None);
+        assert_eq!(WarmMarker::load(&store, identity), None);
         add(Some("a"), range(0, 10, false));
         assert_eq!(
             add(Some("a"), range(10, 20, false)).ranges,
@@ -132,17 +132,17 @@ mod tests {
         );
         assert_eq!(add(Some("a"), range(0, 20, false)).ranges, [(0, 20, false)]);
         assert_eq!(add(Some("a"), range(0, 20, true)).ranges.len(), 2);
-        let marker = WarmMarker::load(&shelf, identity).expect("it was kept");
+        let marker = WarmMarker::load(&store, identity).expect("it was kept");
         assert_eq!((marker.boot_id.as_deref(), &*marker.target), (Some("a"), target));
         assert_eq!(add(Some("b"), range(5, 6, false)).ranges, [(5, 6, false)]);
         // Nobody can say that a boot without a name is the same.
         add(None, range(0, 1, false));
         assert_eq!(add(None, range(1, 2, false)).ranges, [(1, 2, false)]);
         // Another target of the same name is another target.
-        assert_eq!(WarmMarker::load(&shelf, "device S4EW-01-23"), None);
-        std::fs::write(shelf.path("device-S4EW-01-23"), "{").expect("written");
+        assert_eq!(WarmMarker::load(&store, "device S4EW-01-23"), None);
+        std::fs::write(store.path("device-S4EW-01-23"), "{").expect("written");
         assert_eq!(
-            WarmMarker::load(&shelf, identity),
+            WarmMarker::load(&store, identity),
             None,
             "what cannot be read is not known"
         );

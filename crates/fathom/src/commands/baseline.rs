@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use analysis::baseline::{Baseline, Comparison, FORMAT_VERSION, Row, compare};
-use archive::Shelf;
+use archive::DocumentStore;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use report::numbers;
 
@@ -62,13 +62,13 @@ pub fn command() -> Command {
 
 /// Does what is asked for.
 pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
-    let shelf = Shelf::new(folder()?);
+    let store = DocumentStore::new(folder()?);
     match args.subcommand() {
-        Some(("import", args)) => import(&shelf, args),
-        Some(("list", args)) => list(&shelf, args),
-        Some(("show", args)) => show(&shelf, args),
-        Some(("remove", args)) => remove(&shelf, args),
-        Some(("compare", args)) => beside(&shelf, args),
+        Some(("import", args)) => import(&store, args),
+        Some(("list", args)) => list(&store, args),
+        Some(("show", args)) => show(&store, args),
+        Some(("remove", args)) => remove(&store, args),
+        Some(("compare", args)) => beside(&store, args),
         _ => unreachable!("clap asks for a subcommand"),
     }
 }
@@ -83,7 +83,7 @@ fn folder() -> Result<PathBuf, Faults> {
 
 fn name(args: &ArgMatches) -> Result<&String, Faults> {
     let name = args.get_one::<String>("name").expect("clap asks for a name");
-    match Shelf::is_name(name) {
+    match DocumentStore::is_name(name) {
         true => Ok(name),
         false => {
             let fault = Fault::new(format!("`{name}` is no name for a baseline"));
@@ -94,10 +94,10 @@ fn name(args: &ArgMatches) -> Result<&String, Faults> {
     }
 }
 
-fn import(shelf: &Shelf, args: &ArgMatches) -> Result<Exit, Faults> {
+fn import(store: &DocumentStore, args: &ArgMatches) -> Result<Exit, Faults> {
     let name = name(args)?;
     let file = args.get_one::<String>("file").expect("clap asks for a file");
-    if shelf.path(name).exists() && !args.get_flag("replace") {
+    if store.path(name).exists() && !args.get_flag("replace") {
         let fault = Fault::new(format!("there is a baseline `{name}` already"));
         return Err(Faults::one(
             fault.help("choose another name, or add --replace"),
@@ -118,18 +118,18 @@ fn import(shelf: &Shelf, args: &ArgMatches) -> Result<Exit, Faults> {
         fingerprint: found.fingerprint,
         loads: found.loads,
     };
-    shelf.put(name, &baseline)?;
+    store.put(name, &baseline)?;
     let loads = numbers::some(baseline.loads.len() as u64, "load");
     screen::put(&format!(
         "{name}: {loads} of {}, kept in {}\n",
         baseline.file,
-        shelf.path(name).display()
+        store.path(name).display()
     ))
 }
 
-fn get(shelf: &Shelf, name: &str) -> Result<Baseline, Faults> {
-    if !shelf.path(name).exists() {
-        let known = shelf.names()?;
+fn get(store: &DocumentStore, name: &str) -> Result<Baseline, Faults> {
+    if !store.path(name).exists() {
+        let known = store.names()?;
         let help = if known.is_empty() {
             "none is kept yet: `fathom baseline import FILE --name NAME`".into()
         } else {
@@ -139,13 +139,13 @@ fn get(shelf: &Shelf, name: &str) -> Result<Baseline, Faults> {
             Fault::new(format!("there is no baseline `{name}`")).help(help),
         ));
     }
-    let baseline: Baseline = shelf.get(name)?;
+    let baseline: Baseline = store.get(name)?;
     if baseline.format_version == FORMAT_VERSION && baseline.kind == "baseline" {
         return Ok(baseline);
     }
     let what = format!(
         "{} has format {}, and this version reads {FORMAT_VERSION}",
-        shelf.path(name).display(),
+        store.path(name).display(),
         baseline.format_version
     );
     Err(Faults::one(
@@ -154,9 +154,9 @@ fn get(shelf: &Shelf, name: &str) -> Result<Baseline, Faults> {
     ))
 }
 
-fn list(shelf: &Shelf, args: &ArgMatches) -> Result<Exit, Faults> {
-    let names = shelf.names()?;
-    let baselines: Vec<Baseline> = names.iter().map(|name| get(shelf, name)).collect::<Result<_, _>>()?;
+fn list(store: &DocumentStore, args: &ArgMatches) -> Result<Exit, Faults> {
+    let names = store.names()?;
+    let baselines: Vec<Baseline> = names.iter().map(|name| get(store, name)).collect::<Result<_, _>>()?;
     if args.get_flag("json") {
         return screen::put(&document(&baselines));
     }
@@ -179,8 +179,8 @@ fn list(shelf: &Shelf, args: &ArgMatches) -> Result<Exit, Faults> {
     screen::put(&text)
 }
 
-fn show(shelf: &Shelf, args: &ArgMatches) -> Result<Exit, Faults> {
-    let baseline = get(shelf, name(args)?)?;
+fn show(store: &DocumentStore, args: &ArgMatches) -> Result<Exit, Faults> {
+    let baseline = get(store, name(args)?)?;
     if args.get_flag("json") {
         return screen::put(&document(&baseline));
     }
@@ -211,17 +211,17 @@ fn show(shelf: &Shelf, args: &ArgMatches) -> Result<Exit, Faults> {
     screen::put(&text)
 }
 
-fn remove(shelf: &Shelf, args: &ArgMatches) -> Result<Exit, Faults> {
+fn remove(store: &DocumentStore, args: &ArgMatches) -> Result<Exit, Faults> {
     let name = name(args)?;
-    if !shelf.path(name).exists() {
-        get(shelf, name)?;
+    if !store.path(name).exists() {
+        get(store, name)?;
     }
-    shelf.remove(name)?;
+    store.remove(name)?;
     screen::put(&format!("{name} is removed\n"))
 }
 
-fn beside(shelf: &Shelf, args: &ArgMatches) -> Result<Exit, Faults> {
-    let baseline = get(shelf, name(args)?)?;
+fn beside(store: &DocumentStore, args: &ArgMatches) -> Result<Exit, Faults> {
+    let baseline = get(store, name(args)?)?;
     let file = args.get_one::<String>("file").expect("clap asks for a file");
     let found = results::read(file)?;
     let comparison = compare(&baseline, &found.fingerprint, &found.loads);

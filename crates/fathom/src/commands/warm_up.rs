@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use ::run::targets::guard::Permissions;
 use analysis::lint::Warmed;
-use archive::{Shelf, WarmMarker, WarmRange};
+use archive::{DocumentStore, WarmMarker, WarmRange};
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use dialects::Place;
 use dialects::native::{self, Document, JobSpec};
@@ -80,7 +80,7 @@ struct Wanted {
 
 /// Reads, and remembers.
 pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let shelf = shelf().ok_or_else(|| {
+    let store = store().ok_or_else(|| {
         let fault =
             Fault::new("there is no place to remember it: neither FATHOM_STATE_DIR nor XDG_STATE_HOME nor HOME is set");
         Faults::usage(fault.help("set FATHOM_STATE_DIR to a directory"))
@@ -100,7 +100,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     let boot = probe::host(&System::live()).boot_id;
     let marker = match sound {
         true => Some(WarmMarker::add(
-            &shelf,
+            &store,
             &wanted.path,
             &wanted.identity,
             boot.as_deref(),
@@ -297,7 +297,7 @@ fn unfit(path: &str, why: &str) -> Faults {
 }
 
 /// Where things are remembered that a restart makes worthless.
-fn shelf() -> Option<Shelf> {
+fn store() -> Option<DocumentStore> {
     let set = |name: &str| {
         std::env::var_os(name)
             .filter(|value| !value.is_empty())
@@ -309,7 +309,7 @@ fn shelf() -> Option<Shelf> {
             .or_else(|| set("LOCALAPPDATA"))
             .map(|base| base.join("fathom"))
     })?;
-    Some(Shelf::new(state.join("warmed")))
+    Some(DocumentStore::new(state.join("warmed")))
 }
 
 /// What a file or device is, whatever it is called: its serial number where it tells one, else its numbers.
@@ -334,8 +334,8 @@ fn identity(path: &Path) -> Option<String> {
 
 /// What is remembered of each target of a plan, in its order.
 pub fn remembered(plan: &Plan) -> Vec<Option<Warmed>> {
-    let Some(shelf) = shelf() else { return Vec::new() };
-    let of = |path: &str| WarmMarker::load(&shelf, &identity(Path::new(path))?).map(|marker| marker.warmed());
+    let Some(store) = store() else { return Vec::new() };
+    let of = |path: &str| WarmMarker::load(&store, &identity(Path::new(path))?).map(|marker| marker.warmed());
     plan.targets
         .iter()
         .map(|target| match target.kind {

@@ -3,7 +3,9 @@
 use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::Duration;
 
+use crate::calling::end;
 use crate::fio::support::Place;
 
 /// File, action and place of each line of a trace, in order; without times and without the lines that add, open and close.
@@ -461,4 +463,19 @@ fn binary_traces_are_merged_into_one() {
         assert!(!inside("x").exists(), "{line}");
     }
     assert_eq!(fs::read(inside("first")).unwrap(), first.concat());
+    // An interrupt ends a merge that would fill the disk, and leaves nothing.
+    let endless = "--name=m --read_iolog=first --merge_blktrace_file=x --merge_blktrace_iters=4000000000";
+    let child = place.start(endless);
+    std::thread::sleep(Duration::from_millis(300));
+    let sent = Command::new("kill")
+        .args(["-s", "INT", &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    let ran = end(child);
+    assert!(ran.code == Some(128) && !inside("x").exists(), "{ran:?}");
+    assert!(
+        place.names().iter().all(|name| !name.ends_with(".part")),
+        "{:?}",
+        place.names()
+    );
 }

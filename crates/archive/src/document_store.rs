@@ -13,14 +13,14 @@ const EXTENSION: &str = "json";
 
 /// A folder of named documents.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shelf {
+pub struct DocumentStore {
     folder: PathBuf,
 }
 
-impl Shelf {
+impl DocumentStore {
     /// The documents of a folder, which need not exist.
-    pub fn new(folder: PathBuf) -> Shelf {
-        Shelf { folder }
+    pub fn new(folder: PathBuf) -> DocumentStore {
+        DocumentStore { folder }
     }
 
     /// Whether a document may have a name: letters, digits, `-`, `_` and `.`, with a letter or digit first.
@@ -50,7 +50,7 @@ impl Shelf {
             let path = entry.map_err(|error| system("read", &self.folder, error))?.path();
             let stem = path.file_stem().and_then(|stem| stem.to_str());
             if path.extension().is_some_and(|extension| extension == EXTENSION)
-                && let Some(name) = stem.filter(|name| Shelf::is_name(name))
+                && let Some(name) = stem.filter(|name| DocumentStore::is_name(name))
             {
                 names.push(name.to_owned());
             }
@@ -110,18 +110,18 @@ mod tests {
     #[test]
     fn documents_come_back_and_names_stay_in_the_folder() {
         let folder = tempfile::tempdir().expect("a folder");
-        let shelf = Shelf::new(folder.path().join("kept"));
-        assert_eq!(shelf.names().expect("no folder yet"), [""; 0]);
-        shelf.put("p30", &vec![1, 2]).expect("written");
-        shelf.put("p30", &vec![3]).expect("replaced");
-        assert_eq!(shelf.names().expect("one"), ["p30"]);
-        assert_eq!(shelf.get::<Vec<u32>>("p30").expect("read"), [3]);
-        assert!(matches!(shelf.get::<String>("p30"), Err(ArchiveError::Foreign { .. })));
-        shelf.remove("p30").expect("gone");
-        assert!(matches!(shelf.get::<Vec<u32>>("p30"), Err(ArchiveError::System { .. })));
+        let store = DocumentStore::new(folder.path().join("kept"));
+        assert_eq!(store.names().expect("no folder yet"), [""; 0]);
+        store.put("p30", &vec![1, 2]).expect("written");
+        store.put("p30", &vec![3]).expect("replaced");
+        assert_eq!(store.names().expect("one"), ["p30"]);
+        assert_eq!(store.get::<Vec<u32>>("p30").expect("read"), [3]);
+        assert!(matches!(store.get::<String>("p30"), Err(ArchiveError::Foreign { .. })));
+        store.remove("p30").expect("gone");
+        assert!(matches!(store.get::<Vec<u32>>("p30"), Err(ArchiveError::System { .. })));
         for name in ["", ".", "..", "a/b", "../a", "-a", "a b"] {
-            assert!(!Shelf::is_name(name), "{name}");
+            assert!(!DocumentStore::is_name(name), "{name}");
         }
-        assert!(Shelf::is_name("azure-p30_2026.v1"));
+        assert!(DocumentStore::is_name("azure-p30_2026.v1"));
     }
 }
