@@ -67,6 +67,8 @@ fn a_line_for_each_operation() {
         found[0]
     );
     assert!(found.iter().any(|line| line[6] > 0), "{:?}", found[0]);
+    let total = lines(&place, "l_lat.1.log");
+    assert!(total.iter().all(|line| line[6] == 0), "{:?}", total[0]);
 }
 
 /// A line for each window: means, the largest, or both; histograms with fewer bins; the wall clock.

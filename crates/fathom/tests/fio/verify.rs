@@ -144,3 +144,42 @@ fn what_ages_a_device_can_be_verified() {
     assert_eq!(job["write"]["total_ios"], 2560);
     assert_eq!(job["read"]["total_ios"], 2048, "each block is read back once");
 }
+
+/// With `verify`, reads and writes draw their lengths from the same seed, as in fio 3.33: a job that only reads meets the
+/// blocks of the job that wrote.
+#[test]
+fn a_later_job_meets_blocks_of_the_same_lengths() {
+    for (write, read, lengths) in [
+        ("write", "read", "--bssplit=4k/50:64k/50"),
+        ("write", "read", "--bsrange=512:1M"),
+        ("randwrite", "randread", "--bssplit=512/50:64k/50"),
+        ("rw", "rw", "--bssplit=4k/50:64k/50"),
+    ] {
+        let place = Place::new();
+        let line = |rw: &str| format!("--name=a --filename=file --size=8m --rw={rw} --verify=md5 {lengths}");
+        place.line(&format!("{} --do_verify=0", line(write))).expect(0, &[]);
+        place.line(&line(read)).expect(0, &[]);
+    }
+    // `fio-3.33 --name=a --filename=vf --size=2M --rw=… --bssplit=4k/50:64k/50 --write_iolog=io.log`: lengths in units of 4 KiB.
+    let recorded = [
+        ("--rw=write", "1 1 1 16 16 1 16 1 16 16 16 1 16 1"),
+        ("--rw=read", "1 16 16 1 16 1 16 1 1 1 1 1 1 1"),
+        ("--rw=write --verify=md5", "1 16 16 1 16 1 16 1 1 1 1 1 1 1"),
+        (
+            "--rw=rw --verify=md5 --do_verify=0",
+            "1 16 16 1 1 16 16 16 1 1 16 16 1 1",
+        ),
+    ];
+    for (options, lengths) in recorded {
+        let place = Place::new();
+        let shape = "--name=a --filename=vf --size=2m --bssplit=4k/50:64k/50 --write_iolog=io.log";
+        place.line(&format!("{shape} {options}")).expect(0, &[]);
+        let log = fs::read_to_string(place.path().join("io.log")).unwrap();
+        let operations = log
+            .lines()
+            .filter(|line| line.contains(" read ") || line.contains(" write "));
+        let length = |line: &str| line.rsplit(' ').next().unwrap().parse::<u64>().unwrap() / 4096;
+        let found: Vec<String> = operations.take(14).map(|line| length(line).to_string()).collect();
+        assert_eq!(found.join(" "), lengths, "{options}");
+    }
+}

@@ -81,6 +81,10 @@ pub enum DrawsForm {
         seed: u64,
         /// The number of the clone in the run, counting from 1 over all jobs.
         number: u32,
+        /// Writes draw their lengths from the seed of the reads, as fio does with `verify`: a later job that only reads then
+        /// meets the same blocks.
+        #[serde(default)]
+        same_sizes: bool,
     },
 }
 
@@ -96,7 +100,11 @@ impl DrawsForm {
         match self {
             DrawsForm::Native { seed } => Draws::Native(Box::new(NativeDraws::new(seed))),
             DrawsForm::Single { seed } => Draws::Single(Jenkins::new(u64::from(seed))),
-            DrawsForm::PerPurpose { seed, number } => Draws::PerPurpose(Box::new(FioDraws::new(seed, number))),
+            DrawsForm::PerPurpose {
+                seed,
+                number,
+                same_sizes,
+            } => Draws::PerPurpose(Box::new(FioDraws::new(seed, number, same_sizes))),
         }
     }
 
@@ -112,9 +120,14 @@ impl DrawsForm {
             DrawsForm::Single { seed } => DrawsForm::Single {
                 seed: seed.wrapping_add((step >> 32) as u32),
             },
-            DrawsForm::PerPurpose { seed, number } => DrawsForm::PerPurpose {
+            DrawsForm::PerPurpose {
+                seed,
+                number,
+                same_sizes,
+            } => DrawsForm::PerPurpose {
                 seed: seed.wrapping_add(step),
                 number,
+                same_sizes,
             },
         }
     }
@@ -152,6 +165,7 @@ pub struct FioDraws {
     generators: [Tausworthe; PURPOSES],
     seed: u64,
     number: u32,
+    same_sizes: bool,
 }
 
 /// The seeds of a clone, as fio derives them from `randseed` and the number of the clone in the run, counting from 1: the list
@@ -168,13 +182,17 @@ pub fn fio_seeds(seed: u64, number: u32) -> [u64; 24] {
 
 impl FioDraws {
     /// The index of each use in fio's list of seeds is fixed.
-    fn new(seed: u64, number: u32) -> Self {
-        let seeds = fio_seeds(seed, number);
+    fn new(seed: u64, number: u32, same_sizes: bool) -> Self {
+        let mut seeds = fio_seeds(seed, number);
         const LIST_INDEX: [usize; PURPOSES] = [5, 4, 6, 10, 16, 0, 1, 2, 15, 17, 18, 9, 5, 13, 3, 7, 8];
+        if same_sizes {
+            seeds[LIST_INDEX[Purpose::SizeWrite as usize]] = seeds[LIST_INDEX[Purpose::SizeRead as usize]];
+        }
         FioDraws {
             generators: std::array::from_fn(|purpose| Tausworthe::new(seeds[LIST_INDEX[purpose]] as u32)),
             seed,
             number,
+            same_sizes,
         }
     }
 }
@@ -208,7 +226,7 @@ impl Draws {
     /// continue to draw.
     pub fn begin_pass(&mut self) {
         if let Draws::PerPurpose(draws) = self {
-            **draws = FioDraws::new(draws.seed, draws.number);
+            **draws = FioDraws::new(draws.seed, draws.number, draws.same_sizes);
         }
     }
 
@@ -328,7 +346,11 @@ mod tests {
         for form in [
             DrawsForm::Native { seed: 1 },
             DrawsForm::Single { seed: 1 },
-            DrawsForm::PerPurpose { seed: 0x89, number: 1 },
+            DrawsForm::PerPurpose {
+                seed: 0x89,
+                number: 1,
+                same_sizes: false,
+            },
         ] {
             for reduction in [
                 Reduction::Lemire,

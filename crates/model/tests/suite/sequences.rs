@@ -45,7 +45,11 @@ fn a_walk_with_holes_ends_where_an_operation_does_not_fit() {
         let mix = Mix::Only {
             direction: Direction::Read,
         };
-        let form = DrawsForm::PerPurpose { seed: 1, number: 1 };
+        let form = DrawsForm::PerPurpose {
+            seed: 1,
+            number: 1,
+            same_sizes: false,
+        };
         let all = operations(mix, &pattern, 0, length, form, 100);
         all.iter().map(|operation| operation.offset / UNIT).collect::<Vec<_>>()
     };
@@ -140,7 +144,11 @@ fn any_form() -> impl Strategy<Value = DrawsForm> {
     prop_oneof![
         any::<u64>().prop_map(|seed| DrawsForm::Native { seed }),
         any::<u32>().prop_map(|seed| DrawsForm::Single { seed }),
-        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| DrawsForm::PerPurpose { seed, number }),
+        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| DrawsForm::PerPurpose {
+            seed,
+            number,
+            same_sizes: false
+        }),
     ]
 }
 

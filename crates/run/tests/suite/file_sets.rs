@@ -51,7 +51,11 @@ fn files_in(directory: &Path, engine: EngineKind, stop: Stop, stream: Stream) ->
     let mut one = worker(vec![stream]);
     one.engine.kind = engine;
     // The seed of fio's first clone, so that random orders are those that fio logs.
-    one.draws = DrawsForm::PerPurpose { seed: 0x89, number: 1 };
+    one.draws = DrawsForm::PerPurpose {
+        seed: 0x89,
+        number: 1,
+        same_sizes: false,
+    };
     let mut plan = plan(device(), stop, vec![one]);
     plan.targets = (0..4)
         .map(|number| {

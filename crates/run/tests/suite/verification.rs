@@ -117,7 +117,11 @@ fn ground() -> Ground {
 impl Ground {
     fn plan(&self, stop: Stop, stream: Stream) -> Plan {
         let mut one = worker(vec![stream]);
-        one.draws = DrawsForm::PerPurpose { seed: 0x89, number: 1 };
+        one.draws = DrawsForm::PerPurpose {
+            seed: 0x89,
+            number: 1,
+            same_sizes: false,
+        };
         let mut plan = plan_on(self.file.to_str().unwrap(), EngineKind::Psync, stop, vec![one]);
         // The file is there already, and is to be overwritten.
         plan.target_rules.consent = Consent::Implied;
@@ -345,7 +349,11 @@ fn a_replay_writes_nothing_and_finds_what_is_wrong() {
             ..replay.clone()
         };
         let mut plan = ground.plan(pass(), writes(random_once(), verify));
-        plan.steps[0].jobs[0].workers[0].draws = DrawsForm::PerPurpose { seed: 5, number: 1 };
+        plan.steps[0].jobs[0].workers[0].draws = DrawsForm::PerPurpose {
+            seed: 5,
+            number: 1,
+            same_sizes: false,
+        };
         let job = run_job(plan);
         only_worker(&job).mismatches.first().map(|found| match &found.fault {
             BlockFault::Header { field, .. } => Some(*field),

@@ -36,7 +36,11 @@ impl Ground {
 
     fn plan(&self, stop: Stop, stream: Stream) -> Plan {
         let mut one = worker(vec![stream]);
-        one.draws = DrawsForm::PerPurpose { seed: 0x89, number: 1 };
+        one.draws = DrawsForm::PerPurpose {
+            seed: 0x89,
+            number: 1,
+            same_sizes: false,
+        };
         let mut plan = plan_on(self.file.to_str().unwrap(), EngineKind::Psync, stop, vec![one]);
         // The file is there already, and is to be overwritten.
         plan.target_rules.consent = Consent::Implied;

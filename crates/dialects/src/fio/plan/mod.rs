@@ -19,6 +19,7 @@ use super::draft::{Clone, Draft, Parts, was_given};
 use super::jobs::{Job, Jobs};
 use super::lower::queue;
 use super::options::JobOptions;
+use super::options::verify::Checksum;
 use super::table;
 use crate::{Diagnostic, bounds};
 
@@ -182,6 +183,7 @@ impl<'a> Lowering<'a> {
                 draws: DrawsForm::PerPurpose {
                     seed: self.seed(&job.options),
                     number: self.clones,
+                    same_sizes: job.options.verify.verify != Checksum::Off,
                 },
             };
             let (of_job, worker) = self.worker(clone, &mut options, place);

@@ -255,7 +255,7 @@ fn seed_lines(plan: &Plan) -> Vec<String> {
     let process = std::process::id();
     let workers = plan.jobs().flat_map(|(_, job)| &job.workers);
     let seeds = workers.filter_map(|worker| match worker.draws {
-        DrawsForm::PerPurpose { seed, number } => Some(fio_seeds(seed, number)),
+        DrawsForm::PerPurpose { seed, number, .. } => Some(fio_seeds(seed, number)),
         _ => None,
     });
     let lines = seeds.flat_map(|seeds| {

@@ -212,7 +212,11 @@ fn any_form() -> impl Strategy<Value = DrawsForm> {
     prop_oneof![
         any::<u64>().prop_map(|seed| DrawsForm::Native { seed }),
         any::<u32>().prop_map(|seed| DrawsForm::Single { seed }),
-        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| DrawsForm::PerPurpose { seed, number }),
+        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| DrawsForm::PerPurpose {
+            seed,
+            number,
+            same_sizes: false
+        }),
     ]
 }
 

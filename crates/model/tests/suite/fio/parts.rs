@@ -121,7 +121,11 @@ pub fn stream(target: u32, mix: Mix, pattern: Pattern, region: Region) -> Stream
 /// Clone `number` of the run, counting from 1 over all jobs.
 pub fn clone(number: u32, stream: Stream) -> Worker {
     Worker {
-        draws: DrawsForm::PerPurpose { seed: SEED, number },
+        draws: DrawsForm::PerPurpose {
+            seed: SEED,
+            number,
+            same_sizes: false,
+        },
         latency: LatencyPoints::AfterCall,
         ..testing::worker(vec![stream])
     }

@@ -116,7 +116,11 @@ fn random_positions_and_their_map() {
     ];
     for (seed, options) in seeded {
         let mut plan = plan_of(options, once(64 * K), map());
-        plan.steps[0].jobs[0].workers[0].draws = DrawsForm::PerPurpose { seed, number: 1 };
+        plan.steps[0].jobs[0].workers[0].draws = DrawsForm::PerPurpose {
+            seed,
+            number: 1,
+            same_sizes: false,
+        };
         let issued = execute(&plan, 0, 0, &[128 * K], 100);
         assert_eq!([shown(&issued[0])], recording(options)[..], "{options}");
     }

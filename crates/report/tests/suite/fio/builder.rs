@@ -141,7 +141,11 @@ fn planned(work: &Work) -> Job {
         ..Stream::default()
     };
     let worker = Worker {
-        draws: model::draws::DrawsForm::PerPurpose { seed: 1, number: 1 },
+        draws: model::draws::DrawsForm::PerPurpose {
+            seed: 1,
+            number: 1,
+            same_sizes: false,
+        },
         latency: match work.asynchronous {
             true => LatencyPoints::AfterCall,
             false => LatencyPoints::BeforeCall,

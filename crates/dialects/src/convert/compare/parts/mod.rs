@@ -249,7 +249,7 @@ fn generator(at: &Place<'_>) -> &'static str {
     match at.worker.draws {
         DrawsForm::Native { seed: _ } => "one for each purpose, of its own kind",
         DrawsForm::Single { seed: _ } => "one for everything",
-        DrawsForm::PerPurpose { seed: _, number: _ } => "one for each purpose",
+        DrawsForm::PerPurpose { .. } => "one for each purpose",
     }
 }
 

@@ -61,7 +61,11 @@ fn entry(file: &LogFile, operation: &LoggedOperation) -> Option<Entry> {
         size: operation.moved,
         offset: operation.offset,
         priority: priority_of(file, operation),
-        issued_ns: operation.issued().0,
+        // fio fills this column only where a latency begins or ends at the device.
+        issued_ns: match file.kind {
+            LogKind::Submission | LogKind::Completion => operation.issued().0,
+            LogKind::Bandwidth | LogKind::Total | LogKind::Iops | LogKind::Histogram => 0,
+        },
     })
 }
 
