@@ -10,20 +10,18 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, Query, State};
-use axum::http::header::{CACHE_CONTROL, CONTENT_DISPOSITION, CONTENT_ENCODING, HeaderValue};
+use axum::http::header::{CONTENT_DISPOSITION, HeaderValue};
 use axum::http::{Response, StatusCode, Uri};
 use axum::middleware;
 use axum::routing::get;
+use report::html;
 use report::html::page::Page;
-use report::html::{self, Library};
 
 use super::door::{self, Door};
 use super::{MAX_CONNECTIONS, Trouble, answer_until, list, of_type, page, runtime};
 use crate::Saved;
 use crate::history::{Entry, History, HistoryError};
 
-/// Where pages find the chart library.
-const LIBRARY: &str = "/plotly.js";
 /// How often it is looked whether this is the end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// More cannot be distinguished on a page.
@@ -75,7 +73,6 @@ pub fn browse(
         .route("/entry/{id}", get(entry))
         .route("/entry/{id}/file", get(file))
         .route("/compare", get(compare))
-        .route(LIBRARY, get(library))
         .fallback(nothing)
         .with_state(Arc::new(Browse { history, pages }))
         .layer(middleware::from_fn_with_state(Arc::new(door), door::pass));
@@ -164,7 +161,7 @@ async fn entry(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -> Res
         })?;
         let file = format!("/entry/{id}/file");
         let links = [("/", "History"), (file.as_str(), "The saved file")];
-        Ok(page(html::linked(&made, Library::At(LIBRARY), &links)))
+        Ok(page(html::linked(&made, &links)))
     })
     .await
 }
@@ -211,18 +208,9 @@ async fn compare(State(browse): State<Arc<Browse>>, uri: Uri) -> Response<Body> 
         }
         let force = pairs.iter().any(|(key, value)| key == "force" && value == "1");
         let made = browse.pages.compared(&entries, force)?;
-        Ok(page(html::linked(&made, Library::At(LIBRARY), &[("/", "History")])))
+        Ok(page(html::linked(&made, &[("/", "History")])))
     })
     .await
-}
-
-async fn library() -> Response<Body> {
-    let mut answer = of_type("text/javascript; charset=utf-8", html::library::COMPRESSED.into());
-    let headers = answer.headers_mut();
-    // Every browser unpacks it, and it is kept in no other form.
-    headers.insert(CONTENT_ENCODING, HeaderValue::from_static("gzip"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("private, max-age=86400"));
-    answer
 }
 
 async fn nothing() -> Response<Body> {

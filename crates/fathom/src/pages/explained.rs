@@ -52,8 +52,9 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
             ..Section::default()
         }),
     );
-    Page {
+    let mut page = Page {
         title: source.file.clone(),
+        charts: Vec::new(),
         about,
         verdict,
         lead: explanation
@@ -80,7 +81,11 @@ pub fn page(explanation: &Explanation, promised: &str) -> Page {
             text: serde_json::to_string_pretty(explanation).unwrap_or_default(),
         }],
         provenance: format!("{}, read by fathom {}", source.file, env!("CARGO_PKG_VERSION")),
+    };
+    if !several {
+        page.raise_charts(&["iops", "percentiles"]);
     }
+    page
 }
 
 fn lead(load: &Explained, several: bool) -> Lead {

@@ -28,19 +28,25 @@ pub use trend::{Test, page as trend};
 
 /// The page of a run. `verdict` is the default where nothing was promised.
 pub fn run(results: &Results, verdict: page::Verdict) -> Page {
-    let verdict = match verdict.word.is_empty() {
-        true => page::Verdict {
-            sentence: "Nothing was promised, so there is no PASS or FAIL. To hold these figures to a promise: fathom report RESULT --require 'iops>=4000,p99<=3ms'.".into(),
-            ..page::Verdict::default()
-        },
-        false => verdict,
-    };
+    let has_verdict = !verdict.word.is_empty();
     let beside = Beside {
         verdict,
         diagnoses: diagnoses(results),
         changes: changes(results),
     };
-    run::page(results, &beside)
+    let mut page = run::page(results, &beside);
+    if !has_verdict {
+        page.sections.push(page::Section {
+            title: "Is it what you were promised?".into(),
+            blocks: vec![page::Block::Code {
+                title: "Judge this result by a promise: PASS, FAIL or INCONCLUSIVE".into(),
+                text: "fathom report RESULT --require 'iops>=4000,p99<=3ms' -o judged.html".into(),
+                notes: vec!["RESULT is the file that --save wrote, or history:NUMBER from `fathom history`.".into()],
+            }],
+            ..page::Section::default()
+        });
+    }
+    page
 }
 
 /// The worst verdict of all jobs of a run, for the first screen of its page.

@@ -27,8 +27,9 @@ pub fn page(report: &Report, study: &Study) -> Page {
     sections.extend(heat(report));
     sections.push(table(report));
     sections.extend(weak(report));
-    Page {
+    let mut page = Page {
         title: report.name.clone(),
+        charts: Vec::new(),
         about: about(report, summary.as_ref()),
         verdict: limit_words(report),
         lead: report.curves.iter().map(lead).collect(),
@@ -37,7 +38,11 @@ pub fn page(report: &Report, study: &Study) -> Page {
         sections,
         downloads: downloads(report),
         provenance: summary.as_ref().map_or_else(String::new, provenance),
+    };
+    if report.curves.len() == 1 {
+        page.raise_charts(&["rate-0", "latency-0"]);
     }
+    page
 }
 
 fn about(report: &Report, summary: Option<&Summary>) -> Vec<String> {
@@ -49,6 +54,10 @@ fn about(report: &Report, summary: Option<&Summary>) -> Vec<String> {
     )];
     if let Some(summary) = summary {
         lines.extend(summary.targets.iter().take(4).map(words::target));
+        lines.extend(summary.jobs.first().map(|job| {
+            let measured = report::numbers::duration(job.measured_ns);
+            format!("{}; each point measured for {measured}", job.operations)
+        }));
         lines.push(summary.started.clone());
     }
     if report.interrupted {

@@ -10,7 +10,30 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-READY = "html[data-state=drawing], html[data-state=drawn], html[data-state=failed]"
+READY = "html[data-state=ready]"
+
+# The figures beside each drawing.
+FIGURES = """() => Object.fromEntries([...document.querySelectorAll('figure.chart')].map(figure => {
+    const chart = JSON.parse(figure.querySelector('script.figure').textContent);
+    const series = chart.heat ? [{ name: null, x: chart.heat.x, y: chart.heat.y, values: chart.heat.z }]
+        : chart.series.map(one => ({ name: one.name, x: one.x, y: one.y, values: null }));
+    return [chart.id, series];
+}))"""
+
+# Charts with a line whose ends are not drawn where their figures are, by the ends of the axis that the drawing names.
+MISPLACED = """() => [...document.querySelectorAll('figure.chart')].filter(figure => {
+    const chart = JSON.parse(figure.querySelector('script.figure').textContent), plot = figure.querySelector('svg.plot');
+    if (chart.heat) return !figure.querySelector('g.heat path');
+    const [low, high] = plot.dataset.x.split(' ').map(Number), width = Number(plot.dataset.area.split(' ')[2]);
+    return chart.series.some((series, index) => {
+        const path = plot.querySelector(`svg.area g[data-series="${index}"] path:not(.band)`);
+        if (!path) return true;
+        if (!['line', 'points', 'dots'].includes(series.form) || typeof series.x[0] === 'string') return false;
+        const at = [...path.getAttribute('d').matchAll(/[ML]([-\\d.]+) /g)].map(found => Number(found[1]));
+        const there = series.x.filter((x, place) => series.y[place] !== null).map(x => ((chart.x.scale === 'log' ? Math.log10(x) : x) - low) / (high - low) * width);
+        return [0, -1].some(end => Math.abs(at.at(end) - there.at(end)) > 1);
+    });
+}).map(figure => figure.id)"""
 
 
 def look(browser, path, artefacts):
@@ -24,26 +47,13 @@ def look(browser, path, artefacts):
     page.goto(Path(path).as_uri())
     page.wait_for_selector(READY, state="attached", timeout=60000)
     seen["ready_secs"] = time.monotonic() - begin
-    # The first screen, before anything else is drawn.
     page.screenshot(path=f"{artefacts}/{Path(path).stem}-first.png")
-    begin = time.monotonic()
-    if page.evaluate("typeof window.fathomDrawAll") == "function":
-        page.evaluate("window.fathomDrawAll()")
     seen["state"] = page.evaluate("document.documentElement.dataset.state")
-    seen["drawn_secs"] = time.monotonic() - begin
     seen["title"] = page.title()
     seen["answer"] = page.inner_text("#answer")
     seen["evil"] = page.evaluate("window.evil === undefined ? null : String(window.evil)")
-    # What is drawn, as the library holds it: the figures of the chart, not those of the island beside it.
-    seen["charts"] = page.evaluate(
-        """() => Object.fromEntries([...document.querySelectorAll('figure.chart')].map(figure => [
-            figure.id.replace(/^chart-/, ''),
-            [...(figure.querySelector('.drawing').data || [])].map(trace => ({
-                name: trace.name || null, type: trace.type, x: [...trace.x], y: [...trace.y],
-                values: trace.customdata ? trace.customdata.map(row => [...row]) : null,
-            })),
-        ]))"""
-    )
+    seen["charts"] = page.evaluate(FIGURES)
+    seen["misplaced"] = page.evaluate(MISPLACED)
     seen["hovered"] = hover(page)
     seen["toggled"] = toggle(page)
     seen["zoomed"] = zoom(page)
@@ -61,7 +71,20 @@ def look(browser, path, artefacts):
     page.set_viewport_size({"width": 1200, "height": 900})
     seen["printed_bytes"] = len(page.pdf())
     context.close()
+    seen["drawn_without_script"] = without_script(browser, path)
     return seen
+
+
+def without_script(browser, path):
+    """How many charts are drawn, and how many of those on the first screen lie wholly within 1280 by 800 pixels."""
+    context = browser.new_context(viewport={"width": 1280, "height": 800}, offline=True, java_script_enabled=False)
+    page = context.new_page()
+    page.goto(Path(path).as_uri())
+    frames = [plot.bounding_box() for plot in page.query_selector_all("svg.plot")]
+    page.screenshot(path=f"{Path(path).with_suffix('')}-no-script.png")
+    context.close()
+    drawn = [frame for frame in frames if frame and frame["height"] > 100]
+    return [len(drawn), sum(frame["y"] + frame["height"] <= 800 for frame in drawn)]
 
 
 def once(page, ask, holds, longest=10):
@@ -72,42 +95,35 @@ def once(page, ask, holds, longest=10):
     return now
 
 
-def first(page):
-    """The first chart with a line or bars that can be pointed at."""
+def first(page, beside):
+    """The first visible chart that has this beside its drawing, near enough to be used."""
     for figure in page.query_selector_all("figure.chart"):
-        if figure.query_selector(".scatterlayer .trace, .barlayer .trace") and figure.is_visible():
+        if figure.query_selector(beside) and not figure.query_selector("g.heat") and figure.is_visible():
             figure.scroll_into_view_if_needed()
+            figure.wait_for_selector(".tip", state="attached")
             return figure
     return None
 
 
 def hover(page):
     """The words beside a point, with its exact value."""
-    figure = first(page)
-    if figure is None:
-        return None
-    area = figure.query_selector(".nsewdrag").bounding_box()
-    for wait in (60, 500):
-        for part in (0.5, 0.3, 0.7, 0.15, 0.85):
-            for height in (0.2, 0.5, 0.8, 0.35, 0.65, 0.95):
-                page.mouse.move(area["x"] + area["width"] * part, area["y"] + area["height"] * height)
-                page.wait_for_timeout(wait)
-                words = page.query_selector(".hoverlayer .hovertext")
-                if words:
-                    return words.text_content()
-    return ""
+    figure = first(page, "svg.area")
+    area = figure.query_selector("svg.plot").bounding_box()
+    page.mouse.move(area["x"] + area["width"] * 0.5, area["y"] + area["height"] * 0.5)
+    tip = figure.wait_for_selector(".tip:not([hidden])", timeout=5000)
+    return tip.text_content()
 
 
 def toggle(page):
     """A series is taken out and put back with the keyboard alone."""
-    figure = first(page)
-    box = figure and figure.query_selector(".toggles input")
-    if box is None:
+    figure = first(page, ".legend li")
+    if figure is None:
         return None
-    shown = "figure => [...figure.querySelector('.drawing').data].filter(trace => trace.meta === 0).map(trace => trace.visible ?? true)"
+    box = figure.wait_for_selector(".legend input")
+    shown = "figure => [...figure.querySelectorAll('svg.area g[data-series]')].map(series => getComputedStyle(series).visibility === 'visible')"
     box.focus()
-    before = figure.evaluate(shown)
     now = lambda: figure.evaluate(shown)
+    before = now()
     page.keyboard.press("Space")
     without = once(page, now, lambda shown: shown != before)
     page.keyboard.press("Space")
@@ -116,16 +132,14 @@ def toggle(page):
 
 def zoom(page):
     """Dragging over a part of a chart shows that part."""
-    figure = first(page)
-    if figure is None:
-        return None
-    extent = "figure => [...figure.querySelector('.drawing')._fullLayout.xaxis.range]"
+    figure = first(page, "svg.area")
+    extent = "figure => figure.querySelector('svg.plot').dataset.shown.split(' ').map(Number)"
     before = figure.evaluate(extent)
-    area = figure.query_selector(".nsewdrag").bounding_box()
+    area = figure.query_selector("svg.plot").bounding_box()
     middle = area["y"] + area["height"] / 2
-    page.mouse.move(area["x"] + area["width"] * 0.3, middle)
+    page.mouse.move(area["x"] + area["width"] * 0.4, middle)
     page.mouse.down()
-    page.mouse.move(area["x"] + area["width"] * 0.6, middle, steps=8)
+    page.mouse.move(area["x"] + area["width"] * 0.7, middle, steps=8)
     page.mouse.up()
     return [before, once(page, lambda: figure.evaluate(extent), lambda now: now != before)]
 
@@ -152,7 +166,6 @@ def walk(browser, address, artefacts):
     page.screenshot(path=f"{artefacts}/serve-list.png", full_page=True)
     page.click("a[href='/entry/1']")
     page.wait_for_selector(READY, state="attached", timeout=60000)
-    page.evaluate("window.fathomDrawAll()")
     seen["entry"] = [page.evaluate("document.documentElement.dataset.state"), page.locator("figure.chart").count(), page.inner_text("#answer")]
     page.go_back()
     for box in page.query_selector_all("input[name=entry]"):

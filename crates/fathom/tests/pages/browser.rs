@@ -14,7 +14,7 @@ const DRIVER: &str = "playwright==1.65.2";
 /// Names under which Debian and others install it.
 const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// A drawn series.
+/// A series of a chart.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub struct Trace {
     /// Its name.
@@ -33,12 +33,15 @@ pub struct Seen {
     pub errors: Vec<String>,
     pub requests: Vec<String>,
     pub ready_secs: f64,
-    pub drawn_secs: f64,
     pub state: String,
     pub title: String,
     pub answer: String,
     pub evil: Option<String>,
     pub charts: BTreeMap<String, Vec<Trace>>,
+    /// Charts that are not drawn where their figures are.
+    pub misplaced: Vec<String>,
+    /// Charts that are drawn without a script, and those of them on a first screen of 1280 by 800.
+    pub drawn_without_script: [usize; 2],
     pub hovered: Option<String>,
     pub toggled: Option<[Vec<bool>; 3]>,
     pub zoomed: Option<[[f64; 2]; 2]>,

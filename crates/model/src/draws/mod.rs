@@ -83,7 +83,7 @@ pub enum DrawsForm {
         number: u32,
         /// Writes draw their lengths from the seed of the reads, as fio does with `verify`: a later job that only reads then
         /// meets the same blocks.
-        #[serde(default)]
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         same_sizes: bool,
     },
 }

@@ -2,6 +2,7 @@
 
 use model::visible_lines;
 use serde::Serialize;
+use serde_json::Value;
 
 /// Text within an element or a quoted attribute.
 pub fn text(text: &str) -> String {
@@ -23,6 +24,31 @@ pub fn text(text: &str) -> String {
 pub fn json(value: &impl Serialize) -> String {
     let plain = serde_json::to_string(value).expect("plain values are valid JSON");
     in_script(&plain)
+}
+
+/// The same with numbers of seven significant digits, which are more than a chart can show.
+pub(super) fn rounded_json(value: &impl Serialize) -> String {
+    let mut tree = serde_json::to_value(value).expect("plain values are valid JSON");
+    round_numbers(&mut tree);
+    json(&tree)
+}
+
+fn round_numbers(tree: &mut Value) {
+    match tree {
+        Value::Array(values) => values.iter_mut().for_each(round_numbers),
+        Value::Object(fields) => fields.values_mut().for_each(round_numbers),
+        Value::Number(number) => {
+            let rounded = number
+                .as_f64()
+                .and_then(|number| format!("{number:.6e}").parse::<f64>().ok());
+            *tree = match rounded {
+                Some(whole) if whole.fract() == 0.0 && whole.abs() < 1e15 => Value::from(whole as i64),
+                Some(fraction) => Value::from(fraction),
+                None => return,
+            };
+        }
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
 }
 
 /// Any JSON text, likewise. The replaced characters stand only within strings there.
@@ -59,5 +85,12 @@ mod tests {
         assert_eq!(shown, "\"\\u003c/script\\u003e\\u003c!--\\u2028\\u0026\"");
         let back: String = serde_json::from_str(&shown).unwrap();
         assert_eq!(back, nasty);
+    }
+
+    #[test]
+    fn numbers_are_as_short_as_a_chart_needs_them() {
+        let numbers = [1.0, 0.1 + 0.2, 123_456.789_12, -2.5e-7, 987_654_321.0];
+        assert_eq!(rounded_json(&numbers), "[1,0.3,123456.8,-2.5e-7,987654300]");
+        assert_eq!(rounded_json(&(None::<f64>, "<", true)), "[null,\"\\u003c\",true]");
     }
 }

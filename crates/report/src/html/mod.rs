@@ -1,22 +1,23 @@
 //! Reports as one file that opens offline in any browser: a [`Page`] becomes text here.
 //!
-//! Everything that matters is in the markup: verdict, sentences, tables, and the figures of every chart of reasonable
-//! length. Charts are drawn from the same figures by a script of ours (`page.js`) with a library that the file carries
-//! compressed ([`library`]). No host is asked for anything: the page forbids itself to (its content security policy allows
-//! its own two scripts by their digests, and nothing else). What users wrote passes through [`escape`].
+//! Everything that matters is in the markup: verdict, sentences, tables, charts ([`svg`]) and, where they are not too many, the
+//! figures of the charts. `page.js` only adds what a reader can do with it. The page contacts no host: its content security
+//! policy allows its own script by its digest, and nothing else. What users wrote passes through [`escape`].
 
 pub mod chart;
 pub mod escape;
-pub mod library;
 pub mod page;
 pub mod path;
 pub mod run;
+mod svg;
 
 use std::fmt::Write;
+use std::io::Write as _;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use flate2::read::GzDecoder;
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use model::finding::Finding;
 use sha2::{Digest, Sha256};
 
@@ -31,15 +32,6 @@ const SCRIPT: &str = include_str!("page.js");
 const MAX_ROWS: usize = 100;
 /// Findings that are open when the page opens.
 const OPEN_FINDINGS: usize = 5;
-
-/// How a page reaches the chart library.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Library {
-    /// It is in the page.
-    Within,
-    /// A server has it at this path, for pages that are never saved.
-    At(&'static str),
-}
 
 /// Letters, digits and `-` of a name, for identifiers and names of files.
 pub fn id_of(name: &str) -> String {
@@ -64,18 +56,13 @@ pub fn id_of(name: &str) -> String {
 
 /// The page as a file that needs nothing else.
 pub fn file(page: &Page) -> String {
-    render(page, Library::Within)
-}
-
-/// The page as text.
-pub fn render(page: &Page, library: Library) -> String {
-    linked(page, library, &[])
+    linked(page, &[])
 }
 
 /// The same with links above everything: addresses and words.
-pub fn linked(page: &Page, library: Library, links: &[(&str, &str)]) -> String {
+pub fn linked(page: &Page, links: &[(&str, &str)]) -> String {
     let mut out = String::with_capacity(1 << 16);
-    head(page, library, &mut out);
+    head(page, &mut out);
     out.push_str("<main>\n");
     write_links(links, &mut out);
     first_screen(page, &mut out);
@@ -91,7 +78,7 @@ pub fn linked(page: &Page, library: Library, links: &[(&str, &str)]) -> String {
         "<footer id=\"provenance\">{}</footer>\n</main>\n",
         text(&page.provenance)
     );
-    scripts(page, library, &mut out);
+    let _ = writeln!(out, "<script>{SCRIPT}</script>");
     out.push_str("</body>\n</html>\n");
     out
 }
@@ -134,21 +121,8 @@ fn digest(script: &[u8]) -> String {
     format!("'sha256-{}'", STANDARD.encode(Sha256::digest(script)))
 }
 
-/// The digest of the chart library; computed once.
-fn digest_of_library() -> &'static str {
-    static DIGEST: std::sync::OnceLock<String> = std::sync::OnceLock::new();
-    DIGEST.get_or_init(|| {
-        let mut script = Vec::new();
-        std::io::copy(&mut GzDecoder::new(library::COMPRESSED), &mut script).expect("the build compressed it");
-        digest(&script)
-    })
-}
-
-fn head(page: &Page, library: Library, out: &mut String) {
-    let scripts = match library {
-        Library::Within => format!("{} {}", digest(SCRIPT.as_bytes()), digest_of_library()),
-        Library::At(_) => format!("{} 'self'", digest(SCRIPT.as_bytes())),
-    };
+fn head(page: &Page, out: &mut String) {
+    let scripts = digest(SCRIPT.as_bytes());
     let _ = write!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
@@ -181,6 +155,11 @@ fn first_screen(page: &Page, out: &mut String) {
             );
         }
         out.push_str("</dl>\n");
+    }
+    if !page.charts.is_empty() {
+        out.push_str("<div class=\"charts\">\n");
+        page.charts.iter().for_each(|chart| write_chart(chart, out));
+        out.push_str("</div>\n");
     }
     out.push_str("</section>\n");
 }
@@ -292,7 +271,12 @@ fn write_section(number: usize, section: &Section, out: &mut String) {
     if !section.about.is_empty() {
         let _ = writeln!(out, "<p class=\"about\">{}</p>", text(&section.about));
     }
-    for block in &section.blocks {
+    let is_chart = |block: &Block| matches!(block, Block::Chart(_));
+    for (index, block) in section.blocks.iter().enumerate() {
+        let before = index.checked_sub(1).map(|before| &section.blocks[before]);
+        if is_chart(block) && !before.is_some_and(is_chart) {
+            out.push_str("<div class=\"charts\">\n");
+        }
         match block {
             Block::Text(words) => {
                 let _ = writeln!(out, "<p>{}</p>", text(words));
@@ -306,6 +290,9 @@ fn write_section(number: usize, section: &Section, out: &mut String) {
                 notes,
             } => write_code(title, code, notes, out),
         }
+        if is_chart(block) && !section.blocks.get(index + 1).is_some_and(is_chart) {
+            out.push_str("</div>\n");
+        }
     }
     let _ = writeln!(out, "{close}</section>");
 }
@@ -314,10 +301,11 @@ fn write_chart(chart: &Chart, out: &mut String) {
     let _ = write!(
         out,
         "<figure class=\"chart\" id=\"chart-{0}\" aria-labelledby=\"title-{0}\">\n<h3 id=\"title-{0}\">{1}</h3>\n\
-         <div class=\"drawing\" role=\"img\" aria-label=\"{2}\"><p class=\"noscript\">This chart is drawn by a script; its figures are below it.</p></div>\n\
-         <div class=\"toggles\" role=\"group\" aria-label=\"Series of this chart\"></div>\n<figcaption>{2}</figcaption>\n",
+         <div class=\"drawing\">{2}</div>\n{3}<figcaption>{4}</figcaption>\n",
         chart.id,
         text(&chart.title),
+        svg::draw(chart),
+        svg::legend(chart),
         text(&chart.about)
     );
     if let Some(table) = figures_of(chart) {
@@ -328,7 +316,7 @@ fn write_chart(chart: &Chart, out: &mut String) {
     let _ = writeln!(
         out,
         "<script type=\"application/json\" class=\"figure\">{}</script>\n</figure>",
-        escape::json(chart)
+        escape::rounded_json(chart)
     );
 }
 
@@ -470,6 +458,13 @@ fn write_code(title: &str, code: &str, notes: &[String], out: &mut String) {
     out.push_str("</div>\n");
 }
 
+/// Text as gzip in base64: an hour of intervals is long.
+fn packed(text: &str) -> String {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::default());
+    let packed = encoder.write_all(text.as_bytes()).and_then(|()| encoder.finish());
+    STANDARD.encode(packed.expect("writing to memory does not fail"))
+}
+
 fn downloads(page: &Page, out: &mut String) {
     if page.downloads.is_empty() {
         return;
@@ -478,7 +473,7 @@ fn downloads(page: &Page, out: &mut String) {
     for (number, one) in page.downloads.iter().enumerate() {
         let _ = write!(
             out,
-            "<button type=\"button\" class=\"download\" data-of=\"download-{number}\" data-file=\"{}\" data-media=\"{}\">{}</button> ",
+            "<button type=\"button\" class=\"download\" hidden data-of=\"download-{number}\" data-file=\"{}\" data-media=\"{}\">{}</button> ",
             text(&one.file),
             text(&one.media),
             text(&one.words)
@@ -488,32 +483,9 @@ fn downloads(page: &Page, out: &mut String) {
     for (number, one) in page.downloads.iter().enumerate() {
         let _ = writeln!(
             out,
-            "<script type=\"application/json\" id=\"download-{number}\">{}</script>",
-            escape::json(&one.text)
+            "<script type=\"text/plain\" id=\"download-{number}\">{}</script>",
+            packed(&one.text)
         );
     }
     out.push_str("</section>\n");
-}
-
-fn scripts(page: &Page, library: Library, out: &mut String) {
-    let has_charts = page
-        .sections
-        .iter()
-        .flat_map(|section| &section.blocks)
-        .any(|block| matches!(block, Block::Chart(_)));
-    if has_charts {
-        match library {
-            Library::Within => {
-                let _ = writeln!(
-                    out,
-                    "<script type=\"text/plain\" id=\"library\">{}</script>",
-                    library::as_text()
-                );
-            }
-            Library::At(path) => {
-                let _ = writeln!(out, "<script src=\"{}\"></script>", text(path));
-            }
-        }
-    }
-    let _ = writeln!(out, "<script>{SCRIPT}</script>");
 }

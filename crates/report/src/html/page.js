@@ -1,207 +1,160 @@
 "use strict";
-// Draws the charts of a report from the figures that stand beside them, each when it comes near the reader's eyes. `data-state` of
-// the root tells how far it is: `loading`, `drawing`, `drawn`, or `failed`.
+// What a reader can do with the charts of a report, which are there without it: point at values, zoom along the horizontal axis,
+// hide series. The values are those of the JSON beside each drawing.
 (() => {
-  const root = document.documentElement;
-  const css = name => getComputedStyle(root).getPropertyValue(name).trim();
-  const figures = [...document.querySelectorAll("figure.chart")];
-  // The library reads a little markup in texts: what users wrote is not markup.
-  const plain = words => String(words).replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-  const behind = axis => axis.unit ? " " + axis.unit : "";
-  const titled = axis => !axis.unit || axis.unit === axis.title ? axis.title : `${axis.title} (${axis.unit})`;
-
-  const library = async () => {
-    if (window.Plotly) return;
-    const packed = document.getElementById("library");
-    if (!packed) throw new Error("the chart library is missing");
-    if (!window.DecompressionStream) throw new Error("this browser is too old to draw the charts");
-    const bytes = Uint8Array.from(atob(packed.textContent), letter => letter.charCodeAt(0));
-    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    const script = document.createElement("script");
-    script.textContent = await new Response(stream).text();
-    document.head.append(script);
-    packed.remove();
-    if (!window.Plotly) throw new Error("the chart library did not start");
+  const SVG = "http://www.w3.org/2000/svg";
+  const make = (name, values, parent) => {
+    const element = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(values)) element.setAttribute(key, value);
+    parent.append(element);
+    return element;
   };
+  const behind = axis => axis && axis.unit ? " " + axis.unit : "";
+  const shown = value => typeof value === "string" ? value : Number(value.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 6 });
 
-  const colours = chart => {
-    const next = css("--next").split(" ");
-    let index = 0;
-    return chart.series.map(series => series.tone === "next" ? next[index++ % next.length] : css("--" + series.tone));
-  };
-
-  const axis = (one, extra) => {
-    const made = {
-      title: { text: plain(titled(one)), font: { size: 13 } }, automargin: true, gridcolor: css("--line"), linecolor: css("--line"),
-      zerolinecolor: css("--line"), type: one.scale === "log" ? "log" : one.scale === "names" ? "category" : "linear",
-      ...(one.from_zero ? { rangemode: "tozero" } : {}), ...extra,
-    };
-    if (one.ticks) { made.tickangle = 0; made.tickvals = one.ticks.map(tick => tick.at); made.ticktext = one.ticks.map(tick => plain(tick.words)); }
-    if (one.scale === "log") made.exponentformat = "none";
-    return made;
-  };
-
-  const clear = colour => {
-    const value = parseInt(colour.slice(1), 16);
-    return `rgba(${value >> 16},${value >> 8 & 255},${value & 255},0.18)`;
-  };
-
-  const traces = (chart, shades) => {
-    const out = [];
-    chart.series.forEach((series, index) => {
-      const colour = series.weak ? css("--other") : shades[index];
-      const group = "series" + index;
-      const on = { yaxis: series.right ? "y2" : "y", legendgroup: group, meta: index };
-      if (series.low && series.high && series.form !== "bars" && series.form !== "stack") {
-        const kept = series.x.map((x, at) => [x, series.low[at], series.high[at]]).filter(one => one[1] !== null && one[2] !== null);
-        const edge = (at, fill) => ({
-          x: kept.map(one => one[0]), y: kept.map(one => one[at]), type: "scatter", mode: "lines", line: { width: 0 }, hoverinfo: "skip", ...on,
-          ...(fill ? { fill: "tonexty", fillcolor: clear(colour) } : {}),
-        });
-        if (kept.length > 1) out.push(edge(1, false), edge(2, true));
-      }
-      const names = plain(series.name);
-      const words = series.words ? series.words.map(plain) : null;
-      const where = series.right ? chart.right : chart.y;
-      const over = chart.x.ticks ? "" : `%{x}${plain(behind(chart.x))}: `;
-      const trace = {
-        x: series.x.map(x => typeof x === "string" ? plain(x) : x), y: series.y, name: names, ...on, text: words || undefined,
-        hovertemplate: `${names}: ${over}%{y}${plain(behind(where))}${words ? "<br>%{text}" : ""}<extra></extra>`,
-      };
-      if (series.form === "bars" || series.form === "stack") {
-        trace.type = "bar"; trace.marker = { color: colour };
-        if (words) trace.textposition = "none";
-        if (series.low && series.high) trace.error_y = {
-          type: "data", symmetric: false, array: series.high.map((high, at) => high - series.y[at]), arrayminus: series.low.map((low, at) => series.y[at] - low), color: css("--ink"),
-        };
-      } else {
-        trace.type = "scatter";
-        trace.mode = { line: "lines", steps: "lines", points: "lines+markers", dots: "markers", guide: "lines" }[series.form];
-        trace.line = { color: colour, width: series.form === "guide" ? 1 : 2, shape: series.form === "steps" ? "hv" : "linear", dash: series.weak ? "dot" : series.form === "guide" ? "dash" : "solid" };
-        trace.marker = { color: colour, size: 7 };
-        trace.connectgaps = false;
-        if (series.form === "guide") {
-          // Guides say at their end what they are, and are no figures.
-          Object.assign(trace, { mode: "lines+text", hoverinfo: "skip", textposition: "top left", textfont: { size: 11, color: colour }, cliponaxis: false });
-          trace.text = series.x.map((_, at) => at === series.x.length - 1 ? names : "");
-          delete trace.hovertemplate;
-        }
-      }
-      out.push(trace);
-    });
-    return out;
-  };
-
-  const heat = chart => {
-    const map = chart.heat, log = chart.y.scale === "log";
-    const y = map.y.map(value => typeof value === "string" ? plain(value) : log ? Math.log10(value) : value);
-    const z = map.z.map(row => row.map(value => value === null ? null : map.log ? Math.log10(value) : value));
-    const [from, to] = css("--heat").split(" ");
-    const said = map.y.map(value => map.x.map(() => typeof value === "string" ? plain(value) : Number(value.toPrecision(3)) + plain(behind(chart.y))));
-    return {
-      type: "heatmap", x: map.x.map(x => typeof x === "string" ? plain(x) : x), y, z, text: said, customdata: map.z, colorscale: [[0, from], [1, to]], hoverongaps: false, showscale: false, meta: 0,
-      hovertemplate: `%{x}${plain(behind(chart.x))}, about %{text}: %{customdata} ${plain(map.title)}<extra></extra>`,
-    };
-  };
-
-  const marks = (chart, layout) => {
-    layout.shapes = []; layout.annotations = [];
-    for (const mark of chart.marks || []) {
-      const colour = css("--" + mark.tone), upright = mark.across === "x";
-      const on = upright ? chart.x : chart.y;
-      const to = mark.to ?? mark.at;
-      layout.shapes.push({
-        type: mark.to === undefined ? "line" : "rect", xref: upright ? "x" : "paper", yref: upright ? "paper" : "y", layer: "below",
-        x0: upright ? mark.at : 0, x1: upright ? to : 1, y0: upright ? 0 : mark.at, y1: upright ? 1 : to,
-        line: { color: colour, width: mark.to === undefined ? 2 : 0, dash: "dash" }, ...(mark.to === undefined ? {} : { fillcolor: colour, opacity: 0.12 }),
-      });
-      const at = on.scale === "log" ? Math.log10(mark.at) : mark.at;
-      layout.annotations.push({
-        text: plain(mark.words), showarrow: false, xref: upright ? "x" : "paper", yref: upright ? "paper" : "y", x: upright ? at : 1, y: upright ? 1 : at,
-        xanchor: upright ? "left" : "right", yanchor: upright ? "top" : "bottom", font: { size: 12, color: colour },
-      });
-    }
-  };
-
-  const layout = chart => {
-    const made = {
-      paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", font: { color: css("--ink"), family: "system-ui, sans-serif", size: 12 }, height: window.innerWidth < 600 ? 280 : 340,
-      margin: { l: 50, r: 15, t: 15, b: 45 }, showlegend: false, hovermode: !chart.heat && chart.x.scale === "linear" ? "x" : "closest", hoverlabel: { namelength: -1 }, hoverdistance: -1, xaxis: axis(chart.x), yaxis: axis(chart.y),
-      barmode: chart.series.some(series => series.form === "stack") ? "stack" : "group",
-    };
-    if (chart.right) made.yaxis2 = axis(chart.right, { overlaying: "y", side: "right", showgrid: false });
-    if (chart.heat && chart.y.scale === "log") {
-      const values = chart.heat.y.map(Math.log10), low = Math.min(...values), high = Math.max(...values);
-      const ticks = [];
-      for (let power = Math.ceil(low); power <= Math.floor(high); power++) ticks.push(power);
-      made.yaxis.type = "linear"; delete made.yaxis.dtick;
-      if (ticks.length > 0) { made.yaxis.tickvals = ticks; made.yaxis.ticktext = ticks.map(power => String(Number((10 ** power).toPrecision(1)))); }
-      else { made.yaxis.tickvals = values; made.yaxis.ticktext = chart.heat.y.map(value => String(Number(value.toPrecision(3)))); }
-    }
-    marks(chart, made);
-    return made;
-  };
-
-  const toggles = (figure, chart, drawing) => {
-    const box = figure.querySelector(".toggles");
-    if (chart.heat) return;
-    const shades = colours(chart), kept = new Map([...box.querySelectorAll("input")].map(input => [input.value, input.checked]));
-    box.textContent = "";
-    chart.series.forEach((series, index) => {
-      if (series.form === "guide") return;
-      const label = document.createElement("label"), input = document.createElement("input"), swatch = document.createElement("i");
-      input.type = "checkbox"; input.value = String(index); input.checked = kept.get(String(index)) ?? true;
-      swatch.style.background = series.weak ? css("--other") : shades[index];
-      label.append(input, swatch, series.name);
-      const show = () => {
-        const of = drawing.data.map((trace, at) => trace.meta === index ? at : -1).filter(at => at >= 0);
-        window.Plotly.restyle(drawing, { visible: input.checked }, of);
-      };
-      input.addEventListener("change", show);
-      box.append(label);
-      if (!input.checked) show();
-    });
-  };
-
-  const draw = figure => {
-    const drawing = figure.querySelector(".drawing");
+  const attach = figure => {
     const chart = JSON.parse(figure.querySelector("script.figure").textContent);
-    drawing.querySelector(".noscript")?.remove();
-    const data = chart.heat ? [heat(chart)] : traces(chart, colours(chart));
-    const settings = { responsive: true, displaylogo: false, displayModeBar: "hover", modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], toImageButtonOptions: { filename: chart.id } };
-    window.Plotly.react(drawing, data, layout(chart), settings);
-    toggles(figure, chart, drawing);
-    figure.dataset.drawn = "yes";
+    const box = figure.querySelector(".drawing"), plot = box.querySelector("svg.plot"), area = plot.querySelector("svg.area");
+    const [left, top, width, height] = plot.dataset.area.split(" ").map(Number);
+    const [low, high] = plot.dataset.x.split(" ").map(Number), scale = plot.dataset.scale;
+    const hidden = new Set();
+    let [from, to] = [0, 1];
+    const names = [];
+    for (const series of chart.series) for (const x of series.x) if (typeof x === "string" && !names.includes(x)) names.push(x);
+    const value = x => scale === "names" ? names.indexOf(x) + 0.5 : scale === "log" ? Math.log10(x) : x;
+    const place = x => (value(x) - low) / (high - low);
+    const places = chart.series.map(series => series.x.map(place));
+
+    const cursor = make("path", { class: "cursor", d: "" }, plot);
+    const tip = document.createElement("div");
+    tip.className = "tip";
+    tip.hidden = true;
+    box.append(tip);
+
+    // The words for a place of the plot area, 0 to 1 across and up; and the place of the value that is nearest.
+    const wordsOfCell = (across, up) => {
+      const map = chart.heat, column = Math.min(map.x.length - 1, Math.floor(across * map.x.length));
+      const row = Math.min(map.y.length - 1, Math.floor(up * map.y.length)), cell = map.z[row][column];
+      const head = `${shown(map.x[column])}${behind(chart.x)}, ${shown(map.y[row])}${behind(chart.y)}`;
+      return [head, [cell === null ? "nothing" : `${shown(cell)} ${map.title}`], (column + 0.5) / map.x.length];
+    };
+    const wordsOfSeries = across => {
+      let nearest = Infinity;
+      const distance = at => Math.abs(at - across);
+      chart.series.forEach((series, index) => {
+        if (hidden.has(index) || series.form === "guide") return;
+        series.y.forEach((y, at) => { const there = places[index][at]; if (y !== null && distance(there) < distance(nearest)) nearest = there; });
+      });
+      if (!Number.isFinite(nearest)) return null;
+      const lines = [];
+      let head = null;
+      chart.series.forEach((series, index) => {
+        if (hidden.has(index) || series.form === "guide") return;
+        series.y.forEach((y, at) => {
+          if (y === null || places[index][at] !== nearest || lines.length > 12) return;
+          if (!chart.x.ticks) head ??= shown(series.x[at]) + behind(chart.x);
+          const words = series.words && series.words[at] ? ` (${series.words[at]})` : "";
+          lines.push(`${series.name}: ${shown(y)}${behind(series.right ? chart.right : chart.y)}${words}`);
+        });
+      });
+      return [head, lines, nearest];
+    };
+
+    const show = (across, up) => {
+      const found = chart.heat ? wordsOfCell(across, up) : wordsOfSeries(across);
+      if (!found) return hide();
+      const [head, lines, at] = found;
+      tip.textContent = "";
+      for (const line of head === null ? lines : [head, ...lines]) {
+        const row = document.createElement("div");
+        row.textContent = line;
+        tip.append(row);
+      }
+      tip.hidden = false;
+      const x = left + (at - from) / (to - from) * width, ratio = box.clientWidth / 560;
+      cursor.setAttribute("d", x >= left - 1 && x <= left + width + 1 ? `M${x} ${top}V${top + height}` : "");
+      const room = box.clientWidth - tip.offsetWidth, beside = x * ratio + 12;
+      tip.style.left = `${Math.max(0, beside > room ? x * ratio - tip.offsetWidth - 12 : beside)}px`;
+      tip.style.top = `${top * ratio}px`;
+    };
+    const hide = () => { tip.hidden = true; cursor.setAttribute("d", ""); };
+    const spot = event => {
+      const frame = plot.getBoundingClientRect();
+      const x = ((event.clientX - frame.left) / frame.width * 560 - left) / width;
+      const y = 1 - ((event.clientY - frame.top) / frame.height * 300 - top) / height;
+      return [from + Math.min(1, Math.max(0, x)) * (to - from), Math.min(0.999, Math.max(0, y)), x];
+    };
+
+    // Ticks at round values of the part that is shown.
+    const ticks = () => {
+      plot.querySelectorAll("g.zoomed").forEach(tick => tick.remove());
+      const whole = from === 0 && to === 1, own = !whole && scale === "linear";
+      for (const mark of plot.querySelectorAll("[data-at]")) {
+        const at = (Number(mark.dataset.at) - from) / (to - from);
+        mark.setAttribute("visibility", at < -0.001 || at > 1.001 || own && mark.matches("g.tick") ? "hidden" : "visible");
+        if (whole) mark.removeAttribute("transform"); else mark.setAttribute("transform", `translate(${(at - Number(mark.dataset.at)) * width} 0)`);
+      }
+      if (!own) return;
+      const [first, last] = [from, to].map(at => low + at * (high - low)), rough = (last - first) / 5, power = 10 ** Math.floor(Math.log10(rough));
+      const step = [1, 2, 5, 10].map(factor => factor * power).find(step => step >= rough);
+      for (let tick = Math.ceil(first / step) * step; tick <= last; tick += step) {
+        const x = left + (tick - first) / (last - first) * width, group = make("g", { class: "tick zoomed" }, plot);
+        make("path", { class: "grid", d: `M${x} ${top}V${top + height}` }, group);
+        make("text", { x, y: top + height + 15, "text-anchor": "middle" }, group).textContent = Number(tick.toPrecision(10));
+      }
+    };
+    const zoom = (first, last) => {
+      [from, to] = [first, last];
+      area.setAttribute("viewBox", `${from * width} 0 ${(to - from) * width} ${height}`);
+      plot.dataset.shown = `${low + from * (high - low)} ${low + to * (high - low)}`;
+      ticks();
+      hide();
+    };
+    plot.dataset.shown = plot.dataset.x;
+
+    let begun = null;
+    plot.addEventListener("pointerdown", event => { begun = spot(event); });
+    plot.addEventListener("pointerup", event => {
+      const ended = spot(event);
+      if (begun && Math.abs(ended[2] - begun[2]) > 0.03 && begun[2] > -0.1) zoom(Math.min(begun[0], ended[0]), Math.max(begun[0], ended[0]));
+      begun = null;
+    });
+    plot.addEventListener("dblclick", () => zoom(0, 1));
+    plot.addEventListener("pointermove", event => { const [x, y] = spot(event); show(x, y); });
+    plot.addEventListener("pointerleave", () => { begun = null; hide(); });
+    for (const entry of figure.querySelectorAll("ul.legend li")) {
+      const index = Number(entry.dataset.series), input = document.createElement("input"), label = document.createElement("label");
+      input.type = "checkbox";
+      input.checked = true;
+      label.append(input, ...entry.childNodes);
+      entry.append(label);
+      input.addEventListener("change", () => {
+        if (input.checked) hidden.delete(index); else hidden.add(index);
+        area.querySelector(`[data-series="${index}"]`).setAttribute("visibility", input.checked ? "visible" : "hidden");
+      });
+    }
   };
 
-  const failed = error => {
-    root.dataset.state = "failed";
-    for (const note of document.querySelectorAll(".drawing .noscript")) note.textContent = `The chart cannot be drawn: ${error.message}. Its figures are below it.`;
-  };
+  // The values are read when a chart comes near the reader's eyes, so that a long page opens at once.
+  const seen = new IntersectionObserver(entries => entries.filter(entry => entry.isIntersecting).forEach(entry => {
+    seen.unobserve(entry.target);
+    attach(entry.target);
+  }), { rootMargin: "800px" });
+  document.querySelectorAll("figure.chart").forEach(figure => seen.observe(figure));
+  window.addEventListener("beforeprint", () => { for (const details of document.querySelectorAll("section > details")) details.open = true; });
 
-  const begin = async () => {
-    root.dataset.state = "loading";
-    await library();
-    root.dataset.state = "drawing";
-    const pending = new Set(figures);
-    const one = figure => { if (pending.delete(figure)) draw(figure); if (pending.size === 0) root.dataset.state = "drawn"; };
-    const all = () => { for (const details of document.querySelectorAll("section > details")) details.open = true; [...pending].forEach(one); };
-    const seen = new IntersectionObserver(entries => entries.filter(entry => entry.isIntersecting).forEach(entry => one(entry.target)), { rootMargin: "800px" });
-    figures.forEach(figure => seen.observe(figure));
-    window.fathomDrawAll = all;
-    window.addEventListener("beforeprint", () => { all(); figures.forEach(draw); });
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => figures.filter(figure => figure.dataset.drawn).forEach(draw));
-    if (pending.size === 0) root.dataset.state = "drawn";
-  };
-
-  for (const button of document.querySelectorAll("button.download")) button.addEventListener("click", () => {
-    const words = JSON.parse(document.getElementById(button.dataset.of).textContent);
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(new Blob([words], { type: button.dataset.media }));
-    link.download = button.dataset.file;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 10000);
-  });
+  for (const button of document.querySelectorAll("button.download")) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      const bytes = Uint8Array.from(atob(document.getElementById(button.dataset.of).textContent), letter => letter.charCodeAt(0));
+      const words = await new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([words], { type: button.dataset.media }));
+      link.download = button.dataset.file;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    });
+  }
   for (const button of document.querySelectorAll("button.copy")) {
     if (!navigator.clipboard) continue;
     button.hidden = false;
@@ -210,5 +163,5 @@
       button.textContent = "Copied";
     });
   }
-  if (figures.length > 0) begin().catch(failed); else root.dataset.state = "drawn";
+  document.documentElement.dataset.state = "ready";
 })();

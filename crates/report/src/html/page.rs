@@ -16,8 +16,10 @@ pub struct Page {
     pub verdict: Verdict,
     /// The sentences that matter, before everything else.
     pub lead: Vec<Lead>,
-    /// The figures that matter.
+    /// The figures that matter; four fit beside each other.
     pub tiles: Vec<Tile>,
+    /// The charts that a reader sees first.
+    pub charts: Vec<Chart>,
     /// What the checks found.
     pub findings: Vec<Finding>,
     /// Everything else.
@@ -26,6 +28,21 @@ pub struct Page {
     pub downloads: Vec<Download>,
     /// What made it, below everything and below every chart.
     pub provenance: String,
+}
+
+impl Page {
+    /// Moves the charts with these identifiers from their sections to the first screen, in the order of the identifiers.
+    pub fn raise_charts(&mut self, ids: &[&str]) {
+        for id in ids {
+            for section in &mut self.sections {
+                let is_it = |block: &Block| matches!(block, Block::Chart(chart) if chart.id == *id);
+                let place = section.blocks.iter().position(is_it);
+                if let Some(Block::Chart(chart)) = place.map(|place| section.blocks.remove(place)) {
+                    self.charts.push(*chart);
+                }
+            }
+        }
+    }
 }
 
 /// Whether what was promised is kept.

@@ -134,7 +134,7 @@ fn system(plan: &Job, target: &TargetFacts, binds: bool) -> Layer {
     let mut streams = plan.workers.iter().flat_map(|worker| &worker.streams);
     let direct = streams.all(|stream| stream.cache.direct);
     let mut facts = vec![if direct {
-        "past the page cache".to_owned()
+        "bypassing the page cache".to_owned()
     } else {
         "through the page cache".to_owned()
     }];
@@ -215,7 +215,7 @@ fn storage(storage: &StoragePath) -> Option<Layer> {
     let mut facts = Vec::new();
     facts.extend(cache.map(|path| match path {
         CachePath::Cached => "through the host's cache".to_owned(),
-        CachePath::Uncached => "past the host's cache".to_owned(),
+        CachePath::Uncached => "bypassing the host's cache".to_owned(),
     }));
     facts.extend(role.as_ref().map(|role| format!("role {role}")));
     facts.extend(replicas.map(|copies| match copies {

@@ -22,6 +22,8 @@ use crate::{diagnosis, words};
 
 pub use resources::{PlanePoint, plane};
 
+/// The name of a test to which its user gave none.
+const DEFAULT_NAME: &str = "run";
 /// Jobs that have their charts open when the page opens.
 const OPEN_JOBS: usize = 4;
 /// Of more jobs than these only the tables are shown: the page must stay readable, and open in any browser.
@@ -100,16 +102,64 @@ pub fn page(results: &Results, beside: &Beside) -> Page {
     sections.push(settings::system(results, &summary));
     sections.push(settings::settings(results, &summary));
     sections.extend(settings::commands(results));
-    Page {
-        title: summary.name.clone(),
+    let mut page = Page {
+        title: title(results, &summary),
+        charts: Vec::new(),
         about: about(results, &summary),
-        verdict: beside.verdict.clone(),
+        verdict: with_scope(&beside.verdict, &summary),
         lead: fleet::lead(results).into_iter().chain(lead(beside, &summary)).collect(),
         tiles: tiles(&summary).into_iter().chain(fleet::tile(results)).collect(),
         findings: summary.findings.clone(),
         sections,
         downloads: settings::downloads(results),
         provenance: provenance(&summary),
+    };
+    if summary.jobs.len() == 1 {
+        page.raise_charts(&["iops", "percentiles"]);
+    }
+    page
+}
+
+/// A verdict with how long what was measured, which is all that it holds for.
+fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
+    let mut verdict = verdict.clone();
+    if let ([job], false) = (&summary.jobs[..], verdict.word.is_empty()) {
+        let region = match &summary.targets[..] {
+            [target] => format!(" on {} of {}", target.size, target.path),
+            _ => String::new(),
+        };
+        let measured = duration(job.measured_ns);
+        verdict.notes.insert(
+            0,
+            format!(
+                "This holds for what was measured: {measured} of {}{region}.",
+                job.operations
+            ),
+        );
+    }
+    verdict
+}
+
+/// The name that a user gave; else load and target.
+fn title(results: &Results, summary: &Summary) -> String {
+    let target = match &summary.targets[..] {
+        [] => String::new(),
+        [target] => format!(
+            " — {}{}",
+            target.path,
+            target
+                .devices
+                .first()
+                .map_or(String::new(), |device| format!(" on {}", device.name))
+        ),
+        several => format!(" — {} targets", several.len()),
+    };
+    match &summary.jobs[..] {
+        [job] if results.plan.name == DEFAULT_NAME => {
+            let load = job.operations.trim_end_matches(", direct");
+            format!("{load}, QD {}{target}", job.depth)
+        }
+        _ => summary.name.clone(),
     }
 }
 
@@ -225,43 +275,37 @@ fn tiles(summary: &Summary) -> Vec<Tile> {
             note: format!("maximum {}", Nanos(total.latency.max_ns)),
         });
     }
-    if let Some(service) = &total.service {
-        let p99 = service
-            .percentile(99.0)
-            .map(|one| format!("; p99 {}", percentile(&one)));
-        tiles.push(Tile {
-            name: "From issue to completion".into(),
-            value: time_words(service.mean_ns),
-            note: format!("mean, the storage alone{}", p99.unwrap_or_default()),
-        });
-    }
-    if let Some(in_flight) = job.in_flight {
-        tiles.push(Tile {
-            name: "In flight".into(),
-            value: format!("{in_flight:.1} of {}", count(job.depth)),
-            note: match in_flight >= FULL * job.depth as f64 {
-                true => "on average: the queue was full".into(),
-                false => "on average, of the queue depth".into(),
-            },
-        });
-    }
+    tiles
+}
+
+/// What a job's load cost, and how much of it there was.
+fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
+    let total = &job.total;
+    let mut rows = vec![(
+        "measured".to_owned(),
+        format!(
+            "{}, {} operations{}",
+            duration(job.measured_ns),
+            count(total.operations),
+            errors(total)
+        ),
+    )];
+    rows.extend(job.in_flight.map(|in_flight| {
+        let full = if in_flight >= FULL * job.depth as f64 {
+            ": the queue was full"
+        } else {
+            ""
+        };
+        let words = format!("{in_flight:.1} of {} on average{full}", count(job.depth));
+        ("in flight".to_owned(), words)
+    }));
     let cpus: u32 = summary.hosts.iter().map(|host| host.cpus).sum();
     if cpus > 0 {
-        tiles.push(Tile {
-            name: "Processors used by this test".into(),
-            value: format!("{:.2} of {cpus}", job.cpu.processors),
-            note: format!(
-                "{} for each operation",
-                time_words(job.cpu.user_ns_per_operation + job.cpu.system_ns_per_operation)
-            ),
-        });
+        let each = time_words(job.cpu.user_ns_per_operation + job.cpu.system_ns_per_operation);
+        let words = format!("{:.2} of {cpus}, {each} per operation", job.cpu.processors);
+        rows.push(("CPUs used by this test".into(), words));
     }
-    tiles.push(Tile {
-        name: "Measured".into(),
-        value: duration(job.measured_ns),
-        note: format!("{} operations{}", count(total.operations), errors(total)),
-    });
-    tiles
+    Table::of_pairs("Load and cost", rows)
 }
 
 fn latency_name(total: &Figures) -> &'static str {
@@ -380,7 +424,10 @@ fn job_section(results: &Results, summary: &Summary, beside: &Beside, step: usiz
         },
         name: several.then(|| found.name.clone()),
     };
-    let mut blocks = vec![Block::Table(figures_table(figures))];
+    let mut blocks = vec![
+        Block::Table(figures_table(figures)),
+        Block::Table(cost_table(summary, figures)),
+    ];
     if let Some(seen) = Observation::from_results(results, step, job).filter(|_| number < MAX_JOBS_WITH_CHARTS) {
         let changes = beside
             .changes
@@ -420,8 +467,8 @@ fn charts(
         .any(|(_, one)| one.as_ref().is_some_and(|one| one.response.is_some()));
     let [iops, bytes] = time::rates(place, found, seen, marks);
     vec![
-        Some(iops),
-        Some(bytes),
+        iops,
+        bytes,
         Some(time::latencies(place, found, paced, marks)),
         time::heat(place, found),
         latency::percentiles(place, &directions),

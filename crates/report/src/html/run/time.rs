@@ -7,7 +7,7 @@ use model::histogram::{Histogram, bucket_of};
 use model::observation::{Observation, SeriesPoint};
 use model::results::{IntervalHistogram, JobResults, PhaseInterval};
 use model::stats::{Support, support};
-use model::{Direction, Nanos};
+use model::{Bytes, Direction, Nanos};
 
 use super::Place;
 use crate::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tone, X, time_unit};
@@ -15,15 +15,18 @@ use crate::html::run::tone_of;
 
 /// No chart has more points along its time; longer series are added up.
 const MAX_POINTS: usize = 3600;
+/// Of a longer window the rates are drawn second by second.
+const LONG: Nanos = Nanos::secs(60);
 /// Columns of a heat map at most.
-const MAX_COLUMNS: usize = 400;
+const MAX_COLUMNS: usize = 120;
 /// Rows of a heat map for each factor of ten.
 const ROWS_PER_DECADE: f64 = 10.0;
 /// Lines of latencies over time.
 const SHOWN: [(f64, &str); 4] = [(0.5, "p50"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
 
-/// Operations and bytes per second, with what was done before and after the measured window.
-pub(super) fn rates(place: &Place, job: &JobResults, seen: &Observation, marks: &[Mark]) -> [Chart; 2] {
+/// Operations per second, with what was done before and after the measured window; and bytes per second, unless all operations
+/// moved as many bytes, so that it would be the same curve.
+pub(super) fn rates(place: &Place, job: &JobResults, seen: &Observation, marks: &[Mark]) -> [Option<Chart>; 2] {
     let (around, phases) = around(job);
     let marks: Vec<Mark> = phases.into_iter().chain(marks.iter().cloned()).collect();
     let beside = |value: &dyn Fn(&Counts) -> f64| outside_window(&around, value);
@@ -56,11 +59,13 @@ pub(super) fn rates(place: &Place, job: &JobResults, seen: &Observation, marks: 
         )
     };
     let time = Axis::linear("time in the measured window", "s");
+    let size = common_size(&points);
+    let same = size.map(|size| format!(" Throughput has the same curve: every operation moved {}.", Bytes(size)));
     [
-        Chart {
+        Some(Chart {
             id: place.id("iops"),
             title: place.title("Operations per second over time"),
-            about: about("Operations per second"),
+            about: format!("{}{}", about("Operations per second"), same.unwrap_or_default()),
             x: time.clone(),
             y: Axis::from_zero("IOPS", "IOPS"),
             series: lines(&|point, direction| per_second(point.operations[direction], point))
@@ -69,8 +74,8 @@ pub(super) fn rates(place: &Place, job: &JobResults, seen: &Observation, marks: 
                 .collect(),
             marks: marks.clone(),
             ..Chart::default()
-        },
-        Chart {
+        }),
+        size.is_none().then(|| Chart {
             id: place.id("throughput"),
             title: place.title("Throughput over time"),
             about: about("Megabytes (10^6 bytes) per second"),
@@ -82,8 +87,21 @@ pub(super) fn rates(place: &Place, job: &JobResults, seen: &Observation, marks: 
                 .collect(),
             marks,
             ..Chart::default()
-        },
+        }),
     ]
+}
+
+/// The bytes that every operation moved, where it was always the same number.
+fn common_size(points: &[SeriesPoint]) -> Option<u64> {
+    let counts = points
+        .iter()
+        .flat_map(|point| point.operations.iter().zip(&point.bytes));
+    let mut moved = counts.filter(|(operations, _)| **operations > 0);
+    let (operations, bytes) = moved.clone().next()?;
+    let size = bytes / operations;
+    moved
+        .all(|(operations, bytes)| *bytes == operations * size)
+        .then_some(size)
 }
 
 /// Rates of the phases before and after the measured window, a series for each phase.
@@ -137,7 +155,13 @@ fn around(job: &JobResults) -> (Vec<(f64, &PhaseInterval)>, Vec<Mark>) {
 
 /// Several neighbours in one, where there are too many.
 fn thinned(points: &[SeriesPoint]) -> Vec<SeriesPoint> {
-    let each = points.len().div_ceil(MAX_POINTS).max(1);
+    let length = points.first().map_or(Nanos(0), |point| point.length_ns);
+    let whole: u64 = points.iter().map(|point| point.length_ns.0).sum();
+    let of_second = match whole > LONG.0 && length.0 > 0 {
+        true => (Nanos::secs(1).0 / length.0) as usize,
+        false => 1,
+    };
+    let each = points.len().div_ceil(MAX_POINTS).max(of_second).max(1);
     let together = |some: &[SeriesPoint]| {
         let mut sum = some[0];
         for point in &some[1..] {

@@ -1,0 +1,142 @@
+//! The grid of a heat map: a path for each strength of the colour.
+
+use std::fmt::Write;
+
+use super::scale::{PlacedTick, Span};
+use super::{Area, cut};
+use crate::html::chart::{Axis, Heat, Scale, X};
+use crate::html::escape::text;
+
+/// Strengths of the colour.
+const LEVELS: usize = 8;
+/// Grids of at most this many cells have their values written in them.
+const MAX_WRITTEN: usize = 80;
+
+/// The ends of an axis of cells: the outermost cells are as wide as the others.
+pub(super) fn span(axis: &Axis, cells: &[X]) -> Span {
+    let place = |x: &X| match x {
+        X::Number(number) if axis.scale == Scale::Log => number.log10(),
+        X::Number(number) => *number,
+        X::Name(_) => f64::NAN,
+    };
+    let (Some(first), Some(last)) = (cells.first().map(place), cells.last().map(place)) else {
+        return Span::of_names(1);
+    };
+    if first.is_nan() || axis.scale == Scale::Names {
+        return Span::of_names(cells.len());
+    }
+    let wide = match cells.len() {
+        1 => 1.0,
+        count => (last - first) / (count - 1) as f64,
+    };
+    // Times are those at which a column begins; latencies those in the middle of a row.
+    let before = if axis.scale == Scale::Log { wide / 2.0 } else { 0.0 };
+    Span {
+        scale: axis.scale,
+        low: first - before,
+        high: last + wide - before,
+    }
+}
+
+/// Labels of rows that have names.
+pub(super) fn row_ticks(map: &Heat, span: &Span) -> Vec<PlacedTick> {
+    let named = map.y.iter().enumerate().filter_map(|(row, y)| match y {
+        X::Name(name) => Some((span.place(row as f64)?, cut(name))),
+        X::Number(_) => None,
+    });
+    named.collect()
+}
+
+/// The strength of a value, 0 to [`LEVELS`] − 1.
+fn level(map: &Heat, value: f64) -> usize {
+    let (low, high) = ends(map);
+    let on = |value: f64| if map.log { value.max(1e-300).log10() } else { value };
+    let share = (on(value) - on(low)) / (on(high) - on(low));
+    match share.is_finite() {
+        true => ((share * LEVELS as f64) as usize).min(LEVELS - 1),
+        false => LEVELS - 1,
+    }
+}
+
+fn ends(map: &Heat) -> (f64, f64) {
+    let values = map.z.iter().flatten().copied().flatten();
+    values.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), value| {
+        (low.min(value), high.max(value))
+    })
+}
+
+/// The cells as lines one unit thick, neighbours of one strength in one line.
+pub(super) fn cells(map: &Heat, width: f64, height: f64, out: &mut String) {
+    let rows = map.z.len();
+    let mut paths = vec![String::new(); LEVELS];
+    for (row, cells) in map.z.iter().enumerate() {
+        let y = rows - 1 - row;
+        let levels: Vec<Option<usize>> = cells.iter().map(|value| value.map(|value| level(map, value))).collect();
+        let mut column = 0;
+        for group in levels.chunk_by(|a, b| a == b) {
+            if let Some(level) = group[0] {
+                let _ = write!(paths[level], "M{column} {y}.5h{}", group.len());
+            }
+            column += group.len();
+        }
+    }
+    let columns = map.x.len().max(1);
+    let (wide, high) = (width / columns as f64, height / rows.max(1) as f64);
+    let _ = write!(
+        out,
+        "<g class=\"heat\" data-series=\"0\" transform=\"scale({wide:.4} {high:.4})\">"
+    );
+    for (level, path) in paths.iter().enumerate().filter(|(_, path)| !path.is_empty()) {
+        let _ = write!(out, "<path class=\"h{level}\" d=\"{path}\"/>");
+    }
+    out.push_str("</g>\n");
+}
+
+/// The values of a small grid, in their cells.
+pub(super) fn values(map: &Heat, area: &Area, out: &mut String) {
+    let (columns, rows) = (map.x.len(), map.z.len());
+    if columns * rows > MAX_WRITTEN {
+        return;
+    }
+    let (wide, high) = (area.width / columns as f64, area.height / rows as f64);
+    for (row, cells) in map.z.iter().enumerate() {
+        for (column, value) in cells.iter().enumerate() {
+            let Some(value) = value else { continue };
+            let class = if level(map, *value) >= LEVELS / 2 {
+                "on-dark"
+            } else {
+                "on-light"
+            };
+            let _ = writeln!(
+                out,
+                "<text class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+                area.left + (column as f64 + 0.5) * wide,
+                area.top + ((rows - 1 - row) as f64 + 0.5) * high + 4.0,
+                crate::numbers::rate(*value)
+            );
+        }
+    }
+}
+
+/// The colours from the lowest value to the highest.
+pub(super) fn legend(map: &Heat) -> String {
+    let (low, high) = ends(map);
+    if low > high {
+        return String::new();
+    }
+    let mut out = format!("<p class=\"legend\">{} ", crate::numbers::rate(low));
+    let _ = write!(
+        out,
+        "<svg class=\"heat\" width=\"{}\" height=\"10\" aria-hidden=\"true\">",
+        LEVELS * 14
+    );
+    for level in 0..LEVELS {
+        let _ = write!(
+            out,
+            "<path class=\"h{level}\" stroke-width=\"10\" d=\"M{} 5h14\"/>",
+            level * 14
+        );
+    }
+    let _ = writeln!(out, "</svg> {} {}</p>", crate::numbers::rate(high), text(&map.title));
+    out
+}
