@@ -105,7 +105,7 @@ fn judge(job: &JobView<'_>) -> Option<Finding> {
     } else if severity == Severity::Note {
         (
             "handing operations over and making the data of writes take their time; the target can do a little more",
-            "nothing needs to be done",
+            "no action needed",
         )
     } else {
         (

@@ -28,12 +28,14 @@ pub(super) const PERCENTILES: Check = Check {
                     continue;
                 };
                 let (word, operations) = (direction.word(), found.operations);
-                let what = format!("{operations} {word} operations are too few for {name}");
+                let beyond = (operations as f64 * (1.0 - fraction)).floor();
+                let what = format!("{name} of {word}s rests on {beyond:.0} of {operations} operations");
                 let needed = (10.0 / (1.0 - fraction)).ceil();
                 let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*job.plan.name);
-                let finding =
-                    finding.why("fewer than ten of them lie beyond it, so it says hardly more than the maximum");
-                findings.push(finding.help(format!("measure for longer: {needed:.0} operations are needed")));
+                let finding = finding
+                    .why("a percentile with fewer than ten operations beyond it says hardly more than the maximum");
+                let times = needed / operations as f64;
+                findings.push(finding.help(format!("measure {times:.1} times as long, for {needed:.0} {word}s")));
             }
         }
     },

@@ -35,9 +35,11 @@ pub(super) const NETWORK: Check = Check {
                 let finding = Finding::new("NET-LOSS", severity, lost.join("; ")).at(&*host.environment.host.name);
                 let finding = finding
                     .why("what is lost is sent again after a while: storage behind a network then has long latencies");
-                findings.push(finding.help(
-                    "nothing needs to be done where the storage is local; otherwise look for full queues and bad links",
-                ));
+                findings.push(
+                    finding.help(
+                        "no action needed where the storage is local; otherwise look for full queues and bad links",
+                    ),
+                );
             }
         }
     },

@@ -330,12 +330,12 @@ fn cold(subject: &Subject<'_>, warmed: &Warmed) -> Option<String> {
     reading.into_iter().find_map(|stream| {
         let (from, length) = stream.region.resolve(size.0);
         let to = from + length;
-        // What went past the page cache is not in it; what went through it came by the cache of the host.
+        // What bypassed the page cache is not in it; what went through it came by the cache of the host.
         let counts = |buffered: bool| buffered || stream.cache.direct;
         let first = warmed.first_cold(from, to, counts)?;
         let other_way = warmed.first_cold(from, to, |_| true).is_none();
         Some(match other_way {
-            true => "the cache was warmed past the page cache, and the test reads through it".to_owned(),
+            true => "the warm-up bypassed the page cache, and the test reads through it".to_owned(),
             false => format!(
                 "the test reads {} from byte {from} on, and what was read to warm the cache ends, or has a gap, at byte {first}",
                 Bytes(length)

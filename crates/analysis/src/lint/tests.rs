@@ -577,7 +577,8 @@ fn a_cold_cache_says_why_it_is_cold() {
     let gap = said(|case| case.purpose.warmed = warmed("boot-1", &[(0, GIB, false), (2 * GIB, 100 * GIB, false)]));
     assert!(gap.contains(&format!("at byte {GIB}")), "{gap}");
     assert!(
-        said(|case| case.workload.cache.direct = false).contains("past the page cache, and the test reads through it")
+        said(|case| case.workload.cache.direct = false)
+            .contains("bypassed the page cache, and the test reads through it")
     );
     // The other way round all is well: what goes through the page cache comes by the cache of the host.
     assert_eq!(

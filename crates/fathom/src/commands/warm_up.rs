@@ -166,7 +166,7 @@ fn text(wanted: &Wanted, read: u64, to: u64, took: Nanos, marker: Option<&WarmMa
     let way = if wanted.buffered {
         "through the page cache"
     } else {
-        "past the page cache"
+        "bypassing the page cache"
     };
     let rate = throughput(read as f64 / f64::from(1 << 20) / took.as_secs().max(1e-9));
     let mut text = format!(

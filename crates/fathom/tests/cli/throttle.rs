@@ -38,7 +38,7 @@ impl Drop for Beside {
     }
 }
 
-/// A device of 64 MiB past the page cache, and a control group that lets `reads` a second through.
+/// A device of 64 MiB bypassing the page cache, and a control group that lets `reads` a second through.
 fn throttled_device(reads: u64) -> Option<(LoopDevice, Throttle)> {
     let options = LoopOptions {
         direct_io: true,

@@ -41,7 +41,7 @@ fn what_was_warmed_in_this_boot_is_warm_and_after_the_next_it_is_not() {
     ran.expect(
         0,
         &[
-            "4 MiB read past the page cache",
+            "4 MiB read bypassing the page cache",
             "remembered until the machine is started again",
         ],
     );
@@ -65,7 +65,7 @@ fn what_was_warmed_in_this_boot_is_warm_and_after_the_next_it_is_not() {
     assert!(!lint(&state, &link, &[]).out.contains(COLD));
     // Through the page cache nothing was read yet.
     lint(&state, &file, &["--cache", "buffered"])
-        .expect(0, &[COLD, "past the page cache, and the test reads through it"]);
+        .expect(0, &[COLD, "bypassed the page cache, and the test reads through it"]);
     call(&state, &["warm-up", text(&file), "--quiet", "--buffered"]).expect(0, &["through the page cache"]);
     assert!(!lint(&state, &file, &["--cache", "buffered"]).out.contains(COLD));
     // A restart, as far as anybody can tell.

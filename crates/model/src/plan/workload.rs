@@ -90,7 +90,7 @@ pub enum DepthPer {
 }
 
 impl Workload {
-    /// Random reads of 4 KiB past the page cache, one at a time.
+    /// Random reads of 4 KiB bypassing the page cache, one at a time.
     pub fn new(name: &str, targets: Vec<TargetId>, stop: Stop) -> Workload {
         Workload {
             name: name.into(),

@@ -9,7 +9,7 @@ use crate::event::Counts;
 pub struct Moved {
     /// Operations and bytes for each direction.
     pub counts: PerDirection<Counts>,
-    /// Some of them went past the page cache.
+    /// Some of them bypassed the page cache.
     pub direct: PerDirection<bool>,
     /// Some of them went through it.
     pub buffered: PerDirection<bool>,

@@ -1,6 +1,6 @@
 //! Writing a file full of data, as fast as the target takes it.
 //!
-//! Real, incompressible data past the page cache, several large writes in flight: so that a later read meets neither holes
+//! Real, incompressible data bypassing the page cache, several large writes in flight: so that a later read meets neither holes
 //! nor unwritten extents nor a cache full of what was just written. Progress is reported while it goes on.
 
 use std::fs;

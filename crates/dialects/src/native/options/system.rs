@@ -23,7 +23,7 @@ pub(super) const CACHE: NativeOption = NativeOption {
     name: "cache",
     value: "MODE",
     help: "Which caches are in the way.",
-    detail: "`direct` (default: past the page cache), `direct-through` (and each write reaches stable storage), \
+    detail: "`direct` (default: bypassing the page cache), `direct-through` (and each write reaches stable storage), \
              `buffered` (through the page cache), `buffered-through`, `mapped` (a memory map).",
     example: "cache = \"buffered\"",
     elsewhere: "fio direct, sync, ioengine=mmap; DiskSpd -Su, -Sh, -Sb, -Sw, -Sm",

@@ -411,7 +411,7 @@ pub(super) fn content_verdict(pair: &Pair<'_>) -> Verdict {
 
 pub(super) fn direct(at: &Place<'_>, _: &Place<'_>) -> String {
     match at.stream.cache.direct {
-        true => "past the page cache".into(),
+        true => "bypassing the page cache".into(),
         false => "through the page cache".into(),
     }
 }
