@@ -107,6 +107,8 @@ struct Outcome {
     skipped: usize,
     /// The names of the tests that failed.
     failures: BTreeSet<String>,
+    /// What the skipped tests would have needed.
+    needs: BTreeSet<String>,
 }
 
 /// `cargo xtask conformance`.
@@ -129,6 +131,12 @@ pub(crate) fn conformance(arguments: &[String]) -> Result<(), String> {
     let fio = folder.join("fio");
     fs::copy(&program, &fio).map_err(|error| at(&format!("cannot copy {}", program.display()), error))?;
     let expected = expected(include_str!("../conformance.txt"));
+    if !options.source.join("config-host.h").exists() {
+        println!(
+            "the checkout has no config-host.h, so tests of libaio are skipped: write one with the line \
+             `#define CONFIG_LIBAIO`"
+        );
+    }
     let names = SUITES.iter().map(|suite| suite.name).chain([EXAMPLES]);
     let mut differences = Vec::new();
     for name in names.filter(|name| options.suites.is_empty() || options.suites.iter().any(|wanted| wanted == name)) {
@@ -139,7 +147,10 @@ pub(crate) fn conformance(arguments: &[String]) -> Result<(), String> {
         let Some(outcome) = outcome else { continue };
         let skipped = match outcome.skipped {
             0 => String::new(),
-            skipped => format!(", {skipped} skipped"),
+            skipped => {
+                let needs: Vec<&str> = outcome.needs.iter().map(String::as_str).collect();
+                format!(", {skipped} skipped: {}", needs.join(", "))
+            }
         };
         let all = outcome.passed + outcome.failed;
         println!("{name} passed {} of {all}{skipped}", outcome.passed);
@@ -246,7 +257,14 @@ fn read_outcome(text: &str) -> Option<Outcome> {
         failed: before("failed")?,
         skipped: before("skipped").unwrap_or(0),
         failures: failures.map(name).collect(),
+        needs: text.lines().filter_map(need_of_skipped).map(str::to_owned).collect(),
     })
+}
+
+/// What a skipped test would have needed: the words in brackets.
+fn need_of_skipped(line: &str) -> Option<&str> {
+    let (_, after) = line.split_once("SKIPPED (")?;
+    Some(after.split_once(')')?.0)
 }
 
 /// Parses every job file in `examples/`.
@@ -310,11 +328,12 @@ mod tests {
 
     #[test]
     fn the_forms_of_summaries_are_read() {
-        let common =
-            "Test 1 PASSED 1\nTest 14 FAILED:  non-zero return code, 14\n\n12 test(s) passed, 1 failed, 3 skipped\n";
+        let common = "Test 1 PASSED 1\nTest 14 FAILED:  non-zero return code, 14\nTest 15 SKIPPED (4+ CPUs required) 15\n\n\
+                      12 test(s) passed, 1 failed, 3 skipped\n";
         let outcome = read_outcome(common).unwrap();
         assert_eq!((outcome.passed, outcome.failed, outcome.skipped), (12, 1, 3));
         assert_eq!(outcome.failures, BTreeSet::from(["14".to_owned()]));
+        assert_eq!(outcome.needs, BTreeSet::from(["4+ CPUs required".to_owned()]));
         let steady = read_outcome("FAILED x\n7 test(s) PASSED, 1 test(s) FAILED\n").unwrap();
         assert_eq!((steady.passed, steady.failed, steady.skipped), (7, 1, 0));
         let stars = read_outcome("**********Test 5 FAILED**********\n1 tests passed, 1 failed, 0 skipped\n").unwrap();

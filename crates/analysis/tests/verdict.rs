@@ -313,7 +313,7 @@ fn inconclusive(verdict: &Verdict, cause: Cause, part: &str) {
 }
 
 #[test]
-fn a_generator_that_was_not_free_fails_nobody() {
+fn a_busy_generator_fails_no_promise() {
     expect(&short_of(4000.0, |_| {}), Outcome::Fail);
     inconclusive(
         &short_of(3000.0, |_| {}),

@@ -457,7 +457,7 @@ fn devices_and_folders_are_no_histories() {
 
 /// It is waited for the other for some seconds, and not for ever.
 #[test]
-fn a_locked_history_is_told_and_open_again_afterwards() {
+fn a_locked_history_is_reported_and_open_again_afterwards() {
     let (place, mixed) = (Place::new(), example("mixed.json"));
     let mut history = place.open();
     let other = Connection::open(place.file()).unwrap();

@@ -48,7 +48,7 @@ pub fn arguments() -> Vec<Arg> {
         metadata_argument().help_heading("Diagnosis"),
         arg("confirm")
             .action(ArgAction::SetTrue)
-            .help("Run each step again for 10 s at twice the depth: tells a limit from a latency"),
+            .help("Run each step again for 10 s at twice the depth, to see whether it is at a limit"),
     ]
 }
 

@@ -42,4 +42,4 @@ mod direction;
 
 pub use direction::{Direction, PerDirection};
 pub use units::{Bytes, Nanos};
-pub use visible::{visible, visible_lines};
+pub use visible::{shell_word, visible, visible_lines};

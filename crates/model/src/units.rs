@@ -223,7 +223,7 @@ impl FromStr for Bytes {
         let (number, unit) = number_and_unit(text)?;
         let factor = byte_unit(unit).ok_or_else(|| UnitError::UnknownUnit {
             unit: unit.to_owned(),
-            known: "B, KiB, MiB, GiB, TiB (1024) or kB, MB, GB, TB (1000)",
+            known: "k, m, g, t or KiB, MiB, GiB, TiB (1024), kB, MB, GB, TB (1000), B",
         })?;
         whole(number, factor, text, "bytes").map(Bytes)
     }
@@ -244,7 +244,7 @@ impl FromStr for Nanos {
             _ => {
                 return Err(UnitError::UnknownUnit {
                     unit: unit.to_owned(),
-                    known: "ns, us, ms, s, min, h",
+                    known: "ns, us, ms, s, m, h",
                 });
             }
         };

@@ -53,9 +53,26 @@ fn is_hidden(letter: char) -> bool {
         )
 }
 
+/// A word as a shell takes it: in quotes unless every character of it stands for itself.
+pub fn shell_word(word: &str) -> Cow<'_, str> {
+    let is_plain = |letter: char| letter.is_alphanumeric() || "-_./:,=+@%".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.into(),
+        false => format!("'{}'", word.replace('\'', r"'\''")).into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_pass_through_a_shell() {
+        assert_eq!(shell_word("/a/b-c.dat"), "/a/b-c.dat");
+        assert_eq!(shell_word("iops>=1000,p99<=5ms"), "'iops>=1000,p99<=5ms'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word(""), "''");
+    }
 
     #[test]
     fn hostile_characters_become_escapes() {

@@ -6,10 +6,11 @@
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
 use model::content::Content;
+use model::environment::TargetFacts;
 use model::mix::{Mix, MixRule};
 use model::plan::{Grid, GridScope, Origin, Part, Phases, Plan, Prepare, Step, Stop, Target, TargetId, Workload};
 use model::results::Results;
-use model::{Bytes, Direction, Nanos};
+use model::{Bytes, Direction, Nanos, shell_word};
 
 use crate::figures::Figures;
 use crate::numbers::rounded;
@@ -281,16 +282,27 @@ fn of_generator(results: &Results) -> Option<String> {
     ))
 }
 
+/// GiB of a larger file for which there is room, with half of what is free left; at most 10.
+fn larger_size(target: &TargetFacts) -> Option<u64> {
+    let files = target.file_system.as_ref()?;
+    let spare = files.available.0.saturating_sub(files.size.0 / 5) / 2;
+    let gib = (spare >> 30).min(10);
+    (gib > target.size.0 >> 30).then_some(gib)
+}
+
 /// Commands worth running next, each with its reason. `program` is how this program was called.
 pub fn next(results: &Results, program: &str) -> Vec<(String, String)> {
     let Some(target) = results.plan.targets.first() else {
         return Vec::new();
     };
-    let path = quoted(&target.path);
+    let path = shell_word(&target.path);
     let facts = results.hosts.first().and_then(|host| host.environment.targets.first());
     // A file that was here before is used as large as it is.
     let made = facts.is_some_and(|facts| facts.prepared.ends_with("for this run"));
-    let size = if made { " --size 10g" } else { "" };
+    let size = match facts.filter(|_| made).and_then(larger_size) {
+        Some(gib) => format!(" --size {gib}g"),
+        None => String::new(),
+    };
     let workers = results.plan.jobs().map(|(_, job)| job.workers.len()).max().unwrap_or(1);
     let load = match workers {
         0 | 1 => "--depth 32".to_owned(),
@@ -315,14 +327,6 @@ pub fn next(results: &Results, program: &str) -> Vec<(String, String)> {
         "latency at the rate that you need, instead of at full load (put your own rate)".into(),
     ));
     commands
-}
-
-fn quoted(path: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-+:,@\\".contains(&byte);
-    match path.bytes().all(plain) && !path.is_empty() {
-        true => path.to_owned(),
-        false => format!("'{}'", path.replace('\'', r"'\''")),
-    }
 }
 
 #[cfg(test)]
@@ -386,10 +390,8 @@ mod tests {
     }
 
     #[test]
-    fn numbers_are_grouped_and_paths_quoted() {
+    fn numbers_are_grouped() {
         assert_eq!(rounded(1_234_567.4), "1,234,567");
         assert_eq!(rounded(99.96), "100.0");
-        assert_eq!(quoted("/a b"), "'/a b'");
-        assert_eq!(quoted("/a/b-c.dat"), "/a/b-c.dat");
     }
 }

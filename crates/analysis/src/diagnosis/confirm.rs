@@ -1,4 +1,4 @@
-//! Whether more depth brings more: the experiment that tells a limit from a latency.
+//! Whether more depth brings more: the experiment that distinguishes a limit from latency.
 
 use model::diagnosis::Evidence;
 use model::observation::Observation;

@@ -150,16 +150,18 @@ fn undetermined(subject: &Subject<'_>) -> Sign {
         return Sign::new(what + ": the rate still grows, but much less than the depth")
             .advise("the knee is near this depth: measure at more depths");
     }
-    let sign = Sign::new("the figures do not tell what limited this load".into());
+    let sign = Sign::new("these figures do not show what limited this load".into());
     if subject.context.question != Question::Limit {
         return sign
             .advise("`fathom sweep --over depth=1..64` measures more depths: it shows whether more depth brings more");
     }
     match subject.queue_is_full() {
-        Some(true) => sign.advise("repeat it with `fathom run --confirm`: whether twice the depth brings more tells a limit from a latency"),
+        Some(true) => {
+            sign.advise("repeat it with `fathom run --confirm`: if twice the depth brings no more, it is at a limit")
+        }
         Some(false) | None => sign.advise(
-            "repeat it without a rate and with a full queue, with `fathom run --confirm`: whether twice the depth brings \
-             more tells a limit from a latency",
+            "repeat it without a rate and with a full queue, with `fathom run --confirm`: if twice the depth brings no \
+             more, it is at a limit",
         ),
     }
 }

@@ -60,7 +60,7 @@ pub(super) const FILL_80: Rule = Rule {
     severity: Severity::Error,
     about: "The file system would be more than 80 % full.",
     why: "nearly full file systems and thin volumes look for space with every write, so the figures are not those of the storage",
-    fix: "use smaller files or make room; `--allow-full` silences this where a full file system is what you test",
+    fix: "use smaller files or make room; `--silence FILL-80` leaves this out where a full file system is what you test",
     detect: |rule, test, findings| {
         for room in rooms(test).into_iter().filter(|_| !test.purpose.allow_full) {
             let used = room.size - room.available.min(room.size) + room.needed;
@@ -72,7 +72,10 @@ pub(super) const FILL_80: Rule = Rule {
                 } else {
                     Severity::Warning
                 };
-                let what = format!("{:.0} % of the file system will be in use", 100.0 * share);
+                let what = format!(
+                    "{:.0} % of the file system will be in use, reserved blocks included",
+                    100.0 * share
+                );
                 findings.push(rule.noted(severity, what, &room.mount_point));
             }
         }

@@ -336,8 +336,14 @@ fn describe_shift(shift: &Shift) -> String {
             )
         }
         Shift::RateDrift { from, to } => format!("; from {} IOPS at the start to {} at the end", rate(from), rate(to)),
-        Shift::Latency { from, to, at } => format!("; {} for {at:.0} s, then {}", latency(from), latency(to)),
-        Shift::Drift { from, to } => format!("; from {} at the start to {} at the end", latency(from), latency(to)),
+        Shift::Latency { from, to, at } => {
+            format!("; the mean was {} for {at:.0} s, then {}", latency(from), latency(to))
+        }
+        Shift::Drift { from, to } => format!(
+            "; the mean went from {} at the start to {} at the end",
+            latency(from),
+            latency(to)
+        ),
         Shift::Stalls { count: 1, at, longest } => format!("; one stall of {longest:.1} s at {at:.0} s"),
         Shift::Stalls { count, longest, .. } => format!("; {count} stalls of up to {longest:.1} s"),
     }

@@ -322,8 +322,8 @@ impl Case<'_> {
             && found.as_secs() < wanted.duration_secs * 0.999
         {
             notes.push(format!(
-                "measured for {:.0} s, where the promise asks for {:.0} s: it says nothing about what happens later, such as a \
-                 cache that fills, credits that run out, or other tenants",
+                "measured for {:.0} s of the {:.0} s that a verdict should rest on: what happens later is unknown, such as a cache that \
+                 fills, credits that run out, or other tenants",
                 found.as_secs(),
                 wanted.duration_secs
             ));

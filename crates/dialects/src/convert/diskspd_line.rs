@@ -1,9 +1,9 @@
 //! A profile as a command line, where one line says all of it.
 
-use super::native::quoted;
 use super::words::size;
 use crate::diskspd::profile::{Cache, FlushType, Profile, Target, ThroughputUnit, TimeSpan};
 use crate::diskspd::{EventRole, Processors, Reading, Surroundings, Version, read};
+use model::shell_word;
 
 /// The line. Nothing if reading it would not give the profile again, whatever the reason.
 pub(super) fn line(profile: &Profile) -> Option<String> {
@@ -32,7 +32,7 @@ pub(super) fn line(profile: &Profile) -> Option<String> {
         Reading::End(_) => return None,
     };
     let same = explicit(&again) == explicit(profile);
-    same.then(|| words.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" "))
+    same.then(|| words.iter().map(|word| shell_word(word)).collect::<Vec<_>>().join(" "))
 }
 
 /// The profile with alignments as they are in effect, and without what is only said.

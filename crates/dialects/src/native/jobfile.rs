@@ -363,6 +363,18 @@ mod tests {
     }
 
     #[test]
+    fn a_block_fits_in_its_target() {
+        let job = |size: &str| format!("[[job]]\nname = \"a\"\ntarget = \"f\"\nblock = \"128m\"\nsize = \"{size}\"\n");
+        let found = complaints(&job("64m"));
+        assert_eq!(found.len(), 1);
+        assert!(
+            found[0].contains("a block of 128 MiB does not fit in a size of 64 MiB"),
+            "{found:?}"
+        );
+        assert_eq!(complaints(&job("128m")), Vec::<String>::new());
+    }
+
+    #[test]
     fn a_whole_file_becomes_a_plan() {
         let text = r#"
             name = "nightly"

@@ -180,7 +180,7 @@ fn targets_of(spec: &JobSpec, document: &Document, plan: &mut Plan) -> Result<Ve
         &spec.targets
     };
     if names.is_empty() {
-        return Err("it has no target; name a file, a directory or a block device".into());
+        return Err("no target: name a file, a directory or a block device".into());
     }
     let mut ids = Vec::new();
     for name in names {
@@ -242,6 +242,12 @@ fn contradiction(spec: &JobSpec) -> Option<String> {
                 }
         )
     };
+    let largest = parts.iter().map(|part| part.sizes.max()).max().unwrap_or_default();
+    if let Some(size) = spec.size.filter(|size| *size < largest) {
+        return Some(format!(
+            "a block of {largest} does not fit in a size of {size}; give a larger `size` or a smaller `block`"
+        ));
+    }
     if spec.passes.is_some() && !parts.iter().all(ends) {
         return Some("`passes` needs sequential or random-once access: other patterns have no end".into());
     }

@@ -97,7 +97,7 @@ fn settled() -> Footprint {
 }
 
 #[test]
-fn whichever_operation_fails_is_told_and_the_others_are_done() {
+fn whichever_operation_fails_is_reported_and_the_others_are_done() {
     const OPERATIONS: u64 = 24;
     let Some(faulty) = need(FaultFs::of_size(OPERATIONS * u64::from(BLOCK))) else {
         return;

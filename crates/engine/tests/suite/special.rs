@@ -314,7 +314,7 @@ fn a_program_that_is_not_there_is_an_error() {
 }
 
 #[test]
-fn engines_that_were_not_told_what_to_do_say_so() {
+fn engines_without_a_command_report_it() {
     for kind in [EngineKind::Cpu, EngineKind::Program] {
         let Err(error) = Rig::open(setup(kind, vec![File::nothing(4096)], 1)) else {
             panic!("{} was opened", kind.name());

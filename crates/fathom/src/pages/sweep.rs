@@ -20,19 +20,18 @@ const MAX_TICKS: usize = 16;
 pub fn page(report: &Report, study: &Study) -> Page {
     let first = study.runs.first().map(|run| &run.results);
     let summary = first.map(Summary::from_results);
-    let mut sections = Vec::new();
+    let mut sections: Vec<Section> = heat(report).into_iter().collect();
     for (number, curve) in report.curves.iter().enumerate() {
         sections.push(curve_section(number, curve, report, study));
     }
-    sections.extend(heat(report));
     sections.push(table(report));
     sections.extend(weak(report));
     let mut page = Page {
-        title: report.name.clone(),
+        title: title_of(report, summary.as_ref()),
         charts: Vec::new(),
         about: about(report, summary.as_ref()),
         verdict: limit_words(report),
-        lead: report.curves.iter().map(lead).collect(),
+        lead: report.curves.iter().map(|curve| lead(curve, report)).collect(),
         findings: Vec::new(),
         tiles: Vec::new(),
         sections,
@@ -43,6 +42,20 @@ pub fn page(report: &Report, study: &Study) -> Page {
         page.raise_charts(&["rate-0", "latency-0"]);
     }
     page
+}
+
+/// The name that a user gave; else load, what was varied, and target.
+fn title_of(report: &Report, summary: Option<&Summary>) -> String {
+    let job = summary.and_then(|summary| summary.jobs.first());
+    let target = summary.and_then(|summary| summary.targets.first());
+    match (job, target, report.name.as_str()) {
+        (Some(job), Some(target), "sweep") => {
+            let varied: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
+            let load = job.operations.trim_end_matches(", direct");
+            format!("{load} over {} — {}", varied.join(" and "), target.path)
+        }
+        _ => report.name.clone(),
+    }
 }
 
 fn about(report: &Report, summary: Option<&Summary>) -> Vec<String> {
@@ -86,7 +99,7 @@ fn limit_words(report: &Report) -> Verdict {
                 .and_then(|kept| Some((kept.kept_at?, kept.iops?)));
             match found {
                 Some((load, iops)) => format!(
-                    "{of}kept up to {} of {load:.0}, at about {} IOPS",
+                    "{of}kept up to {} {load:.0}, at about {} IOPS",
                     curve.parameter.name(),
                     rate(iops)
                 ),
@@ -100,15 +113,47 @@ fn limit_words(report: &Report) -> Verdict {
     }
 }
 
-fn lead(curve: &Curve) -> Lead {
+fn lead(curve: &Curve, report: &Report) -> Lead {
     Lead {
+        advice: choices(curve, report),
         topic: match curve.fixed.is_empty() {
             true => "What the curve says".into(),
             false => format!("What the curve says for {}", words_of(&curve.fixed)),
         },
         sentence: curve.knee.advice.sentence.clone(),
-        advice: Vec::new(),
     }
+}
+
+/// The two loads between which a reader chooses: the one with the most rate for its latency, and the one with the most rate.
+fn choices(curve: &Curve, report: &Report) -> Vec<String> {
+    let knee = &curve.knee;
+    let fastest = knee
+        .points
+        .iter()
+        .max_by(|a, b| a.iops.total_cmp(&b.iops))
+        .map(|point| point.load);
+    let (Some(short), Some(fast)) = (knee.power, fastest) else {
+        return Vec::new();
+    };
+    if short == fast {
+        return Vec::new();
+    }
+    let words = |name: &str, load: f64| {
+        let at = knee.points.iter().position(|point| point.load == load)?;
+        let (point, setting) = (&knee.points[at], curve.settings.get(at)?);
+        let row = rows_of(curve, report).get(at).and_then(|row| row.p99_ns);
+        let p99 = row.map_or_else(String::new, |p99| format!(", p99 {}", time(p99)));
+        let (parameter, value) = (curve.parameter.name(), plain(*setting));
+        Some(format!(
+            "{name}: {parameter} {value} with {} IOPS, mean {}{p99}",
+            rate(point.iops),
+            time(point.mean_ns)
+        ))
+    };
+    words("for short latency", short)
+        .into_iter()
+        .chain(words("for the highest rate", fast))
+        .collect()
 }
 
 fn title(parameter: Parameter) -> &'static str {
@@ -205,7 +250,8 @@ fn rates(number: usize, curve: &Curve, of: &str) -> Chart {
             .map(|point| point.iops_half_width.map(|half| point.iops + sign * half));
         each.collect::<Vec<_>>()
     };
-    if knee.points.iter().any(|point| point.iops_half_width.is_some()) {
+    let measured_intervals = knee.points.iter().any(|point| point.iops_half_width.is_some());
+    if measured_intervals {
         (measured.low, measured.high) = (half(-1.0), half(1.0));
     }
     let mut series = vec![measured];
@@ -223,20 +269,21 @@ fn rates(number: usize, curve: &Curve, of: &str) -> Chart {
         let roof = curve.settings.iter().map(|setting| (*setting, bounds.most_iops));
         series.push(Series::new("the most that was reached", Form::Guide, roof).tone(Tone::Limit));
         // One operation after the other takes the time of one alone: N / R0.
-        let alone = curve
-            .settings
-            .iter()
-            .zip(&knee.points)
-            .map(|(setting, point)| (*setting, point.load * 1e9 / bounds.alone_ns));
+        let alone = between(curve).map(|(setting, load)| (setting, load * 1e9 / bounds.alone_ns));
         let alone = alone.filter(|(_, iops)| *iops <= 1.5 * bounds.most_iops);
         series.push(Series::new("if none waited for another", Form::Guide, alone).tone(Tone::Other));
     }
     Chart {
         id: format!("rate-{number}"),
         title: format!("{}{of}", title(curve.parameter)),
-        about: "Each point is a run with its 95 % interval. Where the curve leaves the slope on which no operation waits for another and bends to the roof, more load only \
-                makes operations wait."
-            .into(),
+        about: format!(
+            "Each point is a run{}. Where the curve leaves the slope on which no operation waits for another and flattens, more load only makes operations wait.",
+            if measured_intervals {
+                " with its 95 % interval"
+            } else {
+                "; it was too short for a confidence interval"
+            }
+        ),
         x: axis_of(curve),
         y: Axis::from_zero("rate", "IOPS"),
         series,
@@ -245,49 +292,43 @@ fn rates(number: usize, curve: &Curve, of: &str) -> Chart {
     }
 }
 
-/// The fitted law at points close enough for a smooth line.
-fn fitted(curve: &Curve, law: &Scalability) -> Vec<(f64, f64)> {
-    let knee = &curve.knee;
-    let per_setting = knee
-        .points
-        .first()
-        .zip(curve.settings.first())
-        .map_or(1.0, |(point, setting)| point.load / setting);
+/// Settings close enough for a smooth line, with their loads.
+fn between(curve: &Curve) -> impl Iterator<Item = (f64, f64)> {
+    const STEPS: u32 = 60;
+    let per_setting = loads_per_setting(curve);
     let (least, most) = ends(curve);
-    let steps = 60;
-    (0..=steps)
-        .map(|step| {
-            let setting = least * (most / least).powf(f64::from(step) / f64::from(steps));
-            let n = setting * per_setting;
-            (
-                setting,
-                law.lambda * n / (1.0 + law.alpha * (n - 1.0) + law.beta * n * (n - 1.0)),
-            )
-        })
-        .collect()
+    (0..=STEPS).map(move |step| {
+        let setting = least * (most / least).powf(f64::from(step) / f64::from(STEPS));
+        (setting, setting * per_setting)
+    })
+}
+
+fn loads_per_setting(curve: &Curve) -> f64 {
+    let first = curve.knee.points.first().zip(curve.settings.first());
+    first.map_or(1.0, |(point, setting)| point.load / setting)
+}
+
+fn fitted(curve: &Curve, law: &Scalability) -> Vec<(f64, f64)> {
+    let rate = |n: f64| law.lambda * n / (1.0 + law.alpha * (n - 1.0) + law.beta * n * (n - 1.0));
+    between(curve).map(|(setting, load)| (setting, rate(load))).collect()
 }
 
 /// The loads that the curve's readings name.
 fn marks(curve: &Curve) -> Vec<Mark> {
     let knee = &curve.knee;
-    let at = |load: f64, words: &str, tone: Tone| {
-        let per_setting = knee
-            .points
-            .first()
-            .zip(curve.settings.first())
-            .map_or(1.0, |(point, setting)| point.load / setting);
-        Mark {
-            across: Across::X,
-            at: load / per_setting,
-            to: None,
-            words: words.into(),
-            tone,
-        }
+    let at = |load: f64, words: &str, tone: Tone| Mark {
+        across: Across::X,
+        at: load / loads_per_setting(curve),
+        to: None,
+        words: words.into(),
+        tone,
     };
     let mut marks = Vec::new();
+    // Without a knee the rate still rises, and where the bounds meet depends on where the sweep ended.
     marks.extend(
         knee.bounds
             .as_ref()
+            .filter(|_| knee.kneedle.is_some())
             .map(|bounds| at(bounds.meet_at, "the bounds meet", Tone::Other)),
     );
     marks.extend(knee.kneedle.map(|load| at(load, "knee", Tone::Write)));
@@ -500,28 +541,31 @@ fn table(report: &Report) -> Section {
         .iter()
         .map(|parameter| parameter.name().to_owned())
         .collect();
-    head.extend(
-        [
-            "in flight",
-            "IOPS",
-            "± (95 %)",
-            "MB/s",
-            "MiB/s",
-            "mean",
-            "median",
-            "p99",
-            "p99.9",
-        ]
-        .map(str::to_owned),
-    );
+    let has_intervals = report.rows.iter().any(|row| row.iops_half_width.is_some());
+    let figures = [
+        "in flight",
+        "IOPS",
+        "± (95 %)",
+        "MB/s",
+        "MiB/s",
+        "mean",
+        "median",
+        "p99",
+        "p99.9",
+    ];
+    let shown = figures.into_iter().filter(|name| has_intervals || *name != "± (95 %)");
+    head.extend(shown.map(str::to_owned));
     let row = |row: &Row| {
         let or = |value: Option<f64>| value.map_or("-".to_owned(), time);
         let mut cells: Vec<String> = row.settings.iter().map(|setting| setting.value.clone()).collect();
+        let half = row.iops_half_width;
+        let interval = half.map_or("-".into(), |half| format!("{:.1} %", 100.0 * half / row.iops));
         cells.extend([
             row.in_flight.map_or("-".into(), |depth| depth.to_string()),
             rate(row.iops),
-            row.iops_half_width
-                .map_or("-".into(), |half| format!("{:.1} %", 100.0 * half / row.iops)),
+        ]);
+        cells.extend(has_intervals.then_some(interval));
+        cells.extend([
             throughput(row.bytes_per_sec / 1e6),
             throughput(row.bytes_per_sec / f64::from(1 << 20)),
             time(row.mean_ns),

@@ -323,7 +323,7 @@ fn an_interrupt_leaves_a_file_and_no_ring() {
 }
 
 #[test]
-fn what_cannot_be_captured_is_told() {
+fn what_cannot_be_captured_is_reported() {
     fathom(&["capture", "/nowhere"]).expect(3, &["cannot look at /nowhere", "check the spelling"]);
     fathom(&["capture", "/dev/null"]).expect(
         3,

@@ -26,7 +26,7 @@ fn a_line_of_diskspd_in_our_words_runs_here() {
 }
 
 #[test]
-fn what_is_lost_is_listed_and_told_by_the_code() {
+fn what_is_lost_is_listed_and_shown_by_the_exit_code() {
     let ran = fathom(&[
         "convert", "--to", "fio", "diskspd", "-d5", "-C3", "-r", "-n", "-ysgo", "a.dat",
     ]);
@@ -134,7 +134,7 @@ fn files_are_known_by_their_names() {
 }
 
 #[test]
-fn wrong_words_are_told_in_the_words_of_their_dialect() {
+fn wrong_values_are_reported_in_the_words_of_their_dialect() {
     let check = |words: &[&str], parts: &[&str]| {
         let ran = fathom(&[&["convert", "--to", "fio"], words].concat());
         ran.expect(4, parts);

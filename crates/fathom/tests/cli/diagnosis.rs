@@ -77,7 +77,7 @@ fn a_control_group_over_a_file_is_found_and_named() {
 }
 
 #[test]
-fn limits_are_named_and_mistakes_told() {
+fn limits_are_named_and_mistakes_reported() {
     let Some(folder) = need(Directory::new()) else { return };
     let file = folder.path().join("f");
     let arguments = [

@@ -70,7 +70,7 @@ fn the_limit_of_a_virtual_machine_is_named() {
 }
 
 #[test]
-fn limits_with_and_without_the_hosts_cache_are_told_apart() {
+fn limits_with_and_without_the_hosts_cache_are_distinguished() {
     let figures = data("figures/azure-d8ds-v4.csv");
     let plain = fathom(&["explain", &figures, "--vm", "Standard_D8ds_v4"]);
     let told = flat(&plain.expect(0, &["NO-LATENCY"]).out);
@@ -430,7 +430,7 @@ fn what_cannot_be_explained_is_refused_with_the_reason() {
 }
 
 #[test]
-fn anti_patterns_are_told() {
+fn anti_patterns_are_reported() {
     let all = fathom(&["explain", "anti-patterns"]);
     all.expect(
         0,

@@ -149,7 +149,7 @@ fn sizes_that_do_not_fit_are_explained() {
 }
 
 #[test]
-fn whoever_may_not_open_it_is_told_so() {
+fn a_missing_permission_to_open_is_reported() {
     let Some(folder) = need(Directory::new()) else { return };
     let (program, secret) = (folder.path().join("fathom"), folder.path().join("secret"));
     fs::copy(PROGRAM, &program).unwrap();

@@ -368,7 +368,7 @@ fn a_full_history_harms_no_run_and_stays_whole() {
 
 /// Somebody else's history may be looked at where it may be read, and is not written to.
 #[test]
-fn whoever_may_not_write_it_is_told_so() {
+fn a_missing_permission_to_write_is_reported() {
     let place = Place::new();
     place.fathom(&["run", "job.toml"]).expect(0, &["kept as history:1"]);
     let program = place.path("fathom");

@@ -227,7 +227,7 @@ fn children(of: &str) -> Vec<String> {
 }
 
 #[test]
-fn several_hosts_have_a_row_each_and_a_lost_one_is_told() {
+fn several_hosts_have_a_row_each_and_a_lost_one_is_reported() {
     let Some(pane) = need(Pane::open(80, 24)) else { return };
     pane.start("run --target null --size 1GiB --rate 500iops --depth 2 --warm-up 0s --time 40s --hosts local,local");
     let shown = pane.wait_for("a row for each host", |shown| {

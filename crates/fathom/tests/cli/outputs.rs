@@ -56,7 +56,7 @@ fn several_outputs_are_written_at_once() {
 }
 
 #[test]
-fn a_summary_is_told_from_a_saved_result() {
+fn a_summary_is_distinguished_from_a_saved_result() {
     let Some(folder) = need(Directory::new()) else { return };
     let path = |name: &str| text(&folder.path().join(name)).to_owned();
     let (summary, saved) = (path("r.json"), path("r.fathom"));

@@ -193,7 +193,7 @@ fn a_device_is_only_written_if_it_is_named_again() {
 }
 
 #[test]
-fn mistakes_are_told_before_anything_is_written() {
+fn mistakes_are_reported_before_anything_is_written() {
     let folder = folder();
     let job = device(folder.path(), "");
     let check = |more: &[&str], part: &str| {

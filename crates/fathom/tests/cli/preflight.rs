@@ -38,7 +38,7 @@ fn rules(ran: &Ran) -> Vec<String> {
 }
 
 #[test]
-fn what_others_do_is_told_before_the_test_and_with_its_result() {
+fn what_others_do_is_reported_before_the_test_and_with_its_result() {
     let Some(device) = need(LoopDevice::of_size(16 << 20, LoopOptions::default())) else {
         return;
     };
@@ -107,7 +107,7 @@ fn what_others_do_is_told_before_the_test_and_with_its_result() {
 
 /// Our counters against the kernel's, in every run: nobody has to ask for that.
 #[test]
-fn what_others_do_during_a_run_is_told_in_every_mode() {
+fn what_others_do_during_a_run_is_reported_in_every_mode() {
     let Some(device) = need(LoopDevice::of_size(16 << 20, LoopOptions::default())) else {
         return;
     };

@@ -311,7 +311,7 @@ fn elsewhere_than_on_this_machine_a_token_is_asked_for() {
 }
 
 #[test]
-fn a_history_that_is_not_there_or_not_whole_is_told_on_a_page() {
+fn a_history_that_is_not_there_or_not_whole_is_reported_on_a_page() {
     let place = Place::new();
     let server = place.serve(&["--listen", "0"]);
     fs::write(place.history(), "no database at all, and long enough to be looked at").unwrap();

@@ -301,7 +301,7 @@ fn a_limit_has_one_reader() {
 }
 
 #[test]
-fn mistakes_in_a_sweep_are_told_before_anything_is_measured() {
+fn mistakes_in_a_sweep_are_reported_before_anything_is_measured() {
     let folder = folder();
     let job = device(folder.path(), "one", 1, "100us");
     let check = |more: &[&str], part: &str| {

@@ -153,7 +153,7 @@ fn a_preset_and_a_job_file_can_be_workloads() {
 }
 
 #[test]
-fn mistakes_are_told_before_anything_runs() {
+fn mistakes_are_reported_before_anything_runs() {
     let folder = folder();
     let on = |workloads: &str, more: &[&str]| on_device(&folder, workloads, more);
     on("[[workload]]\nname = \"x\"\n", &[]).expect(4, &["nothing is required of the workload `x`", "suite.toml:"]);
@@ -178,7 +178,7 @@ fn mistakes_are_told_before_anything_runs() {
     let example = fathom(&["suite", "--example"]);
     let file = folder.path().join("example.toml");
     fs::write(&file, &example.expect(0, &["[[workload]]"]).out).unwrap();
-    fathom(&["suite", text(&file)]).expect(4, &["it has no target"]);
+    fathom(&["suite", text(&file)]).expect(4, &["no target: name a file"]);
     let dry = fathom(&[
         "suite",
         text(&file),

@@ -388,7 +388,7 @@ fn a_verdict_is_written_for_people_programs_and_build_servers() {
     let parts = [
         "limit: VM Standard_B2ms, uncached: 1920 IOPS",
         "stranded",
-        "measured for 20 s, where the promise asks for 300 s",
+        "measured for 20 s of the 300 s that a verdict should rest on",
     ];
     ran.expect(1, &parts);
     let verdict: Value = serde_json::from_str(&fs::read_to_string(&json).unwrap()).unwrap();
@@ -567,7 +567,7 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
     assert_eq!(iops["outcome"], "fail", "{json:#}");
     let found = iops["value"].as_f64().unwrap();
     assert!((980.0..=1020.0).contains(&found), "{found} of 1000: {json:#}");
-    // The probe before had half as much in flight, which tells a limit from a latency.
+    // The probe before had half as much in flight, which distinguishes a limit from latency.
     assert_eq!(json["climb"]["saturated"], true, "{json:#}");
     let diagnosis = &json["diagnoses"][0]["diagnosis"];
     assert_eq!(diagnosis["confirmed"], true, "{json:#}");

@@ -107,7 +107,7 @@ fn a_clause_about_operations_that_are_not_issued_is_refused() {
 
 /// A figure within its limit that is getting worse is reported with its first and last value.
 #[test]
-fn what_becomes_worse_within_the_limit_is_told() {
+fn what_becomes_worse_within_the_limit_is_reported() {
     let drift = "servers = 10\nservice = \"1ms\"\ndrift = 0.003";
     if let Some(ran) = on_device(drift, &["--require", "iops>=1000,mean<=1.6ms"]) {
         ran.expect(0, &["is at or below 1.6 ms; from 1.1", " ms at the start to 1.9"]);
@@ -120,7 +120,7 @@ fn what_becomes_worse_within_the_limit_is_told() {
 
 /// 70,000 credits at 2,500 a second are spent 28 s after the start, 5 s of which are warm-up.
 #[test]
-fn the_end_of_credits_is_told_to_the_second() {
+fn the_end_of_credits_is_reported_to_the_second() {
     let credits = "servers = 64\nservice = \"500us\"\nlayer = \"iops 500 burst 3000 bucket 70000\"";
     if let Some(ran) = on_device(
         credits,

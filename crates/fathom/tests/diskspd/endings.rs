@@ -133,7 +133,7 @@ fn later_time_spans_are_interrupted_too() {
 
 /// Each time span has its place in the report, whatever became of it.
 #[test]
-fn time_spans_after_a_failure_are_told_of() {
+fn time_spans_after_a_failure_are_reported() {
     let Some(faulty) = need(FaultFs::of_size(16 * MIB)) else {
         return;
     };
@@ -299,7 +299,7 @@ fn an_end_beyond_the_end_is_warned_of() {
 }
 
 #[test]
-fn whoever_may_not_open_it_is_told_so() {
+fn a_missing_permission_to_open_is_reported() {
     let Some(folder) = need(Directory::new()) else { return };
     let (program, secret) = (folder.path().join("diskspd"), folder.path().join("secret"));
     fs::copy(PROGRAM, &program).unwrap();
@@ -474,7 +474,7 @@ fn devices_in_use_are_refused_and_blank_ones_are_not() {
 }
 
 #[test]
-fn results_are_kept_and_notes_are_told_where_that_is_asked_for() {
+fn results_are_kept_and_notes_are_reported_where_that_is_asked_for() {
     let place = Place::new();
     place.file("f", 1 << 20);
     let (saved, line) = (place.path().join("saved"), "-d1 -W0 -r -b4K -ft f");
@@ -512,7 +512,7 @@ fn results_are_kept_and_notes_are_told_where_that_is_asked_for() {
 }
 
 #[test]
-fn a_report_that_nobody_takes_is_a_failure() {
+fn a_report_that_cannot_be_written_is_a_failure() {
     let place = Place::new();
     place.file("f", 1 << 20);
     let full = fs::File::options().write(true).open("/dev/full").unwrap();

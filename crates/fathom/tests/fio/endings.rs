@@ -107,7 +107,7 @@ fn a_directory_that_is_not_there() {
 }
 
 #[test]
-fn whoever_may_not_open_it_is_told_so() {
+fn a_missing_permission_to_open_is_reported() {
     let Some(folder) = need(Directory::new()) else { return };
     let (program, secret) = (folder.path().join("fio"), folder.path().join("secret"));
     fs::copy(PROGRAM, &program).unwrap();
@@ -144,7 +144,7 @@ fn whoever_may_not_open_it_is_told_so() {
 }
 
 #[test]
-fn a_misspelt_option_is_told_with_its_place() {
+fn a_misspelt_option_is_reported_with_its_place() {
     let place = Place::new();
     fs::write(place.path().join("a.fio"), "[a]\nioengine=null\n\nsize=1m\niodepht=4\n").unwrap();
     place.line("a.fio").expect(

@@ -165,7 +165,7 @@ fn cycles_are_burned_between_operations_and_not_in_them() {
 }
 
 #[test]
-fn tolerated_errors_are_told_if_asked() {
+fn tolerated_errors_are_reported_if_asked() {
     let place = Place::new();
     for (wish, told) in [("0", false), ("1", true)] {
         let line = format!(

@@ -94,7 +94,7 @@ fn states_of_fio_are_read_and_read_by_it() {
 }
 
 #[test]
-fn blocks_of_a_device_are_discarded_and_their_lives_told() {
+fn blocks_of_a_device_are_discarded_and_their_lifetimes_reported() {
     let Some(device) = need(LoopDevice::of_size(1 << 20, LoopOptions::default())) else {
         return;
     };

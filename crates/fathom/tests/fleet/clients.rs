@@ -369,7 +369,7 @@ fn the_normal_report_and_the_logs_name_hosts() {
 }
 
 #[test]
-fn what_is_no_server_of_ours_is_told_in_bounded_time() {
+fn what_is_no_server_of_ours_is_reported_in_bounded_time() {
     let Some(folder) = need(Directory::on_disk()) else {
         return;
     };

@@ -160,7 +160,7 @@ fn mpirun_starts_presets_and_promises() {
 }
 
 #[test]
-fn what_a_launcher_did_to_processors_is_undone_and_told() {
+fn what_a_launcher_did_to_processors_is_undone_and_reported() {
     if std::thread::available_parallelism().unwrap().get() < 2 {
         eprintln!("skipped: there is one processor");
         return;
@@ -339,7 +339,7 @@ fn after_a_while(mut command: Command) -> Child {
 }
 
 #[test]
-fn processes_that_meet_over_tcp_are_who_they_were_told() {
+fn processes_that_meet_over_tcp_have_the_expected_ranks() {
     let Some(hosts) = need(Hosts::with_count(3)) else {
         return;
     };
@@ -392,7 +392,7 @@ fn processes_that_meet_over_tcp_are_who_they_were_told() {
 }
 
 #[test]
-fn a_launcher_of_another_kind_is_told_of() {
+fn a_launcher_of_another_kind_is_reported() {
     let Some(ground) = Ground::new(SIMULATED) else { return };
     let run = |set: &[(&str, &str)]| {
         let mut command = Command::new(PROGRAM);

@@ -88,7 +88,7 @@ fn under_mpi_too_a_file_that_all_share_is_made_by_one_of_them() {
 }
 
 #[test]
-fn whoever_makes_a_file_removes_it_once_all_have_ended() {
+fn the_maker_of_a_file_removes_it_once_all_have_ended() {
     let Some(ground) = Ground::new("") else { return };
     let file = ground.path("shared.dat");
     let mut command = Command::new(PROGRAM);

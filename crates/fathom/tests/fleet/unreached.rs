@@ -79,7 +79,7 @@ fn interrupted(mut child: Child, line: &str) {
 }
 
 #[test]
-fn waiting_for_hosts_is_told_and_can_be_interrupted() {
+fn waiting_for_hosts_is_reported_and_can_be_interrupted() {
     let Some(ground) = Ground::new(SIMULATED) else { return };
     let hanging = with_ssh(&ground, "exec sleep 50", "db1,db2", &[]);
     interrupted(hanging, "waiting for an answer of db1, db2");
@@ -98,7 +98,7 @@ fn waiting_for_hosts_is_told_and_can_be_interrupted() {
 }
 
 #[test]
-fn an_address_that_cannot_be_used_is_told_from_a_worker_that_is_not_there() {
+fn an_address_that_cannot_be_used_is_distinguished_from_a_worker_that_is_not_there() {
     let Some(ground) = Ground::new(SIMULATED) else { return };
     let check = |list: &str, code: i32, parts: &[&str]| {
         end(ground.with_hosts(None, list, "saved")).expect(code, parts);

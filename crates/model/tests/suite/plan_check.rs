@@ -374,7 +374,7 @@ fn rules_need_limits_that_can_be_met() {
 }
 
 #[test]
-fn every_mistake_is_told_at_once_and_each_only_once() {
+fn every_mistake_is_reported_at_once_and_each_only_once() {
     check(
         |plan| {
             let worker = plan.steps[0].jobs[0].workers[0].clone();

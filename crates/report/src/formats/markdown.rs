@@ -8,7 +8,7 @@ use model::results::Results;
 use model::visible;
 
 use crate::numbers::{duration, rate, signed_time, throughput, time};
-use crate::summary::{Figures, JobSummary, PercentileSupport, RankSummary, Summary};
+use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, RankSummary, Summary};
 use crate::words;
 
 /// Percentiles of the table.
@@ -144,28 +144,46 @@ fn rows(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
         .collect();
     let all = (found.len() != 1).then_some(("total", &job.total));
     for (word, figures) in found.iter().copied().chain(all) {
-        let latency = &figures.latency;
-        let has = figures.operations > 0;
-        let of = |percent: f64| {
-            let one = latency.percentiles.iter().find(|one| one.percent == percent);
-            // A percentile that hardly any operation lies beyond says no more than the maximum.
-            let one = one.filter(|one| has && one.support != PercentileSupport::None);
-            one.map_or("-".into(), |one| time(one.ns as f64))
-        };
-        let shown: Vec<String> = SHOWN.iter().map(|percent| of(*percent)).collect();
-        let some = |words: String| if has { words } else { "-".into() };
-        writeln!(
-            out,
-            "| {} | {word} | {} | {} | {} | {} | {} |",
-            plain(&job.name),
-            rate(figures.iops),
-            throughput(figures.mib_per_sec),
-            some(time(latency.mean_ns)),
-            shown.join(" | "),
-            some(time(latency.max_ns as f64)),
-        )?;
+        let latency = (figures.operations > 0).then_some(&figures.latency);
+        row(job, word, figures.iops, &throughput(figures.mib_per_sec), latency, out)?;
     }
-    Ok(())
+    match &job.flush {
+        Some(flush) => {
+            let per_second = flush.operations as f64 / job.measured_ns.as_secs().max(1e-9);
+            row(job, "flush", per_second, "-", Some(&flush.latency), out)
+        }
+        None => Ok(()),
+    }
+}
+
+fn row(
+    job: &JobSummary,
+    word: &str,
+    per_second: f64,
+    moved: &str,
+    latency: Option<&LatencyFigures>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let or = |value: Option<f64>| value.map_or("-".to_owned(), time);
+    let of = |percent: &f64| {
+        let one = latency.and_then(|latency| latency.percentiles.iter().find(|one| one.percent == *percent));
+        one.map_or("-".to_owned(), |one| match one.support {
+            PercentileSupport::Good => time(one.ns as f64),
+            PercentileSupport::Weak => format!("~{}", time(one.ns as f64)),
+            // A percentile that hardly any operation lies beyond says no more than the maximum.
+            PercentileSupport::None => "-".into(),
+        })
+    };
+    let shown: Vec<String> = SHOWN.iter().map(of).collect();
+    writeln!(
+        out,
+        "| {} | {word} | {} | {moved} | {} | {} | {} |",
+        plain(&job.name),
+        rate(per_second),
+        or(latency.map(|latency| latency.mean_ns)),
+        shown.join(" | "),
+        or(latency.map(|latency| latency.max_ns as f64)),
+    )
 }
 
 /// A text of the user's that stays text: nothing in it makes a cell, a link, a tag, a mention or a line.

@@ -20,6 +20,19 @@ pub fn text(text: &str) -> String {
     out
 }
 
+/// Prose within an element: what stands between backticks is code.
+pub(super) fn prose(words: &str) -> String {
+    let parts: Vec<String> = words.split('`').map(text).collect();
+    if parts.len().is_multiple_of(2) {
+        return text(words);
+    }
+    let marked = parts.iter().enumerate().map(|(index, part)| match index % 2 {
+        0 => part.clone(),
+        _ => format!("<code>{part}</code>"),
+    });
+    marked.collect()
+}
+
 /// JSON within a script element: nothing in it can end the element or begin a comment.
 pub fn json(value: &impl Serialize) -> String {
     let plain = serde_json::to_string(value).expect("plain values are valid JSON");
@@ -76,6 +89,15 @@ mod tests {
         let nasty = "</script><script>alert('1')</script> & \"x\"\u{7}";
         let shown = "&lt;/script&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt; &amp; &quot;x&quot;\\u0007";
         assert_eq!(text(nasty), shown);
+    }
+
+    #[test]
+    fn backticks_mark_code() {
+        assert_eq!(
+            prose("look with `iostat <x>`, & wait"),
+            "look with <code>iostat &lt;x&gt;</code>, &amp; wait"
+        );
+        assert_eq!(prose("a ` alone"), "a ` alone");
     }
 
     #[test]

@@ -22,7 +22,7 @@ use model::finding::Finding;
 use sha2::{Digest, Sha256};
 
 use chart::{Chart, Scale, X};
-use escape::text;
+use escape::{prose, text};
 use page::{Block, Lead, Page, Section, Table, Verdict, by_weight, class_of};
 use path::IoPath;
 
@@ -204,7 +204,7 @@ fn lead(one: &Lead, out: &mut String) {
     if !one.advice.is_empty() {
         out.push_str("<ul>");
         for advice in &one.advice {
-            let _ = write!(out, "<li>{}</li>", text(advice));
+            let _ = write!(out, "<li>{}</li>", prose(advice));
         }
         out.push_str("</ul>");
     }
@@ -244,7 +244,7 @@ fn finding(one: &Finding, out: &mut String) {
         "<li class=\"{class}\"><p><strong>{class}</strong> <code>{}</code>{} {}</p>",
         text(&one.rule),
         at.unwrap_or_default(),
-        text(&crate::diagnosis::sentence(&one.what))
+        prose(&crate::diagnosis::sentence(&one.what))
     );
     for (word, words) in [("Why it matters", &one.why), ("What to do", &one.help)] {
         if let Some(words) = words {
@@ -252,7 +252,7 @@ fn finding(one: &Finding, out: &mut String) {
                 out,
                 "<p class=\"{}\"><em>{word}:</em> {}</p>",
                 id_of(word).to_lowercase(),
-                text(words)
+                prose(words)
             );
         }
     }
@@ -348,6 +348,14 @@ fn figures_of(chart: &Chart) -> Option<Table> {
             (X::Name(_), X::Number(_)) => std::cmp::Ordering::Greater,
         });
     }
+    // An axis with words of its own is read by them: percentiles, not numbers of nines.
+    let tick = |x: &X| {
+        let X::Number(number) = x else { return None };
+        chart.x.ticks.iter().find(|tick| (tick.at - number).abs() < 1e-6)
+    };
+    if !chart.x.ticks.is_empty() {
+        rows.retain(|x| tick(x).is_some());
+    }
     let value = |series: &chart::Series, x: &X| {
         let at = series.x.iter().position(|one| one == x)?;
         series.y.get(at).copied().flatten()
@@ -355,7 +363,7 @@ fn figures_of(chart: &Chart) -> Option<Table> {
     let cells = rows.iter().map(|x| {
         let name = match x {
             X::Name(name) => name.clone(),
-            X::Number(number) => shown(*number),
+            X::Number(number) => tick(x).map_or_else(|| shown(*number), |tick| tick.words.clone()),
         };
         let values = drawn
             .iter()

@@ -55,7 +55,7 @@ fn text() {
 }
 
 #[test]
-fn parts_of_the_processor_time_are_told_where_there_is_enough_of_it() {
+fn parts_of_the_processor_time_are_reported_where_there_is_enough_of_it() {
     let told = |each_ms: u64| {
         let mut results = results("mixed");
         let workers = &mut results.steps[0].jobs[0].workers;

@@ -261,7 +261,7 @@ fn preparation_has_a_bar_of_its_own() {
 }
 
 #[test]
-fn silence_is_told_and_old_figures_are_not_passed_off_as_new() {
+fn silence_is_reported_and_old_figures_are_not_passed_off_as_new() {
     let silent = Look {
         silent_for: Nanos::millis(7_400),
         ..LOOK

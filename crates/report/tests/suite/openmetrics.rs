@@ -276,3 +276,34 @@ fn the_reader_is_strict() {
     spoilt("direction=\"read\"", "direction=\"re\"ad\"");
     spoilt("direction=\"write\"", "direction=\"read\"");
 }
+
+/// `docs/grafana.json` asks for metrics that exist, whole or live, and for all rates and latencies among them.
+#[test]
+fn the_dashboard_asks_for_metrics_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let read_source = |path: &str| fs::read_to_string(root.join(path)).unwrap();
+    let dashboard: serde_json::Value = serde_json::from_str(&read_source("docs/grafana.json")).unwrap();
+    let names_in = |text: &str| -> BTreeSet<String> {
+        let parts = text.split(|letter: char| !letter.is_ascii_lowercase() && letter != '_');
+        let names = parts.filter(|part| part.starts_with("fathom_")).map(str::to_owned);
+        names.collect()
+    };
+    let mut asked = names_in("fathom_run");
+    for panel in dashboard["panels"].as_array().unwrap() {
+        assert!(
+            panel["description"].as_str().is_some_and(|words| words.ends_with('.')),
+            "{panel}"
+        );
+        for target in panel["targets"].as_array().unwrap() {
+            asked.extend(names_in(target["expr"].as_str().unwrap()));
+        }
+    }
+    let mut known: BTreeSet<String> = written(&results("mixed.json"))
+        .lines()
+        .filter_map(|line| line.split(['{', ' ']).next().map(str::to_owned))
+        .collect();
+    known.extend(names_in(&read_source("crates/report/src/live/metrics.rs")));
+    assert!(asked.len() >= 12, "{asked:?}");
+    let unknown: Vec<&String> = asked.difference(&known).collect();
+    assert_eq!(unknown, Vec::<&String>::new());
+}

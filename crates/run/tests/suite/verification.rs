@@ -198,7 +198,7 @@ fn what_is_written_is_read_back_after_the_writes() {
 }
 
 #[test]
-fn the_phases_are_told() {
+fn the_phases_are_reported() {
     let ground = ground();
     let (_, events) = try_run(ground.plan(pass(), writes(sequential(), verify(VerifyMethod::Crc32c)))).unwrap();
     let phases: Vec<Phase> = events

@@ -113,7 +113,7 @@ fn windows_are_those_of_single_operations() {
 
 /// The simulated device issues at once; here submission takes its time.
 #[test]
-fn submission_and_completion_are_told_apart() {
+fn submission_and_completion_are_distinguished() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let mut plan = two_workers();
     plan.targets[0].kind = TargetKind::Nothing { size: Bytes::gib(1) };

@@ -99,7 +99,7 @@ fn the_stricter_reading_is_reported_and_does_not_decide() {
 }
 
 #[test]
-fn it_ends_after_so_many_rounds_and_says_so() {
+fn it_ends_after_the_maximum_of_rounds_and_reports_it() {
     let halving: Vec<f64> = (0..40).map(|round| 1e6 / 1.2f64.powi(round)).collect();
     let report = over(ROUNDS, &halving);
     assert_eq!(report.rounds.len(), 25);

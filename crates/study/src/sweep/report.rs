@@ -307,11 +307,15 @@ fn warned(rows: &[Row]) -> Vec<String> {
     rules.sort();
     rules.dedup();
     let at = |rule: &String| {
-        let points = rows
+        let points: Vec<String> = rows
             .iter()
             .filter(|row| row.warnings.contains(rule))
-            .map(|row| words_of(&row.settings));
-        format!("{rule} warns at {}", points.collect::<Vec<_>>().join("; "))
+            .map(|row| words_of(&row.settings))
+            .collect();
+        match points.len() == rows.len() && rows.len() > 1 {
+            true => format!("{rule} warns at all {} points", rows.len()),
+            false => format!("{rule} warns at {}", points.join("; ")),
+        }
     };
     rules.into_iter().map(at).collect()
 }

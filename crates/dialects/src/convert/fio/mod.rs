@@ -8,10 +8,10 @@ use std::fmt::Write;
 
 use model::plan::{Dialect, Plan, Target, TargetKind};
 
-use super::native::quoted;
 use super::{Conversion, Form, Lost, compare, dialect_name};
 use crate::fio::print::Section;
 use crate::fio::table::{self, Row};
+use model::shell_word;
 
 /// The options that a reader looks for, in the order in which they are written. Others follow.
 const LEADING: &str = "stonewall description directory filename file_service_type openfiles size offset \
@@ -130,7 +130,7 @@ fn arguments(sections: &[Written]) -> Vec<String> {
 /// The command line of a single section.
 fn command(sections: &[Written]) -> Option<String> {
     let quote = |word: String| match word.split_once('=') {
-        Some((name, value)) => format!("{name}={}", quoted(value)),
+        Some((name, value)) => format!("{name}={}", shell_word(value)),
         None => word,
     };
     let words = arguments(sections).into_iter().map(quote).collect::<Vec<_>>();

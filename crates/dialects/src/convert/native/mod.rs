@@ -4,6 +4,7 @@ mod options;
 
 use model::access::{Access, Placement};
 use model::plan::{Dialect, Job, Plan, SimulatedDevice, Target, TargetKind};
+use model::shell_word;
 
 use options::{job_text, simulated};
 
@@ -138,17 +139,17 @@ impl<'a> Text<'a> {
         for (name, value) in self.jobs.iter().flat_map(|job| &job.options) {
             match value.as_str() {
                 "true" => line += &format!(" --{name}"),
-                value => line += &format!(" --{name} {}", quoted(value)),
+                value => line += &format!(" --{name} {}", shell_word(value)),
             }
         }
         if let Some(seed) = self.seed {
             line += &format!(" --seed {seed}");
         }
         if let Some(name) = self.name {
-            line += &format!(" --name {}", quoted(name));
+            line += &format!(" --name {}", shell_word(name));
         }
         if let Some(objective) = self.objective {
-            line += &format!(" --objective {}", quoted(objective));
+            line += &format!(" --objective {}", shell_word(objective));
         }
         line + "\n"
     }
@@ -251,15 +252,6 @@ fn basic(text: &str) -> String {
         }
     }
     out + "\""
-}
-
-/// A word for a shell.
-pub(super) fn quoted(text: &str) -> String {
-    let plain = |letter: char| letter.is_alphanumeric() || "-_./:,=+@%".contains(letter);
-    match !text.is_empty() && text.chars().all(plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
 }
 
 /// Crews that one job of ours can be.

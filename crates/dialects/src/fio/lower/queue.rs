@@ -83,8 +83,7 @@ pub(in crate::fio) fn complete_min(draft: &mut Draft<'_>) {
     draft.parts.worker.batching.complete_min = Some(least).filter(|least| *least != 1);
 }
 
-/// Unless more completions are asked for, as many are taken as there are: that costs less than fio's one at a time and changes
-/// no latency.
+/// Unless more completions are asked for, as many are taken as there are: that costs less than fio's one at a time.
 pub(in crate::fio) fn complete_max(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     let least = within(options, options.queue.iodepth_batch_complete_min);

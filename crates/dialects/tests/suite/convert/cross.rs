@@ -178,7 +178,7 @@ fn what_ours_cannot_say_of_diskspd_is_listed() {
 }
 
 #[test]
-fn what_every_dialect_does_in_its_own_way_is_told_once() {
+fn what_every_dialect_does_in_its_own_way_is_reported_once() {
     let written = to_native(&diskspd_line("-c1G -r -t2 -n a.dat b.dat"));
     assert_eq!(texts(&written.lost), [""; 0]);
     assert_eq!(

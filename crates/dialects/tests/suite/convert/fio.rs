@@ -173,7 +173,7 @@ fn every_plan_of_the_other_tests_is_read() {
 }
 
 #[test]
-fn what_a_line_cannot_hold_is_told() {
+fn what_a_line_cannot_hold_is_reported() {
     let written = to_fio(&flags("--target 'a#b.dat'"));
     assert_eq!(
         texts(&written.lost),

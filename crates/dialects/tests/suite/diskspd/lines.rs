@@ -9,7 +9,7 @@ use crate::diskspd::support::{
 };
 
 #[test]
-fn the_order_decides_which_mistake_is_told() {
+fn the_order_decides_which_mistake_is_reported() {
     // Targets before all else, then the first pass, then the second from left to right.
     check_refused(
         "-q t.dat -b0x",

@@ -62,7 +62,7 @@ fn only_some_switches_go_with_a_profile() {
 }
 
 #[test]
-fn files_that_cannot_be_read_are_told() {
+fn files_that_cannot_be_read_are_reported() {
     let missing = "ERROR: failed to load profile, line 0, line position 0, errorCode 800c0006";
     check_refused(
         &["t.dat"],

@@ -129,7 +129,7 @@ fn buffers_maps_and_bounds() {
 }
 
 #[test]
-fn several_problems_are_told_in_order() {
+fn several_problems_are_reported_in_order() {
     check_refused(
         "-n -a0 -t2 -F2 -g5 -x -i1 -Nv -B1M -f1K -Z1K",
         &[

@@ -41,7 +41,7 @@ fn work_goes_on_until_its_time_is_over() {
 }
 
 #[test]
-fn a_program_is_told_what_its_job_is() {
+fn a_program_receives_its_job() {
     let line = "--name=job --ioengine=exec --program=p \"--arguments=-a %n  %r\" --runtime=90";
     let program = worker(&plan(line)).engine.program.clone().unwrap();
     assert_eq!(program.arguments, ["-a", "job", "90"]);
@@ -51,7 +51,7 @@ fn a_program_is_told_what_its_job_is() {
 }
 
 #[test]
-fn engines_need_to_be_told_what_to_do() {
+fn engines_without_a_command_are_refused() {
     for (line, engine) in [("--ioengine=cpuio", "cpuio"), ("--ioengine=exec", "exec")] {
         let unusable = lowered(&words(line)).unwrap().unusable;
         let [one] = &unusable[..] else { panic!("{unusable:?}") };

@@ -153,7 +153,7 @@ fn sections_that_were_not_asked_for_are_left_out() {
 }
 
 #[test]
-fn slips_are_told_with_file_and_line() {
+fn slips_are_reported_with_file_and_line() {
     for (text, hint) in [
         ("[a]\niodepht=1\n", "a.fio:2: `iodepht`: was `iodepth` meant?"),
         ("[a]\n\nblcksize=4k\n", "a.fio:3: `blcksize`: was `blocksize` meant?"),
@@ -168,7 +168,7 @@ fn slips_are_told_with_file_and_line() {
 }
 
 #[test]
-fn every_mistake_of_a_section_is_told() {
+fn every_mistake_of_a_section_is_reported() {
     let text = "[a]\nsize\nbs=\nqqqqqq\ndescription=${X}\ndirect=2\n[b]\nbs=0\n";
     let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "a.fio"));
     assert_eq!(code, 1);

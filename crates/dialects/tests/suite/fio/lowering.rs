@@ -77,7 +77,7 @@ fn stream(line: &str) -> Stream {
 }
 
 #[test]
-fn the_ramp_ends_after_so_many_bytes() {
+fn the_ramp_ends_after_its_bytes() {
     let phases = plan("--ramp_size=64k").steps[0].jobs[0].phases;
     assert_eq!(phases.warm_up_bytes, Some(Bytes::kib(64)));
 }
@@ -219,7 +219,7 @@ fn threads_and_memory_are_placed() {
 }
 
 #[test]
-fn engines_are_told_their_own_options() {
+fn engines_receive_their_own_options() {
     let engine = |line: &str| worker(line).engine;
     assert_eq!(engine("--ioengine=falloc").kind, EngineKind::Falloc);
     let calls = engine("--ioengine=pvsync2 --hipri --hipri_percentage=30 --nowait=1 --uncached=1");

@@ -125,7 +125,7 @@ fn decimal_commas_are_read_where_they_cannot_mean_thousands() {
 }
 
 #[test]
-fn what_a_cut_off_report_lacks_is_told() {
+fn what_a_cut_off_report_lacks_is_reported() {
     let text = text_of(PUBLISHED);
     let check = |until: &str, lacking: &str| {
         let cut = &text[..text.find(until).unwrap()];

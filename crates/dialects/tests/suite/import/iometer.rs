@@ -194,7 +194,7 @@ fn a_spreadsheet_may_have_saved_it() {
 }
 
 #[test]
-fn what_was_cut_is_told_and_what_is_whole_is_read() {
+fn what_was_cut_is_reported_and_what_is_whole_is_read() {
     let imported = read("iometer/cut.csv");
     assert_eq!(imported.loads.len(), 1);
     let [unread] = &*imported.unread else {

@@ -154,7 +154,7 @@ fn an_older_summary_has_fewer_columns_and_goes_past_midnight() {
 }
 
 #[test]
-fn runs_of_one_definition_are_told_apart() {
+fn runs_of_one_definition_are_distinguished() {
     let text = text_of("vdbench/flatfile-50407.html").replace("rd2", "rd1");
     let loads = import::read("x", &text).unwrap().loads;
     let names: Vec<&str> = loads.iter().map(|load| load.name.as_str()).collect();

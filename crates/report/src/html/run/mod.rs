@@ -9,6 +9,7 @@ mod time;
 use std::collections::{BTreeMap, BTreeSet};
 
 use model::diagnosis::{JobDiagnosis, LimitTable};
+use model::finding::Severity;
 use model::observation::Observation;
 use model::results::{JobResults, Results};
 use model::{Direction, Nanos};
@@ -28,6 +29,8 @@ const DEFAULT_NAME: &str = "run";
 const OPEN_JOBS: usize = 4;
 /// Of more jobs than these only the tables are shown: the page must stay readable, and open in any browser.
 const MAX_JOBS_WITH_CHARTS: usize = 64;
+/// A rate whose confidence interval is wider than this says little about the next run.
+const UNSTEADY_PERCENT: f64 = 10.0;
 /// A queue of which so much was used on average was full.
 const FULL: f64 = 0.98;
 /// Percentiles of the table.
@@ -129,6 +132,18 @@ fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
             _ => String::new(),
         };
         let measured = duration(job.measured_ns);
+        let weakened: Vec<&str> = summary
+            .findings
+            .iter()
+            .filter(|finding| finding.severity != Severity::Note)
+            .map(|finding| finding.rule.as_str())
+            .collect();
+        if !weakened.is_empty() {
+            verdict.notes.push(format!(
+                "The checks warn: {}. Read what they found below.",
+                weakened.join(", ")
+            ));
+        }
         verdict.notes.insert(
             0,
             format!(
@@ -251,7 +266,10 @@ fn tiles(summary: &Summary) -> Vec<Tile> {
             value: format!("{} IOPS", rate(total.iops)),
             note: job.iops_confidence_percent.map_or_else(
                 || apart(job),
-                |percent| format!("± {percent:.1} % (95 %){}", and(&apart(job))),
+                |percent| {
+                    let unsteady = if percent > UNSTEADY_PERCENT { ": not steady" } else { "" };
+                    format!("± {percent:.1} % (95 %){unsteady}{}", and(&apart(job)))
+                },
             ),
         },
         Tile {
@@ -263,7 +281,7 @@ fn tiles(summary: &Summary) -> Vec<Tile> {
             name: latency_name(total).into(),
             value: time_words(total.latency.mean_ns),
             note: match total.service {
-                Some(_) => "mean, from when an operation was due: waiting for its turn included".into(),
+                Some(_) => "mean, from when it was due".into(),
                 None => median(&total.latency),
             },
         },
@@ -298,6 +316,23 @@ fn cost_table(summary: &Summary, job: &JobSummary) -> Table {
         };
         let words = format!("{in_flight:.1} of {} on average{full}", count(job.depth));
         ("in flight".to_owned(), words)
+    }));
+    rows.extend(job.flush.as_ref().map(|flush| {
+        let at = |percent: f64| {
+            flush
+                .latency
+                .percentile(percent)
+                .map_or("-".into(), |one| percentile(&one))
+        };
+        let words = format!(
+            "{}, mean {}, p50 {}, p99 {}, maximum {}",
+            count(flush.operations),
+            time_words(flush.latency.mean_ns),
+            at(50.0),
+            at(99.0),
+            Nanos(flush.latency.max_ns)
+        );
+        ("flushes".to_owned(), words)
     }));
     let cpus: u32 = summary.hosts.iter().map(|host| host.cpus).sum();
     if cpus > 0 {

@@ -3,6 +3,7 @@
 use model::environment::Environment;
 use model::plan::Dialect;
 use model::results::Results;
+use model::shell_word;
 
 use super::super::id_of;
 use super::super::page::{Block, Download, Section, Table};
@@ -187,7 +188,11 @@ pub(super) fn commands(results: &Results) -> Option<Section> {
     if !arguments.is_empty() {
         blocks.push(Block::Code {
             title: "As it was called".into(),
-            text: arguments.join(" "),
+            text: arguments
+                .iter()
+                .map(|word| shell_word(word))
+                .collect::<Vec<_>>()
+                .join(" "),
             notes: Vec::new(),
         });
     }

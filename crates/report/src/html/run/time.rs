@@ -203,7 +203,7 @@ pub(super) fn latencies(place: &Place, job: &JobResults, paced: bool, marks: &[M
             Support::Good | Support::Weak => found.quantile(fraction) as f64 / ns,
         };
         let points = columns.iter().map(|(start, found)| (start.as_secs(), value(found)));
-        Series::new(name, Form::Line, points)
+        Series::new(name, Form::Steps, points)
     };
     let mut series: Vec<Series> = SHOWN.into_iter().map(line).collect();
     let most = columns.iter().filter(|(_, found)| !found.is_empty());

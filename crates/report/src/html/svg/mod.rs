@@ -17,6 +17,8 @@ const HEIGHT: f64 = 300.0;
 /// Width of a letter and height of a line, in the same unit.
 const LETTER: f64 = 6.4;
 const LINE: f64 = 14.0;
+/// Width of a letter of tick labels on a phone, where text is larger.
+const WIDE_LETTER: f64 = 8.4;
 /// Room below the plot area: tick labels and the title of the axis.
 const BELOW: f64 = 38.0;
 /// Longer names of an axis of names are cut.
@@ -242,7 +244,7 @@ impl<'a> Drawing<'a> {
             .map(|axis| Span::of_numbers(axis, heights(chart, true).into_iter(), false));
         let room = |ticks: Vec<PlacedTick>| {
             let longest = ticks.iter().map(|(_, label)| label.chars().count()).max().unwrap_or(0);
-            longest as f64 * LETTER + 10.0
+            longest as f64 * WIDE_LETTER + 10.0
         };
         let own = chart
             .heat
@@ -336,7 +338,7 @@ impl<'a> Drawing<'a> {
             }
         }
         for (place, label) in spread(self.ticks_across(), width, |label| {
-            label.chars().count() as f64 * LETTER + 8.0
+            label.chars().count() as f64 * WIDE_LETTER + 8.0
         }) {
             let x = left + place * width;
             let _ = writeln!(
@@ -542,6 +544,8 @@ impl<'a> Drawing<'a> {
             let Some(mut y) = self.up(&self.y, mark.at) else {
                 continue;
             };
+            // Above the line, or below it where there is no room.
+            y += if y < LINE { LINE } else { -4.0 };
             while let Some(near) = taken.iter().find(|other| (y - **other).abs() < LINE) {
                 y = near - LINE;
             }
@@ -551,7 +555,7 @@ impl<'a> Drawing<'a> {
                 "<text class=\"label {}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
                 tone_class(mark.tone),
                 left + width - 3.0,
-                top + (y - 4.0).max(10.0),
+                top + y.max(10.0),
                 text(&mark.words)
             );
         }

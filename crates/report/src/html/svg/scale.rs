@@ -84,7 +84,7 @@ impl Span {
             .fold(f64::INFINITY, f64::min);
         let placed = values.iter().filter_map(|value| {
             let (step, largest) = match self.scale {
-                Scale::Log => (*value, *value),
+                Scale::Log => (step.min(*value), *value),
                 Scale::Linear | Scale::Names => (step, largest),
             };
             Some((self.place(*value)?, label(*value, step, largest)))

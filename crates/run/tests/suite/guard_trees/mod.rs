@@ -208,7 +208,7 @@ fn volume_groups() {
 }
 
 #[test]
-fn a_volume_that_nobody_uses_is_free_although_its_group_is_not() {
+fn an_unused_volume_is_free_although_its_group_is_not() {
     free("lvm", "/dev/vg0/scratch");
     always_refused("lvm", "/dev/mapper/vg0-root", &["it is mounted at / (ext4)"]);
     always_refused("lvm", "/dev/dm-1", &["the system swaps to it"]);

@@ -248,7 +248,7 @@ fn pauses_come_after_the_right_operations() {
 }
 
 #[test]
-fn flushes_follow_every_so_many_writes_and_are_counted_apart() {
+fn flushes_follow_every_n_writes_and_are_counted_apart() {
     let mut one = stream();
     one.mix = Mix::WRITES;
     one.depth = 3;
