@@ -107,6 +107,11 @@ fn judge(job: &JobView<'_>) -> Option<Finding> {
             "handing operations over and making the data of writes take their time; the target can do a little more",
             "no action needed",
         )
+    } else if found.depth <= job.results.workers.len() as u64 {
+        (
+            "one operation at a time leaves the target idle while the next one is prepared, and while data for a write is made",
+            "the latency is right, and so is the rate of a program that works one at a time; more depth keeps the target busy",
+        )
     } else {
         (
             "the queue was not kept full: the program could not issue operations fast enough, so the figures are \

@@ -15,6 +15,8 @@ const LAG: f64 = 0.10;
 const TAKEN: f64 = 0.1;
 /// ... and below this one it did not.
 const FREE: f64 = 0.01;
+/// A queue of which this share was in use on average was full, whatever single operations found.
+const FULL: f64 = 0.98;
 /// Delays below this come from timers and the scheduler.
 const MIN_LAG: Nanos = Nanos::micros(50);
 /// Percentage points by which a drawn mix may miss its share.
@@ -56,6 +58,14 @@ fn asked(job: &JobView<'_>) -> Option<(f64, RateUnit)> {
 
 /// Whether every slot was in use when operations came due: `None` where the seconds do not tell.
 fn slots_were_taken(job: &JobView<'_>) -> Option<bool> {
+    let slots: f64 = job.results.workers.iter().map(|worker| f64::from(worker.slots)).sum();
+    if job
+        .results
+        .in_flight()
+        .is_some_and(|found| found.average >= FULL * slots)
+    {
+        return Some(true);
+    }
     let queues = job.results.seconds.iter().map(|second| &second.queue);
     let (blocked, issued) = queues.fold((0, 0), |(blocked, issued), queue| {
         (blocked + queue.blocked, issued + queue.issued)
@@ -221,6 +231,21 @@ mod tests {
             assert!(help.iter().all(is_of_target), "{help:?}");
         }
         assert!(advice(0).iter().all(|help| help.contains("use more workers")));
+    }
+
+    /// "Slots were free" stood beside 142 of 144 in flight.
+    #[test]
+    fn a_full_queue_has_no_free_slots() {
+        let mut results = samples::paced(32, 9_000, Nanos::micros(3_550));
+        let mut second = IntervalFacts::default();
+        (second.queue.issued, second.queue.blocked) = (9_000, 0);
+        results.steps[0].jobs[0].seconds = vec![second];
+        let found = super::super::check(&results);
+        let missed = found.iter().find(|one| one.rule == "RATE-NOT-KEPT").unwrap();
+        assert!(
+            missed.why.as_ref().unwrap().starts_with("every slot was in use"),
+            "{missed:?}"
+        );
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Reports as one file that opens offline in any browser: a [`Page`] becomes text here.
 //!
-//! Everything that matters is in the markup: verdict, sentences, tables, charts ([`svg`]) and, where they are not too many, the
+//! Everything that matters is in the markup: verdict, sentences, tables, charts (`svg`) and, where they are not too many, the
 //! figures of the charts. `page.js` only adds what a reader can do with it. The page contacts no host: its content security
 //! policy allows its own script by its digest, and nothing else. What users wrote passes through [`escape`].
 
