@@ -93,7 +93,7 @@ fn report(program: &Path) -> Result<Vec<u8>, String> {
         "--no-sandbox",
         "--disable-gpu",
         "--hide-scrollbars",
-        "--window-size=1000,1500",
+        "--window-size=1280,1080",
         "--virtual-time-budget=15000",
     ]);
     browser

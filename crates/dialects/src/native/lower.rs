@@ -180,7 +180,7 @@ fn targets_of(spec: &JobSpec, document: &Document, plan: &mut Plan) -> Result<Ve
         &spec.targets
     };
     if names.is_empty() {
-        return Err("no target: name a file, a directory or a block device".into());
+        return Err("no target; name a file, a directory or a block device".into());
     }
     let mut ids = Vec::new();
     for name in names {

@@ -140,7 +140,8 @@ fn sizes_that_do_not_fit_are_explained() {
             "a block size that is a multiple of",
         ],
     );
-    fathom(&short(file, &["--size", "16m", "--block", "32m"])).expect(3, &["too small for one block", "help:"]);
+    fathom(&short(file, &["--size", "16m", "--block", "32m"]))
+        .expect(4, &["a block of 32 MiB does not fit in a size of 16 MiB", "help:"]);
     fathom(&short(file, &["--size", "16m", "--depth", "100000000"])).expect(4, &["`depth`", "1 to", "help:"]);
     fathom(&short(file, &["--size", "64m", "--block", "32m", "--depth", "10000"])).expect(
         3,

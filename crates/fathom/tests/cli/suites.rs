@@ -178,7 +178,7 @@ fn mistakes_are_reported_before_anything_runs() {
     let example = fathom(&["suite", "--example"]);
     let file = folder.path().join("example.toml");
     fs::write(&file, &example.expect(0, &["[[workload]]"]).out).unwrap();
-    fathom(&["suite", text(&file)]).expect(4, &["no target: name a file"]);
+    fathom(&["suite", text(&file)]).expect(4, &["no target"]);
     let dry = fathom(&[
         "suite",
         text(&file),

@@ -128,7 +128,7 @@ fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
     let mut verdict = verdict.clone();
     if let ([job], false) = (&summary.jobs[..], verdict.word.is_empty()) {
         let region = match &summary.targets[..] {
-            [target] => format!(" on {} of {}", target.size, target.path),
+            [target] => format!(", on {} of {}", target.size, target.path),
             _ => String::new(),
         };
         let measured = duration(job.measured_ns);
