@@ -218,7 +218,10 @@ fn a_promise_is_judged() {
         told.contains("N = 1.44 operations were in flight on average, of 2"),
         "{told}"
     );
-    assert!(told.contains("a full queue would do 5,618 per second"), "{told}");
+    assert!(
+        told.contains("a full queue would reach 5,618 operations per second"),
+        "{told}"
+    );
     let policy = fathom(&["explain", &figures, "--policy", "ssd-ultra", "--size", "400GB"]);
     assert!(
         flat(&policy.expect(0, &[]).out).contains("It was held to 4,000 per second and kept that"),

@@ -4,7 +4,7 @@ use testbed::{Directory, LoopDevice, LoopOptions, Zram, need};
 
 use crate::support::{fathom, text};
 
-/// Reads and writes so many blocks bypassing the page cache, and expects the kernel to have counted the same.
+/// Does 20,000 reads and writes with O_DIRECT, and expects the kernel to have counted as many.
 fn counts_agree(device: &str, engine: &str, depth: &str) {
     let ran = fathom(&[
         "run",

@@ -1,5 +1,5 @@
-//! What a chart shows, in the terms of its reader and of no library: axes with units, series, marks. The page's own script
-//! (`page.js`) draws it; tests and screen readers read the same figures.
+//! What a chart shows, in the terms of its reader: axes with units, series, marks. `svg` draws it; `page.js`, tests and screen
+//! readers read the same figures.
 
 use serde::Serialize;
 

@@ -188,7 +188,7 @@ fn in_flight(load: &Observation, found: &Little) -> String {
             .filter(|mean| *mean > 0.0);
         let reach = reach.map(|mean| {
             format!(
-                " At this latency a full queue would do {} per second, if nothing else, such as a flush, takes time.",
+                " At this latency a full queue would reach {} operations per second, unless something else, such as a flush, takes time.",
                 rounded(depth as f64 * 1e9 / mean)
             )
         });

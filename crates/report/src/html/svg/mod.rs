@@ -3,7 +3,9 @@
 //! horizontal axis in `data-` attributes.
 
 mod heat;
+mod labels;
 mod scale;
+mod shapes;
 
 use std::fmt::Write;
 
@@ -23,12 +25,8 @@ const WIDE_LETTER: f64 = 8.4;
 const BELOW: f64 = 38.0;
 /// Longer names of an axis of names are cut.
 const MAX_NAME: usize = 18;
-/// Rows of labels above the plot area; a mark that finds no room in them has its words when pointed at.
-const MAX_LABEL_ROWS: usize = 3;
 /// More guides than these are labelled where they end, not in the legend.
 const MAX_GUIDES_IN_LEGEND: usize = 3;
-/// Of each column of this width only the extreme points of a long series are drawn.
-const COLUMN: f64 = 1.0;
 /// Colours of series without a meaning.
 const COLOURS: usize = 8;
 
@@ -393,216 +391,19 @@ impl<'a> Drawing<'a> {
             };
         }
     }
+}
 
-    fn series(&self, out: &mut String) {
-        let bars = self.chart.series.iter().filter(|one| one.form == Form::Bars).count();
-        let (mut bar, mut feet) = (0, vec![0.0; self.names.len()]);
-        for (index, one) in self.chart.series.iter().enumerate() {
-            let span = self.right.as_ref().filter(|_| one.right).unwrap_or(&self.y);
-            let _ = write!(
-                out,
-                "<g class=\"{}\" data-series=\"{index}\">",
-                class_of(self.chart, index)
-            );
-            match one.form {
-                Form::Bars => {
-                    self.bars(one, span, (bar, bars), None, out);
-                    bar += 1;
-                }
-                Form::Stack => self.bars(one, span, (0, 1), Some(&mut feet), out),
-                Form::Line | Form::Steps | Form::Points | Form::Dots | Form::Guide => self.curve(one, span, out),
-            }
-            out.push_str("</g>\n");
-        }
-    }
-
-    fn curve(&self, series: &Series, span: &Span, out: &mut String) {
-        let numbers: Vec<f64> = series.x.iter().map(|x| number(x, &self.names)).collect();
-        let points = |values: &[Option<f64>]| -> Vec<Point> {
-            let placed = numbers.iter().zip(values);
-            let placed = placed.filter_map(|(x, y)| Some((self.across(*x)?, y.and_then(|y| self.up(span, y)))));
-            placed.collect()
-        };
-        let is_stepped = series.form == Form::Steps;
-        if !series.low.is_empty() && series.low.len() == series.high.len() {
-            let whole = points(&series.low).into_iter().zip(points(&series.high));
-            let (low, high): (Vec<Point>, Vec<Point>) =
-                whole.filter(|(low, high)| low.1.is_some() && high.1.is_some()).unzip();
-            let back: Vec<Point> = thinned(&low).into_iter().rev().collect();
-            if back.len() > 1 {
-                let rest = path(&back, false).replacen('M', "L", 1);
-                let _ = write!(
-                    out,
-                    "<path class=\"band\" d=\"{}{rest}z\"/>",
-                    path(&thinned(&high), false)
-                );
-            }
-        }
-        let mut points = thinned(&points(&series.y));
-        // The last step of a measured window is as long as the one before it.
-        if is_stepped
-            && !series.weak
-            && self.chart.x.scale == Scale::Linear
-            && let [.., before, last] = points[..]
-        {
-            points.push(((2.0 * last.0 - before.0).min(self.area.width), last.1));
-        }
-        if series.form != Form::Dots {
-            let _ = write!(out, "<path class=\"line\" d=\"{}\"/>", path(&points, is_stepped));
-        }
-        if matches!(series.form, Form::Dots | Form::Points) {
-            let dots = points
-                .iter()
-                .filter_map(|(x, y)| Some(format!("M{x:.1} {:.1}h0", (*y)?)));
-            let _ = write!(out, "<path class=\"dots\" d=\"{}\"/>", dots.collect::<String>());
-        }
-    }
-
-    /// Bars of one series: number `place.0` of `place.1` beside each other, or on top of those of `feet`.
-    fn bars(&self, series: &Series, span: &Span, place: (usize, usize), feet: Option<&mut Vec<f64>>, out: &mut String) {
-        let slot = self.area.width / self.names.len().max(1) as f64;
-        let wide = 0.8 * slot / place.1 as f64;
-        let (mut bars, mut errors) = (String::new(), String::new());
-        let mut none = vec![0.0; self.names.len()];
-        let is_stacked = feet.is_some();
-        let feet = feet.unwrap_or(&mut none);
-        for (index, (x, y)) in series.x.iter().zip(&series.y).enumerate() {
-            let (Some(y), at) = (*y, number(x, &self.names)) else {
-                continue;
-            };
-            let Some(foot) = feet.get_mut(at as usize) else {
-                continue;
-            };
-            let (Some(middle), Some(from), Some(to)) =
-                (self.across(at), self.up(span, *foot), self.up(span, *foot + y))
-            else {
-                continue;
-            };
-            if is_stacked {
-                *foot += y;
-            }
-            let left = middle - 0.4 * slot + place.0 as f64 * wide;
-            let _ = write!(bars, "M{left:.1} {from:.1}V{to:.1}h{wide:.1}V{from:.1}z");
-            let end = |ends: &[Option<f64>]| {
-                ends.get(index)
-                    .copied()
-                    .flatten()
-                    .and_then(|value| self.up(span, value))
-            };
-            if let (Some(low), Some(high)) = (end(&series.low), end(&series.high)) {
-                let _ = write!(errors, "M{:.1} {low:.1}V{high:.1}", left + wide / 2.0);
-            }
-        }
-        let _ = write!(out, "<path class=\"bars\" d=\"{bars}\"/>");
-        if !errors.is_empty() {
-            let _ = write!(out, "<path class=\"error\" d=\"{errors}\"/>");
-        }
-    }
-
-    /// Marks along the horizontal axis with the row of their words above the plot area, from the left.
-    fn label_rows(&self) -> Vec<(&'a Mark, Option<usize>)> {
-        let mut ends = [f64::NEG_INFINITY; MAX_LABEL_ROWS];
-        let mut sorted: Vec<&Mark> = marks(self.chart, Across::X)
-            .filter(|mark| self.across(mark.at).is_some())
-            .collect();
-        sorted.sort_by(|a, b| a.at.total_cmp(&b.at));
-        let mut place = |mark: &'a Mark| {
-            let x = self.label_start(mark);
-            let row = ends.iter().position(|end| *end <= x);
-            if let Some(row) = row {
-                ends[row] = x + (mark.words.chars().count() + 1) as f64 * LETTER;
-            }
-            (mark, row)
-        };
-        sorted.into_iter().map(&mut place).collect()
-    }
-
-    /// Where the words of a mark begin: at the mark, and within the plot area.
-    fn label_start(&self, mark: &Mark) -> f64 {
-        let long = mark.words.chars().count() as f64 * LETTER;
-        let at = self.across(mark.at).unwrap_or(0.0);
-        at.min(self.area.width - long).max(0.0)
-    }
-
-    /// Words beside marks, and at the ends of guides that the legend does not list.
-    fn labels(&self, out: &mut String) {
-        let Area { left, top, width, .. } = self.area;
-        for (mark, row) in self.label_rows() {
-            let Some(row) = row else { continue };
-            let _ = writeln!(
-                out,
-                "<text class=\"label {}\" data-at=\"{:.4}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
-                tone_class(mark.tone),
-                self.x.place(mark.at).unwrap_or(0.0),
-                left + self.label_start(mark),
-                top - 4.0 - row as f64 * LINE,
-                text(&mark.words)
-            );
-        }
-        let mut taken: Vec<f64> = Vec::new();
-        for mark in marks(self.chart, Across::Y) {
-            let Some(mut y) = self.up(&self.y, mark.at) else {
-                continue;
-            };
-            // Above the line, or below it where there is no room.
-            y += if y < LINE { LINE } else { -4.0 };
-            while let Some(near) = taken.iter().find(|other| (y - **other).abs() < LINE) {
-                y = near - LINE;
-            }
-            taken.push(y);
-            let _ = writeln!(
-                out,
-                "<text class=\"label {}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                tone_class(mark.tone),
-                left + width - 3.0,
-                top + y.max(10.0),
-                text(&mark.words)
-            );
-        }
-        for guide in guides(self.chart).filter(|guide| !is_listed(self.chart, guide)) {
-            if let Some((x, y)) = self.last_within(guide) {
-                let _ = writeln!(
-                    out,
-                    "<text class=\"label c-other\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
-                    left + x - 2.0,
-                    top + (y - 4.0).max(10.0),
-                    text(&guide.name)
-                );
-            }
-        }
-    }
-
-    /// The point furthest to the right at which a line is within the plot area.
-    fn last_within(&self, series: &Series) -> Option<(f64, f64)> {
-        const STEPS: u32 = 200;
-        let place = |(x, y): (&X, &Option<f64>)| Some((self.across(number(x, &[]))?, self.up(&self.y, (*y)?)?));
-        let points: Vec<(f64, f64)> = series.x.iter().zip(&series.y).filter_map(place).collect();
-        let is_within =
-            |(x, y): &(f64, f64)| (0.0..=self.area.width).contains(x) && (4.0..=self.area.height).contains(y);
-        points.windows(2).rev().find_map(|ends| {
-            let ([from, to], between) = ([ends[0], ends[1]], |share: f64| {
-                (
-                    ends[0].0 + share * (ends[1].0 - ends[0].0),
-                    ends[0].1 + share * (ends[1].1 - ends[0].1),
-                )
-            });
-            debug_assert!(from.0 <= to.0 || points.len() > 1);
-            (0..=STEPS)
-                .rev()
-                .map(|step| between(f64::from(step) / f64::from(STEPS)))
-                .find(is_within)
-        })
-    }
+/// The last step of a measured window is as long as the one before it. Phases beside the window name their end.
+fn has_open_end(chart: &Chart, series: &Series) -> bool {
+    series.form == Form::Steps && !series.weak && chart.x.scale == Scale::Linear
 }
 
 /// The horizontal values of a chart of numbers.
 fn widths(chart: &Chart) -> Vec<f64> {
     let series = chart.series.iter().flat_map(|series| {
         let numbers: Vec<f64> = series.x.iter().map(|x| number(x, &[])).collect();
-        let last = match (&numbers[..], series.form) {
-            ([.., before, last], Form::Steps) if !series.weak && chart.x.scale == Scale::Linear => {
-                Some(2.0 * last - before)
-            }
+        let last = match numbers[..] {
+            [.., before, last] if has_open_end(chart, series) => Some(2.0 * last - before),
             _ => None,
         };
         numbers.into_iter().chain(last)
@@ -640,186 +441,5 @@ fn spread(ticks: Vec<PlacedTick>, length: f64, size: impl Fn(&str) -> f64) -> Ve
     kept
 }
 
-/// The first, the last, the lowest and the highest point of each column; all points of a short series.
-fn thinned(points: &[Point]) -> Vec<Point> {
-    if points.len() as f64 <= 2.0 * WIDTH {
-        return points.to_vec();
-    }
-    let column = |point: &Point| (point.0 / COLUMN) as i64;
-    let mut kept = Vec::new();
-    for group in points.chunk_by(|a, b| column(a) == column(b)) {
-        let by_height = |a: &&Point, b: &&Point| a.1.unwrap_or(0.0).total_cmp(&b.1.unwrap_or(0.0));
-        let drawn = || group.iter().filter(|point| point.1.is_some());
-        let mut of_group: Vec<Point> = group.first().into_iter().chain(group.last()).copied().collect();
-        of_group.extend(drawn().min_by(by_height).into_iter().chain(drawn().max_by(by_height)));
-        of_group.sort_by(|a, b| a.0.total_cmp(&b.0));
-        of_group.dedup();
-        kept.extend(of_group);
-    }
-    kept
-}
-
-/// Path data; a gap begins a new part.
-fn path(points: &[Point], is_stepped: bool) -> String {
-    let mut data = String::with_capacity(points.len() * 12);
-    let mut is_open = false;
-    for (x, y) in points {
-        let Some(y) = y else {
-            is_open = false;
-            continue;
-        };
-        let _ = match (is_open, is_stepped) {
-            (false, _) => write!(data, "M{x:.1} {y:.1}"),
-            (true, true) => write!(data, "H{x:.1}V{y:.1}"),
-            (true, false) => write!(data, "L{x:.1} {y:.1}"),
-        };
-        is_open = true;
-    }
-    data
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::html::chart::Heat;
-
-    fn chart(series: Vec<Series>) -> Chart {
-        Chart {
-            id: "x".into(),
-            title: "A < B".into(),
-            x: Axis::linear("time", "s"),
-            y: Axis::from_zero("rate", "IOPS"),
-            series,
-            ..Chart::default()
-        }
-    }
-
-    /// The data of the path of this class in the series of this number, with the plot area.
-    fn data(drawn: &str, series: usize, class: &str) -> (String, [f64; 4]) {
-        let group = drawn
-            .split(&format!("data-series=\"{series}\""))
-            .nth(1)
-            .expect("the series is drawn");
-        let path = group
-            .split(&format!("class=\"{class}\" d=\""))
-            .nth(1)
-            .expect("it has such a path");
-        let area = drawn.split("data-area=\"").nth(1).unwrap().split('"').next().unwrap();
-        let area: Vec<f64> = area.split(' ').map(|number| number.parse().unwrap()).collect();
-        (path.split('"').next().unwrap().to_owned(), area.try_into().unwrap())
-    }
-
-    #[test]
-    fn points_lie_where_their_values_are() {
-        let drawn = draw(&chart(vec![Series::new(
-            "a",
-            Form::Line,
-            [(0.0, 0.0), (5.0, 50.0), (10.0, 100.0)],
-        )]));
-        let (line, [_, _, width, height]) = data(&drawn, 0, "line");
-        // 5 % of room above the highest value.
-        let up = |value: f64| height - height * value / 105.0;
-        let expected = [(0.0, up(0.0)), (width / 2.0, up(50.0)), (width, up(100.0))];
-        let found: Vec<(f64, f64)> = line
-            .split(['M', 'L'])
-            .skip(1)
-            .map(|point| point.split_once(' ').unwrap())
-            .map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap()))
-            .collect();
-        for ((x, y), (to_x, to_y)) in found.iter().zip(expected) {
-            assert!(
-                (x - to_x).abs() < 0.11 && (y - to_y).abs() < 0.11,
-                "{line}: {expected:?}"
-            );
-        }
-        assert_eq!(found.len(), 3);
-        assert!(drawn.contains("aria-label=\"A &lt; B\""));
-    }
-
-    #[test]
-    fn gaps_stay_open_and_the_last_step_has_its_length() {
-        let mut gap = Series::new("a", Form::Line, [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]);
-        gap.y[1] = None;
-        let steps = Series::new("b", Form::Steps, [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]);
-        let drawn = draw(&chart(vec![gap, steps]));
-        assert_eq!(data(&drawn, 0, "line").0.matches('M').count(), 2);
-        let (line, [_, _, width, _]) = data(&drawn, 1, "line");
-        let last = line.rsplit('H').next().unwrap().split('V').next().unwrap();
-        assert!((last.parse::<f64>().unwrap() - width).abs() < 0.11, "{line}");
-    }
-
-    #[test]
-    fn a_long_series_keeps_its_extremes() {
-        let value = |at: u32| if at == 50_321 { 9000.0 } else { f64::from(at % 7) };
-        let series = Series::new("a", Form::Line, (0..100_000).map(|at| (f64::from(at), value(at))));
-        let drawn = draw(&chart(vec![series]));
-        assert!(drawn.len() < 40_000, "{} bytes", drawn.len());
-        let (line, [_, _, _, height]) = data(&drawn, 0, "line");
-        let highest = line
-            .split(['M', 'L'])
-            .filter_map(|point| point.split_once(' ')?.1.parse::<f64>().ok())
-            .fold(f64::INFINITY, f64::min);
-        assert!(
-            (highest - height * (1.0 - 1.0 / 1.05)).abs() < 0.2,
-            "{highest} of {height}"
-        );
-    }
-
-    #[test]
-    fn bars_stand_on_each_other_or_beside_each_other() {
-        let bars = |form: Form, value: f64| Series::over_names("a", form, [("cpu 0".to_owned(), Some(value))]);
-        let with_names = |series: Vec<Series>| Chart {
-            x: Axis::names("processor"),
-            ..chart(series)
-        };
-        let drawn = draw(&with_names(vec![bars(Form::Stack, 30.0), bars(Form::Stack, 50.0)]));
-        let feet = |series: usize| {
-            let path = data(&drawn, series, "bars").0;
-            let (foot, top) = path.split_once('V').unwrap();
-            let number = |text: &str| {
-                text.split(['M', ' ', 'h'])
-                    .find_map(|part| part.parse::<f64>().ok())
-                    .unwrap()
-            };
-            (number(foot.split(' ').nth(1).unwrap()), number(top))
-        };
-        assert_eq!(
-            feet(0).1.to_string(),
-            feet(1).0.to_string(),
-            "the second stands on the first"
-        );
-        let beside = draw(&with_names(vec![bars(Form::Bars, 30.0), bars(Form::Bars, 50.0)]));
-        let left = |series: usize| {
-            data(&beside, series, "bars").0.split(' ').next().unwrap()[1..]
-                .parse::<f64>()
-                .unwrap()
-        };
-        assert!(left(0) < left(1));
-    }
-
-    #[test]
-    fn charts_of_odd_values_are_drawn() {
-        let strange = [
-            Series::new("a", Form::Points, [(1.0, f64::NAN)]),
-            Series::new("b", Form::Steps, []),
-            Series::new("c", Form::Dots, [(0.0, -5.0), (0.0, f64::INFINITY)]),
-        ];
-        let empty = Heat::default();
-        for scale in [Axis::linear("x", ""), Axis::log("x", "")] {
-            let odd = Chart {
-                x: scale.clone(),
-                y: scale,
-                right: Some(Axis::from_zero("r", "")),
-                ..chart(strange.to_vec())
-            };
-            let with_heat = Chart {
-                heat: Some(empty.clone()),
-                ..odd.clone()
-            };
-            for one in [odd, with_heat] {
-                let drawn = draw(&one);
-                assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{drawn}");
-            }
-        }
-    }
-}
+mod tests;

@@ -1,0 +1,100 @@
+//! Words in a drawing: beside marks, and at the ends of guides that the legend does not list.
+
+use std::fmt::Write;
+
+use super::{Area, Drawing, LETTER, LINE, guides, is_listed, marks, number, tone_class};
+use crate::html::chart::{Across, Mark, Series, X};
+use crate::html::escape::text;
+
+/// Rows of labels above the plot area; a mark that finds no room in them has its words when pointed at.
+const MAX_LABEL_ROWS: usize = 3;
+
+impl<'a> Drawing<'a> {
+    /// Marks along the horizontal axis with the row of their words above the plot area, from the left.
+    pub(super) fn label_rows(&self) -> Vec<(&'a Mark, Option<usize>)> {
+        let mut ends = [f64::NEG_INFINITY; MAX_LABEL_ROWS];
+        let mut sorted: Vec<&Mark> = marks(self.chart, Across::X)
+            .filter(|mark| self.across(mark.at).is_some())
+            .collect();
+        sorted.sort_by(|a, b| a.at.total_cmp(&b.at));
+        let mut place = |mark: &'a Mark| {
+            let x = self.label_start(mark);
+            let row = ends.iter().position(|end| *end <= x);
+            if let Some(row) = row {
+                ends[row] = x + (mark.words.chars().count() + 1) as f64 * LETTER;
+            }
+            (mark, row)
+        };
+        sorted.into_iter().map(&mut place).collect()
+    }
+
+    /// Where the words of a mark begin: at the mark, and within the plot area.
+    fn label_start(&self, mark: &Mark) -> f64 {
+        let long = mark.words.chars().count() as f64 * LETTER;
+        let at = self.across(mark.at).unwrap_or(0.0);
+        at.min(self.area.width - long).max(0.0)
+    }
+
+    /// Words beside marks, and at the ends of guides that the legend does not list.
+    pub(super) fn labels(&self, out: &mut String) {
+        let Area { left, top, width, .. } = self.area;
+        for (mark, row) in self.label_rows() {
+            let Some(row) = row else { continue };
+            let _ = writeln!(
+                out,
+                "<text class=\"label {}\" data-at=\"{:.4}\" x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                tone_class(mark.tone),
+                self.x.place(mark.at).unwrap_or(0.0),
+                left + self.label_start(mark),
+                top - 4.0 - row as f64 * LINE,
+                text(&mark.words)
+            );
+        }
+        let mut taken: Vec<f64> = Vec::new();
+        for mark in marks(self.chart, Across::Y) {
+            let Some(mut y) = self.up(&self.y, mark.at) else {
+                continue;
+            };
+            // Above the line, or below it where there is no room.
+            y += if y < LINE { LINE } else { -4.0 };
+            while let Some(near) = taken.iter().find(|other| (y - **other).abs() < LINE) {
+                y = near - LINE;
+            }
+            taken.push(y);
+            let _ = writeln!(
+                out,
+                "<text class=\"label {}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                tone_class(mark.tone),
+                left + width - 3.0,
+                top + y.max(10.0),
+                text(&mark.words)
+            );
+        }
+        for guide in guides(self.chart).filter(|guide| !is_listed(self.chart, guide)) {
+            if let Some((x, y)) = self.last_within(guide) {
+                let _ = writeln!(
+                    out,
+                    "<text class=\"label c-other\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+                    left + x - 2.0,
+                    top + (y - 4.0).max(10.0),
+                    text(&guide.name)
+                );
+            }
+        }
+    }
+
+    /// The point furthest to the right at which a line is within the plot area.
+    fn last_within(&self, series: &Series) -> Option<(f64, f64)> {
+        const STEPS: u32 = 200;
+        let place = |(x, y): (&X, &Option<f64>)| Some((self.across(number(x, &[]))?, self.up(&self.y, (*y)?)?));
+        let points: Vec<(f64, f64)> = series.x.iter().zip(&series.y).filter_map(place).collect();
+        let is_within =
+            |(x, y): &(f64, f64)| (0.0..=self.area.width).contains(x) && (4.0..=self.area.height).contains(y);
+        points.windows(2).rev().find_map(|ends| {
+            let (from, to) = (ends[0], ends[1]);
+            let between = |share: f64| (from.0 + share * (to.0 - from.0), from.1 + share * (to.1 - from.1));
+            let steps = (0..=STEPS).rev().map(|step| f64::from(step) / f64::from(STEPS));
+            steps.map(between).find(is_within)
+        })
+    }
+}

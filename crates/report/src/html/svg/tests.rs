@@ -1,0 +1,142 @@
+use super::*;
+use crate::html::chart::Heat;
+
+fn chart(series: Vec<Series>) -> Chart {
+    Chart {
+        id: "x".into(),
+        title: "A < B".into(),
+        x: Axis::linear("time", "s"),
+        y: Axis::from_zero("rate", "IOPS"),
+        series,
+        ..Chart::default()
+    }
+}
+
+/// The data of the path of this class in the series of this number, with the plot area.
+fn data(drawn: &str, series: usize, class: &str) -> (String, [f64; 4]) {
+    let group = drawn
+        .split(&format!("data-series=\"{series}\""))
+        .nth(1)
+        .expect("the series is drawn");
+    let path = group
+        .split(&format!("class=\"{class}\" d=\""))
+        .nth(1)
+        .expect("it has such a path");
+    let area = drawn.split("data-area=\"").nth(1).unwrap().split('"').next().unwrap();
+    let area: Vec<f64> = area.split(' ').map(|number| number.parse().unwrap()).collect();
+    (path.split('"').next().unwrap().to_owned(), area.try_into().unwrap())
+}
+
+#[test]
+fn points_lie_where_their_values_are() {
+    let drawn = draw(&chart(vec![Series::new(
+        "a",
+        Form::Line,
+        [(0.0, 0.0), (5.0, 50.0), (10.0, 100.0)],
+    )]));
+    let (line, [_, _, width, height]) = data(&drawn, 0, "line");
+    // 5 % of room above the highest value.
+    let up = |value: f64| height - height * value / 105.0;
+    let expected = [(0.0, up(0.0)), (width / 2.0, up(50.0)), (width, up(100.0))];
+    let found: Vec<(f64, f64)> = line
+        .split(['M', 'L'])
+        .skip(1)
+        .map(|point| point.split_once(' ').unwrap())
+        .map(|(x, y)| (x.parse().unwrap(), y.parse().unwrap()))
+        .collect();
+    for ((x, y), (to_x, to_y)) in found.iter().zip(expected) {
+        assert!(
+            (x - to_x).abs() < 0.11 && (y - to_y).abs() < 0.11,
+            "{line}: {expected:?}"
+        );
+    }
+    assert_eq!(found.len(), 3);
+    assert!(drawn.contains("aria-label=\"A &lt; B\""));
+}
+
+#[test]
+fn gaps_stay_open_and_the_last_step_has_its_length() {
+    let mut gap = Series::new("a", Form::Line, [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]);
+    gap.y[1] = None;
+    let steps = Series::new("b", Form::Steps, [(0.0, 1.0), (1.0, 2.0), (2.0, 3.0)]);
+    let drawn = draw(&chart(vec![gap, steps]));
+    assert_eq!(data(&drawn, 0, "line").0.matches('M').count(), 2);
+    let (line, [_, _, width, _]) = data(&drawn, 1, "line");
+    let last = line.rsplit('H').next().unwrap().split('V').next().unwrap();
+    assert!((last.parse::<f64>().unwrap() - width).abs() < 0.11, "{line}");
+}
+
+#[test]
+fn a_long_series_keeps_its_extremes() {
+    let value = |at: u32| if at == 50_321 { 9000.0 } else { f64::from(at % 7) };
+    let series = Series::new("a", Form::Line, (0..100_000).map(|at| (f64::from(at), value(at))));
+    let drawn = draw(&chart(vec![series]));
+    assert!(drawn.len() < 40_000, "{} bytes", drawn.len());
+    let (line, [_, _, _, height]) = data(&drawn, 0, "line");
+    let highest = line
+        .split(['M', 'L'])
+        .filter_map(|point| point.split_once(' ')?.1.parse::<f64>().ok())
+        .fold(f64::INFINITY, f64::min);
+    assert!(
+        (highest - height * (1.0 - 1.0 / 1.05)).abs() < 0.2,
+        "{highest} of {height}"
+    );
+}
+
+#[test]
+fn bars_stand_on_each_other_or_beside_each_other() {
+    let bars = |form: Form, value: f64| Series::over_names("a", form, [("cpu 0".to_owned(), Some(value))]);
+    let with_names = |series: Vec<Series>| Chart {
+        x: Axis::names("processor"),
+        ..chart(series)
+    };
+    let drawn = draw(&with_names(vec![bars(Form::Stack, 30.0), bars(Form::Stack, 50.0)]));
+    let feet = |series: usize| {
+        let path = data(&drawn, series, "bars").0;
+        let (foot, top) = path.split_once('V').unwrap();
+        let number = |text: &str| {
+            text.split(['M', ' ', 'h'])
+                .find_map(|part| part.parse::<f64>().ok())
+                .unwrap()
+        };
+        (number(foot.split(' ').nth(1).unwrap()), number(top))
+    };
+    assert_eq!(
+        feet(0).1.to_string(),
+        feet(1).0.to_string(),
+        "the second stands on the first"
+    );
+    let beside = draw(&with_names(vec![bars(Form::Bars, 30.0), bars(Form::Bars, 50.0)]));
+    let left = |series: usize| {
+        data(&beside, series, "bars").0.split(' ').next().unwrap()[1..]
+            .parse::<f64>()
+            .unwrap()
+    };
+    assert!(left(0) < left(1));
+}
+
+#[test]
+fn charts_of_odd_values_are_drawn() {
+    let strange = [
+        Series::new("a", Form::Points, [(1.0, f64::NAN)]),
+        Series::new("b", Form::Steps, []),
+        Series::new("c", Form::Dots, [(0.0, -5.0), (0.0, f64::INFINITY)]),
+    ];
+    let empty = Heat::default();
+    for scale in [Axis::linear("x", ""), Axis::log("x", "")] {
+        let odd = Chart {
+            x: scale.clone(),
+            y: scale,
+            right: Some(Axis::from_zero("r", "")),
+            ..chart(strange.to_vec())
+        };
+        let with_heat = Chart {
+            heat: Some(empty.clone()),
+            ..odd.clone()
+        };
+        for one in [odd, with_heat] {
+            let drawn = draw(&one);
+            assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{drawn}");
+        }
+    }
+}
