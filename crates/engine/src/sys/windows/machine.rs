@@ -1,6 +1,7 @@
 //! The machine: name, release of the system, memory, hypervisor, power scheme.
 
 use std::ptr::null_mut;
+use std::time::Duration;
 
 use model::environment::{Cpu, Host};
 use windows_sys::Wdk::System::SystemServices::RtlGetVersion;
@@ -53,6 +54,17 @@ pub(crate) fn cpu() -> Cpu {
 
 /// Bytes of memory, and those that programs may still use.
 pub(crate) fn memory() -> Option<[u64; 2]> {
+    const TRIES: u32 = 50;
+    // Wine answers with zeros while the first call of the process is under way in another thread.
+    (0..TRIES).find_map(|attempt| {
+        if attempt > 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        reported_memory().filter(|[total, _]| *total > 0)
+    })
+}
+
+fn reported_memory() -> Option<[u64; 2]> {
     // SAFETY: the structure is plain numbers, for which zero is valid.
     let mut status: MEMORYSTATUSEX = unsafe { std::mem::zeroed() };
     status.dwLength = size_of::<MEMORYSTATUSEX>() as u32;
@@ -186,6 +198,8 @@ fn power_scheme() -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use super::*;
 
     #[test]
@@ -196,5 +210,26 @@ mod tests {
         let [total, available] = memory().unwrap();
         assert!(total > 0 && available <= total);
         assert!(cpu().logical > 0);
+    }
+
+    /// The first callers in a process come at once: Wine answers some of them with zeros.
+    #[test]
+    fn memory_is_never_reported_as_none_at_all() {
+        const THREADS: usize = 16;
+        let together = Barrier::new(THREADS);
+        let found: Vec<Option<[u64; 2]>> = std::thread::scope(|scope| {
+            let ask = || {
+                together.wait();
+                memory()
+            };
+            let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(ask)).collect();
+            threads
+                .into_iter()
+                .map(|thread| thread.join().expect("it panicked"))
+                .collect()
+        });
+        for [total, free] in found.into_iter().map(|found| found.expect("the system reports it")) {
+            assert!(total > 0 && free <= total, "{free} of {total}");
+        }
     }
 }
