@@ -331,6 +331,8 @@ pub fn next(results: &Results, program: &str) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
+    use model::environment::FileSystem;
+
     use super::*;
 
     fn screening(writes: bool) -> Screening {
@@ -343,6 +345,24 @@ mod tests {
             seed: 1,
             arguments: Vec::new(),
         }
+    }
+
+    #[test]
+    fn a_larger_size_leaves_room() {
+        let target = |available: u64| TargetFacts {
+            size: Bytes::gib(1),
+            file_system: Some(FileSystem {
+                size: Bytes::gib(100),
+                available: Bytes::gib(available),
+                ..FileSystem::default()
+            }),
+            ..TargetFacts::default()
+        };
+        assert_eq!(larger_size(&target(90)), Some(10));
+        assert_eq!(larger_size(&target(30)), Some(5));
+        assert_eq!(larger_size(&target(22)), None, "no more than there is already");
+        assert_eq!(larger_size(&target(5)), None);
+        assert_eq!(larger_size(&TargetFacts::default()), None);
     }
 
     #[test]

@@ -157,6 +157,24 @@ mod tests {
         assert!(rules(&results).contains(&"QD-NOT-ACHIEVED".to_owned()));
     }
 
+    /// "Less depth each" was the advice for a depth of one.
+    #[test]
+    fn advice_for_one_at_a_time_does_not_ask_for_less_depth() {
+        let help = |depth: u32| {
+            let found = super::super::check(&samples::closed_loop(depth, 500 * u64::from(depth), Nanos::millis(1)));
+            let short = found.into_iter().find(|one| one.rule == "QD-NOT-ACHIEVED");
+            short
+                .and_then(|finding| finding.help)
+                .expect("half of the queue was in use")
+        };
+        assert!(
+            help(1).contains("one at a time") && !help(1).contains("less depth"),
+            "{}",
+            help(1)
+        );
+        assert!(help(32).contains("less depth each"), "{}", help(32));
+    }
+
     #[test]
     fn more_than_the_queue_can_hold_is_an_error() {
         let results = samples::closed_loop(32, 33_000, Nanos::millis(1));
