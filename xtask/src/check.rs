@@ -20,12 +20,13 @@ use crate::command::{cargo, run};
 type Step = (&'static str, fn() -> Result<(), String>);
 
 /// The cheap ones first.
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     ("fmt", formatting),
     ("dependencies", dependencies::check),
     ("clippy", lints),
     ("docs", documentation),
     ("tests", tests),
+    ("schemas", schemas),
     ("windows", windows::check),
     ("wine", wine::check),
     ("arm64", arm64::check),
@@ -66,6 +67,21 @@ fn documentation() -> Result<(), String> {
     run(cargo()
         .args(["doc", "--workspace", "--no-deps", "--document-private-items"])
         .env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// The published schemas are what the types give; only here are the types described.
+fn schemas() -> Result<(), String> {
+    run(cargo()
+        .args([
+            "test",
+            "--package",
+            "fathom-archive",
+            "--features",
+            "schema",
+            "--test",
+            "schema",
+        ])
+        .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0"))
 }
 
 fn tests() -> Result<(), String> {

@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use model::JsonSchema;
 use model::observation::{Flow, Observation};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Version of the form in which baselines are kept.

@@ -4,8 +4,8 @@
 
 use std::fmt;
 
+use model::JsonSchema;
 use model::{Bytes, Direction, Nanos};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Share of an "at least" that may be missing: buckets of tokens are counted in whole operations and short intervals.

@@ -2,9 +2,12 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::io;
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use model::results::{FORMAT_VERSION, Results};
 use model::study::Study;
 use serde::Serialize;
@@ -15,9 +18,7 @@ use crate::atomic::write_whole;
 
 /// Longer files are compressed.
 const COMPRESS_ABOVE: usize = 1 << 20;
-/// A good deal smaller than level 1, and still many times faster than any disk this tool is pointed at.
-const LEVEL: i32 = 9;
-const ZSTD_MAGIC: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// The largest unpacked size accepted.
 const MAX_UNPACKED: u64 = 1 << 30;
 
@@ -126,7 +127,9 @@ pub(crate) fn is_long(text: &[u8]) -> bool {
 }
 
 pub(crate) fn compressed(text: &[u8]) -> io::Result<Vec<u8>> {
-    zstd::bulk::compress(text, LEVEL)
+    let mut packed = GzEncoder::new(Vec::new(), Compression::default());
+    packed.write_all(text)?;
+    packed.finish()
 }
 
 /// Reads a saved result of this format version or the one before.
@@ -192,7 +195,7 @@ pub fn is_saved(bytes: &[u8]) -> bool {
     /// The version is the first key of the document.
     const LOOKED_AT: usize = 200;
     let head = String::from_utf8_lossy(&bytes[..bytes.len().min(LOOKED_AT)]);
-    bytes.starts_with(&ZSTD_MAGIC) || head.trim_start().starts_with('{') && head.contains("\"format_version\"")
+    bytes.starts_with(&GZIP_MAGIC) || head.trim_start().starts_with('{') && head.contains("\"format_version\"")
 }
 
 /// A saved result from bytes that were read already; `path` is only named in errors.
@@ -217,7 +220,7 @@ fn unpacked(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
         why,
     };
     let mut bytes = Cow::Borrowed(bytes);
-    if bytes.starts_with(&ZSTD_MAGIC) {
+    if bytes.starts_with(&GZIP_MAGIC) {
         bytes = Cow::Owned(unpack(&bytes).map_err(|error| foreign(error.to_string()))?);
     }
     let value: Value = serde_json::from_slice(&bytes).map_err(|error| {
@@ -254,10 +257,9 @@ fn migrate(value: Value, version: u64) -> Option<Value> {
 }
 
 pub(crate) fn unpack(bytes: &[u8]) -> io::Result<Vec<u8>> {
-    use io::Read;
     let max = (bytes.len() as u64 * MAX_RATIO).clamp(MIN_LIMIT, MAX_UNPACKED);
     let mut out = Vec::new();
-    zstd::Decoder::new(bytes)?.take(max + 1).read_to_end(&mut out)?;
+    GzDecoder::new(bytes).take(max + 1).read_to_end(&mut out)?;
     match out.len() as u64 > max {
         true => Err(io::Error::new(
             io::ErrorKind::InvalidData,

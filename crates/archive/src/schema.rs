@@ -1,18 +1,12 @@
-//! The published schemas (JSON Schema 2020-12), derived from the types themselves, so that they cannot lag behind.
-//!
-//! The files in `docs/schema` are these texts; a test compares them.
+//! The published schemas (JSON Schema 2020-12): the files of `docs/schema`, which a test compares with what the types give.
 
-use analysis::baseline::Baseline;
-use analysis::verdict::{Judged, SuiteReport, Verified};
-use model::plan::Plan;
-use model::results::Results;
-use model::study::Study;
+use std::io::Read;
+
+use analysis::verdict::Judged;
+use flate2::read::GzDecoder;
+use model::JsonSchema;
 use report::Summary;
-use report::stream::Line;
-use schemars::{JsonSchema, schema_for};
 use serde::Serialize;
-
-use crate::history::HistoryList;
 
 /// A form of data that the program reads or writes.
 #[derive(Clone, Copy, Debug)]
@@ -21,7 +15,10 @@ pub struct Schema {
     pub name: &'static str,
     /// What has this form, in a sentence.
     pub about: &'static str,
-    text: fn() -> String,
+    packed: &'static [u8],
+    /// What the type gives, as indented JSON with a newline at the end.
+    #[cfg(feature = "schema")]
+    pub derived: fn() -> String,
 }
 
 /// The `json` format of a run: the figures, and what a requirement makes of them.
@@ -35,53 +32,65 @@ pub struct JudgedSummary {
     pub judged: Option<Judged>,
 }
 
+macro_rules! schema {
+    ($name:literal, $form:ty, $about:literal) => {
+        Schema {
+            name: $name,
+            about: $about,
+            packed: include_bytes!(concat!(env!("OUT_DIR"), "/", $name, ".schema.json.gz")),
+            #[cfg(feature = "schema")]
+            derived: derived::<$form>,
+        }
+    };
+}
+
 /// All of them.
 pub const SCHEMAS: &[Schema] = &[
-    Schema {
-        name: "plan",
-        about: "what a test will do: what every job file and command line is read into",
-        text: text::<Plan>,
-    },
-    Schema {
-        name: "results",
-        about: "a saved result, before compression: everything that was measured",
-        text: text::<Results>,
-    },
-    Schema {
-        name: "study",
-        about: "a saved study, before compression: what was varied, and the result of every run",
-        text: text::<Study>,
-    },
-    Schema {
-        name: "summary",
-        about: "the `json` format: the figures that people read",
-        text: text::<JudgedSummary>,
-    },
-    Schema {
-        name: "stream",
-        about: "one line of the NDJSON stream of a run in progress",
-        text: text::<Line>,
-    },
-    Schema {
-        name: "verdict",
-        about: "the `json` format of `fathom verify`: a promise, what was issued, and what came of it",
-        text: text::<Verified>,
-    },
-    Schema {
-        name: "suite",
-        about: "the `--json` report of `fathom suite`: what was required of each workload, and what came of it",
-        text: text::<SuiteReport>,
-    },
-    Schema {
-        name: "baseline",
-        about: "figures that `fathom baseline` keeps: loads of any tool, with what they depend on",
-        text: text::<Baseline>,
-    },
-    Schema {
-        name: "history",
-        about: "the `json` format of `fathom history`: entries with the figures that a list shows",
-        text: text::<HistoryList>,
-    },
+    schema!(
+        "plan",
+        model::plan::Plan,
+        "what a test will do: what every job file and command line is read into"
+    ),
+    schema!(
+        "results",
+        model::results::Results,
+        "a saved result, before compression: everything that was measured"
+    ),
+    schema!(
+        "study",
+        model::study::Study,
+        "a saved study, before compression: what was varied, and the result of every run"
+    ),
+    schema!(
+        "summary",
+        JudgedSummary,
+        "the `json` format: the figures that people read"
+    ),
+    schema!(
+        "stream",
+        report::stream::Line,
+        "one line of the NDJSON stream of a run in progress"
+    ),
+    schema!(
+        "verdict",
+        analysis::verdict::Verified,
+        "the `json` format of `fathom verify`: a promise, what was issued, and what came of it"
+    ),
+    schema!(
+        "suite",
+        analysis::verdict::SuiteReport,
+        "the `--json` report of `fathom suite`: what was required of each workload, and what came of it"
+    ),
+    schema!(
+        "baseline",
+        analysis::baseline::Baseline,
+        "figures that `fathom baseline` keeps: loads of any tool, with what they depend on"
+    ),
+    schema!(
+        "history",
+        crate::history::HistoryList,
+        "the `json` format of `fathom history`: entries with the figures that a list shows"
+    ),
 ];
 
 impl Schema {
@@ -92,12 +101,16 @@ impl Schema {
 
     /// The schema itself, as indented JSON with a newline at the end.
     pub fn text(&self) -> String {
-        (self.text)()
+        let mut text = String::new();
+        let read = GzDecoder::new(self.packed).read_to_string(&mut text);
+        read.expect("it was packed with the program");
+        text
     }
 }
 
-fn text<T: JsonSchema>() -> String {
-    let schema = schema_for!(T);
+#[cfg(feature = "schema")]
+fn derived<T: JsonSchema>() -> String {
+    let schema = schemars::schema_for!(T);
     let text = serde_json::to_string_pretty(&schema).expect("a schema is plain JSON");
     text + "\n"
 }

@@ -2,7 +2,7 @@
 //!
 //! Blocks with the same life are counted together, so that lives of several workers add up.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What became of a block.

@@ -1,6 +1,6 @@
 //! How long an operation is.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::Direction;

@@ -6,7 +6,7 @@
 
 use std::ops::Add;
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::Direction;

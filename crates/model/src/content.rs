@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
+use crate::JsonSchema;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::draws::{Draws, Purpose};

@@ -1,6 +1,6 @@
 //! What limited a load: an answer with its evidence. Plain data; `analysis` makes it.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::StoragePath;

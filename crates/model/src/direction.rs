@@ -2,7 +2,7 @@
 
 use std::ops::{Index, IndexMut};
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What an operation does to the blocks it names. Flushes are counted beside these, since they name no blocks.

@@ -1,6 +1,6 @@
 //! What surrounded a test: facts that could explain its figures.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Bytes, Nanos};

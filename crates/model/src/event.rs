@@ -1,6 +1,6 @@
 //! What happens while a plan is carried out: the whole interface between a run and its viewers.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::PerDirection;

@@ -1,6 +1,6 @@
 //! What a check found: never a bare number, always what, why and what to do.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One finding about a plan, an environment or results.

@@ -7,7 +7,7 @@
 
 mod packed;
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use packed::PackedHistogram;

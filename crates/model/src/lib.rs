@@ -40,6 +40,12 @@ pub mod visible;
 
 mod direction;
 
+/// Describes a saved type for the published schemas; without the feature `schema`, nothing.
+#[cfg(not(feature = "schema"))]
+pub use schema::JsonSchema;
+#[cfg(feature = "schema")]
+pub use schemars::JsonSchema;
+
 pub use direction::{Direction, PerDirection};
 pub use units::{Bytes, Nanos};
 pub use visible::{shell_word, visible, visible_lines};

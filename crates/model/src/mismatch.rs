@@ -1,6 +1,6 @@
 //! What verification found wrong: blocks that were read back and are not what was written.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::VerifyMethod;

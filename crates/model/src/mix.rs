@@ -1,6 +1,6 @@
 //! Read or write: what the next operation does.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::Direction;

@@ -4,7 +4,7 @@
 //! [`Observation::from_results`] makes one from our own results; readers of other tools' reports make them from text. A figure that a
 //! source does not have is absent, never zero and never worked out from a guess: a judgement says what it could not judge.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;

@@ -4,7 +4,7 @@
 //! second; the coordinator samples the kernel's counters of processors and devices. Every field is a
 //! sum, so that workers and hosts add up.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Bytes, Nanos};

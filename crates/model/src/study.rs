@@ -2,7 +2,7 @@
 //!
 //! Tables, knees and judgements are made from it again when it is shown, so that a saved study can be asked anew.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::results::{Results, Tool};

@@ -1,9 +1,9 @@
 //! What happens during a run as newline-delimited JSON: one object a line, for programs that watch.
 
 use model::Direction;
+use model::JsonSchema;
 use model::event::{Event, Interval};
 use model::results::Results;
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::summary::Summary;

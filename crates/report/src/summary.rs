@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use model::JsonSchema;
 use model::diagnosis::{JobDiagnosis, LimitTable};
 use model::environment::TargetFacts;
 use model::event::EndReason;
@@ -19,7 +20,6 @@ use model::results::{
 };
 use model::stats::{Support, batch_means, quantile_interval, support};
 use model::{Direction, Nanos};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::words;

@@ -15,7 +15,6 @@ Beside the crates below, the program holds:
 
 * Rust's standard library: MIT OR Apache-2.0, The Rust Project contributors (https://www.rust-lang.org/policies/licenses).
 * SQLite, in libsqlite3-sys: public domain (https://sqlite.org/copyright.html).
-* Zstandard, in zstd-sys: BSD-3-Clause, Meta Platforms, Inc. and affiliates.
 * In the static program for Linux: musl, MIT, Rich Felker et al., and GCC's unwinder, GPL-3.0 with the GCC Runtime Library Exception.
 * In the program for Windows: parts of mingw-w64, public domain and ZPL-2.1, and GCC's unwinder, as above.
 ";

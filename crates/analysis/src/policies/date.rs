@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use schemars::JsonSchema;
+use model::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Entries are old after that many months: vendors raise their limits every year or two.

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use schemars::JsonSchema;
+use model::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::date::Date;

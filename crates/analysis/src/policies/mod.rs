@@ -15,7 +15,7 @@ mod stack;
 use std::collections::BTreeMap;
 
 use model::Bytes;
-use schemars::JsonSchema;
+use model::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::caps::Layer;

@@ -1,8 +1,8 @@
 //! Limits one above the other: a machine and its disks, what can be reached through them, and what of each is out of reach.
 
+use model::JsonSchema;
 use model::plan::{CachePath, StoragePath};
 use model::{Bytes, Direction};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Burst, Catalogue, Inputs, Policy, PolicyKind, Resolved, letters_apart, three_best, three_nearest};

@@ -1,10 +1,10 @@
 //! A verdict with all that belongs to it: what programs read, and what is kept.
 
+use model::JsonSchema;
 use model::diagnosis::JobDiagnosis;
 use model::finding::Finding;
 use model::results::Tool;
 use model::{Bytes, Nanos};
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{Climb, Outcome, Verdict};

@@ -11,10 +11,10 @@ mod estimate;
 mod judgement;
 mod load;
 
+use model::JsonSchema;
 use model::finding::Finding;
 use model::observation::Observation;
 use model::results::IntervalHistogram;
-use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::policies::{Burst, Workload};

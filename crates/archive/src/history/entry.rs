@@ -3,13 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use analysis::compare::{self, Fact, Figure};
+use model::JsonSchema;
 use model::observation::Observation;
 use model::plan::{AtEndOfJob, Origin, Phases, Plan};
 use model::results::Results;
 use model::study::Study;
 use rusqlite::types::Type;
 use rusqlite::{Connection, Row, ToSql, Transaction, params, params_from_iter};
-use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};

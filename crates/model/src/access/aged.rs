@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::once::Bijection;

@@ -1,6 +1,6 @@
 //! A random position for every n-th operation only (fio `rw=randread:n` with `rw_sequencer`).
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::placement::PlacementCursor;

@@ -1,6 +1,6 @@
 //! Random jumps with sequential runs between them.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::placement::PlacementCursor;

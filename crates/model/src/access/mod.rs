@@ -23,7 +23,7 @@ mod properties;
 
 use std::sync::Arc;
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::{Direction, PerDirection};

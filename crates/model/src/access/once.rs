@@ -4,7 +4,7 @@
 //! dialect keeps a map of used blocks, because the order that follows from it is part of its promise: 34 MiB for 1 TiB
 //! in blocks of 4 KiB, counted and reported.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::area::gcd;

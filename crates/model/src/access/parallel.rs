@@ -1,7 +1,7 @@
 //! Every slot of the queue walks the target by itself, so that the same offset is asked for several times at once
 //! (DiskSpd `-p`).
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AccessError, Area, Place};

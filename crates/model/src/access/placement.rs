@@ -1,6 +1,6 @@
 //! How a random position is drawn.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::aged::AgedCursor;

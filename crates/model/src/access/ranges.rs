@@ -1,7 +1,7 @@
 //! Shares of the operations to shares of the target (DiskSpd `-rdpct`, fio `zoned`) or to ranges of bytes (`-rdabs`,
 //! `zoned_abs`).
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AccessError, Area};

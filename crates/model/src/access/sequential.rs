@@ -1,6 +1,6 @@
 //! One position after the other.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AccessError, Area, Place};

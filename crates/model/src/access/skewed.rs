@@ -3,7 +3,7 @@
 //! Ranks are spread over the target by a bijection, so that the hot blocks do not lie side by side, unless a centre is
 //! given: then the hottest rank lies there and the others follow upwards, round the end.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{AccessError, Area};

@@ -1,6 +1,6 @@
 //! A window that moves over the target: work in it, skip, work in the next (fio `zonemode=strided`).
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::placement::PlacementCursor;

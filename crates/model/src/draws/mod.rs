@@ -8,9 +8,9 @@
 mod jenkins;
 mod tausworthe;
 
+use crate::JsonSchema;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::{SplitMix64, Xoshiro256PlusPlus};
-use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 pub use jenkins::Jenkins;

@@ -3,10 +3,8 @@
 //! A dense histogram has 34 KiB. A long run keeps one for each direction of every interval, most with some hundred buckets
 //! in use; packed they take two to three bytes a bucket.
 
-use std::borrow::Cow;
 use std::iter::Peekable;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Serialize};
 
 use super::{BUCKETS, Histogram, SavedHistogram, bucket_of};
@@ -119,16 +117,17 @@ impl TryFrom<SavedHistogram> for PackedHistogram {
 }
 
 /// In files it is a histogram like any other.
-impl JsonSchema for PackedHistogram {
-    fn schema_name() -> Cow<'static, str> {
+#[cfg(feature = "schema")]
+impl schemars::JsonSchema for PackedHistogram {
+    fn schema_name() -> std::borrow::Cow<'static, str> {
         Histogram::schema_name()
     }
 
-    fn schema_id() -> Cow<'static, str> {
+    fn schema_id() -> std::borrow::Cow<'static, str> {
         Histogram::schema_id()
     }
 
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+    fn json_schema(generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
         Histogram::json_schema(generator)
     }
 }

@@ -1,6 +1,6 @@
 //! Rules that watch the intervals of a job and act on it.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::Direction;

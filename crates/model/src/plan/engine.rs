@@ -1,6 +1,6 @@
 //! How operations reach the kernel: which engine, and how it is used.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::Nanos;

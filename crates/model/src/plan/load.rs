@@ -1,6 +1,6 @@
 //! When operations are due: rates, schedules, pauses.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::{Direction, PerDirection};

@@ -18,7 +18,7 @@ mod storage_path;
 mod target;
 mod workload;
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::access::Access;

@@ -1,6 +1,6 @@
 //! How single operations are carried out: caches, flushes, priorities, checks, errors.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::{Direction, PerDirection};

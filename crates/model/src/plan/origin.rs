@@ -1,6 +1,6 @@
 //! What the user wrote, as plain data, for reports that echo their input. Nothing here changes what is done.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Where a plan came from.

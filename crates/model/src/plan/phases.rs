@@ -1,6 +1,6 @@
 //! When a job starts, warms up, measures and ends.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::units::{Bytes, Nanos};

@@ -1,6 +1,6 @@
 //! Operations from a trace.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Operations that are read from a trace, one after the other, instead of being made from mix and pattern. Those then only say

@@ -1,6 +1,6 @@
 //! The simulated device: what it is made of.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::Direction;

@@ -1,6 +1,6 @@
 //! What is known of the storage between a job and its disks.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What is known of the storage between a job and its disks. It changes nothing that is issued:

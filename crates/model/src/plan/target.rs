@@ -1,6 +1,6 @@
 //! Files and devices, and what may be done to them before and after.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::simulated::SimulatedDevice;

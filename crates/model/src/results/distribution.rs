@@ -1,6 +1,6 @@
 //! How often small counts occurred: queue depths and batch sizes.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How often each small count occurred, by classes that double: queue depths in 0, 1, 2–3, 4–7, 8–15 and so on, sizes of

@@ -1,6 +1,6 @@
 //! The engine that carried a worker.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::EngineKind;

@@ -1,6 +1,6 @@
 //! The same test in the words of other dialects.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Dialect;

@@ -1,6 +1,6 @@
 //! What ended a worker early.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::Direction;

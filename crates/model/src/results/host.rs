@@ -1,6 +1,6 @@
 //! One host of a run.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::environment::{Environment, SystemUse};

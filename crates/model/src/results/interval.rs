@@ -1,6 +1,6 @@
 //! Figures by interval: series, histograms, and what ran outside of the measured window.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::JobResults;

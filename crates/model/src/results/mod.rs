@@ -16,7 +16,7 @@ mod stream;
 mod window;
 mod worker;
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::diagnosis::{JobDiagnosis, LimitTable};

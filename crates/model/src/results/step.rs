@@ -1,6 +1,6 @@
 //! One step, with the kernel counters of its devices and processors.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::JobResults;

@@ -1,6 +1,6 @@
 //! One stream of a worker, direction by direction.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::PerDirection;

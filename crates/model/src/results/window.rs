@@ -1,6 +1,6 @@
 //! Latencies of one worker window by window.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::direction::PerDirection;

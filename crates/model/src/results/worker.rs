@@ -1,6 +1,6 @@
 //! One worker: what its thread did, waited for and used.
 
-use schemars::JsonSchema;
+use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{Distribution, EngineUsed, Failure, StreamResults};
