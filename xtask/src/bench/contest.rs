@@ -61,7 +61,8 @@ pub(crate) fn theirs(work: Work) -> Contender {
 impl Bench {
     /// Finds tools and prepares nothing yet.
     pub(crate) fn new(options: Options) -> Result<Bench, Trouble> {
-        let tools = Tools::find(options.fathom.as_deref())?;
+        let profile = if options.smoke { "release" } else { "dist" };
+        let tools = Tools::find(options.fathom.as_deref(), profile)?;
         Ok(Bench {
             machine: Machine::here(),
             places: Places::below(&options),

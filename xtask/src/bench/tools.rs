@@ -20,19 +20,20 @@ pub(crate) enum Tool {
 #[derive(Clone, Debug)]
 pub(crate) struct Tools {
     fathom: PathBuf,
+    profile: &'static str,
     pub(crate) has_fio: bool,
     pub(crate) has_valgrind: bool,
 }
 
 impl Tools {
-    /// Builds fathom as it is shipped, unless one is given, and looks for the others.
-    pub(crate) fn find(fathom: Option<&Path>) -> Result<Tools, Trouble> {
+    /// Builds fathom, unless one is given, and looks for the others.
+    pub(crate) fn find(fathom: Option<&Path>, profile: &'static str) -> Result<Tools, Trouble> {
         let fathom = match fathom {
             Some(path) => path.canonicalize()?,
             None => {
-                run(cargo().args(["build", "--release", "--package", "fathom"])).map_err(Trouble)?;
+                run(cargo().args(["build", "--profile", profile, "--package", "fathom"])).map_err(Trouble)?;
                 let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-                folder.join("release/fathom")
+                folder.join(profile).join("fathom")
             }
         };
         let answers = |program: &str| {
@@ -41,6 +42,7 @@ impl Tools {
         };
         Ok(Tools {
             fathom,
+            profile,
             has_fio: answers("fio"),
             has_valgrind: answers("valgrind"),
         })
@@ -51,7 +53,8 @@ impl Tools {
         if !is_given {
             let arguments = [
                 "build",
-                "--release",
+                "--profile",
+                self.profile,
                 "--package",
                 "fathom-archive",
                 "--example",

@@ -40,10 +40,10 @@ pub(super) fn glibc() -> Result<PathBuf, String> {
     let folder = root().join("target/release-gnu");
     run(command
         .current_dir(root())
-        .args(["zigbuild", "--release", "--package", "fathom", "--target"])
+        .args(["zigbuild", "--profile", "dist", "--package", "fathom", "--target"])
         .arg(format!("{GNU}.{major}.{minor}"))
         .env("CARGO_TARGET_DIR", &folder))?;
-    let program = stripped(&folder.join(GNU).join("release/fathom"), "strip")?;
+    let program = stripped(&folder.join(GNU).join("dist/fathom"), "strip")?;
     let symbols = output(Command::new("objdump").arg("-T").arg(&program))?;
     let newest = newest_symbol(&symbols).ok_or("the program needs no symbol of the C library")?;
     match newest <= OLDEST_GLIBC {
@@ -83,7 +83,7 @@ pub(super) fn musl() -> Result<PathBuf, String> {
     run(Command::new("ar").arg("r").arg(&library).arg(&object))?;
     let mut command = DebianCargo::for_target(MUSL)
         .ok_or("nothing here compiles for musl\nhelp: on Debian `apt-get install rustc-web cargo-web rust-web-src musl-tools`")?
-        .command(&["build", "--release", "--package", "fathom", "--bin", "fathom"]);
+        .command(&["build", "--profile", "dist", "--package", "fathom", "--bin", "fathom"]);
     let flags = format!(
         "-C link-self-contained=no -C target-feature=+crt-static -C relocation-model=static -L native={}",
         unwinding.display()
@@ -93,16 +93,24 @@ pub(super) fn musl() -> Result<PathBuf, String> {
         .env("CC_x86_64_unknown_linux_musl", "musl-gcc")
         .env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_LINKER", "musl-gcc")
         .env("CARGO_TARGET_X86_64_UNKNOWN_LINUX_MUSL_RUSTFLAGS", flags))?;
-    let program = stripped(&folder.join(MUSL).join("release/fathom"), "strip")?;
+    let program = stripped(&folder.join(MUSL).join("dist/fathom"), "strip")?;
     static_alone(program, "objdump")
 }
 
 /// For ARM64 without any library: Debian's compiler, and zig for what is C.
 pub(super) fn arm64() -> Result<PathBuf, String> {
     let folder = root().join("target/release-arm64");
-    let words = ["zigbuild", "--release", "--package", "fathom", "--bin", "fathom"];
+    let words = [
+        "zigbuild",
+        "--profile",
+        "dist",
+        "--package",
+        "fathom",
+        "--bin",
+        "fathom",
+    ];
     run(&mut cargo_for_arm64(&words, &folder)?)?;
-    let program = stripped(&folder.join(ARM64).join("release/fathom"), "aarch64-linux-gnu-strip")?;
+    let program = stripped(&folder.join(ARM64).join("dist/fathom"), "aarch64-linux-gnu-strip")?;
     let headers = output(Command::new("aarch64-linux-gnu-objdump").arg("-f").arg(&program))?;
     match headers.contains("architecture: aarch64") {
         true => static_alone(program, "aarch64-linux-gnu-objdump"),
@@ -122,10 +130,10 @@ fn static_alone(program: PathBuf, objdump: &str) -> Result<PathBuf, String> {
 /// With nothing but what Windows has.
 pub(super) fn windows() -> Result<PathBuf, String> {
     let folder = root().join("target/release-windows");
-    let mut command = cargo_for_windows(&["build", "--release", "--package", "fathom", "--bin", "fathom"])?;
+    let mut command = cargo_for_windows(&["build", "--profile", "dist", "--package", "fathom", "--bin", "fathom"])?;
     run(command.env("CARGO_TARGET_DIR", &folder))?;
     let program = stripped(
-        &folder.join(WINDOWS).join("release/fathom.exe"),
+        &folder.join(WINDOWS).join("dist/fathom.exe"),
         "x86_64-w64-mingw32-strip",
     )?;
     let headers = output(Command::new("x86_64-w64-mingw32-objdump").arg("-p").arg(&program))?;
