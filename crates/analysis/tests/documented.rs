@@ -34,29 +34,3 @@ fn the_page_about_rules_is_current() {
         "docs/lint.md is not current: FATHOM_UPDATE=1 cargo test -p fathom-analysis --test documented"
     );
 }
-
-/// The page about what was asked for leaves nothing out, and the files that it names are there.
-#[test]
-fn the_page_about_requirements_is_whole() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let text = fs::read_to_string(root.join("docs/requirements.md")).expect("the document is there");
-    let rows: Vec<Vec<&str>> = text
-        .lines()
-        .filter(|line| line.starts_with("| ") && line[2..].starts_with(|c: char| c.is_ascii_digit()))
-        .map(|line| line.trim_matches('|').split(" | ").map(str::trim).collect())
-        .collect();
-    let numbers: Vec<usize> = rows.iter().filter_map(|row| row[0].parse().ok()).collect();
-    assert_eq!(numbers, (1..=148).collect::<Vec<_>>());
-    for row in &rows {
-        assert_eq!(row.len(), 5, "{row:?}");
-        assert!(row.iter().all(|cell| !cell.is_empty()), "{row:?}");
-        assert!(["done", "partly", "later", "cannot"].contains(&row[2]), "{row:?}");
-        // What is done is held by a test.
-        assert!(row[2] != "done" || row[4].contains('/'), "{row:?}");
-        let named = row[3..].iter().flat_map(|cell| cell.split('`').skip(1).step_by(2));
-        let is_path = |word: &&str| word.contains('/') && !word.contains([' ', '\\', '<', '=']);
-        for path in named.filter(is_path) {
-            assert!(root.join(path).exists(), "requirement {}: {path} is not there", row[0]);
-        }
-    }
-}

@@ -2,6 +2,10 @@
 //! files that programs may read. The [`history`] is a collection of such files that keeps itself.
 //!
 //! Nothing here measures or judges. Files appear whole or not at all, whatever interrupts the writing.
+//!
+//! The history is opened only when something is recorded or asked for, and its errors never fail a run. Every connection
+//! to the server counts in `serve/connections`, which bounds their number and time, and every request passes `serve/door`
+//! first; what stands on the pages of results is handed in.
 
 #![forbid(unsafe_code)]
 

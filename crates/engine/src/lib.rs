@@ -3,6 +3,13 @@
 //! An engine belongs to one thread. It is handed operations by slot, carries out a turn, and says which slots are done
 //! and when. It knows nothing of plans, patterns, rates or statistics. All `unsafe` code of the project lives here, in
 //! small files with safe functions around them.
+//!
+//! Platforms differ in files, chosen in a `mod.rs`. On Windows `iocp` is the engine over any of three queues, and files
+//! for it are opened as overlapped. Dropping an engine with operations in flight cancels or awaits them before it frees
+//! their buffers. One test suite (`tests/suite`) runs over every engine of the system.
+//!
+//! [`probe`] reads facts of the machine below one root path, so that a recorded tree can stand for a machine. What Windows
+//! answers to calls is interpreted without a call, so that recorded facts can stand for a machine there too.
 
 pub mod clock;
 pub mod fill;

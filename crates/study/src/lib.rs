@@ -2,6 +2,9 @@
 //! of any tool mean.
 //!
 //! A study makes a plan, lets `run` carry it out and says what came of it. It prints nothing and keeps nothing.
+//!
+//! What several runs found is a [`model::study::Study`], from which every report is made again. `sweep` decides from what was
+//! measured which point comes next; `explain` speaks about results that exist already, whoever measured them.
 
 #![forbid(unsafe_code)]
 
