@@ -4,7 +4,7 @@
 //! A study makes a plan, lets `run` carry it out and says what came of it. It prints nothing and keeps nothing.
 //!
 //! What several runs found is a [`model::study::Study`], from which every report is made again. `sweep` decides from what was
-//! measured which point comes next; `explain` speaks about results that exist already, whoever measured them.
+//! measured which point comes next; `explain` speaks about results that exist already, of any tool.
 
 #![forbid(unsafe_code)]
 
