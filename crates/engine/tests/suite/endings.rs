@@ -1,5 +1,6 @@
 //! Engines that are dropped with operations in flight, and operations that fail, one after the other.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use engine::Access;
@@ -8,7 +9,7 @@ use model::plan::EngineKind;
 use testbed::{FaultFs, Footprint, in_own_process, need};
 
 use crate::driver::{BLOCK, Job, Rig, real_engines};
-use crate::place::{Place, open};
+use crate::place::{Place, Target, open};
 
 /// Drops of each of the two engines that keep operations in flight: 10,000 in all where everything is tested, and enough to
 /// notice a leak elsewhere, since the kernel takes milliseconds to end a ring.
@@ -33,9 +34,38 @@ fn ten_thousand_drops_with_operations_in_flight_leave_nothing() {
             };
             target.write(0, &vec![1; SIZE as usize]);
             for kind in [EngineKind::IoUring, EngineKind::Libaio] {
-                let mut caught = 0;
-                let mut before = None;
-                for round in 0..drops() {
+                // The first rounds warm up the allocator and the kernel's caches.
+                drop_with_operations_in_flight(kind, &target, 100);
+                let before = settled();
+                let caught = drop_with_operations_in_flight(kind, &target, drops());
+                let after = settled();
+                let name = kind.name();
+                // On a machine with other work many have ended before they are dropped.
+                assert!(caught > drops() / 2, "{name}: in flight in {caught} of {}", drops());
+                assert_eq!(after.descriptors, before.descriptors, "{name}");
+                assert!(after.mappings <= before.mappings + 4, "{name}: {before:?} {after:?}");
+                assert!(
+                    after.resident_bytes <= before.resident_bytes + (2 << 20),
+                    "{name}: {before:?} {after:?}"
+                );
+            }
+        },
+    );
+}
+
+/// In how many of the rounds something was in flight. Several threads take turns, since each mostly waits for the kernel to end
+/// a ring.
+fn drop_with_operations_in_flight(kind: EngineKind, target: &Target, rounds: u64) -> u64 {
+    let caught = AtomicU64::new(0);
+    let next = AtomicU64::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                loop {
+                    let round = next.fetch_add(1, Ordering::Relaxed);
+                    if round >= rounds {
+                        break;
+                    }
                     let mut rig = Rig::new(kind, vec![target.open(kind)], SLOTS);
                     let request = |slot: u32| {
                         let block = (round * 7 + u64::from(slot) * 13) % (SIZE / u64::from(BLOCK));
@@ -50,34 +80,16 @@ fn ten_thousand_drops_with_operations_in_flight_leave_nothing() {
                     };
                     let requests: Vec<_> = (0..8).map(request).collect();
                     rig.turn(&requests, 0, Nanos::NEVER);
-                    caught += u64::from(rig.in_flight() > 0);
+                    caught.fetch_add(u64::from(rig.in_flight() > 0), Ordering::Relaxed);
                     drop(rig);
                     if round % 50 == 0 {
                         nothing_is_written_any_more();
                     }
-                    // The first rounds warm up the allocator and the kernel's caches.
-                    if round == 100 {
-                        before = Some(Footprint::now());
-                    }
                 }
-                // On a machine with other work many have ended before they are dropped.
-                assert!(
-                    caught > drops() / 2,
-                    "{}: in flight in {caught} of {}",
-                    kind.name(),
-                    drops()
-                );
-                let (before, after) = (before.unwrap(), settled());
-                let name = kind.name();
-                assert_eq!(after.descriptors, before.descriptors, "{name}");
-                assert!(after.mappings <= before.mappings + 4, "{name}: {before:?} {after:?}");
-                assert!(
-                    after.resident_bytes <= before.resident_bytes + (2 << 20),
-                    "{name}: {before:?} {after:?}"
-                );
-            }
-        },
-    );
+            });
+        }
+    });
+    caught.into_inner()
 }
 
 /// Memory that is had right after a drop is most likely that of the buffers, and must stay as it is left.
