@@ -46,6 +46,7 @@ const USAGE: &str = "\
 usage: cargo xtask VERB
 
   check [STEP…]   everything that must hold before a change is merged; or only fmt, clippy, docs, tests, windows, wine, arm64
+  test [--all]    the tests of a change; with --all those of several hosts, of fio's and DiskSpd's place, and all that take long
   bench [OPTION]… side by side with fio, written to bench/runs; --smoke, --only ROW, --pairs N, --seconds S, --dir DIR
   wine -- ARG…    fathom.exe, built and run under Wine; `wine test ARG…` runs the tests of Windows with `cargo test ARG…`
   dist [NAME]…    what users get, in target/dist: linux-gnu, linux-musl, linux-arm64, windows, deb; all of them if none is named
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
     };
     let ended = match verb.as_str() {
         "check" => check::check(rest),
+        "test" => test(rest),
         "bench" => bench::bench(rest),
         "wine" => wine::wine(rest),
         "dist" => dist::dist(rest),
@@ -89,5 +91,13 @@ fn main() -> ExitCode {
             eprintln!("error: {why}");
             ExitCode::FAILURE
         }
+    }
+}
+
+fn test(arguments: &[String]) -> Result<(), String> {
+    match arguments {
+        [] => command::run(command::cargo().args(["test", "--workspace"])),
+        [all] if all == "--all" => check::tests(),
+        _ => Err("usage: cargo xtask test [--all]".to_owned()),
     }
 }

@@ -96,7 +96,7 @@ pub(crate) fn check() -> Result<(), String> {
     run(&mut tests)?;
     run(&mut built(&["zigbuild", "--package", "fathom", "--bin", "fathom"])?)?;
     // As the step `tests` has built it, so that nothing is built twice; a test that runs the program brings it along.
-    run(cargo().args(["test", "--workspace", "--no-run", "--test", "suite"]))?;
+    run(cargo().args(["test", "--workspace", "--no-run", "--test", "cli"]))?;
     let folder = tempfile::tempdir_in(root().join("target")).map_err(|error| format!("no folder: {error}"))?;
     let both = Both {
         emulator,

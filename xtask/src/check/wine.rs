@@ -49,7 +49,7 @@ pub(crate) fn check() -> Result<(), String> {
         command.args(["--package", package]);
     }
     let mut failures: Vec<String> = run(&mut command).err().into_iter().collect();
-    for (package, test, names) in TESTS.into_iter().chain([("fathom", "suite", &[][..])]) {
+    for (package, test, names) in TESTS.into_iter().chain([("fathom", "system", &[][..])]) {
         let mut command = wine.cargo(&["test", "--no-fail-fast", "--package", package, "--test", test])?;
         command.arg("--").args(names);
         failures.extend(run(&mut command).err());

@@ -82,7 +82,7 @@ fn drop_with_operations_in_flight(kind: EngineKind, target: &Target, rounds: u64
                     rig.turn(&requests, 0, Nanos::NEVER);
                     caught.fetch_add(u64::from(rig.in_flight() > 0), Ordering::Relaxed);
                     drop(rig);
-                    if round % 50 == 0 {
+                    if round.is_multiple_of(50) {
                         nothing_is_written_any_more();
                     }
                 }

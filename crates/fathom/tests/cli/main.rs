@@ -4,10 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
 mod baseline;
-mod capture;
-mod connections;
 mod convert;
-mod diagnosis;
 mod examples;
 mod explain;
 mod faults;
@@ -15,18 +12,13 @@ mod guard;
 mod help;
 mod history;
 mod live;
-mod marks;
 mod outputs;
 mod precondition;
-mod preflight;
 mod presets;
 mod serve;
-mod stopping;
 mod studies;
 mod suites;
 mod support;
-mod throttle;
-mod truth;
 mod verify;
 mod verify_faults;
 mod verify_inputs;

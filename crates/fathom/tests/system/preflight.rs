@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use testbed::{LoopDevice, LoopOptions, need};
 
-use crate::support::{Ran, command, fathom, finish, text};
+use crate::calling::{Ran, command, fathom, finish, text};
 
 /// Somebody else who reads a device from its start to its end, again and again.
 struct Neighbour(Child);

@@ -2,7 +2,7 @@
 
 use testbed::{Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
 
-use crate::support::{fathom, text};
+use crate::calling::{fathom, text};
 
 /// A control group lets 1000 reads a second through. It is read from the system and named, with nothing said about it.
 #[test]

@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde_json::Value;
 use testbed::{Directory, Limit, LoopDevice, LoopOptions, Throttle, need};
 
-use crate::support::{PROGRAM, finish, text};
+use crate::calling::{PROGRAM, finish, text};
 
 /// One such test at a time: they would disturb each other.
 fn turn() -> MutexGuard<'static, ()> {

@@ -11,7 +11,7 @@ use model::access::Access;
 use model::block_size::BlockSizes;
 use testbed::{Directory, LoopDevice, LoopOptions, TraceFs, Zram, need};
 
-use crate::support::{command, end, fathom, text};
+use crate::calling::{command, end, fathom, text};
 
 fn folder() -> Directory {
     need(Directory::new()).expect("a temporary directory can always be made")

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use testbed::{Directory, need};
 
-use crate::support::{PROGRAM, text};
+use crate::calling::{PROGRAM, text};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 

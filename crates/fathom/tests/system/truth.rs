@@ -2,7 +2,7 @@
 
 use testbed::{Directory, LoopDevice, LoopOptions, Zram, need};
 
-use crate::support::{fathom, text};
+use crate::calling::{fathom, text};
 
 /// Does 20,000 reads and writes with O_DIRECT, and expects the kernel to have counted as many.
 fn counts_agree(device: &str, engine: &str, depth: &str) {

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use testbed::{Directory, need};
 
-use crate::support::{Ran, command, end, fathom, names, text};
+use crate::calling::{Ran, command, end, fathom, names, text};
 
 fn start(arguments: &[&str]) -> Child {
     let mut command = command(arguments);

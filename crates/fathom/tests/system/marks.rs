@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use testbed::{LoopFs, TmpFs, need};
 
-use crate::support::{Ran, command, finish, text};
+use crate::calling::{Ran, command, finish, text};
 
 const MIB: u64 = 1 << 20;
 
@@ -433,7 +433,7 @@ fn a_file_of_ours_stays_ours_from_run_to_run() {
         .args(["-INT", &child.id().to_string()])
         .status()
         .unwrap();
-    crate::support::end(child);
+    crate::calling::end(child);
     place
         .fathom(COMMANDS[0].1)
         .expect(0, &["prepared earlier with 16 MiB of random data"]);

@@ -1,11 +1,17 @@
-//! The program in the place of fio and DiskSpd, its reports in a browser, and its judgement of simulated devices. One program,
-//! because each one links everything.
+//! What takes long, or needs much of the machine: the program in the place of fio and DiskSpd, its reports in a browser, its
+//! judgement of simulated and throttled devices, the protection of data. One program, because each one links everything.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
 #[path = "../cli/support.rs"]
 #[allow(dead_code, reason = "shared with the tests of our own command line")]
 mod calling;
+#[cfg(target_os = "linux")]
+mod capture;
+#[cfg(target_os = "linux")]
+mod connections;
+#[cfg(target_os = "linux")]
+mod diagnosis;
 #[path = "../diskspd/mod.rs"]
 mod diskspd;
 #[cfg(target_os = "linux")]
@@ -15,11 +21,21 @@ mod fio;
 #[path = "../fio_logs/mod.rs"]
 mod fio_logs;
 #[cfg(target_os = "linux")]
+mod marks;
+#[cfg(target_os = "linux")]
 #[path = "../pages/mod.rs"]
 mod pages;
 #[path = "../drop_in/place.rs"]
 #[allow(dead_code, reason = "shared by the tests of both drop-in modes")]
 mod place;
 #[cfg(target_os = "linux")]
+mod preflight;
+#[cfg(target_os = "linux")]
 #[path = "../scenarios/mod.rs"]
 mod scenarios;
+#[cfg(target_os = "linux")]
+mod stopping;
+#[cfg(target_os = "linux")]
+mod throttle;
+#[cfg(target_os = "linux")]
+mod truth;
