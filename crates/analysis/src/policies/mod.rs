@@ -112,6 +112,9 @@ pub struct Catalogue {
     entries: BTreeMap<String, Policy>,
 }
 
+/// Prefixes of entries before these were named by what they are. Scripts may have them.
+const FORMER_PREFIXES: [&str; 3] = ["s0/", "s1/", "s4/"];
+
 impl Catalogue {
     /// What is part of the program.
     pub fn built_in() -> Catalogue {
@@ -170,6 +173,10 @@ impl Catalogue {
 
     /// The entry with this id; without one, those whose id ends with the name behind the slash.
     fn matching(&self, name: &str) -> Vec<&Policy> {
+        let name = match name.split_at_checked(3) {
+            Some((prefix, rest)) if FORMER_PREFIXES.contains(&&*prefix.to_ascii_lowercase()) => rest,
+            _ => name,
+        };
         let same = |known: &str| known.eq_ignore_ascii_case(name);
         if let Some(found) = self.entries().find(|policy| same(policy.id())) {
             return vec![found];

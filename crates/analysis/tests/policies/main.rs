@@ -70,10 +70,10 @@ fn the_catalogue_has_what_it_is_known_for() {
     let catalogue = Catalogue::built_in();
     let names: Vec<&str> = catalogue.entries().map(Policy::id).collect();
     for wanted in [
-        "s4/ssd-ultra",
-        "s0/b2ms+p30",
-        "s1/d8ds_v4-cached",
-        "s1/d8ds_v4-uncached",
+        "contract/ssd-ultra",
+        "azure/b2ms+p30",
+        "azure/d8ds_v4-cached",
+        "azure/d8ds_v4-uncached",
         "aws/gp2",
         "aws/gp3",
         "aws/io1",
@@ -148,7 +148,7 @@ fn every_entry_can_be_resolved_and_has_clauses() {
 
 #[test]
 fn ssd_ultra_of_400_gb() {
-    let policy = resolve("s4/ssd-ultra", &[("size", "400GB")]);
+    let policy = resolve("contract/ssd-ultra", &[("size", "400GB")]);
     assert_eq!(iops(&policy), 4000.0);
     let workload = policy.workload;
     assert_eq!(
@@ -232,7 +232,7 @@ fn block_sizes_at_which_the_limit_on_bytes_takes_over() {
         ("azure/premium", vec![("tier", "P80")], 44.0),
         ("azure/vm", vec![("tier", "Standard_D8ds_v4")], 14.65),
         ("azure/vm", vec![("tier", "Standard_B2ms")], 11.44),
-        ("s1/d8ds_v4-cached", vec![], 6.15),
+        ("azure/d8ds_v4-cached", vec![], 6.15),
         ("aws/gp3", vec![("size", "500GiB")], 42.7),
         (
             "aws/gp3",
@@ -365,7 +365,12 @@ fn inputs_are_held_to_their_bounds() {
 fn names_are_found_in_part_and_whatever_their_case() {
     let catalogue = Catalogue::built_in();
     assert_eq!(catalogue.find("GP3").unwrap().id(), "aws/gp3");
-    assert_eq!(catalogue.find("S4/SSD-Ultra").unwrap().id(), "s4/ssd-ultra");
+    assert_eq!(catalogue.find("Contract/SSD-Ultra").unwrap().id(), "contract/ssd-ultra");
+    assert_eq!(
+        catalogue.find("s4/ssd-ultra").unwrap().id(),
+        "contract/ssd-ultra",
+        "its former name"
+    );
     assert_eq!(catalogue.find("balanced").unwrap().id(), "oci/balanced");
     assert!(
         catalogue
@@ -529,10 +534,10 @@ fn old_entries_say_so() {
     let today = Date::day(2026, 11, 22);
     let gp2 = catalogue.find("aws/gp2").unwrap().expired(today).unwrap();
     assert!(gp2.contains("are of 2023"), "{gp2}");
-    assert_eq!(catalogue.find("s4/ssd-ultra").unwrap().expired(today), None);
+    assert_eq!(catalogue.find("contract/ssd-ultra").unwrap().expired(today), None);
     assert!(
         catalogue
-            .find("s4/ssd-ultra")
+            .find("contract/ssd-ultra")
             .unwrap()
             .expired(Date::day(2027, 11, 21))
             .is_some()

@@ -34,7 +34,7 @@ fn clause<'a>(json: &'a Value, start: &str) -> &'a Value {
 #[test]
 fn a_promise_that_is_kept_passes() {
     // 10 IOPS for each GB: 400 of 32 KiB, 70 % reads, at most 3 ms.
-    let policy = ["--policy", "s4/ssd-ultra", "--size", "40GB"];
+    let policy = ["--policy", "contract/ssd-ultra", "--size", "40GB"];
     if let Some(ran) = on_device(DEVICE, &[&policy[..], &["--time", "60s", "--out", "json"]].concat()) {
         let json = ran.expect(0, &[]).json();
         assert_eq!(json["verdict"]["outcome"], "pass", "{json:#}");
@@ -73,7 +73,7 @@ fn warnings_stand_below_the_verdict() {
 
 #[test]
 fn a_promise_that_is_broken_fails_with_its_figures() {
-    let policy = ["--policy", "s4/ssd-ultra", "--size", "40GB", "--time", "60s"];
+    let policy = ["--policy", "contract/ssd-ultra", "--size", "40GB", "--time", "60s"];
     if let Some(ran) = on_device(&capped(360), &policy) {
         ran.expect(
             1,
@@ -366,7 +366,7 @@ fn a_verdict_is_written_for_people_programs_and_build_servers() {
     let out = format!("text,json={}", text(&json));
     let arguments = [
         "--policy",
-        "s4/ssd-ultra",
+        "contract/ssd-ultra",
         "--size",
         "40GB",
         "--time",
@@ -453,12 +453,12 @@ fn what_is_asked_for_must_make_sense() {
 fn a_policy_can_be_a_file() {
     let Some(folder) = need(Directory::new()) else { return };
     let file = folder.path().join("mine.toml");
-    let policy = fathom(&["policies", "s4/ssd-ultra", "--toml"])
+    let policy = fathom(&["policies", "contract/ssd-ultra", "--toml"])
         .expect(0, &["[policy]"])
         .out
         .clone();
     let mine = policy
-        .replace("s4/ssd-ultra", "our/disk")
+        .replace("contract/ssd-ultra", "our/disk")
         .replace("10 * size_gb", "2 * size_gb");
     fs::write(&file, mine).unwrap();
     let arguments = ["--policy", text(&file), "--size", "100GB", "--time", "20s"];
@@ -472,7 +472,10 @@ fn a_policy_can_be_a_file() {
 
 #[test]
 fn the_catalogue_is_listed_and_explained() {
-    fathom(&["policies"]).expect(0, &["aws/gp3", "s4/ssd-ultra", "azure/vm", "older than 12 months"]);
+    fathom(&["policies"]).expect(
+        0,
+        &["aws/gp3", "contract/ssd-ultra", "azure/vm", "older than 12 months"],
+    );
     fathom(&["policies", "azure/premium", "--tier", "P30"])
         .expect(0, &["5000 IOPS, 200 MB/s", "39.1 KiB", "iops >= 5000"]);
     fathom(&["policies", "gp2", "--size", "100GiB"]).expect(0, &["3000 IOPS for 2000 s, then 300 IOPS"]);

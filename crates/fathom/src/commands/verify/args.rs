@@ -34,7 +34,7 @@ pub fn command() -> Command {
              targets, such as the volumes of an array, share the load evenly, and the promise is about all of them together.",
         )
         .after_help(
-            "Examples:\n  fathom verify --policy s4/ssd-ultra --size 400GB /mnt/data\n  \
+            "Examples:\n  fathom verify --policy contract/ssd-ultra --size 400GB /mnt/data\n  \
              fathom verify --policy aws/gp3 --size 500GiB --iops 6000 --mbps 250 /dev/nvme1n1\n  \
              fathom verify --require 'iops>=4000,p99<=3ms' --read 70 --block 8k --quick /mnt/data\n  \
              fathom verify --require 'iops>=100000' /dev/mapper/volume*",
