@@ -35,7 +35,11 @@ pub(super) const PERCENTILES: Check = Check {
                 let finding = finding
                     .why("a percentile with fewer than ten operations beyond it says hardly more than the maximum");
                 let times = needed / operations as f64;
-                findings.push(finding.help(format!("measure {times:.1} times as long, for {needed:.0} {word}s")));
+                let longer = match times {
+                    ..1.1 => "a little longer".to_owned(),
+                    _ => format!("{times:.1} times as long"),
+                };
+                findings.push(finding.help(format!("measure {longer}, for {needed:.0} {word}s")));
             }
         }
     },

@@ -6,6 +6,7 @@ use model::observation::{Latency, Observation};
 use model::stats::two_modes;
 
 use super::Rule;
+use crate::checks::level_changes;
 use crate::figures;
 
 /// Modes whose typical latencies differ by less than this factor are ordinary variation.
@@ -34,15 +35,26 @@ pub(crate) fn find_two_modes(load: &Observation) -> Vec<Finding> {
         (true, Some(all)) => vec![("operations", all)],
         _ => flows,
     };
+    let change = level_changes(load).first().copied();
     let finding = |(name, latency): (&str, &Latency)| {
         let finding = Finding::new("TWO-MODES", Severity::Note, describe(name, latency)?).at(&*load.name);
-        let finding = finding.why(
-            "two kinds of operation share one name, such as hits and misses of a cache, or operations that a throttle \
-             lets pass and holds back; the mean describes neither",
-        );
-        Some(finding.help(
-            "judge the two apart; a range much larger than the caches on the way, or a rate below the throttle, leaves one",
-        ))
+        Some(match change {
+            Some(change) => finding
+                .why(format!(
+                    "the rate changed its level after {} s, so these are most likely the latencies before and after it",
+                    change.at_secs
+                ))
+                .help("judge each level separately"),
+            None => finding
+                .why(
+                    "two kinds of operation share one name, such as hits and misses of a cache, or operations that a throttle \
+                     lets pass and holds back; the mean describes neither",
+                )
+                .help(
+                    "judge the two apart; a range much larger than the caches on the way, or a rate below the throttle, \
+                     leaves one",
+                ),
+        })
     };
     flows.into_iter().filter_map(finding).collect()
 }

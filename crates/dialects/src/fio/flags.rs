@@ -168,6 +168,19 @@ pub struct Flag {
     pub(super) take: fn(&mut Flags, &str) -> Action,
 }
 
+impl Flag {
+    /// How it is written, with a placeholder for its value: `--enghelp[=ENGINE[,OPTION]]`.
+    pub fn usage(&self) -> String {
+        let value = self.placeholder;
+        let bare = value.strip_prefix('[').and_then(|inner| inner.strip_suffix(']'));
+        match self.parameter {
+            Parameter::None => format!("--{}", self.name),
+            Parameter::Optional => format!("--{}[={}]", self.name, bare.unwrap_or(value)),
+            Parameter::Required => format!("--{}={value}", self.name),
+        }
+    }
+}
+
 /// Whether a value follows a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {

@@ -1,7 +1,7 @@
 //! What is shown of options and engines: usage, `--cmdhelp`, `--enghelp`, the words of an option, `--showcmd`.
 
 use super::engines::ENGINES;
-use super::flags::{FLAGS, Parameter};
+use super::flags::FLAGS;
 use super::similar;
 use super::table::{self, Kind, Row};
 use super::values::Unit;
@@ -22,14 +22,7 @@ const NAMES: usize = 24;
 /// How the program is used.
 pub fn usage(program: &str) -> Vec<String> {
     let mut lines = vec![format!("{program} [options] [job options] <job file(s)>")];
-    lines.extend(FLAGS.iter().map(|flag| {
-        let written = match flag.parameter {
-            Parameter::None => format!("--{}", flag.name),
-            Parameter::Optional => format!("--{}[={}]", flag.name, flag.placeholder.trim_matches(['[', ']'])),
-            Parameter::Required => format!("--{}={}", flag.name, flag.placeholder),
-        };
-        format!("  {written:<28}{}", flag.help)
-    }));
+    lines.extend(FLAGS.iter().map(|flag| format!("  {:<28}{}", flag.usage(), flag.help)));
     lines.push(String::new());
     lines.push("--name=NAME begins a job; job options stand behind it. --cmdhelp lists them.".into());
     lines

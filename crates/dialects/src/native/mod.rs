@@ -22,6 +22,19 @@ pub use spec::{Document, JobSpec, PartSpec, SimulatedSpec};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::nearest::nearest;
 
+/// A line of a job file as a flag: `read = 70` is `--read 70`.
+fn as_flag(line: &str) -> String {
+    let Some((name, value)) = line.split_once(" = ") else {
+        return line.to_owned();
+    };
+    let value = value.trim_matches('"');
+    match value {
+        "true" => format!("--{name}"),
+        _ if value.contains(' ') => format!("--{name} '{value}'"),
+        _ => format!("--{name} {value}"),
+    }
+}
+
 /// Applies an option to a job, with a complaint that names the place if its value is wrong or the option unknown.
 pub fn apply(job: &mut JobSpec, name: &str, value: &str, place: impl FnOnce() -> Place) -> Result<(), Diagnostic> {
     let Some(option) = find(name) else {
@@ -32,7 +45,12 @@ pub fn apply(job: &mut JobSpec, name: &str, value: &str, place: impl FnOnce() ->
         });
     };
     (option.set)(job, value).map_err(|why| {
-        let complaint = Diagnostic::new(format!("`{name}`: {why}")).at(place());
-        complaint.help(format!("{} Example: {}", option.help, option.example))
+        let place = place();
+        let example = match place.line {
+            0 => as_flag(option.example),
+            _ => option.example.to_owned(),
+        };
+        let complaint = Diagnostic::new(format!("`{name}`: {why}")).at(place);
+        complaint.help(format!("{} Example: {example}", option.help))
     })
 }

@@ -576,7 +576,7 @@ fn sums_are_right() {
             "33.3 us",
             "17.9",
             "105.2",
-            "N* = 4.9",
+            "4.9 in flight (N*)",
             "The knee lies between 1 and 64",
             "Kneedle): none",
         ],

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 
 use dialects::fio::engines::{ENGINES, INSTEAD};
-use dialects::fio::flags::{FLAGS, Parameter};
+use dialects::fio::flags::FLAGS;
 use dialects::fio::table::{GROUPS, Kind, Row, Status};
 use dialects::fio::values::Unit;
 
@@ -98,19 +98,7 @@ fn status(row: &Row) -> String {
 fn flags() -> String {
     let mut text = String::from("| flag | meaning |\n| --- | --- |\n");
     for flag in FLAGS {
-        let placeholder = flag.placeholder.trim_start_matches('[').trim_end_matches(']');
-        let written = match flag.parameter {
-            Parameter::None => String::new(),
-            Parameter::Optional => format!("[={placeholder}]"),
-            Parameter::Required => format!("={placeholder}"),
-        };
-        let _ = writeln!(
-            text,
-            "| `--{}{}` | {} |",
-            flag.name,
-            written.replace('|', "\\|"),
-            flag.help
-        );
+        let _ = writeln!(text, "| `{}` | {} |", flag.usage().replace('|', "\\|"), flag.help);
     }
     text.trim_end().to_string()
 }

@@ -189,7 +189,7 @@ pub(in crate::commands) fn how(knee: &Knee, axis: Axis, limited: bool) -> String
         let at = knee.kneedle.map_or("none".to_owned(), |at| format!("{at} {unit}"));
         let power = knee.power.map_or("none".to_owned(), |at| format!("{at} {unit}"));
         text += &wrapped(&format!(
-            "knee by curvature (Kneedle): {at}; largest rate for its latency (power): {power}"
+            "knee by curvature (Kneedle): {at}; best rate per latency (power): {power}"
         ));
     }
     if let Some(usl) = &knee.usl {
@@ -200,7 +200,8 @@ pub(in crate::commands) fn how(knee: &Knee, axis: Axis, limited: bool) -> String
 
 fn of_bounds(bounds: &Bounds, unit: &str) -> String {
     format!(
-        "bounds: R0 {} at {} {unit}, most {} per second at {}, they meet at N* = {:.1}",
+        "bounds: {} per operation at {} {unit} (R0), at most {} per second, reached at {}; without any queueing the two would \
+         meet at {:.1} {unit} (N*)",
         time(bounds.alone_ns),
         bounds.alone_at,
         rate(bounds.most_iops),
@@ -222,7 +223,7 @@ fn of_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
         (None, None) => "no roof in sight".into(),
     };
     format!(
-        "scalability (USL): alpha {:.4}, beta {:.2e}; {end}",
+        "universal scalability law: contention (alpha) {:.4}, coherence (beta) {:.2e}; {end}",
         usl.alpha, usl.beta
     )
 }

@@ -152,15 +152,16 @@ impl BitOrAssign for Intent {
 
 impl fmt::Display for Intent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // In the order in which it happens.
         let words = [
+            (Intent::CREATE, "created"),
+            (Intent::TRUNCATE, "truncated"),
+            (Intent::LAY_OUT, "filled with data"),
             (Intent::READ, "read"),
             (Intent::WRITE, "written"),
-            (Intent::TRUNCATE, "truncated"),
-            (Intent::UNLINK, "removed"),
             (Intent::TRIM, "trimmed"),
             (Intent::PUNCH, "punched"),
-            (Intent::LAY_OUT, "laid out"),
-            (Intent::CREATE, "created"),
+            (Intent::UNLINK, "removed"),
         ];
         let said: Vec<&str> = words
             .into_iter()
@@ -184,13 +185,13 @@ mod tests {
         for (intent, words, changes) in [
             (Intent::default(), "left alone", false),
             (Intent::READ, "read", false),
-            (Intent::READ | Intent::CREATE, "read and created", false),
+            (Intent::READ | Intent::CREATE, "created and read", false),
             (
                 Intent::READ | Intent::WRITE | Intent::TRIM,
                 "read, written and trimmed",
                 true,
             ),
-            (Intent::LAY_OUT, "laid out", true),
+            (Intent::LAY_OUT, "filled with data", true),
         ] {
             assert_eq!(intent.to_string(), words);
             assert_eq!(intent.changes(), changes, "{words}");
