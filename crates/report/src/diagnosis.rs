@@ -34,7 +34,7 @@ pub fn write_one(diagnosis: &Diagnosis, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out, "    {}", evidence_words(evidence))?;
     }
     if !diagnosis.layers.is_empty() {
-        writeln!(out, "  limits, the least first")?;
+        writeln!(out, "  limits, lowest first")?;
         for layer in &diagnosis.layers {
             writeln!(out, "    {}", limit_words(layer))?;
         }
@@ -250,7 +250,7 @@ What limits job
   D-CAP: VM: 1953 IOPS are 101.7 % of its limit of 1920 IOPS
   twice the depth: confirmed
     operations in flight: 64.0, against 64 (the depth)
-  limits, the least first
+  limits, lowest first
     disks: 1953.3 IOPS of 20,000 IOPS, 9.8 %, 18,080 IOPS out of reach [catalogue]
   also D-IRQ-SKEW: one processor
   not judged: no series

@@ -54,11 +54,11 @@ fn programs(results: &Results, host: u32) -> Option<String> {
         .iter()
         .filter(|program| !own.contains(&program.process))
         .take(3)
-        .map(|program| format!("{} ({})", program.name, program.process))
+        .map(|program| format!("{} (pid {})", program.name, program.process))
         .collect();
     Some(match names.is_empty() {
         true => String::new(),
-        false => format!("; busiest on this machine: {}", names.join(", ")),
+        false => format!("; busiest other programs: {}", names.join(", ")),
     })
 }
 
@@ -132,7 +132,7 @@ fn other_load(direction: Direction, others: u64, all: u64, programs: &str) -> Fi
         Direction::Write => "writes",
         Direction::Trim => "discards",
     };
-    let what = format!("{share:.1} % of what the device moved were {word} that did not come from this test{programs}");
+    let what = format!("{share:.1} % of the bytes that the device moved were {word} of others{programs}");
     let finding = Finding::new("OTHER-LOAD", Severity::Warning, what);
     finding
         .why(
@@ -201,8 +201,7 @@ mod tests {
         assert_eq!(
             rules,
             [
-                "50.0 % of what the device moved were reads that did not come from this test; busiest on this machine: tar (7), \
-                 dd (12)"
+                "50.0 % of the bytes that the device moved were reads of others; busiest other programs: tar (pid 7), dd (pid 12)"
             ]
         );
     }

@@ -347,7 +347,7 @@ fn table(entries: &[Entry], width: usize) -> String {
     let several_hosts = entries.iter().any(|entry| entry.host != entries[0].host);
     let mut columns = vec![
         column("entry", true, None, &|entry| entry.id.to_string()),
-        column("begun", false, None, &|entry| local(entry.started_unix_ns)),
+        column("started", false, None, &|entry| local(entry.started_unix_ns)),
         column("kind", false, None, &|entry| entry.kind.name().into()),
         column("name", false, Some(8), &|entry| named(entry)),
     ];
@@ -372,7 +372,7 @@ fn table(entries: &[Entry], width: usize) -> String {
         ),
         column("p50", true, None, &figure(|job| job.p50_ns, numbers::time)),
         column("p99", true, None, &figure(|job| job.p99_ns, numbers::time)),
-        column("came to", false, None, &|entry| came_to(entry)),
+        column("result", false, None, &|entry| came_to(entry)),
     ]);
     columns.retain(|column| column.cells.iter().any(|cell| !cell.is_empty()));
     fit(&mut columns, width);

@@ -287,7 +287,7 @@ fn head(test: &TestTrend) -> String {
 fn table(test: &TestTrend) -> String {
     let mut text = format!(
         "  {:>7}  {:<16}  {:>10}  {:>10}  {:>10}\n",
-        "entry", "begun", "IOPS", "mean", "p99"
+        "entry", "started", "IOPS", "mean", "p99"
     );
     let cell = |figure: Figure, value: Option<f64>| value.map_or("-".into(), |value| figure.words(value));
     for run in &test.runs {

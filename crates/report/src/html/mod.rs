@@ -427,7 +427,7 @@ fn write_path(path: &IoPath, out: &mut String) {
         };
         let _ = write!(out, "<li{class}>{hop}<strong>{}</strong>", text(&layer.name));
         if layer.binds {
-            out.push_str("<em class=\"limit\">This is what limits</em>");
+            out.push_str("<em class=\"limit\">Bottleneck</em>");
         }
         if let Some(percent) = layer.used_percent {
             let _ = write!(
