@@ -13,9 +13,17 @@ fn every_example_runs() {
     };
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
     let mut count = 0;
-    for entry in fs::read_dir(examples).unwrap().flatten() {
-        let path = entry.path();
-        assert_eq!(path.extension().and_then(|end| end.to_str()), Some("toml"));
+    let page = fs::read_to_string(format!("{examples}/README.md")).unwrap();
+    let files = fs::read_dir(examples).unwrap().flatten().map(|entry| entry.path());
+    for path in files {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        assert!(
+            name == "README.md" || page.contains(name),
+            "{name} is not in examples/README.md"
+        );
+        if path.extension().and_then(|end| end.to_str()) != Some("toml") {
+            continue;
+        }
         let run = |more: &[&str]| {
             let arguments = [&["run", text(&path)][..], more].concat();
             finish(command(&arguments).current_dir(folder.path()))
@@ -43,6 +51,40 @@ fn every_example_runs() {
         Vec::<String>::new(),
         "examples leave nothing behind"
     );
+}
+
+#[test]
+fn examples_of_other_tools_policies_and_suites_run() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
+    let shorter = |name: &str, from: [&str; 2], to: [&str; 2]| {
+        let whole = fs::read_to_string(format!("{examples}/{name}")).unwrap();
+        let short = whole.replace(from[0], to[0]).replace(from[1], to[1]);
+        assert_ne!(short, whole);
+        fs::write(folder.path().join(name), short).unwrap();
+    };
+    let run = |arguments: &[&str]| finish(command(arguments).current_dir(folder.path()));
+    shorter("oltp.fio", ["runtime=30", "ramp_time=5"], ["runtime=1", "ramp_time=0"]);
+    run(&["fio", "oltp.fio"]).expect(0, &["pages: (groupid=0", "fsync/fdatasync/sync_file_range"]);
+    shorter("oltp.xml", ["<Duration>30", "<Warmup>5"], ["<Duration>1", "<Warmup>0"]);
+    run(&["diskspd", "-Xoltp.xml"]).expect(
+        0,
+        &["block size: 8KiB", "performing mix test (read/write ratio: 70/30)"],
+    );
+    let policy = format!("{examples}/policies/our-disk.toml");
+    let simulated = format!("{examples}/simulated.toml");
+    let times = ["--time", "2s", "--warm-up", "0s"];
+    run(&[
+        &["verify", "--policy", &policy, "--size", "500GB", &simulated][..],
+        &times,
+    ]
+    .concat())
+    .expect(2, &["PASS          iops >= 5000", "INCONCLUSIVE"]);
+    let suite = format!("{examples}/suites/acceptance.toml");
+    assert_eq!(fs::read_to_string(&suite).unwrap(), run(&["suite", "--example"]).out);
+    run(&["suite", &suite, "--target", ".", "--size", "64m", "--dry-run"]).expect(0, &["web server"]);
 }
 
 /// The job files of `docs/simulated-devices.md`. The first line of each says what it measures.
