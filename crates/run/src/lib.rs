@@ -15,7 +15,7 @@
 //!
 //! [`hosts`] runs a plan on several hosts: a coordinator leads agents; messages go in a star through `Comm`, behind which
 //! are MPI (from a library opened at run time) and streams (TCP, pipes of ssh). Over TCP both sides are authenticated, and
-//! every frame. Nothing outside of it knows which. `barrier` lets no host make files before all have examined their targets.
+//! every frame. No code outside `Comm` knows which transport is in use. `barrier` lets no host make files before all have examined their targets.
 
 #![deny(unsafe_code)]
 

@@ -1,5 +1,4 @@
-//! Campaigns: questions that take more than one job to answer, as plans and as sentences about their results; and what results
-//! of any tool mean.
+//! Studies: questions that take several runs to answer, and what results of any tool mean.
 //!
 //! A study makes a plan, lets `run` carry it out and says what came of it. It prints nothing and keeps nothing.
 //!
