@@ -327,28 +327,41 @@ impl SecondView<'_> {
         busy > OTHERS_BUSY * cpus
     }
 
-    /// Who had a part in the latencies of this second beside the storage.
-    fn disturbance(&self) -> Option<Fault> {
+    /// The mean service time would be beyond a limit even if no thread had waited for a processor. All that was in flight
+    /// waits while a thread does.
+    fn is_slow_anyway(&self, limit_ns: f64) -> bool {
         let facts = &self.second.facts;
-        if self.others_are_busy() && self.waited() > WAITED {
-            return Some(Fault::OtherCpu);
-        }
-        if facts.threads.run_delay_ns.0 as f64 > WAITED_OF_LATENCY * facts.service_ns.0 as f64 {
-            return Some(Fault::Generator);
+        let service = facts.service_ns.0 as f64;
+        let in_flight = service / facts.length_ns.0.max(1) as f64;
+        let stolen: u64 = self.second.hosts.iter().map(|host| host.stolen_ns.0).sum();
+        let delay = (facts.threads.run_delay_ns.0 + stolen) as f64 * in_flight.max(1.0);
+        (service - delay) / facts.operations.max(1) as f64 > limit_ns
+    }
+
+    /// Who had a part in the latencies of this second beside the storage.
+    fn disturbance(&self, limit_ns: Option<f64>) -> Option<Fault> {
+        let facts = &self.second.facts;
+        if !limit_ns.is_some_and(|limit| self.is_slow_anyway(limit)) {
+            if self.others_are_busy() && self.waited() > WAITED {
+                return Some(Fault::OtherCpu);
+            }
+            if facts.threads.run_delay_ns.0 as f64 > WAITED_OF_LATENCY * facts.service_ns.0 as f64 {
+                return Some(Fault::Generator);
+            }
         }
         let others = other_bytes(self.second)?;
         (others > OTHERS_MOVED * self.second.moved.0 as f64).then_some(Fault::OtherIo)
     }
 }
 
-/// The cause beside the storage of the latencies in the second that begins at `at` seconds; `None` if
-/// there is none, or it is unknown.
-pub fn disturbance(observation: &Observation, at: f64) -> Option<Fault> {
+/// The cause beside the storage of the latencies in the second that begins at `at` seconds; `None` if there is none, or it is
+/// unknown, or waiting for processors cannot be why operations took longer than `limit_ns`.
+pub fn disturbance(observation: &Observation, at: f64, limit_ns: Option<f64>) -> Option<Fault> {
     let seconds = &observation.seconds;
     let next = seconds.partition_point(|second| second.facts.start_ns.as_secs() <= at + 1e-9);
     let second = seconds.get(next.checked_sub(1)?)?;
     let workers = f64::from(observation.load.workers.unwrap_or(1).max(1));
-    SecondView { second, workers }.disturbance()
+    SecondView { second, workers }.disturbance(limit_ns)
 }
 
 #[cfg(test)]
@@ -412,6 +425,25 @@ mod tests {
         // A stall of 0.3 s: the slots are full only then, and that explains what is missing.
         assert_eq!(faults(vec![second(0, 710, 0.35, 0.3)], None), [Fault::Storage]);
         assert_eq!(faults(vec![second(0, 995, 0.2, 0.0)], None), []);
+    }
+
+    #[test]
+    fn waiting_for_processors_excuses_no_latency_that_is_beyond_its_limit_without_it() {
+        let mut waited = second(0, 1000, 0.5, 0.0);
+        waited.facts.threads.run_delay_ns = Nanos::millis(500);
+        let observation = Observation {
+            seconds: vec![waited],
+            ..Observation::default()
+        };
+        // One operation takes 1 ms, half of which is waiting for a processor.
+        for (limit_ms, fault) in [
+            (None, Some(Fault::Generator)),
+            (Some(0.6), Some(Fault::Generator)),
+            (Some(0.4), None),
+        ] {
+            let limit_ns = limit_ms.map(|limit| limit * 1e6);
+            assert_eq!(disturbance(&observation, 0.0, limit_ns), fault, "{limit_ms:?}");
+        }
     }
 
     #[test]

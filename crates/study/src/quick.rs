@@ -19,6 +19,8 @@ use crate::numbers::rounded;
 const MAX_WORKERS: u32 = 8;
 /// Length of the measured window of each cell.
 pub const MEASURED: Nanos = Nanos::secs(4);
+/// The block of the sequential rows.
+pub const LARGEST_BLOCK: Bytes = Bytes::mib(1);
 /// I/O before it.
 pub const WARM_UP: Nanos = Nanos::secs(1);
 

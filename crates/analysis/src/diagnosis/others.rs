@@ -70,7 +70,7 @@ fn disturbed_seconds(subject: &Subject<'_>, fault: Fault) -> Option<(Vec<f64>, S
     let observation = subject.observation;
     let starts = observation.seconds.iter().map(|second| second.facts.start_ns.as_secs());
     let seconds: Vec<f64> = starts
-        .filter(|at| disturbance(observation, *at) == Some(fault))
+        .filter(|at| disturbance(observation, *at, None) == Some(fault))
         .collect();
     let all = observation.seconds.len();
     let share = seconds.len() as f64 / all as f64;

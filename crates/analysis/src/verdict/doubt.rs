@@ -138,11 +138,11 @@ impl Case<'_> {
         }
         if let Some((fault, share)) = self.disturbed(clause).filter(|(_, share)| *share > DISTURBED_SHARE) {
             let others = attribution::others(observation, |_| true);
-            let why = format!(
-                "{:.0} % of the excess falls in seconds in which {}",
-                100.0 * share,
-                self.name_fault(fault, &others)
-            );
+            let found = match fault {
+                Fault::Generator => "fathom itself was late".to_owned(),
+                _ => self.name_fault(fault, &others),
+            };
+            let why = format!("{:.0} % of the excess falls in seconds in which {found}", 100.0 * share);
             return Some(Doubt::new(cause_of(fault), why));
         }
         (!self.has_full_time())
@@ -254,7 +254,8 @@ impl Case<'_> {
                 .iter()
                 .find(|backlog| touches(&interval, (backlog.from, backlog.until)));
             let fault = backlog.map(|backlog| backlog.fault);
-            if let Some(fault) = fault.or_else(|| attribution::disturbance(self.observation, interval.at))
+            if let Some(fault) =
+                fault.or_else(|| attribution::disturbance(self.observation, interval.at, Some(clause.target)))
                 && let Some(known) = by_fault.iter_mut().find(|(of, _)| *of == fault)
             {
                 known.1 += excess;

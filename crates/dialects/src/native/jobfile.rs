@@ -221,7 +221,21 @@ impl Reader<'_> {
         about
     }
 
+    /// `read` and `write` are one share told from either side.
+    fn refuse_two_shares(&mut self, table: &DeTable<'_>) {
+        let named = |name: &str| table.keys().find(|key| key.get_ref().as_ref() == name);
+        if let (Some(read), Some(write)) = (named("read"), named("write")) {
+            let later = read.span().start.max(write.span().start);
+            self.complain(
+                later,
+                "`read` and `write` exclude each other",
+                "keep one of them: the rest is the other",
+            );
+        }
+    }
+
     fn fill_job(&mut self, job: &mut JobSpec, table: &DeTable<'_>) {
+        self.refuse_two_shares(table);
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("name", DeValue::String(name)) => job.name = Some(name.to_string()),
@@ -263,6 +277,7 @@ impl Reader<'_> {
             part: job.part.clone(),
             ..JobSpec::default()
         };
+        self.refuse_two_shares(table);
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             match (name, value.get_ref()) {
@@ -472,15 +487,19 @@ mod tests {
         check("[[job]]\ndepth = 3", "no target");
         // Nothing is accepted that would do nothing.
         let job = |rest: &str| format!("[[job]]\ntarget = \"null\"\n{rest}");
-        check(&job("arrivals = \"poisson\""), "it has none");
-        check(&job("catch-up = \"1s\""), "it has none");
+        check(&job("arrivals = \"poisson\""), "need a rate");
+        check(&job("catch-up = \"1s\""), "need a rate");
+        check(&job("read = 70\nwrite = 70"), "`read` and `write` exclude each other");
+        check(&format!("{0}{0}", job("name = \"a\"\n")), "the same name");
+        check(&job("rate = \"100MB\""), "write `100MB/s`");
+        check(&job("after = \"b\""), "not an earlier job");
         check(&job("pause-after = 5"), "it has no pause");
         check(&job("poll = true\nengine = \"psync\""), "cannot poll");
         check(&job("poll = true\nengine = \"libaio\""), "cannot poll");
         check(&job("submission-thread = true\nengine = \"libaio\""), "only io_uring");
         check("[[job]]\ntarget = \"simulated:x\"", "no simulated device `x`");
         check("[[job]]\ntarget = \"null\"\npasses = 2", "no end");
-        check("[[job]]\ntarget = \"null\"\nafter = \"x\"", "no earlier job");
+        check("[[job]]\ntarget = \"null\"\nafter = \"x\"", "not an earlier job");
         check(
             "[[job]]\ntarget = \"null\"\n[[job.part]]\ndepth = 2",
             "cannot differ between parts",

@@ -94,9 +94,16 @@ fn lower_step(
                         None => faults.push(in_job(
                             document,
                             &name,
-                            format!("it comes after `{after}`, which is no earlier job of its step"),
+                            format!("`after` names `{after}`, which is not an earlier job of the same step"),
                         )),
                     }
+                }
+                if step.jobs.iter().any(|earlier| earlier.name == job.name) {
+                    faults.push(in_job(
+                        document,
+                        &name,
+                        "another job of its step has the same name".into(),
+                    ));
                 }
                 *first_worker += spec.workers;
                 step.jobs.push(job);
@@ -145,7 +152,10 @@ fn lower_job(
 /// How to get a job, for what the document has already.
 fn job_needed(document: &Document) -> String {
     match document.simulated.first() {
-        None => "name a target: `fathom run /mnt/data`".into(),
+        None => match document.file {
+            Some(_) => "add one:\n    [[job]]\n    target = \"/mnt/data\"".into(),
+            None => "name a target: `fathom run --target /mnt/data`".into(),
+        },
         Some(device) => format!(
             "add a job that uses the simulated device:\n    [[job]]\n    target = \"simulated:{}\"",
             device.name
@@ -252,7 +262,7 @@ fn contradiction(spec: &JobSpec) -> Option<String> {
         return Some("`passes` needs sequential or random-once access: other patterns have no end".into());
     }
     if spec.rate.is_none() && (spec.arrivals != Process::Linear || spec.catch_up.is_some()) {
-        return Some("`arrivals` and `catch-up` are about a rate, and it has none; give a `rate`".into());
+        return Some("`arrivals` and `catch-up` need a rate; give a `rate`".into());
     }
     if spec.pause.is_none() && spec.pause_after != 1 {
         return Some("`pause-after` says how often it pauses, and it has no pause; give a `pause`".into());

@@ -105,6 +105,11 @@ pub(super) fn rate(text: &str) -> Result<(u64, RateUnit), String> {
     }
     let lower = trimmed.to_ascii_lowercase();
     let number = lower.strip_suffix("iops").unwrap_or(&lower);
+    if lower.ends_with('b') && size(trimmed).is_ok() {
+        return Err(format!(
+            "`{trimmed}` is a size; write `{trimmed}/s` for bytes per second"
+        ));
+    }
     count(number, 1, 1_000_000_000_000)
         .map(|value| (value, RateUnit::Operations))
         .map_err(|why| format!("{why}; a rate is a number of operations (`4000`) or bytes (`100MiB/s`) per second"))

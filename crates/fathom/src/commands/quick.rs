@@ -67,6 +67,13 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         .transpose()
         .map_err(|complaint| Faults::from(vec![complaint]))?
         .flatten();
+    if size.is_some_and(|size| size < quick::LARGEST_BLOCK) {
+        let what = format!(
+            "--size must be at least {}, the largest block of the screening",
+            quick::LARGEST_BLOCK
+        );
+        return Err(vec![dialects::Diagnostic::new(what)].into());
+    }
     let whole = Screening {
         path: args.get_one::<String>("path").cloned().unwrap_or_else(|| ".".into()),
         size,

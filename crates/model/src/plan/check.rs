@@ -244,7 +244,7 @@ fn check_stop(stop: &Stop, faults: &mut Faults) {
         stop.passes.map(u64::from),
     ];
     if zero.contains(&Some(0)) {
-        faults.add("it would end before it begins: times, bytes, operations and passes must be above 0");
+        faults.add("it ends before it begins: times, bytes, operations and passes must be above 0");
     }
 }
 

@@ -96,7 +96,7 @@ fn something_must_end_a_job() {
         |job| job.stop = Stop::default(),
         "job `first`: nothing ends it: give a time, bytes, operations or passes",
     );
-    let at_once = "job `first`: it would end before it begins: times, bytes, operations and passes must be above 0";
+    let at_once = "job `first`: it ends before it begins: times, bytes, operations and passes must be above 0";
     check_job(|job| job.stop = Stop::after(Nanos(0)), at_once);
     check_job(|job| job.stop.bytes = Some(Bytes(0)), at_once);
     check_job(|job| job.stop.operations = Some(0), at_once);

@@ -211,11 +211,19 @@ fn of_bounds(bounds: &Bounds, unit: &str) -> String {
 }
 
 fn of_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
+    const LAW: &str = "universal scalability law (USL)";
     let last = knee.points.last().map_or(0.0, |point| point.load);
+    let most = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
+    // A device that saturates has a corner where the law has a curve; the fit then falls where the rate does not.
     let end = match (usl.peak_at, usl.roof_iops) {
-        // A device that saturates has a corner where the law has a curve; the fit then falls where the rate does not.
         (Some(peak), _) if peak < last && !knee.retrograde => {
-            format!("its peak at {peak} {unit} was not seen: the rate does not fall again up to {last}")
+            return format!(
+                "{LAW}: does not fit, since it falls from {peak} {unit} on, and the rate does not up to {last}"
+            );
+        }
+        (None, Some(roof)) if roof < most => {
+            let (roof, most) = (rate(roof), rate(most));
+            return format!("{LAW}: does not fit, since it stays below {roof} per second, and {most} were measured");
         }
         (Some(peak), _) if usl.beta_is_significant => format!("peak at {peak} {unit}"),
         (Some(peak), _) => format!("peak at {peak} {unit}, which chance may explain"),
@@ -223,7 +231,7 @@ fn of_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
         (None, None) => "no roof in sight".into(),
     };
     format!(
-        "universal scalability law: contention (alpha) {:.4}, coherence (beta) {:.2e}; {end}",
+        "{LAW}: contention (alpha) {:.4}, coherence (beta) {:.2e}; {end}",
         usl.alpha, usl.beta
     )
 }
