@@ -221,7 +221,7 @@ impl Reader<'_> {
         about
     }
 
-    /// `read` and `write` are one share told from either side.
+    /// `read` and `write` are one share, stated from either side.
     fn refuse_two_shares(&mut self, table: &DeTable<'_>) {
         let named = |name: &str| table.keys().find(|key| key.get_ref().as_ref() == name);
         if let (Some(read), Some(write)) = (named("read"), named("write")) {
