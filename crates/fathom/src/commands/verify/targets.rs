@@ -11,6 +11,7 @@ use model::plan::{SimulatedDevice, StoragePath};
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::screen;
 use crate::user_file;
 
 /// Share of the space that may be used which a file takes at most.
@@ -105,7 +106,8 @@ impl Targets {
         Ok(())
     }
 
-    /// Refuses names of files that are not there and get no size: a test would have nothing to make.
+    /// Refuses names of files that do not exist and get no size: a test would have nothing to make. With a size a file is made,
+    /// which may be on another disk than a misspelt name stands for, so that is said.
     pub(super) fn refuse_missing(&self, file_size: Option<Bytes>) -> Result<(), Faults> {
         let has_folder = |path: &Path| match path.parent() {
             Some(folder) if folder != Path::new("") => folder.is_dir(),
@@ -117,15 +119,25 @@ impl Targets {
                 && has_folder(path)
                 && std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
         };
-        let missing = self.paths.iter().find(is_missing);
-        match missing.filter(|_| self.simulated.is_empty() && file_size.is_none()) {
-            None => Ok(()),
-            Some(path) => Err(Faults::one(
-                Fault::new(format!("{path} does not exist"))
-                    .help("check the spelling; --file-size SIZE makes a file of that name for the test"),
-                Exit::Refused,
-            )),
+        for path in self
+            .paths
+            .iter()
+            .filter(is_missing)
+            .filter(|_| self.simulated.is_empty())
+        {
+            let Some(size) = file_size else {
+                return Err(Faults::one(
+                    Fault::new(format!("{path} does not exist"))
+                        .help("check the spelling; --file-size SIZE makes a file of that name for the test"),
+                    Exit::Refused,
+                ));
+            };
+            let folder = Path::new(path).parent().unwrap_or(Path::new(".")).display();
+            screen::note(&format!(
+                "warning: {path} does not exist: a file of {size} is made for the test, on the file system of {folder}"
+            ));
         }
+        Ok(())
     }
 
     /// Twice the memory over all files, so that no cache of this machine can hold them, but at most half of the space that
