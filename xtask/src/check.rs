@@ -20,7 +20,9 @@ use crate::command::{cargo, run};
 type Step = (&'static str, fn() -> Result<(), String>);
 
 /// Test programs that a plain `cargo test` leaves out: their manifests say `test = false`.
-const SLOW: [&str; 6] = ["--test", "fleet", "--test", "system", "--test", "verdicts"];
+const SLOW: [&str; 8] = [
+    "--test", "fleet", "--test", "short", "--test", "system", "--test", "verdicts",
+];
 
 /// The cheap ones first.
 const STEPS: [Step; 9] = [

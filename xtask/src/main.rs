@@ -46,7 +46,7 @@ const USAGE: &str = "\
 usage: cargo xtask VERB
 
   check [STEP…]   everything that must hold before a change is merged; or only fmt, clippy, docs, tests, windows, wine, arm64
-  test [--all]    the tests of a change; with --all those of several hosts, of fio's and DiskSpd's place, and all that take long
+  test [--all]    the default tests; with --all also fleets, the fio and DiskSpd drop-ins, throttled devices and browser pages
   bench [OPTION]… side by side with fio, written to bench/runs; --smoke, --only ROW, --pairs N, --seconds S, --dir DIR
   wine -- ARG…    fathom.exe, built and run under Wine; `wine test ARG…` runs the tests of Windows with `cargo test ARG…`
   dist [NAME]…    what users get, in target/dist: linux-gnu, linux-musl, linux-arm64, windows, deb; all of them if none is named

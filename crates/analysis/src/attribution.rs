@@ -327,9 +327,9 @@ impl SecondView<'_> {
         busy > OTHERS_BUSY * cpus
     }
 
-    /// The mean service time would be beyond a limit even if no thread had waited for a processor. All that was in flight
-    /// waits while a thread does.
-    fn is_slow_anyway(&self, limit_ns: f64) -> bool {
+    /// Whether the mean service time exceeds a limit without the time that threads waited for a processor. A waiting thread
+    /// delays everything in flight.
+    fn exceeds_without_delay(&self, limit_ns: f64) -> bool {
         let facts = &self.second.facts;
         let service = facts.service_ns.0 as f64;
         let in_flight = service / facts.length_ns.0.max(1) as f64;
@@ -341,7 +341,7 @@ impl SecondView<'_> {
     /// Who had a part in the latencies of this second beside the storage.
     fn disturbance(&self, limit_ns: Option<f64>) -> Option<Fault> {
         let facts = &self.second.facts;
-        if !limit_ns.is_some_and(|limit| self.is_slow_anyway(limit)) {
+        if !limit_ns.is_some_and(|limit| self.exceeds_without_delay(limit)) {
             if self.others_are_busy() && self.waited() > WAITED {
                 return Some(Fault::OtherCpu);
             }
@@ -354,8 +354,8 @@ impl SecondView<'_> {
     }
 }
 
-/// The cause beside the storage of the latencies in the second that begins at `at` seconds; `None` if there is none, or it is
-/// unknown, or waiting for processors cannot be why operations took longer than `limit_ns`.
+/// What else than the storage raised the latencies in the second that begins at `at` seconds; `None` if nothing did, or it is
+/// unknown, or the wait for processors does not explain latencies above `limit_ns`.
 pub fn disturbance(observation: &Observation, at: f64, limit_ns: Option<f64>) -> Option<Fault> {
     let seconds = &observation.seconds;
     let next = seconds.partition_point(|second| second.facts.start_ns.as_secs() <= at + 1e-9);
@@ -428,7 +428,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_for_processors_excuses_no_latency_that_is_beyond_its_limit_without_it() {
+    fn a_wait_for_processors_does_not_excuse_a_service_time_above_the_limit() {
         let mut waited = second(0, 1000, 0.5, 0.0);
         waited.facts.threads.run_delay_ns = Nanos::millis(500);
         let observation = Observation {

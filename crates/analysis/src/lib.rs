@@ -2,11 +2,11 @@
 //!
 //! Nothing here opens a file, reads a clock or prints; the truth about a machine arrives in [`model::environment`].
 //!
-//! [`checks`] has the self-checks that every result goes through; `docs/measuring.md` has a section for each. [`lint`]
-//! examines a test before it runs. [`diagnosis`] says what limited a load: an ordered list of causes, a file for each, tested
-//! on scenarios whose truth is known. `attribution` decides whose fault each missed second of a paced load was, `shifts`
-//! whether the window was stationary; verdicts and diagnoses use both. [`policies`] is the catalogue of what storage
-//! promises, as data files with formulas; [`requirement`] reads clauses, and `verdict` holds an observation against them.
+//! [`checks`] validates every result; `docs/measuring.md` has a section for each check. [`lint`] examines a test before it
+//! runs. [`diagnosis`] names the bottleneck: an ordered list of causes, one file each, tested on scenarios with a known
+//! cause. `attribution` decides what caused each missed second of a paced load, and `shifts` whether the window was
+//! stationary; verdicts and diagnoses use both. [`policies`] is the catalogue of what providers promise, as data files with
+//! formulas. [`requirement`] parses clauses, and `verdict` judges an observation by them.
 
 #![forbid(unsafe_code)]
 

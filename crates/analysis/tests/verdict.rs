@@ -19,7 +19,7 @@ fn clauses(text: &str) -> Vec<Clause> {
 fn ssd_ultra() -> Resolved {
     let inputs = Inputs::from([("size".to_owned(), "400GB".to_owned())]);
     Catalogue::built_in()
-        .find("contract/ssd-ultra")
+        .find("provider-sla/ssd-ultra")
         .unwrap()
         .resolve(&inputs)
         .unwrap()

@@ -3,9 +3,9 @@
 //!
 //! Nothing here measures or judges. Files appear whole or not at all, whatever interrupts the writing.
 //!
-//! The history is opened only when something is recorded or asked for, and its errors never fail a run. Every connection
-//! to the server counts in `serve/connections`, which bounds their number and time, and every request passes `serve/door`
-//! first; what stands on the pages of results is handed in.
+//! The history opens its database only to record or to query, and its errors never fail a run. `serve/connections` limits
+//! the number and duration of connections to the server, and `serve/door` authorizes every request. The caller supplies the
+//! pages of results.
 
 #![forbid(unsafe_code)]
 

@@ -3,11 +3,11 @@
 //! Each dialect reads its own grammar, says what is wrong with it in terms of that text, and lowers it into
 //! [`model::plan::Plan`], which belongs to no dialect. Nothing here opens a file, knows a device or prints.
 //!
-//! Each dialect has a table of options, from which parser, help and documents follow. What a grammar needs beyond its text
-//! (a profile's file, the processors, a named event) it asks for through a trait. Presets are job files in
-//! `crates/dialects/presets`, whose texts are pinned by digests. [`import`] reads the results of other tools, wherever they
-//! stand in a text, and fills no gap. [`convert`] writes a plan as text, reads that again and compares the two plans path by
-//! path (`compare/rows.rs` has a row for every path), so that what a dialect cannot say is listed.
+//! Each dialect has a table of options, from which we generate parser, help and documents. A parser gets anything outside
+//! its text (a profile's file, the processors, a named event) through a trait. Presets are job files in
+//! `crates/dialects/presets`; a digest pins the text of each. [`import`] finds results of other tools anywhere in a text and
+//! never fills in what is missing. [`convert`] writes a plan as text, parses that text and compares the two plans field by
+//! field (`compare/rows.rs`), which lists what the other dialect cannot express.
 
 #![forbid(unsafe_code)]
 

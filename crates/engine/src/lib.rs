@@ -4,12 +4,12 @@
 //! and when. It knows nothing of plans, patterns, rates or statistics. All `unsafe` code of the project lives here, in
 //! small files with safe functions around them.
 //!
-//! Platforms differ in files, chosen in a `mod.rs`. On Windows `iocp` is the engine over any of three queues, and files
-//! for it are opened as overlapped. Dropping an engine with operations in flight cancels or awaits them before it frees
-//! their buffers. One test suite (`tests/suite`) runs over every engine of the system.
+//! Each platform has its own files, selected in a `mod.rs`. On Windows, `iocp` is one engine over three kinds of queue; it
+//! needs files opened as overlapped. Dropping an engine cancels or awaits operations in flight before it frees their
+//! buffers. `tests/suite` runs the same tests over every engine.
 //!
-//! [`probe`] reads facts of the machine below one root path, so that a recorded tree can stand for a machine. What Windows
-//! answers to calls is interpreted without a call, so that recorded facts can stand for a machine there too.
+//! [`probe`] reads facts about the machine below a root path, so tests can use a recorded tree. On Windows it separates
+//! system calls from their interpretation, so tests can use recorded answers.
 
 pub mod clock;
 pub mod fill;

@@ -4,11 +4,10 @@
 //! findings and events. Everything else is parsed into the plan or rendered from the results. This crate deliberately
 //! knows no files, threads, clocks or printing, so that grammars, judgement and rendering can be tested without a disk.
 //!
-//! Nothing is rounded or divided here; counts are in bytes, nanoseconds and operations. Parameters and generator of a
-//! pattern live in one file, own no random generator, and are held to what they promise by `access/properties`. Merging
-//! results is addition, on one machine or on many: [`fleet`] divides a plan among hosts and merges their results, and
-//! [`assigned`] makes one plan of plans that are each for one host (fio's `--client`). Serialised forms are published:
-//! their schemas are in `docs/schema`.
+//! Counts are in bytes, nanoseconds and operations, and are never rounded or divided here, so merging results is addition.
+//! [`fleet`] divides a plan among hosts and merges their results; [`assigned`] combines plans that are each for one host
+//! (fio's `--client`). The parameters and the generator of an access pattern share a file, take random numbers as an
+//! argument, and are tested by `access/properties`. The schemas of serialised types are in `docs/schema`.
 
 #![forbid(unsafe_code)]
 

@@ -121,7 +121,7 @@ mod tests {
             message: message.into(),
         };
         let suite = Suite {
-            name: "contract/ssd-ultra \"on\" /data".into(),
+            name: "provider-sla/ssd-ultra \"on\" /data".into(),
             started: "2026-11-22T14:05:00".into(),
             seconds: 330.5,
             cases: vec![
@@ -151,7 +151,7 @@ mod tests {
         ] {
             assert_eq!(of_suite.attribute(attribute), Some(value), "{attribute}");
         }
-        assert_eq!(of_suite.attribute("name"), Some("contract/ssd-ultra \"on\" /data"));
+        assert_eq!(of_suite.attribute("name"), Some("provider-sla/ssd-ultra \"on\" /data"));
         let cases: Vec<_> = of_suite
             .children()
             .filter(|node| node.has_tag_name("testcase"))

@@ -3,9 +3,9 @@
 //! All formats are rendered from the one [`model::results::Results`], most of them by way of [`summary::Summary`], in
 //! which each figure is computed once. Nothing here opens a device, reads a clock or knows a terminal.
 //!
-//! `live` is what is shown while a run goes on, from events: `line` prints one line, `state` keeps what the view shows, and
-//! `view` draws it on any number of cells. `html` makes pages: `page` says what can stand on one, `chart` what a chart shows,
-//! `svg` draws it. What users wrote is escaped in one place. Each format has golden files.
+//! `live` draws the progress of a run from its events, either as one line (`line`) or full screen (`view`, from `state`).
+//! `html` writes pages: `page` and `chart` are their data model, `svg` draws the charts, `escape` escapes text from users.
+//! Each format has golden files.
 
 #![forbid(unsafe_code)]
 

@@ -3,19 +3,17 @@
 //! [`execute`] takes a plan and returns results; on the way it publishes [`model::event::Event`]s and knows no viewer. Nothing
 //! is printed here.
 //!
-//! `pipeline` is the spine: `Plan → CheckedPlan → PermittedTargets → PreparedTargets → Results`, each of which consumes the
-//! one before. Every path that a plan would change passes `targets/guard` first, which decides on the opened descriptor and
-//! not on the name; nothing is written before all targets of the plan have been permitted. What a plan says and a run
-//! cannot do is refused by name (`unsupported`), never left out. What a run changes of the system (control groups,
-//! schedulers) it restores, whatever ends it.
+//! `pipeline` is the main sequence: `Plan → CheckedPlan → PermittedTargets → PreparedTargets → Results`, where each step
+//! consumes the previous one. Every path that a plan would change passes `targets/guard`, which examines the open
+//! descriptor rather than the name; nothing is written before all targets are permitted. `unsupported` refuses by name what
+//! a run cannot do. A run restores the system settings that it changes (control groups, schedulers), however it ends.
 //!
-//! `step` starts jobs together, watches and gathers; `governor` has the rules that see merged intervals and may end a job,
-//! change its depth or restart its statistics; `verify` writes what can be checked, byte for byte as fio has it, and checks
-//! what is read back.
+//! `step` starts jobs together, watches them and gathers their figures. `governor` has the rules that end a job, change its
+//! depth or restart its statistics. `verify` writes data that can be checked, in fio's format, and checks what is read.
 //!
-//! [`hosts`] runs a plan on several hosts: a coordinator leads agents; messages go in a star through `Comm`, behind which
-//! are MPI (from a library opened at run time) and streams (TCP, pipes of ssh). Over TCP both sides are authenticated, and
-//! every frame. No code outside `Comm` knows which transport is in use. `barrier` lets no host make files before all have examined their targets.
+//! [`hosts`] runs a plan on several hosts: agents exchange messages with one coordinator through `Comm`, over MPI (a library
+//! opened at run time), TCP or pipes of ssh. Over TCP, both peers and every frame are authenticated. Only `Comm` knows which
+//! transport is in use. `barrier` lets no host create files before all hosts have examined their targets.
 
 #![deny(unsafe_code)]
 

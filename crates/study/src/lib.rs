@@ -2,8 +2,8 @@
 //!
 //! A study makes a plan, lets `run` carry it out and says what came of it. It prints nothing and keeps nothing.
 //!
-//! What several runs found is a [`model::study::Study`], from which every report is made again. `sweep` decides from what was
-//! measured which point comes next; `explain` speaks about results that exist already, of any tool.
+//! A [`model::study::Study`] holds the results of several runs, and every report can be produced from it. `sweep` selects the
+//! next point from those measured so far; `explain` interprets existing results of any tool.
 
 #![forbid(unsafe_code)]
 

@@ -28,6 +28,15 @@ pub struct LoopOptions {
     pub sector_bytes: u32,
 }
 
+impl LoopOptions {
+    /// Bypasses the page cache of the file below.
+    pub const DIRECT: LoopOptions = LoopOptions {
+        direct_io: true,
+        read_only: false,
+        sector_bytes: 0,
+    };
+}
+
 impl LoopDevice {
     /// A device over a new sparse file of this many bytes.
     ///

@@ -51,11 +51,7 @@ impl LoopFs {
     }
 
     fn make(kind: &str, format: &[&str], bytes: u64) -> Result<LoopFs, Unavailable> {
-        let options = LoopOptions {
-            direct_io: true,
-            ..LoopOptions::default()
-        };
-        let device = LoopDevice::of_size(bytes, options)?;
+        let device = LoopDevice::of_size(bytes, LoopOptions::DIRECT)?;
         run(format[0], &[&format[1..], &[text(device.path())]].concat())?;
         let directory = Directory::new()?;
         let undo = Undo::by(Remedy::Unmount(directory.path().to_owned()), directory.ground())?;

@@ -323,6 +323,22 @@ mod tests {
     }
 
     #[test]
+    fn modes_before_and_after_a_change_are_not_two_kinds_of_operation() {
+        let why = |operations: &[u64]| {
+            let mut results = course(operations);
+            let total = &mut samples::reads(&mut results.steps[0].jobs[0]).total;
+            total.record_times(50_000, 1_000_000);
+            total.record_times(5_000_000, 1_000_000);
+            let found = super::super::check(&results).into_iter();
+            let modes = found.into_iter().find(|finding| finding.rule == "TWO-MODES");
+            modes.and_then(|finding| finding.why).expect("two modes")
+        };
+        let step: Vec<u64> = (0..600).map(|n| if n < 250 { 1000 } else { 400 }).collect();
+        assert!(why(&step).contains("before and after the change"), "{}", why(&step));
+        assert!(why(&[1000; 600]).contains("hits and misses"), "{}", why(&[1000; 600]));
+    }
+
+    #[test]
     fn noise_is_no_drift() {
         let noise: Vec<u64> = (0..300u64).map(|n| 1000 + (n * 7919 % 400)).collect();
         assert!(found(&noise).is_empty());

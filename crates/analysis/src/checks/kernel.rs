@@ -132,7 +132,7 @@ fn other_load(direction: Direction, others: u64, all: u64, programs: &str) -> Fi
         Direction::Write => "writes",
         Direction::Trim => "discards",
     };
-    let what = format!("{share:.1} % of the bytes that the device moved were {word} of others{programs}");
+    let what = format!("{share:.1} % of the bytes that the device moved were {word} from outside this test{programs}");
     let finding = Finding::new("OTHER-LOAD", Severity::Warning, what);
     finding
         .why(
@@ -201,7 +201,8 @@ mod tests {
         assert_eq!(
             rules,
             [
-                "50.0 % of the bytes that the device moved were reads of others; busiest other programs: tar (pid 7), dd (pid 12)"
+                "50.0 % of the bytes that the device moved were reads from outside this test; busiest other programs: \
+                 tar (pid 7), dd (pid 12)"
             ]
         );
     }

@@ -76,7 +76,12 @@ mod tests {
 
     #[test]
     fn few_operations_make_weak_percentiles() {
-        assert!(rules(&samples::closed_loop(1, 999, Nanos::millis(1))).contains(&"PCT-UNSUPPORTED".to_owned()));
+        for (operations, help) in [(999, "measure a little longer"), (500, "measure 2.0 times as long")] {
+            let found = super::super::check(&samples::closed_loop(1, operations, Nanos::millis(1)));
+            let weak = found.iter().find(|finding| finding.rule == "PCT-UNSUPPORTED");
+            let advice = weak.and_then(|finding| finding.help.as_deref()).expect("advice");
+            assert!(advice.starts_with(help), "{advice}");
+        }
         assert!(!rules(&samples::closed_loop(10, 10_000, Nanos::millis(1))).contains(&"PCT-UNSUPPORTED".to_owned()));
     }
 }

@@ -41,7 +41,7 @@ pub(crate) fn find_two_modes(load: &Observation) -> Vec<Finding> {
         Some(match change {
             Some(change) => finding
                 .why(format!(
-                    "the rate changed its level after {} s, so these are most likely the latencies before and after it",
+                    "the rate changed after {} s: these are probably the latencies before and after the change",
                     change.at_secs
                 ))
                 .help("judge each level separately"),

@@ -25,7 +25,6 @@ pub(super) const FILES: &[(&str, &str)] = &[
     file!("azure-standard-ssd"),
     file!("azure-ultra"),
     file!("azure-vm"),
-    file!("contract-ssd-ultra"),
     file!("gcp-hyperdisk-balanced"),
     file!("gcp-hyperdisk-extreme"),
     file!("gcp-hyperdisk-ml"),
@@ -41,4 +40,5 @@ pub(super) const FILES: &[(&str, &str)] = &[
     file!("generic-hdd"),
     file!("generic-nvme"),
     file!("oci-balanced"),
+    file!("provider-sla-ssd-ultra"),
 ];

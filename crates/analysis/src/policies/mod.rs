@@ -112,7 +112,7 @@ pub struct Catalogue {
     entries: BTreeMap<String, Policy>,
 }
 
-/// Prefixes of entries before these were named by what they are. Scripts may have them.
+/// Prefixes of earlier names of entries, which scripts may still use.
 const FORMER_PREFIXES: [&str; 3] = ["s0/", "s1/", "s4/"];
 
 impl Catalogue {
@@ -173,15 +173,20 @@ impl Catalogue {
 
     /// The entry with this id; without one, those whose id ends with the name behind the slash.
     fn matching(&self, name: &str) -> Vec<&Policy> {
-        let name = match name.split_at_checked(3) {
+        if let Some(found) = self.entries().find(|policy| policy.id().eq_ignore_ascii_case(name)) {
+            return vec![found];
+        }
+        let last = match name.split_at_checked(3) {
             Some((prefix, rest)) if FORMER_PREFIXES.contains(&&*prefix.to_ascii_lowercase()) => rest,
             _ => name,
         };
-        let same = |known: &str| known.eq_ignore_ascii_case(name);
-        if let Some(found) = self.entries().find(|policy| same(policy.id())) {
-            return vec![found];
-        }
-        let short = |policy: &&Policy| policy.id().split('/').nth(1).is_some_and(same);
+        let short = |policy: &&Policy| {
+            policy
+                .id()
+                .split('/')
+                .nth(1)
+                .is_some_and(|known| known.eq_ignore_ascii_case(last))
+        };
         self.entries().filter(short).collect()
     }
 

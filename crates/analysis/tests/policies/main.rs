@@ -70,7 +70,7 @@ fn the_catalogue_has_what_it_is_known_for() {
     let catalogue = Catalogue::built_in();
     let names: Vec<&str> = catalogue.entries().map(Policy::id).collect();
     for wanted in [
-        "contract/ssd-ultra",
+        "provider-sla/ssd-ultra",
         "azure/b2ms+p30",
         "azure/d8ds_v4-cached",
         "azure/d8ds_v4-uncached",
@@ -148,7 +148,7 @@ fn every_entry_can_be_resolved_and_has_clauses() {
 
 #[test]
 fn ssd_ultra_of_400_gb() {
-    let policy = resolve("contract/ssd-ultra", &[("size", "400GB")]);
+    let policy = resolve("provider-sla/ssd-ultra", &[("size", "400GB")]);
     assert_eq!(iops(&policy), 4000.0);
     let workload = policy.workload;
     assert_eq!(
@@ -365,10 +365,13 @@ fn inputs_are_held_to_their_bounds() {
 fn names_are_found_in_part_and_whatever_their_case() {
     let catalogue = Catalogue::built_in();
     assert_eq!(catalogue.find("GP3").unwrap().id(), "aws/gp3");
-    assert_eq!(catalogue.find("Contract/SSD-Ultra").unwrap().id(), "contract/ssd-ultra");
+    assert_eq!(
+        catalogue.find("Provider-SLA/SSD-Ultra").unwrap().id(),
+        "provider-sla/ssd-ultra"
+    );
     assert_eq!(
         catalogue.find("s4/ssd-ultra").unwrap().id(),
-        "contract/ssd-ultra",
+        "provider-sla/ssd-ultra",
         "its former name"
     );
     assert_eq!(catalogue.find("balanced").unwrap().id(), "oci/balanced");
@@ -534,10 +537,10 @@ fn old_entries_say_so() {
     let today = Date::day(2026, 11, 22);
     let gp2 = catalogue.find("aws/gp2").unwrap().expired(today).unwrap();
     assert!(gp2.contains("are of 2023"), "{gp2}");
-    assert_eq!(catalogue.find("contract/ssd-ultra").unwrap().expired(today), None);
+    assert_eq!(catalogue.find("provider-sla/ssd-ultra").unwrap().expired(today), None);
     assert!(
         catalogue
-            .find("contract/ssd-ultra")
+            .find("provider-sla/ssd-ultra")
             .unwrap()
             .expired(Date::day(2027, 11, 21))
             .is_some()

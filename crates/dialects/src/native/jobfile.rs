@@ -221,21 +221,21 @@ impl Reader<'_> {
         about
     }
 
-    /// `read` and `write` are one share, stated from either side.
-    fn refuse_two_shares(&mut self, table: &DeTable<'_>) {
+    /// `read` and `write` set the same share.
+    fn refuse_read_with_write(&mut self, table: &DeTable<'_>) {
         let named = |name: &str| table.keys().find(|key| key.get_ref().as_ref() == name);
         if let (Some(read), Some(write)) = (named("read"), named("write")) {
             let later = read.span().start.max(write.span().start);
             self.complain(
                 later,
                 "`read` and `write` exclude each other",
-                "keep one of them: the rest is the other",
+                "keep one; the other follows from it",
             );
         }
     }
 
     fn fill_job(&mut self, job: &mut JobSpec, table: &DeTable<'_>) {
-        self.refuse_two_shares(table);
+        self.refuse_read_with_write(table);
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("name", DeValue::String(name)) => job.name = Some(name.to_string()),
@@ -277,7 +277,7 @@ impl Reader<'_> {
             part: job.part.clone(),
             ..JobSpec::default()
         };
-        self.refuse_two_shares(table);
+        self.refuse_read_with_write(table);
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             match (name, value.get_ref()) {
@@ -490,7 +490,7 @@ mod tests {
         check(&job("arrivals = \"poisson\""), "need a rate");
         check(&job("catch-up = \"1s\""), "need a rate");
         check(&job("read = 70\nwrite = 70"), "`read` and `write` exclude each other");
-        check(&format!("{0}{0}", job("name = \"a\"\n")), "the same name");
+        check(&format!("{0}{0}", job("name = \"a\"\n")), "has this name");
         check(&job("rate = \"100MB\""), "write `100MB/s`");
         check(&job("after = \"b\""), "not an earlier job");
         check(&job("pause-after = 5"), "it has no pause");

@@ -102,7 +102,7 @@ fn lower_step(
                     faults.push(in_job(
                         document,
                         &name,
-                        "another job of its step has the same name".into(),
+                        "another job in the same step has this name".into(),
                     ));
                 }
                 *first_worker += spec.workers;

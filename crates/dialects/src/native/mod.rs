@@ -22,8 +22,8 @@ pub use spec::{Document, JobSpec, PartSpec, SimulatedSpec};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::nearest::nearest;
 
-/// A line of a job file as a flag: `read = 70` is `--read 70`.
-fn as_flag(line: &str) -> String {
+/// Rewrites a line of a job file as a flag: `read = 70` as `--read 70`.
+fn to_flag(line: &str) -> String {
     let Some((name, value)) = line.split_once(" = ") else {
         return line.to_owned();
     };
@@ -47,7 +47,7 @@ pub fn apply(job: &mut JobSpec, name: &str, value: &str, place: impl FnOnce() ->
     (option.set)(job, value).map_err(|why| {
         let place = place();
         let example = match place.line {
-            0 => as_flag(option.example),
+            0 => to_flag(option.example),
             _ => option.example.to_owned(),
         };
         let complaint = Diagnostic::new(format!("`{name}`: {why}")).at(place);

@@ -53,8 +53,8 @@ fn ten_thousand_drops_with_operations_in_flight_leave_nothing() {
     );
 }
 
-/// In how many of the rounds something was in flight. Several threads take turns, since each mostly waits for the kernel to end
-/// a ring.
+/// Drops an engine in each round; returns in how many rounds operations were in flight. Threads share the rounds because each
+/// mostly waits for the kernel to close a ring.
 fn drop_with_operations_in_flight(kind: EngineKind, target: &Target, rounds: u64) -> u64 {
     let caught = AtomicU64::new(0);
     let next = AtomicU64::new(0);

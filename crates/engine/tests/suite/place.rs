@@ -74,11 +74,7 @@ impl Place {
             }
             #[cfg(target_os = "linux")]
             Place::Loop => {
-                let options = LoopOptions {
-                    direct_io: true,
-                    ..LoopOptions::default()
-                };
-                let device = LoopDevice::of_size(bytes, options)?;
+                let device = LoopDevice::of_size(bytes, LoopOptions::DIRECT)?;
                 (device.path().to_owned(), Thing::Loop(device))
             }
             #[cfg(target_os = "linux")]

@@ -24,7 +24,7 @@ pub fn command() -> Command {
         )
         .after_help(
             "Examples:\n  fathom policies\n  fathom policies aws/gp3 --size 500GiB --iops 6000 --mbps 250\n  \
-             fathom policies azure/premium --tier P30\n  fathom policies contract/ssd-ultra --toml > mine.toml",
+             fathom policies azure/premium --tier P30\n  fathom policies provider-sla/ssd-ultra --toml > mine.toml",
         )
         .arg(Arg::new("name").value_name("NAME").help("Entry to explain, such as aws/gp3"))
         .args(input_options())

@@ -69,7 +69,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         .flatten();
     if size.is_some_and(|size| size < quick::LARGEST_BLOCK) {
         let what = format!(
-            "--size must be at least {}, the largest block of the screening",
+            "--size must be at least {}, the largest block that quick uses",
             quick::LARGEST_BLOCK
         );
         return Err(vec![dialects::Diagnostic::new(what)].into());
@@ -95,7 +95,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     drop(screen);
     let mut results = results?;
     results.findings = analysis::lint::heard(results.findings, &silenced);
-    say_once_that_rows_are_short(&mut results.findings);
+    merge_short_runs(&mut results.findings);
     let text = text(&results, &refusals, &session.process.program());
     let written = outputs.finish(&results, Some(&text));
     history::keep(args, EntryKind::Quick, Subject::Run(&results), None);
@@ -103,8 +103,8 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     Ok(Exit::from_results(&results, args.get_flag("strict")))
 }
 
-/// Each row is short on purpose.
-fn say_once_that_rows_are_short(findings: &mut Vec<Finding>) {
+/// Keeps one SHORT-RUN for all rows, which are short on purpose.
+fn merge_short_runs(findings: &mut Vec<Finding>) {
     let mut is_first = true;
     findings.retain_mut(|finding| {
         if finding.rule != "SHORT-RUN" {

@@ -29,13 +29,16 @@ fn words_that_mean_nothing_are_usage_errors() {
         .expect(4, &["`block`", "--> command line: --block 4q", "help:"]);
     fathom(&["run"]).expect(4, &["no target", "help:"]);
     fathom(&["run", "/no/such/job.toml"]).expect(4, &["/no/such/job.toml", "No such file"]);
-    fathom(&["run", "/tmp"]).expect(4, &["cannot read /tmp", "Is a directory"]);
+    fathom(&["run", "/tmp"]).expect(4, &["cannot read /tmp", "Is a directory", "--target /tmp"]);
     fathom(&["run", "--target", "null", "--out", "yaml"]).expect(4, &["no output format `yaml`", "text, json, csv"]);
     fathom(&["run", "--target", "null", "--out", "text,json"]).expect(4, &["only one output", "json=result.json"]);
     fathom(&["run", "--target", "null", "--read", "70", "--trim"]).expect(4, &["--read", "--trim"]);
     fathom(&["run", "--target", "null", "--dry-run", "--out", "yaml"]).expect(4, &["no output format"]);
     fathom(&["run", "--target", "null", "--workers", "65536"]).expect(4, &["`workers`", "4096"]);
     fathom(&["quick", "--size", "many"]).expect(4, &["`size`", "help:"]);
+    fathom(&["quick", "--size", "4k"]).expect(4, &["--size must be at least 1 MiB"]);
+    fathom(&["run", "--target", "null", "--read", "150"]).expect(4, &["Example: --read 70"]);
+    fathom(&["run", "--target", "null", "--rate", "fast"]).expect(4, &["Example: --rate '4000 iops'"]);
 }
 
 /// Each of these used to allocate for minutes, or until memory ran out.

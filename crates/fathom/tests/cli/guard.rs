@@ -176,6 +176,8 @@ fn a_screening_reads_what_it_may_not_write() {
         ],
     );
     assert!(!ran.out.contains("random write"), "{ran:#?}");
+    assert_eq!(ran.out.matches("SHORT-RUN").count(), 1, "{ran:#?}");
+    assert_eq!(ran.out.matches("each row measures only 4 s").count(), 1, "{ran:#?}");
 }
 
 #[test]

@@ -577,6 +577,7 @@ fn sums_are_right() {
             "17.9",
             "105.2",
             "4.9 in flight (N*)",
+            "does not fit: it predicts at most",
             "The knee lies between 1 and 64",
             "Kneedle): none",
         ],

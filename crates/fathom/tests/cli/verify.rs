@@ -1,10 +1,10 @@
-//! Promises: on simulated devices, whose truth is known, and on a real file behind a limit of the kernel's.
+//! Promises on simulated devices, whose limits are known.
 
 use std::fs;
 use std::path::Path;
 
 use serde_json::Value;
-use testbed::{Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
+use testbed::{Directory, need};
 
 use crate::support::{Ran, fathom, text};
 
@@ -34,7 +34,7 @@ fn clause<'a>(json: &'a Value, start: &str) -> &'a Value {
 #[test]
 fn a_promise_that_is_kept_passes() {
     // 10 IOPS for each GB: 400 of 32 KiB, 70 % reads, at most 3 ms.
-    let policy = ["--policy", "contract/ssd-ultra", "--size", "40GB"];
+    let policy = ["--policy", "provider-sla/ssd-ultra", "--size", "40GB"];
     if let Some(ran) = on_device(DEVICE, &[&policy[..], &["--time", "60s", "--out", "json"]].concat()) {
         let json = ran.expect(0, &[]).json();
         assert_eq!(json["verdict"]["outcome"], "pass", "{json:#}");
@@ -73,7 +73,7 @@ fn warnings_stand_below_the_verdict() {
 
 #[test]
 fn a_promise_that_is_broken_fails_with_its_figures() {
-    let policy = ["--policy", "contract/ssd-ultra", "--size", "40GB", "--time", "60s"];
+    let policy = ["--policy", "provider-sla/ssd-ultra", "--size", "40GB", "--time", "60s"];
     if let Some(ran) = on_device(&capped(360), &policy) {
         ran.expect(
             1,
@@ -366,7 +366,7 @@ fn a_verdict_is_written_for_people_programs_and_build_servers() {
     let out = format!("text,json={}", text(&json));
     let arguments = [
         "--policy",
-        "contract/ssd-ultra",
+        "provider-sla/ssd-ultra",
         "--size",
         "40GB",
         "--time",
@@ -453,12 +453,12 @@ fn what_is_asked_for_must_make_sense() {
 fn a_policy_can_be_a_file() {
     let Some(folder) = need(Directory::new()) else { return };
     let file = folder.path().join("mine.toml");
-    let policy = fathom(&["policies", "contract/ssd-ultra", "--toml"])
+    let policy = fathom(&["policies", "provider-sla/ssd-ultra", "--toml"])
         .expect(0, &["[policy]"])
         .out
         .clone();
     let mine = policy
-        .replace("contract/ssd-ultra", "our/disk")
+        .replace("provider-sla/ssd-ultra", "our/disk")
         .replace("10 * size_gb", "2 * size_gb");
     fs::write(&file, mine).unwrap();
     let arguments = ["--policy", text(&file), "--size", "100GB", "--time", "20s"];
@@ -474,7 +474,7 @@ fn a_policy_can_be_a_file() {
 fn the_catalogue_is_listed_and_explained() {
     fathom(&["policies"]).expect(
         0,
-        &["aws/gp3", "contract/ssd-ultra", "azure/vm", "older than 12 months"],
+        &["aws/gp3", "provider-sla/ssd-ultra", "azure/vm", "older than 12 months"],
     );
     fathom(&["policies", "azure/premium", "--tier", "P30"])
         .expect(0, &["5000 IOPS, 200 MB/s", "39.1 KiB", "iops >= 5000"]);
@@ -519,127 +519,6 @@ fn advice_says_what_to_order() {
     let saved = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/results/mixed.json");
     fathom(&["advise", "--from", text(&saved)]).expect(0, &["Needed: ", "IOPS of", "MB/s", "on average"]);
     fathom(&["advise", "--from", "/tmp/none.json"]).expect(4, &["cannot read"]);
-}
-
-/// The whole process in a control group that lets 1000 reads a second through.
-#[test]
-fn a_limit_of_the_kernel_is_found_on_a_real_file() {
-    let Some(disk) = need(LoopFs::ext4(256 << 20)) else {
-        return;
-    };
-    let Some(throttle) = need(Throttle::new()) else { return };
-    // Made before the limit holds, and used again by both tests.
-    let file = disk.path().join("f");
-    let make = [
-        "run",
-        "--target",
-        text(&file),
-        "--size",
-        "64m",
-        "--time",
-        "1s",
-        "--warm-up",
-        "0",
-        "--quiet",
-    ];
-    fathom(&make).expect(0, &[]);
-    if need(throttle.set(disk.device().path(), Limit::ReadOperations(1000))).is_none() {
-        return;
-    }
-    let Some(_inside) = need(throttle.enter()) else { return };
-    let verify = |require: &str| {
-        let ran = fathom(&[
-            "verify",
-            text(&file),
-            "--require",
-            require,
-            "--quick",
-            "--quiet",
-            "--out",
-            "json",
-        ]);
-        assert!(!ran.err.contains("panicked"), "{ran:#?}");
-        ran
-    };
-    let kept = verify("iops>=900");
-    let json = kept.expect(0, &[]).json();
-    assert_eq!(json["verdict"]["outcome"], "pass", "{json:#}");
-    let broken = verify("iops>=1200");
-    let json = broken.expect(1, &[]).json();
-    let iops = &clause(&json, "iops");
-    assert_eq!(iops["outcome"], "fail", "{json:#}");
-    let found = iops["value"].as_f64().unwrap();
-    assert!((980.0..=1020.0).contains(&found), "{found} of 1000: {json:#}");
-    // The probe before had half as much in flight, which distinguishes a limit from latency.
-    assert_eq!(json["climb"]["saturated"], true, "{json:#}");
-    let diagnosis = &json["diagnoses"][0]["diagnosis"];
-    assert_eq!(diagnosis["confirmed"], true, "{json:#}");
-    let layer = diagnosis["layer"].as_str().unwrap_or_default();
-    assert!(layer.starts_with("control group, reads"), "{json:#}");
-    // It is about the window, not about the probe before.
-    let evidence = diagnosis["evidence"].as_array().unwrap();
-    let in_flight = evidence
-        .iter()
-        .find(|one| one["what"] == "operations in flight")
-        .unwrap();
-    assert_eq!(
-        in_flight["against"],
-        json["issued"]["concurrency"].as_f64().unwrap(),
-        "{json:#}"
-    );
-}
-
-/// Two devices that let 500 reads a second through each.
-#[test]
-fn several_targets_share_a_promise() {
-    let device = || need(LoopDevice::of_size(32 << 20, LoopOptions::default()));
-    let (Some(one), Some(two)) = (device(), device()) else {
-        return;
-    };
-    let Some(throttle) = need(Throttle::new()) else { return };
-    for device in [&one, &two] {
-        if need(throttle.set(device.path(), Limit::ReadOperations(500))).is_none() {
-            return;
-        }
-    }
-    let Some(_inside) = need(throttle.enter()) else { return };
-    let verify = |targets: &[&str], require: &str, time: &str| {
-        let how = [
-            "--require",
-            require,
-            "--time",
-            time,
-            "--warm-up",
-            "1s",
-            "--preflight",
-            "0",
-        ];
-        let output = ["--quiet", "--out", "json"];
-        fathom(&[&["verify"], targets, &how[..], &output].concat())
-    };
-    let (one, two) = (text(one.path()), text(two.path()));
-    let notes = |json: &Value| json["verdict"]["notes"].to_string();
-
-    let alone = verify(&[one], "iops>=800", "2s");
-    let json = alone.expect(1, &[]).json();
-    assert!(!notes(&json).contains("were in use"), "it is no array: {json:#}");
-    let both = verify(&[one, two], "iops>=800", "6s");
-    let json = both.expect(0, &[]).json();
-    assert_eq!(json["issued"]["targets"], 2, "{json:#}");
-    // 800 are more than either device lets through, and less than both.
-    assert!(!both.out.contains("DEVICE-CACHE-HIT"), "{json:#}");
-    assert!(!notes(&json).contains("were in use"), "{json:#}");
-    let too_much = verify(&[one, two], "iops>=1500", "2s");
-    let json = too_much.expect(1, &[]).json();
-    let found = clause(&json, "iops")["value"].as_f64().unwrap();
-    // More than one of them lets through; a busy machine may not issue all that both would take.
-    assert!((600.0..=1050.0).contains(&found), "{found} of twice 500");
-    assert!(
-        notes(&json).contains("all 2 targets that were named were in use (2 of 2)"),
-        "{json:#}"
-    );
-
-    fathom(&["verify", one, one, "--require", "iops>=1"]).expect(4, &["is named twice"]);
 }
 
 /// Three disks of 5,000 that keep three copies allow 5,000 writes of a client, and 15,000 of its

@@ -20,7 +20,7 @@ const FAST: &str = "servers = 64\nservice = \"lognormal 1ms 0.5\"\niops-cap = 80
 /// Seconds that a single slot cannot fill are no fault of the storage, whatever clause counts them.
 #[test]
 fn seconds_that_too_few_slots_missed_fail_no_availability() {
-    let policy = ["--policy", "contract/ssd-ultra", "--size", "400GB", "--depth", "1"];
+    let policy = ["--policy", "provider-sla/ssd-ultra", "--size", "400GB", "--depth", "1"];
     if let Some(ran) = on_device(FAST, &[&policy[..], &["--time", "60s", "--warm-up", "0"]].concat()) {
         ran.expect(2, &["INCONCLUSIVE  availability >= 99 %", "1 slot is too few"]);
         // One report gives one depth.

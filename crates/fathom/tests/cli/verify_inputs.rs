@@ -167,9 +167,9 @@ fn what_is_left_out_of_a_command_line_is_asked_for() {
         &[&short[..], &["--file-size", "4m", "--read", "0"]].concat(),
     );
     assert!(matches!(made.code, Some(0 | 2)), "{made:#?}");
-    // The name may be misspelt, and its folder lies on another disk then.
     assert!(
-        made.err.contains("nosuch.dat does not exist: a file of 4 MiB is made"),
+        made.err
+            .contains("nosuch.dat does not exist: testing a new file of 4 MiB"),
         "{made:#?}"
     );
     assert_eq!(names(folder.path()), ["gp2.toml"]);

@@ -7,11 +7,10 @@ use crate::calling::{fathom, text};
 /// A control group lets 1000 reads a second through. It is read from the system and named, with nothing said about it.
 #[test]
 fn a_control_group_is_found_and_named() {
-    let options = LoopOptions {
-        direct_io: true,
-        ..LoopOptions::default()
-    };
-    let (Some(device), Some(throttle)) = (need(LoopDevice::of_size(64 << 20, options)), need(Throttle::new())) else {
+    let (Some(device), Some(throttle)) = (
+        need(LoopDevice::of_size(64 << 20, LoopOptions::DIRECT)),
+        need(Throttle::new()),
+    ) else {
         return;
     };
     if need(throttle.set(device.path(), Limit::ReadOperations(1000))).is_none() {

@@ -10,9 +10,9 @@ use std::thread;
 use std::time::Duration;
 
 use serde_json::Value;
-use testbed::{Directory, Limit, LoopDevice, LoopOptions, Throttle, need};
+use testbed::{Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
 
-use crate::calling::{PROGRAM, finish, text};
+use crate::calling::{PROGRAM, fathom, finish, text};
 
 /// One such test at a time: they would disturb each other.
 fn turn() -> MutexGuard<'static, ()> {
@@ -40,11 +40,7 @@ impl Drop for Beside {
 
 /// A device of 64 MiB bypassing the page cache, and a control group that lets `reads` a second through.
 fn throttled_device(reads: u64) -> Option<(LoopDevice, Throttle)> {
-    let options = LoopOptions {
-        direct_io: true,
-        ..LoopOptions::default()
-    };
-    let device = need(LoopDevice::of_size(64 << 20, options))?;
+    let device = need(LoopDevice::of_size(64 << 20, LoopOptions::DIRECT))?;
     let throttle = need(Throttle::new())?;
     need(throttle.set(device.path(), Limit::ReadOperations(reads)))?;
     Some((device, throttle))
@@ -140,11 +136,7 @@ fn a_second_program_on_the_same_disk_is_named() {
 #[test]
 fn processors_that_other_programs_keep_busy_are_theirs() {
     let _turn = turn();
-    let options = LoopOptions {
-        direct_io: true,
-        ..LoopOptions::default()
-    };
-    let Some(device) = need(LoopDevice::of_size(64 << 20, options)) else {
+    let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::DIRECT)) else {
         return;
     };
     let Some(folder) = need(Directory::new()) else { return };
@@ -171,4 +163,127 @@ fn processors_that_other_programs_keep_busy_are_theirs() {
         !sentence.contains("every processor of this machine was full"),
         "{diagnosis:#}"
     );
+}
+
+/// The whole process in a control group that lets 1000 reads a second through.
+#[test]
+fn a_limit_of_the_kernel_is_found_on_a_real_file() {
+    let _turn = turn();
+    let Some(disk) = need(LoopFs::ext4(256 << 20)) else {
+        return;
+    };
+    let Some(throttle) = need(Throttle::new()) else { return };
+    // Made before the limit holds, and used again by both tests.
+    let file = disk.path().join("f");
+    let make = [
+        "run",
+        "--target",
+        text(&file),
+        "--size",
+        "64m",
+        "--time",
+        "1s",
+        "--warm-up",
+        "0",
+        "--quiet",
+    ];
+    fathom(&make).expect(0, &[]);
+    if need(throttle.set(disk.device().path(), Limit::ReadOperations(1000))).is_none() {
+        return;
+    }
+    let Some(_inside) = need(throttle.enter()) else { return };
+    let verify = |require: &str| {
+        let ran = fathom(&[
+            "verify",
+            text(&file),
+            "--require",
+            require,
+            "--quick",
+            "--quiet",
+            "--out",
+            "json",
+        ]);
+        assert!(!ran.err.contains("panicked"), "{ran:#?}");
+        ran
+    };
+    let kept = verify("iops>=900");
+    let json = kept.expect(0, &[]).json();
+    assert_eq!(json["verdict"]["outcome"], "pass", "{json:#}");
+    let broken = verify("iops>=1200");
+    let json = broken.expect(1, &[]).json();
+    let iops = &json["verdict"]["clauses"][0];
+    assert_eq!(iops["outcome"], "fail", "{json:#}");
+    let found = iops["value"].as_f64().unwrap();
+    assert!((980.0..=1020.0).contains(&found), "{found} of 1000: {json:#}");
+    // The probe before had half as much in flight, which distinguishes a limit from latency.
+    assert_eq!(json["climb"]["saturated"], true, "{json:#}");
+    let diagnosis = &json["diagnoses"][0]["diagnosis"];
+    assert_eq!(diagnosis["confirmed"], true, "{json:#}");
+    let layer = diagnosis["layer"].as_str().unwrap_or_default();
+    assert!(layer.starts_with("control group, reads"), "{json:#}");
+    // It is about the window, not about the probe before.
+    let evidence = diagnosis["evidence"].as_array().unwrap();
+    let in_flight = evidence
+        .iter()
+        .find(|one| one["what"] == "operations in flight")
+        .unwrap();
+    assert_eq!(
+        in_flight["against"],
+        json["issued"]["concurrency"].as_f64().unwrap(),
+        "{json:#}"
+    );
+}
+
+/// Two devices that let 500 reads a second through each.
+#[test]
+fn several_targets_share_a_promise() {
+    let _turn = turn();
+    let device = || need(LoopDevice::of_size(32 << 20, LoopOptions::default()));
+    let (Some(one), Some(two)) = (device(), device()) else {
+        return;
+    };
+    let Some(throttle) = need(Throttle::new()) else { return };
+    for device in [&one, &two] {
+        if need(throttle.set(device.path(), Limit::ReadOperations(500))).is_none() {
+            return;
+        }
+    }
+    let Some(_inside) = need(throttle.enter()) else { return };
+    let verify = |targets: &[&str], require: &str, time: &str| {
+        let how = [
+            "--require",
+            require,
+            "--time",
+            time,
+            "--warm-up",
+            "1s",
+            "--preflight",
+            "0",
+        ];
+        let output = ["--quiet", "--out", "json"];
+        fathom(&[&["verify"], targets, &how[..], &output].concat())
+    };
+    let (one, two) = (text(one.path()), text(two.path()));
+    let notes = |json: &Value| json["verdict"]["notes"].to_string();
+
+    let alone = verify(&[one], "iops>=800", "2s");
+    let json = alone.expect(1, &[]).json();
+    assert!(!notes(&json).contains("were in use"), "it is no array: {json:#}");
+    let both = verify(&[one, two], "iops>=800", "6s");
+    let json = both.expect(0, &[]).json();
+    assert_eq!(json["issued"]["targets"], 2, "{json:#}");
+    // 800 are more than either device lets through, and less than both.
+    assert!(!both.out.contains("DEVICE-CACHE-HIT"), "{json:#}");
+    assert!(!notes(&json).contains("were in use"), "{json:#}");
+    let too_much = verify(&[one, two], "iops>=1500", "2s");
+    let json = too_much.expect(1, &[]).json();
+    let found = json["verdict"]["clauses"][0]["value"].as_f64().unwrap();
+    // More than one of them lets through; a busy machine may not issue all that both would take.
+    assert!((600.0..=1050.0).contains(&found), "{found} of twice 500");
+    assert!(
+        notes(&json).contains("all 2 targets that were named were in use (2 of 2)"),
+        "{json:#}"
+    );
+
+    fathom(&["verify", one, one, "--require", "iops>=1"]).expect(4, &["is named twice"]);
 }

@@ -48,11 +48,7 @@ fn counts_agree(device: &str, engine: &str, depth: &str) {
 
 #[test]
 fn the_kernel_counts_what_we_count() {
-    let options = LoopOptions {
-        direct_io: true,
-        ..LoopOptions::default()
-    };
-    if let Some(device) = need(LoopDevice::of_size(64 << 20, options)) {
+    if let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::DIRECT)) {
         for (engine, depth) in [("io_uring", "32"), ("libaio", "8"), ("psync", "1"), ("pvsync2", "1")] {
             counts_agree(text(device.path()), engine, depth);
         }

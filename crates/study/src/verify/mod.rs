@@ -413,7 +413,7 @@ mod tests {
     fn ssd_ultra() -> Promise {
         let inputs = Inputs::from([("size".to_owned(), "400GB".to_owned())]);
         let policy = Catalogue::built_in()
-            .find("contract/ssd-ultra")
+            .find("provider-sla/ssd-ultra")
             .unwrap()
             .resolve(&inputs)
             .unwrap();

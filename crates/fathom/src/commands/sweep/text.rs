@@ -200,8 +200,8 @@ pub(in crate::commands) fn how(knee: &Knee, axis: Axis, limited: bool) -> String
 
 fn of_bounds(bounds: &Bounds, unit: &str) -> String {
     format!(
-        "bounds: {} per operation at {} {unit} (R0), at most {} per second, reached at {}; without any queueing the two would \
-         meet at {:.1} {unit} (N*)",
+        "bounds: {} per operation at {} {unit} (R0), at most {} per second, reached at {}; on an ideal device the knee is at \
+         {:.1} {unit} (N*)",
         time(bounds.alone_ns),
         bounds.alone_at,
         rate(bounds.most_iops),
@@ -218,12 +218,12 @@ fn of_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
     let end = match (usl.peak_at, usl.roof_iops) {
         (Some(peak), _) if peak < last && !knee.retrograde => {
             return format!(
-                "{LAW}: does not fit, since it falls from {peak} {unit} on, and the rate does not up to {last}"
+                "{LAW}: does not fit: it predicts a fall beyond {peak} {unit}, but the rate does not fall up to {last}"
             );
         }
         (None, Some(roof)) if roof < most => {
             let (roof, most) = (rate(roof), rate(most));
-            return format!("{LAW}: does not fit, since it stays below {roof} per second, and {most} were measured");
+            return format!("{LAW}: does not fit: it predicts at most {roof} per second, but {most} were measured");
         }
         (Some(peak), _) if usl.beta_is_significant => format!("peak at {peak} {unit}"),
         (Some(peak), _) => format!("peak at {peak} {unit}, which chance may explain"),

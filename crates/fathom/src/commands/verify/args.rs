@@ -34,7 +34,7 @@ pub fn command() -> Command {
              targets, such as the volumes of an array, share the load evenly, and the promise is about all of them together.",
         )
         .after_help(
-            "Examples:\n  fathom verify --policy contract/ssd-ultra --size 400GB /mnt/data\n  \
+            "Examples:\n  fathom verify --policy provider-sla/ssd-ultra --size 400GB /mnt/data\n  \
              fathom verify --policy aws/gp3 --size 500GiB --iops 6000 --mbps 250 /dev/nvme1n1\n  \
              fathom verify --require 'iops>=4000,p99<=3ms' --read 70 --block 8k --quick /mnt/data\n  \
              fathom verify --require 'iops>=100000' /dev/mapper/volume*",
@@ -437,7 +437,7 @@ fn verification(
     let file_size = size(args, "file-size")?;
     // What lies on other hosts cannot be seen from here.
     if session.ranks().is_none() {
-        targets.refuse_missing(file_size)?;
+        targets.check_missing(file_size)?;
     }
     Ok(Verification {
         file_size: file_size.or_else(|| targets.default_size(quick)),

@@ -106,9 +106,9 @@ impl Targets {
         Ok(())
     }
 
-    /// Refuses names of files that do not exist and get no size: a test would have nothing to make. With a size a file is made,
-    /// which may be on another disk than a misspelt name stands for, so that is said.
-    pub(super) fn refuse_missing(&self, file_size: Option<Bytes>) -> Result<(), Faults> {
+    /// Refuses a path that does not exist without a size for a new file. With a size it warns: if the path is misspelt, the
+    /// file is on another disk than the user means.
+    pub(super) fn check_missing(&self, file_size: Option<Bytes>) -> Result<(), Faults> {
         let has_folder = |path: &Path| match path.parent() {
             Some(folder) if folder != Path::new("") => folder.is_dir(),
             _ => true,
@@ -132,9 +132,10 @@ impl Targets {
                     Exit::Refused,
                 ));
             };
-            let folder = Path::new(path).parent().unwrap_or(Path::new(".")).display();
+            let parent = Path::new(path).parent().filter(|parent| *parent != Path::new(""));
             screen::note(&format!(
-                "warning: {path} does not exist: a file of {size} is made for the test, on the file system of {folder}"
+                "warning: {path} does not exist: testing a new file of {size} on the file system of {}",
+                parent.unwrap_or(Path::new(".")).display()
             ));
         }
         Ok(())
