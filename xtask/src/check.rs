@@ -80,13 +80,7 @@ fn documentation() -> Result<(), String> {
 fn schemas() -> Result<(), String> {
     run(cargo()
         .args([
-            "test",
-            "--package",
-            "fathom-archive",
-            "--features",
-            "schema",
-            "--test",
-            "schema",
+            "test", "--package", "fathom-archive", "--features", "schema", "--test", "schema",
         ])
         .env("CARGO_PROFILE_DEV_OPT_LEVEL", "0"))
 }

@@ -50,12 +50,7 @@ pub(crate) fn output(command: &mut Command) -> Result<String, String> {
 /// Those of [`output`], or what is wrong with its JSON.
 pub(crate) fn metadata<T: serde::de::DeserializeOwned>(target: &str) -> Result<T, String> {
     let arguments = [
-        "metadata",
-        "--format-version",
-        "1",
-        "--locked",
-        "--filter-platform",
-        target,
+        "metadata", "--format-version", "1", "--locked", "--filter-platform", target,
     ];
     let text = output(cargo().args(arguments))?;
     serde_json::from_str(&text).map_err(|error| format!("`cargo metadata`: {error}"))

@@ -17,13 +17,7 @@ pub(crate) fn verdicts(arguments: &[String]) -> Result<(), String> {
     };
     let mut test = cargo();
     test.args([
-        "test",
-        "-p",
-        "fathom-study",
-        "--profile",
-        "simulate",
-        "--test",
-        "verdicts",
+        "test", "-p", "fathom-study", "--profile", "simulate", "--test", "verdicts",
     ]);
     run(test.env("FATHOM_SEEDS", seeds.to_string()).env("FATHOM_UPDATE", "1"))
 }

@@ -151,17 +151,7 @@ fn unsafe_code_is_shut_out_of_every_crate_but_one() {
 
 /// Words that a native reader has to read twice, and beginnings of constants that have usual ones (MAX_, MIN_, DEFAULT_).
 const UNWANTED: &[&str] = &[
-    "told",
-    "fn of(",
-    "fn look(",
-    "whoever",
-    "somebody",
-    "nobody",
-    "so many",
-    "carry_out",
-    "MOST_",
-    "LEAST_",
-    "USUAL_",
+    "told", "fn of(", "fn look(", "whoever", "somebody", "nobody", "so many", "carry_out", "MOST_", "LEAST_", "USUAL_",
 ];
 
 #[test]

@@ -490,11 +490,7 @@ mod tests {
     #[test]
     fn a_clause_is_shown_as_it_can_be_written() {
         for text in [
-            "iops >= 4000",
-            "read.p99.9 <= 3 ms",
-            "mbps >= 200 MB/s",
-            "write.mean <= 1.5 ms",
-            "availability >= 99.9 %",
+            "iops >= 4000", "read.p99.9 <= 3 ms", "mbps >= 200 MB/s", "write.mean <= 1.5 ms", "availability >= 99.9 %",
         ] {
             let shown = one(&text.replace(" %", "%")).to_string();
             assert_eq!(shown, text);

@@ -14,18 +14,8 @@ fn every_rule_is_explained() {
     }
     // What reading shows is explained there too.
     for name in [
-        "REPORT-TRUNCATED",
-        "REPORT-EDITED",
-        "REPORT-UNREAD",
-        "RUN-INTERRUPTED",
-        "DECIMAL-COMMA",
-        "ENCODING",
-        "OPTION-TYPO",
-        "OPTION-DEPRECATED",
-        "PCT-COMPLETION",
-        "PCT-PER-CLONE",
-        "SYNC-ENGINE",
-        "JOB-FAILED",
+        "REPORT-TRUNCATED", "REPORT-EDITED", "REPORT-UNREAD", "RUN-INTERRUPTED", "DECIMAL-COMMA", "ENCODING",
+        "OPTION-TYPO", "OPTION-DEPRECATED", "PCT-COMPLETION", "PCT-PER-CLONE", "SYNC-ENGINE", "JOB-FAILED",
         "NOT-ADMISSIBLE",
     ] {
         assert!(

@@ -339,9 +339,7 @@ fn a_recommendation_of_what_does_not_exist_is_found() {
     // `verify` prints it, and has --depth; `run` has --confirm.
     texts.extend(
         [
-            "repeat with --confirm",
-            "repeat with --depth 8",
-            "`fathom run --confirm`",
+            "repeat with --confirm", "repeat with --depth 8", "`fathom run --confirm`",
         ]
         .map(in_verdict),
     );

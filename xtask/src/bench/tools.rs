@@ -52,13 +52,7 @@ impl Tools {
     pub(crate) fn gather(&self, is_given: bool) -> Result<String, Trouble> {
         if !is_given {
             let arguments = [
-                "build",
-                "--profile",
-                self.profile,
-                "--package",
-                "fathom-archive",
-                "--example",
-                "gather",
+                "build", "--profile", self.profile, "--package", "fathom-archive", "--example", "gather",
             ];
             run(cargo().args(arguments)).map_err(Trouble)?;
         }

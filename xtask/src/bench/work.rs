@@ -146,10 +146,7 @@ impl Work {
     /// The arguments of fio that say the same.
     pub(crate) fn fio(&self) -> Vec<String> {
         let mut line = words(&[
-            "--name=bench",
-            "--output-format=json",
-            "--randrepeat=1",
-            "--group_reporting=1",
+            "--name=bench", "--output-format=json", "--randrepeat=1", "--group_reporting=1",
         ]);
         let mut say = |name: &str, value: String| line.push(format!("--{name}={value}"));
         if let Some(path) = &self.target {
@@ -219,22 +216,13 @@ mod tests {
             .depth(32);
         let ours = work.fathom().join(" ");
         for part in [
-            "--target /x",
-            "--cache direct",
-            "--depth 32",
-            "--time 4s",
-            "--engine libaio",
+            "--target /x", "--cache direct", "--depth 32", "--time 4s", "--engine libaio",
         ] {
             assert!(ours.contains(part), "{part} in {ours}");
         }
         let theirs = work.fio().join(" ");
         for part in [
-            "--filename=/x",
-            "--direct=1",
-            "--iodepth=32",
-            "--runtime=4",
-            "--rw=randread",
-            "--norandommap=1",
+            "--filename=/x", "--direct=1", "--iodepth=32", "--runtime=4", "--rw=randread", "--norandommap=1",
         ] {
             assert!(theirs.contains(part), "{part} in {theirs}");
         }

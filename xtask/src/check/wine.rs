@@ -6,11 +6,7 @@ use crate::wine::Wine;
 
 /// Packages that ask something of the system, or say how. What the others compute is the same on every system.
 const PACKAGES: [&str; 5] = [
-    "fathom",
-    "fathom-archive",
-    "fathom-dialects",
-    "fathom-engine",
-    "fathom-run",
+    "fathom", "fathom-archive", "fathom-dialects", "fathom-engine", "fathom-run",
 ];
 
 /// Tests that ask something of the system, or of what differs on Windows: package, test program, and which of its tests.
@@ -21,11 +17,7 @@ const TESTS: [(&str, &str, &[&str]); 3] = [
         "fathom-run",
         "suite",
         &[
-            "each_step::",
-            "engine_wishes::",
-            "operation_log::",
-            "sharing::",
-            "windows::",
+            "each_step::", "engine_wishes::", "operation_log::", "sharing::", "windows::",
         ],
     ),
 ];

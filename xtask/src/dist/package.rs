@@ -188,12 +188,7 @@ mod tests {
         let name = format!("fathom-{}-x86_64-any", version());
         let holds = listed("tar", &["-tzf"], &made);
         for part in [
-            "fathom",
-            "README.md",
-            "LICENSE-MIT",
-            LICENCES,
-            "man/fathom-run.1",
-            "completions/_fathom",
+            "fathom", "README.md", "LICENSE-MIT", LICENCES, "man/fathom-run.1", "completions/_fathom",
         ] {
             holds(&format!("{name}/{part}\n"));
         }

@@ -16,18 +16,8 @@ const MUSL: &str = "x86_64-unknown-linux-musl";
 const OLDEST_GLIBC: [u32; 2] = [2, 17];
 /// What every Windows has.
 const DLLS: &[&str] = &[
-    "advapi32.dll",
-    "bcrypt.dll",
-    "bcryptprimitives.dll",
-    "kernel32.dll",
-    "msvcrt.dll",
-    "ntdll.dll",
-    "ole32.dll",
-    "powrprof.dll",
-    "shell32.dll",
-    "user32.dll",
-    "userenv.dll",
-    "ws2_32.dll",
+    "advapi32.dll", "bcrypt.dll", "bcryptprimitives.dll", "kernel32.dll", "msvcrt.dll", "ntdll.dll", "ole32.dll",
+    "powrprof.dll", "shell32.dll", "user32.dll", "userenv.dll", "ws2_32.dll",
 ];
 
 /// For a C library of 2.17 or later: with zig as linker, which has the symbols of each version.
@@ -101,13 +91,7 @@ pub(super) fn musl() -> Result<PathBuf, String> {
 pub(super) fn arm64() -> Result<PathBuf, String> {
     let folder = root().join("target/release-arm64");
     let words = [
-        "zigbuild",
-        "--profile",
-        "dist",
-        "--package",
-        "fathom",
-        "--bin",
-        "fathom",
+        "zigbuild", "--profile", "dist", "--package", "fathom", "--bin", "fathom",
     ];
     run(&mut cargo_for_arm64(&words, &folder)?)?;
     let program = stripped(&folder.join(ARM64).join("dist/fathom"), "aarch64-linux-gnu-strip")?;

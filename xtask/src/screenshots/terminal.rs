@@ -25,17 +25,7 @@ impl Terminal {
         let folder = folder.to_string_lossy();
         let shell = "env PS1='$ ' LC_ALL=C.UTF-8 ENV= sh";
         terminal.tmux(&[
-            "new-session",
-            "-d",
-            "-x",
-            &width,
-            "-y",
-            &height,
-            "-c",
-            &folder,
-            "-s",
-            "picture",
-            shell,
+            "new-session", "-d", "-x", &width, "-y", &height, "-c", &folder, "-s", "picture", shell,
         ])?;
         std::thread::sleep(Duration::from_millis(500));
         Ok(terminal)

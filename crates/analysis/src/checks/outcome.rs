@@ -8,11 +8,7 @@ use super::Check;
 
 pub(super) const OUTCOME: Check = Check {
     rules: &[
-        "WORKER-FAILED",
-        "IO-ERRORS",
-        "SHORT-TRANSFERS",
-        "INTERRUPTED",
-        "NOTHING-MEASURED",
+        "WORKER-FAILED", "IO-ERRORS", "SHORT-TRANSFERS", "INTERRUPTED", "NOTHING-MEASURED",
     ],
     about: "Workers that failed, operations that failed and were tolerated, runs that were cut short.",
     detect: |subject, findings| {

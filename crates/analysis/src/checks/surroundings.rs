@@ -47,14 +47,7 @@ pub(super) const NETWORK: Check = Check {
 
 fn is_remote(target: &model::environment::TargetFacts) -> bool {
     const NETWORKED: [&str; 8] = [
-        "nfs",
-        "nfs4",
-        "cifs",
-        "smb3",
-        "ceph",
-        "glusterfs",
-        "fuse.glusterfs",
-        "lustre",
+        "nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "fuse.glusterfs", "lustre",
     ];
     let kind = target.file_system.as_ref().map_or("", |system| system.kind.as_str());
     NETWORKED.contains(&kind)

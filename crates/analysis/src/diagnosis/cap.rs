@@ -74,11 +74,7 @@ fn met_limit(subject: &Subject<'_>, bound: &Bound) -> Sign {
         }
     };
     let mut sign = Sign::new(sentence).show(held(
-        "use of the limit",
-        bound.used,
-        unit,
-        bound.limit.low,
-        &bound.layer,
+        "use of the limit", bound.used, unit, bound.limit.low, &bound.layer,
     ));
     if subject.seconds.len() as f64 >= SECONDS_MIN {
         sign = sign.show(figure(

@@ -31,11 +31,7 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
             "the network: {losses} packets were lost or sent again during the test"
         ))
         .show(held(
-            "lost or sent again",
-            losses as f64,
-            "packets",
-            0.0,
-            "a sound network",
+            "lost or sent again", losses as f64, "packets", 0.0, "a sound network",
         ))
         .advise("look at cables, flow control and MTU before anything else"),
     )

@@ -27,11 +27,7 @@ pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
         );
         Sign::new(sentence)
             .show(held(
-                "temperature",
-                temperature.highest,
-                "°C",
-                temperature.limit,
-                "where it slows down",
+                "temperature", temperature.highest, "°C", temperature.limit, "where it slows down",
             ))
             .show(figure("decline over the window", 100.0 * lost, "%"))
             .advise("cool the device; what it does cold it does for minutes only")

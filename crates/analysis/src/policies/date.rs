@@ -122,13 +122,7 @@ mod tests {
             assert_eq!(date(text).to_string(), text);
         }
         for text in [
-            "",
-            "26-11-21",
-            "2026-13",
-            "2026-1",
-            "2026-11-32",
-            "2026-11-21-1",
-            "yesterday",
+            "", "26-11-21", "2026-13", "2026-1", "2026-11-32", "2026-11-21-1", "yesterday",
         ] {
             assert!(Date::try_from(text.to_owned()).is_err(), "{text}");
         }

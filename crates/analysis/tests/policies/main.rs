@@ -167,11 +167,7 @@ fn ssd_ultra_of_400_gb() {
     assert_eq!(
         texts,
         [
-            "iops >= 4000",
-            "mean <= 3 ms",
-            "read.mean <= 3 ms",
-            "write.mean <= 3 ms",
-            "availability >= 99 %"
+            "iops >= 4000", "mean <= 3 ms", "read.mean <= 3 ms", "write.mean <= 3 ms", "availability >= 99 %"
         ]
     );
     assert_eq!(policy.clauses[0].tolerance, 0.01);

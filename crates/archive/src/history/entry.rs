@@ -294,14 +294,7 @@ impl Entry {
                 "INSERT INTO job (entry, number, name, iops, bytes_per_sec, mean_ns, p50_ns, p99_ns, facts)
                  VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)",
                 params![
-                    id,
-                    number as i64,
-                    job.name,
-                    job.iops,
-                    job.bytes_per_sec,
-                    job.mean_ns,
-                    job.p50_ns,
-                    job.p99_ns,
+                    id, number as i64, job.name, job.iops, job.bytes_per_sec, job.mean_ns, job.p50_ns, job.p99_ns,
                     facts
                 ],
             )?;

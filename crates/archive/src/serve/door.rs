@@ -197,13 +197,7 @@ mod tests {
             check(&local, host, true);
         }
         for host in [
-            "",
-            "evil.example",
-            "evil.example:7744",
-            "localhost.evil.example",
-            "192.168.0.1:7744",
-            "[::2]:1",
-            ":7744",
+            "", "evil.example", "evil.example:7744", "localhost.evil.example", "192.168.0.1:7744", "[::2]:1", ":7744",
         ] {
             check(&local, host, false);
         }
@@ -217,11 +211,7 @@ mod tests {
     #[test]
     fn tokens_are_plain_words_of_some_length() {
         for word in [
-            "short",
-            "0123456789abcde",
-            "0123456789abcdef;",
-            "0123456789abcde\u{e9}",
-            "0123456789 abcdef",
+            "short", "0123456789abcde", "0123456789abcdef;", "0123456789abcde\u{e9}", "0123456789 abcdef",
         ] {
             assert_eq!(Token::parse(word), None, "{word}");
         }

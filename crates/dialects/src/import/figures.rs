@@ -12,51 +12,14 @@ use crate::{Diagnostic, nearest};
 
 /// Keys of a load, in the order of the documentation.
 const KEYS: [&str; 31] = [
-    "name",
-    "tool",
-    "version",
-    "source",
-    "date",
-    "host",
-    "command",
-    "targets",
-    "block",
-    "read",
-    "random",
-    "depth",
-    "workers",
-    "rate",
-    "direct",
-    "warm_up",
-    "size",
-    "time",
-    "operations",
-    "bytes",
-    "iops",
-    "mib_per_sec",
-    "mb_per_sec",
-    "iops_deviation",
-    "mean",
-    "deviation",
-    "min",
-    "max",
-    "errors",
-    "write",
-    "group",
+    "name", "tool", "version", "source", "date", "host", "command", "targets", "block", "read", "random", "depth",
+    "workers", "rate", "direct", "warm_up", "size", "time", "operations", "bytes", "iops", "mib_per_sec", "mb_per_sec",
+    "iops_deviation", "mean", "deviation", "min", "max", "errors", "write", "group",
 ];
 
 /// Keys of the figures of one direction.
 const KEYS_OF_DIRECTION: [&str; 10] = [
-    "operations",
-    "bytes",
-    "iops",
-    "mib_per_sec",
-    "mb_per_sec",
-    "iops_deviation",
-    "mean",
-    "deviation",
-    "min",
-    "max",
+    "operations", "bytes", "iops", "mib_per_sec", "mb_per_sec", "iops_deviation", "mean", "deviation", "min", "max",
 ];
 
 /// True if the text is a document or a table of such figures.

@@ -161,15 +161,7 @@ mod tests {
     #[test]
     fn mistakes_are_reported() {
         for text in [
-            "",
-            "VM:",
-            "1920",
-            "iops=many",
-            "iops=0",
-            "iosp=5",
-            "iops=5,for=both",
-            "iops=5,unit=0",
-            "kind=vm",
+            "", "VM:", "1920", "iops=many", "iops=0", "iosp=5", "iops=5,for=both", "iops=5,unit=0", "kind=vm",
         ] {
             assert!(parse_cap(text).is_err(), "{text}");
         }

@@ -33,14 +33,7 @@ pub fn read_job_file(file: &str, text: &str) -> Result<Document, Vec<Diagnostic>
 
 /// What stands at the top of a job file.
 const TOP: [&str; 8] = [
-    "name",
-    "seed",
-    "objective",
-    "cap",
-    "defaults",
-    "job",
-    "simulated",
-    "preset",
+    "name", "seed", "objective", "cap", "defaults", "job", "simulated", "preset",
 ];
 const CAP: &str = "for example `cap = [\"VM, cached:iops=77000,mbps=485,kind=vm,path=cached\"]`";
 const EMPTY_OBJECTIVE: &str = "the objective says nothing";

@@ -61,14 +61,7 @@ pub struct About {
 impl About {
     /// The keys of the table.
     pub const KEYS: [&str; 8] = [
-        "id",
-        "version",
-        "title",
-        "why",
-        "from",
-        "objective",
-        "judged-by",
-        "targets",
+        "id", "version", "title", "why", "from", "objective", "judged-by", "targets",
     ];
     pub(super) const HELP: &str =
         "id, title, why, from, objective and judged-by are texts, version and targets are whole numbers";

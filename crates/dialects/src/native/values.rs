@@ -176,14 +176,7 @@ pub(super) fn access(text: &str) -> Result<Access, String> {
         }
         other => {
             let known = [
-                "random",
-                "sequential",
-                "random-once",
-                "zipf",
-                "pareto",
-                "normal",
-                "hot",
-                "mixed",
+                "random", "sequential", "random-once", "zipf", "pareto", "normal", "hot", "mixed",
             ];
             let list = known.join(", ");
             return Err(match crate::nearest::nearest(other, known) {

@@ -26,20 +26,8 @@ pub struct HeldFile {
 
 /// Beginnings of the names of programs that run virtual machines or serve their disks. The kernel keeps 15 characters.
 const PROGRAMS: [&str; 14] = [
-    "qemu",
-    "kvm",
-    "lkvm",
-    "cloud-hyperviso",
-    "firecracker",
-    "crosvm",
-    "VBoxHeadless",
-    "VirtualBoxVM",
-    "VBoxSVC",
-    "vmware-vmx",
-    "stratovirt",
-    "tapdisk",
-    "xen-qdisk",
-    "dragonball",
+    "qemu", "kvm", "lkvm", "cloud-hyperviso", "firecracker", "crosvm", "VBoxHeadless", "VirtualBoxVM", "VBoxSVC",
+    "vmware-vmx", "stratovirt", "tapdisk", "xen-qdisk", "dragonball",
 ];
 
 /// What virtual machines have open, and those whose open files may not be looked at.

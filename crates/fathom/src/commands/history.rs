@@ -466,24 +466,8 @@ fn lines(columns: &[Column]) -> String {
 /// A row for each job of each entry.
 fn csv(entries: &[Entry]) -> String {
     const COLUMNS: [&str; 18] = [
-        "entry",
-        "started",
-        "kind",
-        "name",
-        "label",
-        "host",
-        "targets",
-        "devices",
-        "version",
-        "runs",
-        "came_to",
-        "job",
-        "iops",
-        "mib_per_s",
-        "latency_mean_us",
-        "latency_p50_us",
-        "latency_p99_us",
-        "file",
+        "entry", "started", "kind", "name", "label", "host", "targets", "devices", "version", "runs", "came_to", "job",
+        "iops", "mib_per_s", "latency_mean_us", "latency_p50_us", "latency_p99_us", "file",
     ];
     let mut table = csv::Writer::from_writer(Vec::new());
     let written = "memory takes everything";
@@ -543,14 +527,7 @@ mod tests {
         check("1w", true, Some("2026-11-15T12:00:00Z"));
         check("90m", false, Some("2026-11-22T10:30:00Z"));
         for wrong in [
-            "",
-            "d",
-            "-1d",
-            "7",
-            "tomorrow",
-            "2026-13-01",
-            "99999999999999999999d",
-            "9223372036854775807w",
+            "", "d", "-1d", "7", "tomorrow", "2026-13-01", "99999999999999999999d", "9223372036854775807w",
         ] {
             check(wrong, false, None);
         }

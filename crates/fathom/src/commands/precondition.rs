@@ -31,18 +31,8 @@ use crate::session::Session;
 
 /// Options of a load that say when it ends: the procedure decides that.
 const NOT_HERE: [&str; 12] = [
-    "target",
-    "time",
-    "warm-up",
-    "cool-down",
-    "operations",
-    "bytes",
-    "passes",
-    "until-precision",
-    "until-steady",
-    "latency-target",
-    "step",
-    "after",
+    "target", "time", "warm-up", "cool-down", "operations", "bytes", "passes", "until-precision", "until-steady",
+    "latency-target", "step", "after",
 ];
 /// Options that the cells of the matrix set themselves.
 const OF_CELLS: [&str; 7] = ["access", "read", "write", "trim", "exact-mix", "block", "align"];

@@ -543,15 +543,7 @@ fn table(report: &Report) -> Section {
         .collect();
     let has_intervals = report.rows.iter().any(|row| row.iops_half_width.is_some());
     let figures = [
-        "in flight",
-        "IOPS",
-        "± (95 %)",
-        "MB/s",
-        "MiB/s",
-        "mean",
-        "median",
-        "p99",
-        "p99.9",
+        "in flight", "IOPS", "± (95 %)", "MB/s", "MiB/s", "mean", "median", "p99", "p99.9",
     ];
     let shown = figures.into_iter().filter(|name| has_intervals || *name != "± (95 %)");
     head.extend(shown.map(str::to_owned));
@@ -622,15 +614,7 @@ fn downloads(report: &Report) -> Vec<Download> {
 pub fn csv(report: &Report) -> String {
     let mut head: Vec<&str> = report.varied.iter().map(|parameter| parameter.name()).collect();
     head.extend([
-        "order",
-        "in_flight",
-        "iops",
-        "iops_half_width",
-        "bytes_per_sec",
-        "mean_ns",
-        "p50_ns",
-        "p99_ns",
-        "p999_ns",
+        "order", "in_flight", "iops", "iops_half_width", "bytes_per_sec", "mean_ns", "p50_ns", "p99_ns", "p999_ns",
         "warnings",
     ]);
     let mut text = head.join(",") + "\n";

@@ -110,16 +110,7 @@ fn files_are_known_by_their_names() {
     job.expect(0, &["diskspd -b4K -d9 -W2 -r -o1 -Su -n -L a.dat\n"]);
     let saved = path("r.fathom");
     fathom(&[
-        "run",
-        "--target",
-        "null",
-        "--time",
-        "100ms",
-        "--warm-up",
-        "0",
-        "-q",
-        "--save",
-        &saved,
+        "run", "--target", "null", "--time", "100ms", "--warm-up", "0", "-q", "--save", &saved,
     ])
     .expect(0, &[]);
     let result = fathom(&["convert", "--to", "fio", &saved]);
@@ -150,18 +141,7 @@ fn wrong_values_are_reported_in_the_words_of_their_dialect() {
 #[test]
 fn every_result_carries_both_others() {
     let ran = fathom(&[
-        "run",
-        "--target",
-        "null",
-        "--time",
-        "100ms",
-        "--warm-up",
-        "0",
-        "--cool-down",
-        "1ms",
-        "--out",
-        "json",
-        "-q",
+        "run", "--target", "null", "--time", "100ms", "--warm-up", "0", "--cool-down", "1ms", "--out", "json", "-q",
     ]);
     let json = ran.expect(0, &[]).json();
     let equivalents = json["equivalents"].as_array().unwrap();

@@ -47,14 +47,7 @@ fn the_published_report_of_a_database_is_explained() {
 fn the_limit_of_a_virtual_machine_is_named() {
     let figures = data("figures/azure-stack-hci.toml");
     let ran = fathom(&[
-        "explain",
-        &figures,
-        "--vm",
-        "Standard_B2ms",
-        "--disk",
-        "P30",
-        "--disks",
-        "4",
+        "explain", &figures, "--vm", "Standard_B2ms", "--disk", "P30", "--disks", "4",
     ]);
     ran.expect(0, &[]);
     let told = flat(&ran.out);
@@ -265,10 +258,7 @@ fn figures_that_contradict_each_other_fail() {
     ran.expect(
         1,
         &[
-            "error RATE-MISMATCH",
-            "error LITTLE-MISMATCH",
-            "error PARTS-MISMATCH",
-            "that cannot be",
+            "error RATE-MISMATCH", "error LITTLE-MISMATCH", "error PARTS-MISMATCH", "that cannot be",
         ],
     );
 }
@@ -438,14 +428,7 @@ fn anti_patterns_are_reported() {
     all.expect(
         0,
         &[
-            "file-copy",
-            "drag-and-drop",
-            "dd",
-            "unzip",
-            "mkfile",
-            "rlarge-wlarge",
-            "crystaldiskmark",
-            "Instead:",
+            "file-copy", "drag-and-drop", "dd", "unzip", "mkfile", "rlarge-wlarge", "crystaldiskmark", "Instead:",
         ],
     );
     let one = fathom(&["explain", "anti-patterns", "dd"]);

@@ -195,15 +195,7 @@ fn a_full_file_system_is_noticed_before_and_during_the_run() {
     let ran = fathom(&short(
         file,
         &[
-            "--write",
-            "100",
-            "--cache",
-            "buffered",
-            "--access",
-            "sequential",
-            "--block",
-            "64k",
-            "--allow-overwrite",
+            "--write", "100", "--cache", "buffered", "--access", "sequential", "--block", "64k", "--allow-overwrite",
             file,
         ],
     ));
@@ -371,12 +363,7 @@ fn a_limit_of_memory_is_named() {
     ])
     .expect(3, &words);
     let fio = [
-        "fio",
-        "--name=a",
-        "--ioengine=null",
-        "--size=1g",
-        "--bs=64m",
-        "--iodepth=64",
+        "fio", "--name=a", "--ioengine=null", "--size=1g", "--bs=64m", "--iodepth=64",
     ];
     run(&fio).expect(1, &[words[1], "err=12"]);
 }

@@ -10,16 +10,7 @@ const MIB: u64 = 1 << 20;
 
 fn writing<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let mut arguments = vec![
-        "run",
-        "--target",
-        target,
-        "--write",
-        "100",
-        "--time",
-        "300ms",
-        "--warm-up",
-        "0",
-        "-q",
+        "run", "--target", target, "--write", "100", "--time", "300ms", "--warm-up", "0", "-q",
     ];
     arguments.extend(more);
     arguments
@@ -40,15 +31,7 @@ fn a_bare_file_name_is_grown() {
     let Some(folder) = need(Directory::new()) else { return };
     let run = |size: &str| {
         let words = [
-            "run",
-            "--target",
-            "k.dat",
-            "--size",
-            size,
-            "--time",
-            "200ms",
-            "--warm-up",
-            "0",
+            "run", "--target", "k.dat", "--size", size, "--time", "200ms", "--warm-up", "0",
         ];
         finish(command(&words).current_dir(folder.path()))
     };
@@ -56,15 +39,7 @@ fn a_bare_file_name_is_grown() {
     run("8M").expect(0, &["extended from 4 MiB to 8 MiB"]);
     fs::write(folder.path().join("empty.dat"), "").unwrap();
     let words = [
-        "run",
-        "--target",
-        "empty.dat",
-        "--size",
-        "4M",
-        "--time",
-        "200ms",
-        "--warm-up",
-        "0",
+        "run", "--target", "empty.dat", "--size", "4M", "--time", "200ms", "--warm-up", "0",
     ];
     finish(command(&words).current_dir(folder.path())).expect(0, &["4 MiB of random data"]);
 }
@@ -169,10 +144,7 @@ fn a_screening_reads_what_it_may_not_write() {
     ran.expect(
         0,
         &[
-            "random read, depth 1",
-            "Nothing was written",
-            "--allow-destroy",
-            "screening",
+            "random read, depth 1", "Nothing was written", "--allow-destroy", "screening",
         ],
     );
     assert!(!ran.out.contains("random write"), "{ran:#?}");

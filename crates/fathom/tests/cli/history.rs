@@ -151,33 +151,14 @@ fn entries_are_labelled_found_and_pruned() {
 fn studies_and_verdicts_are_kept_with_what_they_came_to() {
     let place = Place::new();
     let sweep = [
-        "sweep",
-        "job.toml",
-        "--over",
-        "depth=1,2,4",
-        "--time",
-        "50ms",
-        "--grid-only",
-        "-q",
-        "--save",
-        "saved",
+        "sweep", "job.toml", "--over", "depth=1,2,4", "--time", "50ms", "--grid-only", "-q", "--save", "saved",
     ];
     place.fathom(&sweep).expect(0, &[]);
     place
         .fathom(&["ab", "--pairs", "6", "--time", "20ms", "-q", "job.toml", "job.toml"])
         .expect(0, &[]);
     let required = [
-        "verify",
-        "job.toml",
-        "--require",
-        "iops>=1000",
-        "--time",
-        "100ms",
-        "--warm-up",
-        "0s",
-        "-q",
-        "--preflight",
-        "0",
+        "verify", "job.toml", "--require", "iops>=1000", "--time", "100ms", "--warm-up", "0s", "-q", "--preflight", "0",
     ];
     let verified = place.fathom(&required);
     let kinds: Vec<Value> = place

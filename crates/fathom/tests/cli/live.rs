@@ -163,16 +163,7 @@ fn figures_fill_the_terminal_at_any_size_until_q() {
     pane.start(NULL);
     let shown = pane.wait_for_view();
     let parts = [
-        "measuring",
-        " left",
-        "IOPS",
-        "MiB/s",
-        "MB/s",
-        "read last 1 s",
-        "write all",
-        "in flight",
-        " of 4",
-        "CPU",
+        "measuring", " left", "IOPS", "MiB/s", "MB/s", "read last 1 s", "write all", "in flight", " of 4", "CPU",
     ];
     expect_parts(&shown, &parts);
     // The figures are those of a device that does nothing: a few thousand operations at the least, in both directions.

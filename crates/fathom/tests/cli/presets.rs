@@ -175,40 +175,17 @@ fn what_a_preset_is_judged_by_decides_the_exit_code() {
 #[test]
 fn other_commands_read_presets_as_flags() {
     fathom(&[
-        "convert",
-        "--to",
-        "fio",
-        "native",
-        "--preset",
-        "olap",
-        "--target",
-        "/data/f.dat",
-        "--size",
-        "1g",
+        "convert", "--to", "fio", "native", "--preset", "olap", "--target", "/data/f.dat", "--size", "1g",
     ])
     .expect(0, &["bs=512k", "rw=read"]);
     // The preset's name is not taken along: flags that say the same are the user's test. What it is to show is.
     let native = fathom(&[
-        "convert",
-        "--to",
-        "native",
-        "native",
-        "--preset",
-        "olap",
-        "--target",
-        "/data/f.dat",
+        "convert", "--to", "native", "native", "--preset", "olap", "--target", "/data/f.dat",
     ]);
     native.expect(0, &["objective = \"most bytes per second\"", "block = \"512k\""]);
     assert!(!native.out.contains("preset"), "{}", native.out);
     let flags = fathom(&[
-        "convert",
-        "--to",
-        "native",
-        "native",
-        "--target",
-        "null",
-        "--objective",
-        "it's fast",
+        "convert", "--to", "native", "native", "--target", "null", "--objective", "it's fast",
     ]);
     flags.expect(0, &["--objective 'it'\\''s fast'"]);
 }

@@ -200,10 +200,7 @@ fn the_history_is_listed_shown_and_compared() {
     report.expect(
         200,
         &[
-            "<title>tried</title>",
-            "<svg class=\"plot\"",
-            "href=\"/\"",
-            "script-src 'sha256-",
+            "<title>tried</title>", "<svg class=\"plot\"", "href=\"/\"", "script-src 'sha256-",
         ],
     );
     let labelled = server.get("/entry/2");
@@ -342,18 +339,7 @@ fn a_busy_port_and_a_wrong_address_are_refused_before_anything_is_measured() {
 fn a_run_is_watched_while_it_goes_on() {
     let place = Place::new();
     let arguments = [
-        "run",
-        "--target",
-        "null",
-        "--name",
-        "a\"b",
-        "--warm-up",
-        "0",
-        "--time",
-        "5s",
-        "-q",
-        "--metrics",
-        "0",
+        "run", "--target", "null", "--name", "a\"b", "--warm-up", "0", "--time", "5s", "-q", "--metrics", "0",
     ];
     let mut run = place.command(&arguments);
     let mut child = run.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();

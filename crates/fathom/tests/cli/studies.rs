@@ -331,18 +331,7 @@ fn a_directory_is_prepared_once_and_left_as_it_was() {
         return;
     };
     let words = [
-        "sweep",
-        ".",
-        "--size",
-        "16m",
-        "--over",
-        "depth=1,2",
-        "--time",
-        "200ms",
-        "--warm-up",
-        "0",
-        "--write",
-        "100",
+        "sweep", ".", "--size", "16m", "--over", "depth=1,2", "--time", "200ms", "--warm-up", "0", "--write", "100",
     ];
     let ran = finish(command(&words).current_dir(folder.path()));
     ran.expect(0, &["Recommendation"]);
@@ -556,13 +545,7 @@ fn sums_are_right() {
     );
     check(
         &[
-            "burst",
-            "--capacity",
-            "1TiB",
-            "--refill",
-            "40MiB/s",
-            "--ceiling",
-            "250MiB/s",
+            "burst", "--capacity", "1TiB", "--refill", "40MiB/s", "--ceiling", "250MiB/s",
         ],
         &["(4993 s)"],
     );

@@ -493,15 +493,7 @@ fn the_catalogue_is_listed_and_explained() {
 #[test]
 fn advice_says_what_to_order() {
     let arguments = [
-        "advise",
-        "--iops",
-        "6000",
-        "--mbps",
-        "300",
-        "--latency",
-        "10ms",
-        "--size",
-        "500GiB",
+        "advise", "--iops", "6000", "--mbps", "300", "--latency", "10ms", "--size", "500GiB",
     ];
     fathom(&arguments).expect(
         0,
@@ -527,16 +519,7 @@ fn advice_says_what_to_order() {
 fn copies_lower_what_disks_can_reach() {
     let reach = |read: &str, replicas: &str| {
         let load = [
-            "--require",
-            "iops>=300",
-            "--read",
-            read,
-            "--block",
-            "4k",
-            "--time",
-            "10s",
-            "--out",
-            "json",
+            "--require", "iops>=300", "--read", read, "--block", "4k", "--time", "10s", "--out", "json",
         ];
         let disks = ["--disk", "P30", "--disks", "3", "--replicas", replicas, "--hops", "2"];
         let ran = on_device(&capped(400), &[&load[..], &disks].concat());

@@ -131,14 +131,7 @@ fn the_end_of_credits_is_reported_to_the_second() {
     if let Some(ran) = on_device(
         credits,
         &[
-            "--require",
-            "iops>=3000",
-            "--time",
-            "30s",
-            "--warm-up",
-            "5s",
-            "--depth",
-            "64",
+            "--require", "iops>=3000", "--time", "30s", "--warm-up", "5s", "--depth", "64",
         ],
     ) {
         ran.expect(1, &["FAIL          iops >= 3000", "3000 IOPS for 23 s, then 500"]);

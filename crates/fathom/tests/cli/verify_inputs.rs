@@ -85,13 +85,7 @@ fn the_rate_is_the_largest_that_a_clause_needs() {
     let folder = folder();
     let device = file(folder.path(), "gp2.toml", GP2);
     let policy = [
-        "--policy",
-        "aws/gp2",
-        "--size",
-        "100GiB",
-        "--require",
-        "iops>=3000",
-        "--quick",
+        "--policy", "aws/gp2", "--size", "100GiB", "--require", "iops>=3000", "--quick",
     ];
     let both = verify(&[text(&device)], &[&policy[..], &["--out", "json"]].concat());
     let json = both.expect(0, &[]).json();
@@ -239,14 +233,7 @@ fn what_a_job_file_states_of_its_storage_counts() {
     // The same from the command line, on a file with devices alone.
     let bare = file(folder.path(), "bare.toml", &device("a"));
     let flags = [
-        "--path",
-        "cached",
-        "--role",
-        "log",
-        "--cap",
-        "log:iops=4500,role=log",
-        "--cap",
-        "data:iops=9000",
+        "--path", "cached", "--role", "log", "--cap", "log:iops=4500,role=log", "--cap", "data:iops=9000",
     ];
     let ran = verify(
         &[text(&bare)],

@@ -151,13 +151,7 @@ fn time_spans_after_a_failure_are_reported() {
     let spans: Vec<&str> = profile.split("<Path>f</Path>").collect();
     let bad = format!("<Path>{}</Path>", text(faulty.file()));
     let second = [
-        spans[0],
-        "<Path>f</Path>",
-        spans[1],
-        &bad,
-        spans[2],
-        "<Path>f</Path>",
-        spans[3],
+        spans[0], "<Path>f</Path>", spans[1], &bad, spans[2], "<Path>f</Path>", spans[3],
     ]
     .concat();
     faulty.fail_reads(0..16 * MIB, EIO);

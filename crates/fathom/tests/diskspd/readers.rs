@@ -129,14 +129,7 @@ fn latencies_agree(span: Node) {
         .map(|bucket| all(*bucket, "Percentile")[0].text().unwrap())
         .collect();
     let nines = [
-        "99.9",
-        "99.99",
-        "99.999",
-        "99.9999",
-        "99.99999",
-        "99.999999",
-        "99.9999999",
-        "100",
+        "99.9", "99.99", "99.999", "99.9999", "99.99999", "99.999999", "99.9999999", "100",
     ];
     assert_eq!(names[100..], nines);
     for kind in ["ReadMilliseconds", "WriteMilliseconds", "TotalMilliseconds"] {

@@ -94,13 +94,8 @@ impl<T: Tool> Place<T> {
             .envs(T::ENVIRONMENT.iter().copied())
             .stdin(Stdio::null());
         for name in [
-            "FATHOM_NOTES",
-            "FATHOM_RESULT",
-            "FATHOM_HISTORY",
-            "FATHOM_ALLOW_DESTROY",
-            "FATHOM_ALLOW_EXEC",
-            "FATHOM_DISKSPD_TEXT",
-            "FATHOM_DISKSPD_VERSION",
+            "FATHOM_NOTES", "FATHOM_RESULT", "FATHOM_HISTORY", "FATHOM_ALLOW_DESTROY", "FATHOM_ALLOW_EXEC",
+            "FATHOM_DISKSPD_TEXT", "FATHOM_DISKSPD_VERSION",
         ] {
             command.env_remove(name);
         }

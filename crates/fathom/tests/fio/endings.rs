@@ -130,14 +130,7 @@ fn a_missing_permission_to_open_is_reported() {
     nobody(&["--name=x", &name, "--rw=read"]).expect(1, &["err=13/", &opening, hint]);
     // One clone becomes another user, and only that one.
     let both = [
-        "--name=ours",
-        &name,
-        "--rw=read",
-        "--name=theirs",
-        &name,
-        "--rw=read",
-        "--uid=65534",
-        "--gid=65534",
+        "--name=ours", &name, "--rw=read", "--name=theirs", &name, "--rw=read", "--uid=65534", "--gid=65534",
     ];
     let ran = Place::new().run(&both);
     ran.expect(1, &["err=13/", &opening, hint, "ours: (groupid=0, jobs=1): err= 0"]);

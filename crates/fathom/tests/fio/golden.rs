@@ -100,10 +100,7 @@ fn difference(expected: &[String], found: &[String]) -> Option<String> {
 /// takes about as long; the depth that keeps a latency.
 fn steadied(text: &str, fixed: bool) -> String {
     let counts = [
-        "\"bw_samples\" : ",
-        "\"iops_samples\" : ",
-        "\"eta\" : ",
-        "\"latency_depth\" : ",
+        "\"bw_samples\" : ", "\"iops_samples\" : ", "\"eta\" : ", "\"latency_depth\" : ",
     ];
     let lines = text
         .lines()

@@ -38,11 +38,7 @@ fn run(line: &str) -> Place {
 fn a_line_for_each_operation() {
     let place = run("--write_lat_log=l --write_iops_log=i --write_bw_log=b");
     let names = [
-        "b_bw.1.log",
-        "i_iops.1.log",
-        "l_clat.1.log",
-        "l_lat.1.log",
-        "l_slat.1.log",
+        "b_bw.1.log", "i_iops.1.log", "l_clat.1.log", "l_lat.1.log", "l_slat.1.log",
     ];
     assert_eq!(logs(&place), names);
     assert_eq!(lines(&place, "l_slat.1.log").len(), 0);

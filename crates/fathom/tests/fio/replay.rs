@@ -212,20 +212,14 @@ fn positions_kinds_and_files_are_as_the_options_say() {
             "",
             "x",
             vec![
-                "x write 16384 4096",
-                "x read 16384 4096",
-                "x sync",
-                "x write 20000 4096",
+                "x write 16384 4096", "x read 16384 4096", "x sync", "x write 20000 4096",
             ],
         ),
         (
             "--replay_redirect=r",
             "r",
             vec![
-                "r write 16384 4096",
-                "r read 16384 4096",
-                "r sync",
-                "r write 20000 4096",
+                "r write 16384 4096", "r read 16384 4096", "r sync", "r write 20000 4096",
             ],
         ),
         (

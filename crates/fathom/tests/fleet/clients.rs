@@ -109,12 +109,7 @@ fn the_sum_is_that_of_the_servers() {
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{}", ran.out);
     let document = document(&ran);
     let names = [
-        "fio version",
-        "timestamp",
-        "time",
-        "global options",
-        "client_stats",
-        "disk_util",
+        "fio version", "timestamp", "time", "global options", "client_stats", "disk_util",
     ];
     assert!(
         keys(&document).iter().all(|key| names.contains(key)),
@@ -218,13 +213,7 @@ fn names_of_files_are_as_the_job_says() {
     let folder = folder.path();
     let server = Server::at(&folder.join("s"), None);
     let words = [
-        "--name=u",
-        "--size=4k",
-        "--rw=write",
-        "--unique_filename=0",
-        "--name=v",
-        "--size=4k",
-        "--rw=write",
+        "--name=u", "--size=4k", "--rw=write", "--unique_filename=0", "--name=v", "--size=4k", "--rw=write",
         "--filename=50%h",
     ];
     let flag = server.flag();
@@ -237,11 +226,7 @@ fn names_of_files_are_as_the_job_says() {
     let ran = client(
         folder,
         &[
-            &flag,
-            "--name=w",
-            "--rw=read",
-            "--filename=u.0.0",
-            "--output-format=json",
+            &flag, "--name=w", "--rw=read", "--filename=u.0.0", "--output-format=json",
         ],
     );
     assert_eq!(document(&ran)["client_stats"][0]["read"]["io_bytes"], 4096);
@@ -314,16 +299,8 @@ fn the_normal_report_and_the_logs_name_hosts() {
         Server::at(&folder.join("s2"), None),
     ];
     let words = [
-        "--name=w",
-        "--rw=write",
-        "--size=1m",
-        "--rate_iops=100",
-        "--runtime=2",
-        "--time_based",
-        "--log_avg_msec=200",
-        "--write_bw_log=x",
-        "--write_hist_log=x",
-        "--log_hist_msec=200",
+        "--name=w", "--rw=write", "--size=1m", "--rate_iops=100", "--runtime=2", "--time_based", "--log_avg_msec=200",
+        "--write_bw_log=x", "--write_hist_log=x", "--log_hist_msec=200",
     ];
     let [one, two] = [servers[0].flag(), servers[1].flag()];
     let ran = client(folder, &[&[one.as_str(), &two], &words[..]].concat());
@@ -447,11 +424,7 @@ fn a_socket_in_the_file_system_is_for_its_user() {
     let ran = client(
         folder,
         &[
-            "--client=sock:socket",
-            "--name=n",
-            "--ioengine=null",
-            "--size=1m",
-            "--output-format=json",
+            "--client=sock:socket", "--name=n", "--ioengine=null", "--size=1m", "--output-format=json",
         ],
     );
     let process = fs::read_to_string(&number).unwrap().trim().to_owned();
@@ -498,14 +471,7 @@ fn a_server_that_is_lost_leaves_the_others_to_go_on() {
     ];
     let [one, two] = [servers[0].flag(), servers[1].flag()];
     let words = [
-        &one,
-        &two,
-        "--name=w",
-        "--rw=write",
-        "--size=1m",
-        "--rate_iops=100",
-        "--runtime=8",
-        "--time_based",
+        &one, &two, "--name=w", "--rw=write", "--size=1m", "--rate_iops=100", "--runtime=8", "--time_based",
         "--output-format=json",
     ];
     let running = fio(folder, None).args(words).spawn().unwrap();

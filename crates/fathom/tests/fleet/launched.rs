@@ -118,39 +118,16 @@ fn mpirun_starts_presets_and_promises() {
     let saved = ground.path("saved");
     let saved = saved.to_str().unwrap();
     let words = [
-        "run",
-        "--preset",
-        "latency",
-        "--target",
-        "%r.dat",
-        "--size",
-        "1m",
-        "--warm-up",
-        "0",
-        "--time",
-        "1s",
-        "--quiet",
-        "--save",
-        saved,
+        "run", "--preset", "latency", "--target", "%r.dat", "--size", "1m", "--warm-up", "0", "--time", "1s",
+        "--quiet", "--save", saved,
     ];
     end(mpirun(folder, 2, &[], &words)).expect(0, &["by MPI ("]);
     let found = operations(&ground.saved("saved"));
     assert!(found.iter().any(|(rank, _)| *rank == 1), "{found:?}");
     assert!(found.iter().all(|(_, operations)| *operations > 0), "{found:?}");
     let words = [
-        "verify",
-        "--require",
-        "iops>=1000,p99<=3ms",
-        "--quiet",
-        "--time",
-        "1s",
-        "--warm-up",
-        "200ms",
-        "--preflight",
-        "0",
-        "--save",
-        saved,
-        "job.toml",
+        "verify", "--require", "iops>=1000,p99<=3ms", "--quiet", "--time", "1s", "--warm-up", "200ms", "--preflight",
+        "0", "--save", saved, "job.toml",
     ];
     end(mpirun(folder, 2, &[], &words)).expect(0, &["PASS"]);
     // Half of what is promised is that of each.

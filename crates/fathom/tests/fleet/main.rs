@@ -184,25 +184,8 @@ impl Ground {
         let mut command = hosts.on(0, launcher);
         match launcher {
             "mpirun.openmpi" => command.args([
-                "--host",
-                &list,
-                "-n",
-                "3",
-                "--mca",
-                "plm_rsh_agent",
-                agent,
-                "--mca",
-                "btl",
-                "tcp,self",
-                "--mca",
-                "btl_tcp_if_include",
-                "e0",
-                "--mca",
-                "oob_tcp_if_include",
-                "e0",
-                "-x",
-                "FATHOM_HISTORY",
-                "-x",
+                "--host", &list, "-n", "3", "--mca", "plm_rsh_agent", agent, "--mca", "btl", "tcp,self", "--mca",
+                "btl_tcp_if_include", "e0", "--mca", "oob_tcp_if_include", "e0", "-x", "FATHOM_HISTORY", "-x",
                 "FATHOM_JOURNAL",
             ]),
             _ => command.args(["-launcher", "ssh", "-launcher-exec", agent, "-hosts", &list, "-n", "3"]),
@@ -446,12 +429,7 @@ fn what_is_promised_is_divided_among_hosts() {
     let mut command = Command::new(PROGRAM);
     let child = own(&mut command, &ground.journal())
         .args([
-            "verify",
-            "--hosts",
-            "local,local",
-            "--require",
-            "iops>=1000,p99<=3ms",
-            "--quiet",
+            "verify", "--hosts", "local,local", "--require", "iops>=1000,p99<=3ms", "--quiet",
         ])
         .args(["--time", "2s", "--warm-up", "500ms", "--preflight", "0", "--save"])
         .args([ground.path("saved"), ground.path("job.toml")])

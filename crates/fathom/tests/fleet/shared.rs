@@ -94,13 +94,7 @@ fn the_maker_of_a_file_removes_it_once_all_have_ended() {
     let mut command = Command::new(PROGRAM);
     let child = own(&mut command, &ground.journal())
         .args([
-            "fio",
-            "--name=w",
-            "--rw=randwrite",
-            "--bs=4k",
-            "--size=48m",
-            "--number_ios=50",
-            "--unlink=1",
+            "fio", "--name=w", "--rw=randwrite", "--bs=4k", "--size=48m", "--number_ios=50", "--unlink=1",
         ])
         .arg(format!("--filename={}", file.display()))
         .env("FATHOM_HOSTS", "local,local")

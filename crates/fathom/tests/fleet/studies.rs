@@ -56,17 +56,7 @@ fn made_once(ground: &Ground, saved: &str, runs: usize) {
 }
 
 const SWEEP: [&str; 12] = [
-    "--size",
-    "8m",
-    "--read",
-    "50",
-    "--over",
-    "depth=1,2",
-    "--time",
-    "300ms",
-    "--warm-up",
-    "0",
-    "--grid-only",
+    "--size", "8m", "--read", "50", "--over", "depth=1,2", "--time", "300ms", "--warm-up", "0", "--grid-only",
     "--quiet",
 ];
 
@@ -163,15 +153,7 @@ fn preconditioning_fills_what_lies_on_the_hosts() {
     let Some(ground) = ground() else { return };
     let target = of_each(&ground);
     let words = [
-        "precondition",
-        &target,
-        "--hosts",
-        "local,local",
-        "--size",
-        "8m",
-        "--passes",
-        "1",
-        "--quiet",
+        "precondition", &target, "--hosts", "local,local", "--size", "8m", "--passes", "1", "--quiet",
     ];
     let rounds = ["--round", "100ms", "--rounds", "5", "--out", "json"];
     let all: Vec<&str> = words.into_iter().chain(rounds).collect();

@@ -86,22 +86,8 @@ fn a_mixed_run() {
     fathom(
         folder,
         &[
-            "run",
-            "--target",
-            "mixed.bin",
-            "--size",
-            "64MiB",
-            "--read",
-            "70",
-            "--depth",
-            "4",
-            "--time",
-            "4s",
-            "--quiet",
-            "--report",
-            "mixed.html",
-            "--out",
-            "json=mixed.json",
+            "run", "--target", "mixed.bin", "--size", "64MiB", "--read", "70", "--depth", "4", "--time", "4s",
+            "--quiet", "--report", "mixed.html", "--out", "json=mixed.json",
         ],
     );
     let Some(seen) = look(&[&folder.join("mixed.html")]) else {
@@ -132,13 +118,7 @@ fn a_mixed_run() {
     .unwrap();
     assert_eq!(offered, summary, "the JSON in the page is the JSON of the run");
     for chart in [
-        "iops",
-        "latency-over-time",
-        "heat",
-        "percentiles",
-        "cumulative",
-        "plane",
-        "cores",
+        "iops", "latency-over-time", "heat", "percentiles", "cumulative", "plane", "cores",
     ] {
         assert!(seen.charts.contains_key(chart), "{chart}: {:?}", seen.charts.keys());
     }
@@ -208,115 +188,42 @@ fn a_verdict_a_sweep_and_a_comparison() {
     let place = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
     let folder = place.path();
     let file = [
-        "run",
-        "--target",
-        "data.bin",
-        "--size",
-        "64MiB",
-        "--time",
-        "1s",
-        "--keep",
-        "--quiet",
-        "--save",
-        "one.fathom",
+        "run", "--target", "data.bin", "--size", "64MiB", "--time", "1s", "--keep", "--quiet", "--save", "one.fathom",
     ];
     fathom(folder, &file);
     fathom(
         folder,
         &[
-            "run",
-            "--target",
-            "data.bin",
-            "--depth",
-            "2",
-            "--time",
-            "2s",
-            "--quiet",
-            "--save",
-            "two.fathom",
+            "run", "--target", "data.bin", "--depth", "2", "--time", "2s", "--quiet", "--save", "two.fathom",
         ],
     );
     fathom(
         folder,
         &[
-            "verify",
-            "data.bin",
-            "--require",
-            "iops>=1000,p99<=1us",
-            "--time",
-            "2s",
-            "--warm-up",
-            "0s",
-            "--preflight",
-            "0s",
-            "--quiet",
-            "--report",
-            "verdict.html",
-            "--out",
-            "json=verdict.json",
+            "verify", "data.bin", "--require", "iops>=1000,p99<=1us", "--time", "2s", "--warm-up", "0s", "--preflight",
+            "0s", "--quiet", "--report", "verdict.html", "--out", "json=verdict.json",
         ],
     );
     fathom(
         folder,
         &[
-            "sweep",
-            "data.bin",
-            "--over",
-            "depth=1,2,4,8",
-            "--time",
-            "500ms",
-            "--warm-up",
-            "0s",
-            "--grid-only",
-            "--slo",
-            "p99<=50ms",
-            "--quiet",
-            "--save",
-            "sweep.fathom",
-            "--report",
-            "sweep.html",
-            "--out",
+            "sweep", "data.bin", "--over", "depth=1,2,4,8", "--time", "500ms", "--warm-up", "0s", "--grid-only",
+            "--slo", "p99<=50ms", "--quiet", "--save", "sweep.fathom", "--report", "sweep.html", "--out",
             "json=sweep.json",
         ],
     );
     fathom(
         folder,
         &[
-            "sweep",
-            "data.bin",
-            "--over",
-            "depth=1,4",
-            "--over",
-            "block=4k,16k",
-            "--time",
-            "300ms",
-            "--warm-up",
-            "0s",
-            "--grid-only",
-            "--quiet",
-            "--report",
-            "table.html",
-            "--out",
-            "json=table.json",
+            "sweep", "data.bin", "--over", "depth=1,4", "--over", "block=4k,16k", "--time", "300ms", "--warm-up", "0s",
+            "--grid-only", "--quiet", "--report", "table.html", "--out", "json=table.json",
         ],
     );
     fathom(
         folder,
         &[
-            "ab",
-            "--depth 1",
-            "--depth 4",
-            "--target",
-            "data.bin",
-            "--time",
-            "300ms",
-            "--warm-up",
-            "0s",
-            "--quiet",
-            "--report",
-            "ab.html",
-            "--out",
-            "json=ab.json",
+            "ab", "--depth 1", "--depth 4", "--target", "data.bin", "--time", "300ms", "--warm-up", "0s", "--quiet",
+            "--report", "ab.html", "--out", "json=ab.json",
         ],
     );
     fathom(
@@ -478,17 +385,7 @@ fn names_are_text() {
     fathom(
         folder,
         &[
-            "run",
-            "--target",
-            "data.bin",
-            "--size",
-            "16MiB",
-            "--time",
-            "1s",
-            "--name",
-            name,
-            "--quiet",
-            "--report",
+            "run", "--target", "data.bin", "--size", "16MiB", "--time", "1s", "--name", name, "--quiet", "--report",
             "named.html",
         ],
     );

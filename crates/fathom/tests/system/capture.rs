@@ -99,16 +99,7 @@ fn a_mix_on_a_device_with_a_queue_is_seen() {
     };
     let path = text(device.path());
     let load = Load::begin(&[
-        "--target",
-        path,
-        "--allow-destroy",
-        path,
-        "--read",
-        "70",
-        "--depth",
-        "8",
-        "--rate",
-        "2000",
+        "--target", path, "--allow-destroy", path, "--read", "70", "--depth", "8", "--rate", "2000",
     ]);
     until_busy(device.path());
     let (said, document) = captured(device.path(), &[]);
@@ -140,20 +131,8 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_seen() {
     let path = text(device.path());
     // Blocks that were never written cost the device nothing.
     let written = fathom(&[
-        "run",
-        "--target",
-        path,
-        "--allow-destroy",
-        path,
-        "--access",
-        "sequential",
-        "--write",
-        "100",
-        "--block",
-        "64k",
-        "--passes",
-        "1",
-        "-q",
+        "run", "--target", path, "--allow-destroy", path, "--access", "sequential", "--write", "100", "--block", "64k",
+        "--passes", "1", "-q",
     ]);
     written.expect(0, &[]);
     let load = Load::begin(&["--target", path, "--block", "4k/75,32k/25", "--rate", "3000"]);
@@ -213,20 +192,8 @@ fn a_stream_of_writes_with_flushes_is_seen() {
     };
     let path = text(device.path());
     let flags = [
-        "--target",
-        path,
-        "--allow-destroy",
-        path,
-        "--write",
-        "100",
-        "--access",
-        "sequential",
-        "--block",
-        "64k",
-        "--rate",
-        "500",
-        "--flush-every",
-        "5",
+        "--target", path, "--allow-destroy", path, "--write", "100", "--access", "sequential", "--block", "64k",
+        "--rate", "500", "--flush-every", "5",
     ];
     let load = Load::begin(&flags);
     until_busy(device.path());
@@ -252,18 +219,7 @@ fn counters_tell_means_and_say_that_they_are_weaker() {
     };
     let path = text(device.path());
     let load = Load::begin(&[
-        "--target",
-        path,
-        "--allow-destroy",
-        path,
-        "--read",
-        "50",
-        "--block",
-        "8k",
-        "--rate",
-        "1000",
-        "--depth",
-        "4",
+        "--target", path, "--allow-destroy", path, "--read", "50", "--block", "8k", "--rate", "1000", "--depth", "4",
     ]);
     until_busy(device.path());
     let (said, document) = captured(device.path(), &["--counters"]);

@@ -45,15 +45,7 @@ fn what_others_do_is_reported_before_the_test_and_with_its_result() {
     let path = text(device.path());
     let run = |more: &[&str]| {
         let words = [
-            "run",
-            "--target",
-            path,
-            "--time",
-            "200ms",
-            "--warm-up",
-            "0",
-            "--out",
-            "json",
+            "run", "--target", path, "--time", "200ms", "--warm-up", "0", "--out", "json",
         ];
         fathom(&[&words[..], more].concat())
     };
@@ -78,16 +70,7 @@ fn what_others_do_is_reported_before_the_test_and_with_its_result() {
 
     let verify = |more: &[&str]| {
         let words = [
-            "verify",
-            path,
-            "--require",
-            "iops>=1",
-            "--time",
-            "1s",
-            "--warm-up",
-            "0",
-            "--out",
-            "json",
+            "verify", path, "--require", "iops>=1", "--time", "1s", "--warm-up", "0", "--out", "json",
         ];
         fathom(&[&words[..], more].concat())
     };
@@ -116,28 +99,14 @@ fn what_others_do_during_a_run_is_reported_in_every_mode() {
     let saved = folder.path().join("result.json");
     let native = |path: &str| {
         let words = [
-            "run",
-            "--target",
-            path,
-            "--time",
-            "500ms",
-            "--warm-up",
-            "0",
-            "--out",
-            "json",
+            "run", "--target", path, "--time", "500ms", "--warm-up", "0", "--out", "json",
         ];
         rules(&fathom(&words))
     };
     let filename = format!("--filename={path}");
     let fio = || {
         let words = [
-            "fio",
-            "--name=j",
-            &filename,
-            "--rw=randread",
-            "--direct=1",
-            "--time_based",
-            "--runtime=1",
+            "fio", "--name=j", &filename, "--rw=randread", "--direct=1", "--time_based", "--runtime=1",
         ];
         let mut called = command(&words);
         let ran = finish(called.env("FATHOM_NOTES", "1").env("FATHOM_RESULT", &saved));

@@ -251,14 +251,7 @@ fn several_targets_share_a_promise() {
     let Some(_inside) = need(throttle.enter()) else { return };
     let verify = |targets: &[&str], require: &str, time: &str| {
         let how = [
-            "--require",
-            require,
-            "--time",
-            time,
-            "--warm-up",
-            "1s",
-            "--preflight",
-            "0",
+            "--require", require, "--time", time, "--warm-up", "1s", "--preflight", "0",
         ];
         let output = ["--quiet", "--out", "json"];
         fathom(&[&["verify"], targets, &how[..], &output].concat())

@@ -7,23 +7,8 @@ use crate::calling::{fathom, text};
 /// Does 20,000 reads and writes with O_DIRECT, and expects the kernel to have counted as many.
 fn counts_agree(device: &str, engine: &str, depth: &str) {
     let ran = fathom(&[
-        "run",
-        "--target",
-        device,
-        "--allow-destroy",
-        device,
-        "--read",
-        "50",
-        "--operations",
-        "20000",
-        "--warm-up",
-        "0",
-        "--engine",
-        engine,
-        "--depth",
-        depth,
-        "--out",
-        "json",
+        "run", "--target", device, "--allow-destroy", device, "--read", "50", "--operations", "20000", "--warm-up",
+        "0", "--engine", engine, "--depth", depth, "--out", "json",
     ]);
     let json = ran.expect(0, &[]).json();
     let (kernel, ours) = (&json["devices"][0]["kernel"], &json["devices"][0]["ours"]);
@@ -87,17 +72,7 @@ fn a_cache_that_answers_is_named() {
 #[test]
 fn a_rate_is_kept() {
     let ran = fathom(&[
-        "run",
-        "--target",
-        "null",
-        "--rate",
-        "1000iops",
-        "--time",
-        "2s",
-        "--warm-up",
-        "0",
-        "--out",
-        "json",
+        "run", "--target", "null", "--rate", "1000iops", "--time", "2s", "--warm-up", "0", "--out", "json",
     ]);
     let json = ran.expect(0, &[]).json();
     // Due at 0, 1, …, 1999 ms: an exact number, however late the machine is.

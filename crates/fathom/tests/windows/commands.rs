@@ -18,22 +18,8 @@ fn a_run_and_what_is_made_of_it() {
     let (target, saved, page) = (path("target.dat"), path("saved.fathom"), path("page.html"));
     let history = place.path().join("history.sqlite");
     let words = [
-        "run",
-        "--target",
-        &target,
-        "--size",
-        "8M",
-        "--time",
-        "1s",
-        "--warm-up",
-        "200ms",
-        "--depth",
-        "4",
-        "--read",
-        "70",
-        "--save",
-        &saved,
-        "--out",
+        "run", "--target", &target, "--size", "8M", "--time", "1s", "--warm-up", "200ms", "--depth", "4", "--read",
+        "70", "--save", &saved, "--out",
     ];
     let out = format!("text,html={page}");
     let ran = kept(&history, &[&words[..], &[&out]].concat());

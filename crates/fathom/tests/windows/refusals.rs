@@ -177,17 +177,7 @@ fn the_ring_is_used_or_refused() {
     let target = text(&there);
     for more in [&[][..], &["--dry-run"]] {
         let words = [
-            "run",
-            "--target",
-            target,
-            "--engine",
-            "ioring",
-            "--depth",
-            "4",
-            "--time",
-            "1s",
-            "--warm-up",
-            "0",
+            "run", "--target", target, "--engine", "ioring", "--depth", "4", "--time", "1s", "--warm-up", "0",
         ];
         let ran = fathom(&[&words[..], more].concat());
         match engine::refusal(EngineKind::IoRing, false) {
@@ -209,15 +199,7 @@ fn access_denied() {
         &[&format!("Error opening file: {file} [{ACCESS_DENIED}]"), THREADS],
     );
     let words = [
-        "run",
-        "--target",
-        file,
-        "--read",
-        "0",
-        "--allow-overwrite",
-        file,
-        "--time",
-        "1s",
+        "run", "--target", file, "--read", "0", "--allow-overwrite", file, "--time", "1s",
     ];
     let ran = fathom(&words);
     ran.expect(3, &[file, "denied", "help:"]);

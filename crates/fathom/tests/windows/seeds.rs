@@ -25,14 +25,7 @@ const SEEDS: [Seed; 4] = [
         files: &[r"C:\ClusterStorage\test01\targetfile\IO.dat"],
         threads: 2,
         columns: &[
-            "bytes",
-            "I/Os",
-            "MiB/s",
-            "I/O per s",
-            "AvgLat",
-            "IopsStdDev",
-            "LatStdDev",
-            "file",
+            "bytes", "I/Os", "MiB/s", "I/O per s", "AvgLat", "IopsStdDev", "LatStdDev", "file",
         ],
     },
     // The same, against the file that the first has made.
@@ -42,14 +35,7 @@ const SEEDS: [Seed; 4] = [
         files: &[r"C:\ClusterStorage\test01\targetfile\IO.dat"],
         threads: 4,
         columns: &[
-            "bytes",
-            "I/Os",
-            "MiB/s",
-            "I/O per s",
-            "AvgLat",
-            "IopsStdDev",
-            "LatStdDev",
-            "file",
+            "bytes", "I/Os", "MiB/s", "I/O per s", "AvgLat", "IopsStdDev", "LatStdDev", "file",
         ],
     },
     // R. Kraik, "SQL: Testowanie dysku pod SQL: diskspd".

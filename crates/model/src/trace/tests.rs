@@ -73,15 +73,9 @@ fn version_3_has_a_time_in_each_line() {
         TRACE,
         &text(),
         &[
-            "0 open +4",
-            "0 write 8192 4096 +10",
-            "1 open +30",
-            "1 read 1000 512 +0",
-            "0 sync +40",
+            "0 open +4", "0 write 8192 4096 +10", "1 open +30", "1 read 1000 512 +0", "0 sync +40",
             // Times that go back count as none.
-            "0 datasync +0",
-            "0 trim 4096 65536 +130",
-            "0 close +100",
+            "0 datasync +0", "0 trim 4096 65536 +130", "0 close +100",
         ],
         &[],
     );
@@ -104,12 +98,7 @@ fn times_places_and_kinds_are_as_the_replay_wants_them() {
         TRACE,
         &wanted,
         &[
-            "0 open +8",
-            "1 open +60",
-            "1 read 0 512 +0",
-            "0 datasync +0",
-            "0 trim 2048 65536 +260",
-            "0 close +200",
+            "0 open +8", "1 open +60", "1 read 0 512 +0", "0 datasync +0", "0 trim 2048 65536 +260", "0 close +200",
         ],
         &[],
     );
@@ -140,11 +129,7 @@ fn version_2_waits_where_a_line_says_so() {
         trace,
         &text(),
         &[
-            "0 open +0",
-            "0 write 0 4096 +0",
-            "0 until 300 ms +0",
-            "0 write 4096 4096 +0",
-            "0 close +0",
+            "0 open +0", "0 write 0 4096 +0", "0 until 300 ms +0", "0 write 4096 4096 +0", "0 close +0",
         ],
         &[],
     );

@@ -8,24 +8,9 @@ use model::results::{IntervalHistogram, JobResults, Results, Series};
 use model::{Bytes, Direction, Nanos};
 
 const COLUMNS: [&str; 18] = [
-    "step",
-    "job",
-    "start_s",
-    "length_s",
-    "direction",
-    "operations",
-    "bytes",
-    "iops",
-    "mib_per_s",
-    "mb_per_s",
-    "latency_mean_us",
-    "latency_min_us",
-    "latency_p50_us",
-    "latency_p95_us",
-    "latency_p99_us",
-    "latency_p99_9_us",
-    "latency_max_us",
-    "name",
+    "step", "job", "start_s", "length_s", "direction", "operations", "bytes", "iops", "mib_per_s", "mb_per_s",
+    "latency_mean_us", "latency_min_us", "latency_p50_us", "latency_p95_us", "latency_p99_us", "latency_p99_9_us",
+    "latency_max_us", "name",
 ];
 
 pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {

@@ -11,16 +11,7 @@ use crate::summary::{Figures, LatencyFigures, PercentileSupport, Summary};
 pub(super) fn percentiles(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let mut table = csv::Writer::from_writer(out);
     table.write_record([
-        "step",
-        "job",
-        "direction",
-        "latency",
-        "percent",
-        "us",
-        "low_us",
-        "high_us",
-        "support",
-        "name",
+        "step", "job", "direction", "latency", "percent", "us", "low_us", "high_us", "support", "name",
     ])?;
     let summary = Summary::from_results(results);
     let mut in_step = (0, 0);
@@ -87,29 +78,9 @@ fn support(support: PercentileSupport) -> &'static str {
 pub(super) fn ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let mut table = csv::Writer::from_writer(out);
     table.write_record([
-        "step",
-        "job",
-        "rank",
-        "host",
-        "operations",
-        "bytes",
-        "iops",
-        "mib_per_s",
-        "mb_per_s",
-        "latency_mean_us",
-        "latency_p50_us",
-        "latency_p99_us",
-        "latency_max_us",
-        "in_flight",
-        "depth",
-        "measured_s",
-        "began_after_us",
-        "clock_ahead_us",
-        "clock_error_us",
-        "ended_s",
-        "straggler",
-        "lost",
-        "name",
+        "step", "job", "rank", "host", "operations", "bytes", "iops", "mib_per_s", "mb_per_s", "latency_mean_us",
+        "latency_p50_us", "latency_p99_us", "latency_max_us", "in_flight", "depth", "measured_s", "began_after_us",
+        "clock_ahead_us", "clock_error_us", "ended_s", "straggler", "lost", "name",
     ])?;
     let summary = Summary::from_results(results);
     let mut in_step = (0, 0);
@@ -165,15 +136,7 @@ pub(super) fn ranks(results: &Results, out: &mut dyn Write) -> io::Result<()> {
 pub(super) fn histogram(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let mut table = csv::Writer::from_writer(out);
     table.write_record([
-        "step",
-        "job",
-        "direction",
-        "latency",
-        "low_ns",
-        "high_ns",
-        "operations",
-        "cumulative",
-        "cumulative_percent",
+        "step", "job", "direction", "latency", "low_ns", "high_ns", "operations", "cumulative", "cumulative_percent",
         "name",
     ])?;
     for (step, found) in results.steps.iter().enumerate() {

@@ -10,18 +10,7 @@ use crate::diagnosis::limit_words;
 
 /// File systems whose data lie on another machine.
 const REMOTE: [&str; 12] = [
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "ceph",
-    "glusterfs",
-    "fuse.glusterfs",
-    "lustre",
-    "9p",
-    "fuse.sshfs",
-    "afs",
-    "gpfs",
+    "nfs", "nfs4", "cifs", "smb3", "ceph", "glusterfs", "fuse.glusterfs", "lustre", "9p", "fuse.sshfs", "afs", "gpfs",
 ];
 
 /// The path.

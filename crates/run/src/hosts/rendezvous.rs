@@ -16,22 +16,12 @@ pub struct Rendezvous {
 
 /// Variables that hold the number of a process, the innermost launcher's first.
 const NUMBER: [&str; 8] = [
-    "FATHOM_RANK",
-    "OMPI_COMM_WORLD_RANK",
-    "PMI_RANK",
-    "PMIX_RANK",
-    "SLURM_PROCID",
-    "FLUX_TASK_RANK",
-    "PALS_RANKID",
+    "FATHOM_RANK", "OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID", "FLUX_TASK_RANK", "PALS_RANKID",
     "JOB_COMPLETION_INDEX",
 ];
 /// The same for how many there are.
 const SIZE: [&str; 5] = [
-    "OMPI_COMM_WORLD_SIZE",
-    "PMI_SIZE",
-    "SLURM_STEP_NUM_TASKS",
-    "SLURM_NTASKS",
-    "FLUX_JOB_SIZE",
+    "OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS", "FLUX_JOB_SIZE",
 ];
 /// Hosts of a step or job of Slurm.
 const NODES: [&str; 3] = ["SLURM_STEP_NODELIST", "SLURM_JOB_NODELIST", "SLURM_NODELIST"];

@@ -118,14 +118,7 @@ pub(super) fn is_weak(method: VerifyMethod) -> bool {
 /// beginning the lowest byte of each word of the state.
 fn buffer_of_sha256(data: &[u8], out: &mut [u8]) {
     const START: [u32; 8] = [
-        0x6a09_e667,
-        0xbb67_ae85,
-        0x3c6e_f372,
-        0xa54f_f53a,
-        0x510e_527f,
-        0x9b05_688c,
-        0x1f83_d9ab,
-        0x5be0_cd19,
+        0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
     ];
     let mut state = START;
     let (blocks, rest) = data.as_chunks::<64>();

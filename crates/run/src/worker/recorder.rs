@@ -272,10 +272,7 @@ impl Recorder {
             (cell.bytes, cell.short, cell.errors, cell.first_error) = (0, 0, 0, None);
             cell.untimed = 0;
             for histogram in [
-                &mut cell.immediate,
-                &mut cell.submission,
-                &mut cell.completion,
-                &mut cell.total,
+                &mut cell.immediate, &mut cell.submission, &mut cell.completion, &mut cell.total,
             ] {
                 histogram.clear();
             }

@@ -122,13 +122,7 @@ pub(super) const TRACING: Switch = Switch {
         Form {
             head: "e",
             value: Value::Word(&[
-                "PROCESS",
-                "THREAD",
-                "IMAGE_LOAD",
-                "DISK_IO",
-                "MEMORY_PAGE_FAULTS",
-                "MEMORY_HARD_FAULTS",
-                "NETWORK",
+                "PROCESS", "THREAD", "IMAGE_LOAD", "DISK_IO", "MEMORY_PAGE_FAULTS", "MEMORY_HARD_FAULTS", "NETWORK",
                 "REGISTRY",
             ]),
             help: "Kernel events of this kind.",

@@ -32,23 +32,8 @@ pub(super) struct Played {
 
 /// Options that say something about operations, and nothing about those of a trace.
 const WITHOUT_MEANING: [&str; 17] = [
-    "filename",
-    "size",
-    "io_size",
-    "number_ios",
-    "loops",
-    "time_based",
-    "rw",
-    "bs",
-    "bsrange",
-    "bssplit",
-    "offset",
-    "rate",
-    "rate_iops",
-    "fsync",
-    "fdatasync",
-    "sync_file_range",
-    "nrfiles",
+    "filename", "size", "io_size", "number_ios", "loops", "time_based", "rw", "bs", "bsrange", "bssplit", "offset",
+    "rate", "rate_iops", "fsync", "fdatasync", "sync_file_range", "nrfiles",
 ];
 
 impl Lowering<'_> {

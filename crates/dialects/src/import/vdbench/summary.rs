@@ -194,25 +194,13 @@ mod tests {
         let old = "Jan 25, 2016  interval        i/o   MB/sec   bytes   read     resp     resp     resp    cpu%  cpu%\n\
                    \x20                            rate  1024**2     i/o    pct     time      max   stddev sys+usr   sys\n";
         let expected = [
-            "i/o rate",
-            "mb/sec 1024**2",
-            "bytes i/o",
-            "read pct",
-            "resp time",
-            "resp max",
-            "resp stddev",
-            "cpu% sys+usr",
-            "cpu% sys",
+            "i/o rate", "mb/sec 1024**2", "bytes i/o", "read pct", "resp time", "resp max", "resp stddev",
+            "cpu% sys+usr", "cpu% sys",
         ];
         assert_eq!(names(old).expect("a header"), expected);
         let joined = "interval i/o rate MB/sec 1024**2 resp time resp max stddev queue depth";
         let expected = [
-            "i/o rate",
-            "mb/sec 1024**2",
-            "resp time",
-            "resp max",
-            "resp stddev",
-            "queue depth",
+            "i/o rate", "mb/sec 1024**2", "resp time", "resp max", "resp stddev", "queue depth",
         ];
         assert_eq!(names(joined).expect("a header"), expected);
         assert_eq!(names("the interval of a reporting line\nis a second or so"), None);

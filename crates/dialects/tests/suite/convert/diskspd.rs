@@ -144,15 +144,7 @@ fn switches() -> impl Strategy<Value = String> {
         number("-W", 0, 100).boxed(),
         number("-C", 0, 100).boxed(),
         one(&[
-            "-r",
-            "-rs1",
-            "-rs99",
-            "-s",
-            "-s2M",
-            "-r4K",
-            "-rs50 -r8K",
-            "-r -rdpct10/90:90/10",
-            "-r -rdabs50/1G:50/2G",
+            "-r", "-rs1", "-rs99", "-s", "-s2M", "-r4K", "-rs50 -r8K", "-r -rdpct10/90:90/10", "-r -rdabs50/1G:50/2G",
         ])
         .boxed(),
         number("-o", 1, 300).boxed(),

@@ -126,10 +126,7 @@ fn jobs() -> impl Strategy<Value = String> {
         (1u64..1 << 40).prop_map(|size| format!("--size {size}")).boxed(),
         (0u64..1 << 40).prop_map(|offset| format!("--offset {offset}")).boxed(),
         one(&[
-            "--access sequential",
-            "--access random-once",
-            "--access zipf:1.7",
-            "--access mixed:9",
+            "--access sequential", "--access random-once", "--access zipf:1.7", "--access mixed:9",
             "--access hot:55.5/7",
         ])
         .boxed(),
@@ -137,19 +134,12 @@ fn jobs() -> impl Strategy<Value = String> {
             .prop_map(|tenths| format!("--read {}", f64::from(tenths) / 10.0))
             .boxed(),
         one(&[
-            "--block 8k",
-            "--block 513",
-            "--block 4k-1m",
-            "--block 4k/25,8k/75",
-            "--block 1g",
+            "--block 8k", "--block 513", "--block 4k-1m", "--block 4k/25,8k/75", "--block 1g",
         ])
         .boxed(),
         number("align", 1 << 20).boxed(),
         one(&[
-            "--content zeros",
-            "--content counting",
-            "--content once",
-            "--content duplicated:9",
+            "--content zeros", "--content counting", "--content once", "--content duplicated:9",
         ])
         .boxed(),
         one(&["--flush-every 3", "--flush full", "--flush-at-end", "--exact-mix"]).boxed(),

@@ -161,13 +161,7 @@ fn has_no_profile(form: &Form) -> bool {
 
 /// Targets of all sorts.
 const PATHS: &[&str] = &[
-    "t.dat",
-    "a&b <c>.dat",
-    "#1",
-    "d:",
-    "/dev/sdx",
-    "dir with space\\f.dat",
-    "é\"'.dat",
+    "t.dat", "a&b <c>.dat", "#1", "d:", "/dev/sdx", "dir with space\\f.dat", "é\"'.dat",
 ];
 
 /// The switches of a line, and its targets.

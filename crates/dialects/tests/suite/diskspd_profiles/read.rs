@@ -482,14 +482,7 @@ fn hostile_documents_are_refused() {
     let deep = format!("{}{}", "<Profile>".repeat(200_000), "</Profile>".repeat(200_000));
     refused(&deep);
     for text in [
-        "",
-        " ",
-        "Profile",
-        "<",
-        "<Profile",
-        "\u{feff}",
-        "\0",
-        "<Profile>\0</Profile>",
+        "", " ", "Profile", "<", "<Profile", "\u{feff}", "\0", "<Profile>\0</Profile>",
     ] {
         assert_eq!(refused(text).kind, XmlErrorKind::Syntax, "{text:?}");
     }

@@ -77,12 +77,7 @@ fn devices_are_no_names() {
 #[test]
 fn what_moves_no_data_cannot_be_verified() {
     for engine in [
-        "filecreate",
-        "filestat",
-        "filedelete",
-        "dircreate",
-        "ftruncate",
-        "cpuio",
+        "filecreate", "filestat", "filedelete", "dircreate", "ftruncate", "cpuio",
     ] {
         let line = format!("--ioengine={engine} --size=4k --rw=write");
         assert!(lowered(&words(&line)).is_some(), "{line}");

@@ -486,17 +486,8 @@ pub fn space(path: &Path) -> io::Result<(u64, u64)> {
 pub fn is_remote(file: &fs::File) -> bool {
     /// NFS, SMB (three generations), 9P, Ceph, AFS (two), Lustre, OCFS2, GFS2, as `statfs` numbers them.
     const REMOTE: [u32; 11] = [
-        0x6969,
-        0x517b,
-        0xff53_4d42,
-        0xfe53_4d42,
-        0x0102_1997,
-        0x00c3_6400,
-        0x5346_414f,
-        0x6b41_4653,
-        0x0bd0_0bd0,
-        0x7461_636f,
-        0x0116_1970,
+        0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997, 0x00c3_6400, 0x5346_414f, 0x6b41_4653, 0x0bd0_0bd0,
+        0x7461_636f, 0x0116_1970,
     ];
     rustix::fs::fstatfs(file).is_ok_and(|stat| REMOTE.contains(&(stat.f_type as u32)))
 }

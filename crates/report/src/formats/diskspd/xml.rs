@@ -144,13 +144,7 @@ fn cpu(xml: &mut Markup, span: &Span, machine: &Machine) -> io::Result<()> {
 
 /// Percentiles beyond the whole ones, as they are written.
 const NINES: [&str; 7] = [
-    "99.9",
-    "99.99",
-    "99.999",
-    "99.9999",
-    "99.99999",
-    "99.999999",
-    "99.9999999",
+    "99.9", "99.99", "99.999", "99.9999", "99.99999", "99.999999", "99.9999999",
 ];
 
 fn latency(xml: &mut Markup, latency: &Split<Histogram>) -> io::Result<()> {

@@ -171,17 +171,7 @@ fn table(place: &Place, job: &JobSummary) -> Table {
     Table {
         caption: place.title(&caption),
         head: [
-            "rank",
-            "host",
-            "IOPS",
-            "MiB/s",
-            "p50",
-            "p99",
-            "in flight",
-            "began after",
-            "clock ahead",
-            "ended after",
-            "",
+            "rank", "host", "IOPS", "MiB/s", "p50", "p99", "in flight", "began after", "clock ahead", "ended after", "",
         ]
         .map(str::to_owned)
         .to_vec(),

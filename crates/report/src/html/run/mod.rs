@@ -239,15 +239,7 @@ fn overview(summary: &Summary) -> Option<Section> {
         blocks: vec![Block::Table(Table {
             caption: "Every job".into(),
             head: [
-                "job",
-                "load",
-                "IOPS",
-                "MB/s",
-                "MiB/s",
-                "mean",
-                "median",
-                "p99",
-                "in flight",
+                "job", "load", "IOPS", "MB/s", "MiB/s", "mean", "median", "p99", "in flight",
             ]
             .map(str::to_owned)
             .to_vec(),

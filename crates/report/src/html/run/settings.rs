@@ -57,14 +57,8 @@ pub(super) fn system(results: &Results, summary: &Summary) -> Section {
         blocks.push(Block::Table(Table {
             caption: "What the kernel counted for the devices, and this program".into(),
             head: [
-                "device",
-                "reads (kernel)",
-                "reads (ours)",
-                "writes (kernel)",
-                "writes (ours)",
-                "merged r/w",
-                "in the device",
-                "busy",
+                "device", "reads (kernel)", "reads (ours)", "writes (kernel)", "writes (ours)", "merged r/w",
+                "in the device", "busy",
             ]
             .map(str::to_owned)
             .to_vec(),

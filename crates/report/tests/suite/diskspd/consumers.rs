@@ -196,15 +196,7 @@ fn virtual_client_by_sections() {
         assert_eq!(
             titles,
             [
-                "thread",
-                "bytes",
-                "I/Os",
-                "MiB/s",
-                "I/O per s",
-                "AvgLat",
-                "IopsStdDev",
-                "LatStdDev",
-                "file"
+                "thread", "bytes", "I/Os", "MiB/s", "I/O per s", "AvgLat", "IopsStdDev", "LatStdDev", "file"
             ]
         );
         assert_eq!(section.len(), 5);

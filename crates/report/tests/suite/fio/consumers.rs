@@ -62,15 +62,7 @@ fn typed_decoders() {
     let document = json(&run(), "fio-json");
     let job = &document["jobs"][0];
     for name in [
-        "groupid",
-        "error",
-        "eta",
-        "elapsed",
-        "job_runtime",
-        "ctx",
-        "majf",
-        "minf",
-        "latency_depth",
+        "groupid", "error", "eta", "elapsed", "job_runtime", "ctx", "majf", "minf", "latency_depth",
     ] {
         assert!(is_integer(&job[name]), "{name}");
     }
@@ -78,13 +70,7 @@ fn typed_decoders() {
         assert!(is_integer(&job[name]), "{name}");
     }
     for name in [
-        "iops_min",
-        "iops_max",
-        "iops_samples",
-        "bw_samples",
-        "short_ios",
-        "drop_ios",
-        "runtime",
+        "iops_min", "iops_max", "iops_samples", "bw_samples", "short_ios", "drop_ios", "runtime",
     ] {
         assert!(is_integer(&job["read"][name]), "{name}");
     }

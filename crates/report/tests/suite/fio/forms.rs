@@ -368,10 +368,7 @@ fn results_that_are_not_of_fio_show_only_what_was_measured() {
     let job = &json(&native, "fio-json")["jobs"][0];
     assert_eq!(job["iodepth_level"]["1"], 100.0);
     for absent in [
-        "latency_depth",
-        "latency_target",
-        "latency_percentile",
-        "latency_window",
+        "latency_depth", "latency_target", "latency_percentile", "latency_window",
     ] {
         assert!(job.get(absent).is_none(), "{absent}");
     }

@@ -96,13 +96,7 @@ fn masked_pair(line: &str, fixed: bool) -> String {
     };
     let amounts = ["io_bytes", "io_kbytes", "total_ios", "iops_samples", "bw_samples"];
     let said = [
-        "groupid",
-        "error",
-        "eta",
-        "short_ios",
-        "drop_ios",
-        "duration",
-        "attained",
+        "groupid", "error", "eta", "short_ios", "drop_ios", "duration", "attained",
     ];
     let exact = said.contains(&key) || key.starts_with("latency_") || (fixed && amounts.contains(&key));
     if exact || value.starts_with(['{', '[']) {

@@ -12,29 +12,10 @@ use crate::fio::masks::{json_lines, normal_lines, terse_lines};
 
 /// All recorded cases.
 pub const CASES: [&str; 23] = [
-    "01-seqread-psync",
-    "02-fiowrite",
-    "03-fioread",
-    "04-fioreadwrite",
-    "05-sla-70-30",
-    "06-etcd-fdatasync",
-    "07-four-stonewalled",
-    "08-bssplit-latpct",
-    "09-verify-crc32c",
-    "10-iouring-thread-ramp",
-    "11-logs",
-    "12-gtod-reduce",
-    "13-groups-desc",
-    "14-unified-mixed",
-    "15-latency-target",
-    "16-steadystate",
-    "17-many-files",
-    "18-env-include",
-    "19-trim-null",
-    "20-terse-style",
-    "21-no-lat",
-    "22-loops-number-ios",
-    "23-two-globals-kb1000",
+    "01-seqread-psync", "02-fiowrite", "03-fioread", "04-fioreadwrite", "05-sla-70-30", "06-etcd-fdatasync",
+    "07-four-stonewalled", "08-bssplit-latpct", "09-verify-crc32c", "10-iouring-thread-ramp", "11-logs",
+    "12-gtod-reduce", "13-groups-desc", "14-unified-mixed", "15-latency-target", "16-steadystate", "17-many-files",
+    "18-env-include", "19-trim-null", "20-terse-style", "21-no-lat", "22-loops-number-ios", "23-two-globals-kb1000",
 ];
 
 const K: u64 = 1024;

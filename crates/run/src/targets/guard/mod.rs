@@ -207,22 +207,8 @@ impl<'a> Guard<'a> {
     /// The type of the file system, if its files are not storage but a way to speak to the kernel.
     fn kernel_file_system(&self, subject: &Subject) -> Option<String> {
         const KINDS: [&str; 16] = [
-            "proc",
-            "sysfs",
-            "debugfs",
-            "tracefs",
-            "securityfs",
-            "configfs",
-            "efivarfs",
-            "cgroup",
-            "cgroup2",
-            "bpf",
-            "pstore",
-            "selinuxfs",
-            "binfmt_misc",
-            "fusectl",
-            "resctrl",
-            "devpts",
+            "proc", "sysfs", "debugfs", "tracefs", "securityfs", "configfs", "efivarfs", "cgroup", "cgroup2", "bpf",
+            "pstore", "selinuxfs", "binfmt_misc", "fusectl", "resctrl", "devpts",
         ];
         let Some(Identity::File { device, .. }) = subject.identity else {
             return None;
