@@ -335,7 +335,6 @@ fn a_busy_port_and_a_wrong_address_are_refused_before_anything_is_measured() {
 }
 
 #[test]
-#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn a_run_is_watched_while_it_goes_on() {
     let place = Place::new();
     let arguments = [
