@@ -1,7 +1,6 @@
 //! What came with DiskSpd 2.3: values of a time span that lines and profiles of 2.2 do not have.
 //!
-//! The public notes of that release name its switches, not its profile elements and report lines. The elements and lines
-//! of `ELEMENTS` are ours; each holds its value as the switch writes it.
+//! The elements that hold them in profiles, and their lines in texts, stand in `xml/elements.rs`.
 
 use model::environment::LogicalCpu;
 
@@ -97,91 +96,11 @@ const KINDS: &[(KindOrder, &str)] = &[
     (KindOrder::Frugal, "E"),
 ];
 
-/// An element of a time span in XML profiles, and its line in texts.
-pub(super) struct Element {
-    pub(super) name: &'static str,
-    /// The text of the element; absent: none is written.
-    pub(super) write: fn(&Newer) -> Option<String>,
-    /// Takes that text. False if it is no such value.
-    pub(super) read: fn(&mut Newer, &str) -> bool,
-    /// What stands before the value in a text.
-    pub(super) words: &'static str,
-}
-
-/// All of them, in the order of the profile.
-pub(super) const ELEMENTS: &[Element] = &[
-    Element {
-        name: "IORing",
-        write: |newer| newer.ring.map(Ring::written),
-        read: |newer, text| {
-            newer.ring = match text {
-                "true" => Some(Ring::default()),
-                // Of the schema's booleans only one is true.
-                "false" | "1" | "0" => None,
-                _ => match text.strip_prefix('u').and_then(Ring::read) {
-                    Some(ring) => Some(ring),
-                    None => return false,
-                },
-            };
-            true
-        },
-        words: "using I/O Ring",
-    },
-    Element {
-        name: "CompletionDequeueDepth",
-        write: |newer| newer.dequeue.map(|depth| depth.to_string()),
-        read: |newer, text| {
-            newer.dequeue = text.parse().ok().filter(|depth| *depth > 0);
-            newer.dequeue.is_some()
-        },
-        words: "completion dequeue depth",
-    },
-    Element {
-        name: "BufferSeparation",
-        write: |newer| newer.separation.map(Separation::written),
-        read: |newer, text| {
-            newer.separation = Separation::read(text, 0).ok();
-            newer.separation.is_some()
-        },
-        words: "buffer separation",
-    },
-    Element {
-        name: "AffinityOrder",
-        write: |newer| Some(newer.order.written()).filter(|text| !text.is_empty()),
-        read: |newer, text| newer.order.read(text),
-        words: "affinity order",
-    },
-    Element {
-        name: "BypassIO",
-        write: |newer| {
-            newer.bypass.map(|bypass| match bypass {
-                Bypass::Partial => "partial".into(),
-                Bypass::Full => "full".into(),
-            })
-        },
-        read: |newer, text| {
-            newer.bypass = match text {
-                "partial" => Some(Bypass::Partial),
-                "full" => Some(Bypass::Full),
-                _ => None,
-            };
-            newer.bypass.is_some()
-        },
-        words: "BypassIO",
-    },
-];
-
 impl Newer {
     /// What 2.3 does where nothing is said.
     pub fn fill_defaults(&mut self) {
         self.separation.get_or_insert(Separation::PageDirectory);
         self.order.kind.get_or_insert(KindOrder::FastInGroup);
-    }
-
-    /// The lines of a text.
-    pub(super) fn lines(&self) -> impl Iterator<Item = String> + '_ {
-        let line = |element: &Element| Some(format!("{}: {}", element.words, (element.write)(self)?));
-        ELEMENTS.iter().filter_map(line)
     }
 }
 
@@ -199,7 +118,18 @@ impl Ring {
         })
     }
 
-    fn written(self) -> String {
+    /// Reads an element of a profile, which may turn the ring off as well.
+    pub(super) fn read_element(text: &str) -> Option<Option<Ring>> {
+        match text {
+            "true" => Some(Some(Ring::default())),
+            // Of the schema's booleans only one is true.
+            "false" | "1" | "0" => Some(None),
+            _ => text.strip_prefix('u').and_then(Ring::read).map(Some),
+        }
+    }
+
+    /// As the element holds it.
+    pub(super) fn written(self) -> String {
         let Some(batch) = self.batch else { return "true".into() };
         let letter = |set: bool, letter| if set { letter } else { "" };
         format!(
@@ -207,6 +137,25 @@ impl Ring {
             letter(self.unregistered, "n"),
             letter(self.trailing_p, "p")
         )
+    }
+}
+
+impl Bypass {
+    /// Reads an element of a profile.
+    pub(super) fn read_element(text: &str) -> Option<Bypass> {
+        match text {
+            "partial" => Some(Bypass::Partial),
+            "full" => Some(Bypass::Full),
+            _ => None,
+        }
+    }
+
+    /// As the element holds it.
+    pub(super) fn written(self) -> String {
+        match self {
+            Bypass::Partial => "partial".into(),
+            Bypass::Full => "full".into(),
+        }
     }
 }
 
@@ -284,7 +233,14 @@ impl CoreOrder {
         true
     }
 
-    fn written(self) -> String {
+    /// Reads an element of a profile.
+    pub(super) fn read_element(text: &str) -> Option<CoreOrder> {
+        let mut order = CoreOrder::default();
+        order.read(text).then_some(order)
+    }
+
+    /// As the switch writes it.
+    pub(super) fn written(self) -> String {
         let kind = KINDS.iter().find(|(kind, _)| Some(*kind) == self.kind);
         let mut text = String::new();
         text.extend(self.cores.then_some('c'));
@@ -381,25 +337,5 @@ mod tests {
         check("s", &[0, 64, 1, 65, 2, 66, 3, 67, 4, 68, 5, 69]);
         check("csP", &[1, 65, 3, 67, 2, 66, 4, 68, 0, 64, 5, 69]);
         assert!(!CoreOrder::default().read("cx") && !CoreOrder::default().read("u"));
-    }
-
-    #[test]
-    fn values_come_back_as_they_were() {
-        let mut newer = Newer::default();
-        for (name, text) in [
-            ("IORing", "true"),
-            ("IORing", "un8p"),
-            ("CompletionDequeueDepth", "4"),
-            ("BufferSeparation", "p"),
-            ("BufferSeparation", "65536"),
-            ("AffinityOrder", "csup"),
-            ("BypassIO", "full"),
-        ] {
-            let element = ELEMENTS.iter().find(|element| element.name == name).unwrap();
-            assert!((element.read)(&mut newer, text), "{name} {text}");
-            assert_eq!((element.write)(&newer).as_deref(), Some(text), "{name}");
-            assert!(!(element.read)(&mut newer.clone(), "?"), "{name}");
-        }
-        assert_eq!(newer.lines().count(), 5);
     }
 }

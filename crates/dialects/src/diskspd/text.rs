@@ -4,6 +4,7 @@
 //! DiskSpd 2.2; scripts made for 2.0.17 to 2.0.20 find theirs in the older form.
 
 use super::profile::{Cache, Distribution, FlushType, Processor, Profile, Range, Target, ThroughputUnit, TimeSpan};
+use super::xml;
 
 /// Whose words are used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -135,7 +136,7 @@ fn time_span_lines(span: &TimeSpan, form: TextForm) -> Vec<String> {
             list.join(", ")
         ));
     }
-    lines.extend(span.newer.lines());
+    lines.extend(xml::lines_of_span(span));
     if span.random_write_data {
         lines.extend([
             "generating random data for each write IO".to_string(),

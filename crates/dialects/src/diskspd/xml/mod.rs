@@ -5,12 +5,14 @@
 //! escaped, and `RandomWriteData` is written, so that a profile comes back as it was. The elements of what came with
 //! DiskSpd 2.3 are ours.
 
+mod elements;
 mod read;
 mod schema;
 mod write;
 
 use std::fmt;
 
+pub(super) use elements::lines_of_span;
 pub use read::read;
 pub use write::lines;
 
