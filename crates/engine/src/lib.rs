@@ -58,7 +58,7 @@ pub use error::{EngineError, os_error_name};
 pub use file::{Access, File, FileKind, OpenError, OpenHow};
 pub use identity::{DeviceNumber, FileId, FileStamp, Identity};
 pub use sim::{SimulatedWorker, Simulation};
-pub use sys::memory::{Pinned, page_size};
+pub use sys::memory::{Pinned, map_large_blocks, page_size};
 
 use model::Nanos;
 use model::plan::{EngineChoice, EngineKind};

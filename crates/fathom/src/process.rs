@@ -40,6 +40,7 @@ pub fn start_clock() -> ClockStart {
 impl Process {
     /// From now on requests to stop are noticed.
     pub fn new(clock: ClockStart, arguments: Vec<String>) -> Process {
+        engine::map_large_blocks();
         Process {
             clock,
             arguments,

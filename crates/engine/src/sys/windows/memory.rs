@@ -11,6 +11,9 @@ use windows_sys::Win32::System::Threading::{GetCurrentProcess, GetProcessWorking
 
 use super::privilege;
 
+/// Nothing to do: this allocator needs no such advice.
+pub fn map_large_blocks() {}
+
 /// A private block of memory, zeroed, touched and writable.
 #[derive(Debug)]
 pub(crate) struct Mapping {
