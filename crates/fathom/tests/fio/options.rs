@@ -41,6 +41,39 @@ fn space_is_allocated_and_given_back() {
     assert_eq!(fs::read(&path).unwrap(), vec![0; MIB as usize], "no data is written");
 }
 
+/// A pass over a file is over when as many bytes have been moved as it has, wherever they lie.
+#[test]
+fn what_is_skipped_does_not_count_towards_a_pass() {
+    let place = Place::new();
+    filled(&place);
+    let job = "--name=x --filename=file --size=1m --bs=4k --rw=read:60k --output-format=json";
+    for (more, reads) in [("", 256), ("--loops=3", 768)] {
+        let ran = place.line(&format!("{job} {more}"));
+        assert_eq!(
+            ran.expect(0, &[]).json()["jobs"][0]["read"]["total_ios"],
+            reads,
+            "{more}"
+        );
+    }
+}
+
+#[test]
+fn buffers_and_engines_go_together() {
+    let place = Place::new();
+    filled(&place);
+    let jobs = ["malloc", "mmap", "shm"].into_iter().flat_map(|memory| {
+        ["psync", "libaio", "io_uring", "mmap"].map(move |engine| format!("--iomem={memory} --ioengine={engine}"))
+    });
+    for job in jobs.chain(["--ioengine=null --io_submit_mode=offload --iodepth=8".to_owned()]) {
+        let ran = place.line(&format!(
+            "--name=x --filename=file --size=1m --bs=4k --rw=randread --output-format=json {job}"
+        ));
+        let json = ran.expect(0, &[]).json();
+        assert_eq!(json["jobs"][0]["read"]["io_bytes"], MIB, "{job}");
+        assert_eq!(json["jobs"][0]["error"], 0, "{job}");
+    }
+}
+
 #[test]
 fn files_can_be_made_and_left_alone() {
     let place = Place::new();

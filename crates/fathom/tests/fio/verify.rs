@@ -31,6 +31,35 @@ fn a_state_is_left_and_limits_a_later_check() {
     assert!(!place.path().join(STATE).exists());
 }
 
+/// What one process wrote another one checks, whatever the ways in which the two go through the file.
+#[test]
+fn a_second_process_finds_the_seeds_of_the_first() {
+    let place = Place::new();
+    let job = "--name=a --filename=file --size=256k --verify=crc32c --rw=randwrite --do_verify=0";
+    let check = "--name=a --filename=file --size=256k --verify=crc32c --rw=randread --output-format=json";
+    for (write, read) in [
+        ("--bs=4k", "--bs=4k --verify_async=2"),
+        ("--bs=4k --loops=2", "--bs=4k --loops=2"),
+        ("--bssplit=4k/50:8k/50", "--bssplit=4k/50:8k/50"),
+        ("--bsrange=4k-16k --bs_unaligned=0", "--bsrange=4k-16k"),
+        ("--bs=8k --verify_interval=512", "--bs=8k --verify_interval=512"),
+    ] {
+        place.line(&format!("{job} {write}")).expect(0, &[]);
+        place.line(&format!("{check} {read}")).expect(0, &[]);
+    }
+    let ran = place.line(&format!(
+        "{} --bs=4k --verify_backlog=16 --verify_async=2",
+        job.replace("=0", "=1")
+    ));
+    ran.expect(0, &[]);
+    let path = place.path().join("file");
+    let mut bytes = fs::read(&path).unwrap();
+    bytes[100_000] ^= 1;
+    fs::write(&path, bytes).unwrap();
+    let ran = place.line(&format!("{check} --bs=4k --verify_async=2"));
+    assert_eq!(ran.code, Some(1), "{ran:#?}");
+}
+
 #[test]
 fn what_is_kept_lies_where_it_was_asked_for() {
     let place = Place::new();
