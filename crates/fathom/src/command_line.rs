@@ -61,13 +61,20 @@ fn grouped_help(subcommands: &[Command]) -> String {
     let mut help = format!("{ABOUT}\n{USAGE}\n");
     let mut group = None;
     for (row, command) in COMMANDS.iter().zip(subcommands) {
-        if group.replace(row.group) != Some(row.group) {
-            help += &format!("\n{}:\n", row.group.heading());
-        }
-        let about = command.get_about().map(ToString::to_string).unwrap_or_default();
-        help += &format!("  {:<13} {about}\n", row.name);
+        let is_first = group.replace(row.group) != Some(row.group);
+        help += &match (row.group, is_first) {
+            (commands::Group::Also, true) => format!("\n{}: {}", row.group.heading(), row.name),
+            (commands::Group::Also, false) => format!(", {}", row.name),
+            (_, true) => format!("\n{}:\n{}", row.group.heading(), help_line(row, command)),
+            (_, false) => help_line(row, command),
+        };
     }
-    help
+    help + "\n"
+}
+
+fn help_line(row: &CommandRow, command: &Command) -> String {
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    format!("  {:<13} {about}\n", row.name)
 }
 
 /// Prints an error of clap's. Help and version go to stdout and are no error.

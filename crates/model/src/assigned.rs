@@ -197,6 +197,11 @@ impl Assigned {
             .collect()
         };
         let cores = found.cores.iter().filter(|one| Some(one.host) == machine).cloned();
+        let mounts = found
+            .network_mounts
+            .iter()
+            .filter(|one| Some(one.host) == machine)
+            .cloned();
         let volumes = found.volumes.iter().filter(|one| Some(one.host) == machine).cloned();
         StepResults {
             jobs: jobs.map(|job| of_one_host(job, targets)).collect(),
@@ -209,6 +214,12 @@ impl Assigned {
                 })
                 .collect(),
             volumes: volumes
+                .map(|mut one| {
+                    one.host = 0;
+                    one
+                })
+                .collect(),
+            network_mounts: mounts
                 .map(|mut one| {
                     one.host = 0;
                     one

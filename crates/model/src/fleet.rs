@@ -579,6 +579,7 @@ fn count(into: &mut StepResults, mut from: StepResults, machine: u32) -> Counted
     devices.for_each(|one| one.host = machine);
     from.cores.iter_mut().for_each(|one| one.host = machine);
     from.volumes.iter_mut().for_each(|one| one.host = machine);
+    from.network_mounts.iter_mut().for_each(|one| one.host = machine);
     from.samples.iter_mut().for_each(|one| one.host = machine);
     let mut places = Counted {
         devices: into.devices.len()..0,
@@ -589,6 +590,7 @@ fn count(into: &mut StepResults, mut from: StepResults, machine: u32) -> Counted
     into.devices_measured.append(&mut from.devices_measured);
     into.cores.append(&mut from.cores);
     into.volumes.append(&mut from.volumes);
+    into.network_mounts.append(&mut from.network_mounts);
     into.samples.append(&mut from.samples);
     places.samples.end = into.samples.len();
     places.devices.end = into.devices.len();

@@ -28,6 +28,7 @@ pub mod fleet;
 pub mod histogram;
 pub mod mismatch;
 pub mod mix;
+pub mod network_mount;
 pub mod observation;
 pub mod operation_log;
 pub mod pace;

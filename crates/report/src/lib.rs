@@ -15,6 +15,7 @@ pub mod formats;
 pub mod html;
 pub mod junit;
 pub mod live;
+pub mod network;
 pub mod numbers;
 pub mod stream;
 pub mod summary;

@@ -6,6 +6,7 @@
 
 mod load;
 mod machine;
+mod network;
 mod page;
 mod promise;
 mod target;
@@ -57,6 +58,9 @@ pub const RULES: &[Rule] = &[
     target::NOT_COORDINATOR,
     target::NOT_ON_POOL,
     target::FEW_TARGETS,
+    network::NFS_SMALL_TRANSFERS,
+    network::NFS_OPTIONS,
+    network::NFS_ONE_CONNECTION,
     load::SEQUENTIAL_OVERLAP,
     load::SYNCHRONOUS,
     load::SYNCHRONOUS_FEW_THREADS,

@@ -322,6 +322,16 @@ const SPOILT: &[(&str, Spoil)] = &[
             stream.pacing = model::plan::Pacing::PerDirection { rates };
         });
     }),
+    ("NFS-SMALL-TRANSFERS", |case| {
+        on_nfs(case, "rw,vers=4.1,rsize=4096,wsize=1048576,proto=tcp,nconnect=4");
+    }),
+    ("NFS-OPTIONS", |case| {
+        on_nfs(case, "rw,vers=4.1,soft,proto=tcp,nconnect=4,sync")
+    }),
+    ("NFS-ONE-CONNECTION", |case| {
+        on_nfs(case, "rw,vers=4.1,proto=tcp");
+        case.workload.depth = 32;
+    }),
     ("SHORT-RUN", |case| case.workload.stop = Stop::after(Nanos::secs(59))),
     ("NO-WARMUP", |case| case.workload.phases.warm_up_ns = Nanos(0)),
     ("BURST-WINDOW", |case| case.purpose.burst_ns = Some(Nanos::secs(330))),
@@ -380,6 +390,11 @@ const SPOILT: &[(&str, Spoil)] = &[
     }),
 ];
 
+fn on_nfs(case: &mut Case, options: &str) {
+    let file_system = case.file_system();
+    (file_system.kind, file_system.options) = ("nfs4".into(), options.into());
+}
+
 #[test]
 fn every_rule_speaks_about_what_it_is_for() {
     for (name, spoil) in SPOILT {
@@ -434,6 +449,16 @@ fn thresholds_hold_on_the_other_side() {
         ("FILE-LT-2xRAM", |case| {
             case.workload.cache.direct = false;
             case.environment.memory = Bytes(50 * GIB);
+        }),
+        ("NFS-SMALL-TRANSFERS", |case| {
+            on_nfs(case, "rw,vers=4.1,rsize=8192,wsize=1048576,proto=tcp,nconnect=4");
+        }),
+        ("NFS-OPTIONS", |case| {
+            on_nfs(case, "rw,vers=4.1,hard,proto=tcp,nconnect=4,async")
+        }),
+        ("NFS-ONE-CONNECTION", |case| {
+            on_nfs(case, "rw,vers=4.1,proto=tcp,nconnect=4");
+            case.workload.depth = 32;
         }),
         ("SHORT-RUN", |case| case.workload.stop = Stop::after(Nanos::secs(60))),
         ("BURST-WINDOW", |case| case.purpose.burst_ns = Some(Nanos::secs(329))),

@@ -16,6 +16,7 @@ pub mod help;
 pub mod history;
 pub mod lint;
 pub mod man;
+pub mod nfs;
 pub mod policies;
 pub mod precondition;
 pub mod presets;
@@ -52,6 +53,8 @@ pub enum Group {
     Understand,
     OtherTools,
     Housekeeping,
+    /// Seldom typed: named in one line.
+    Also,
 }
 
 impl Group {
@@ -64,6 +67,7 @@ impl Group {
             Group::Understand => "Understand",
             Group::OtherTools => "Other tools",
             Group::Housekeeping => "Housekeeping",
+            Group::Also => "Also",
         }
     }
 }
@@ -197,6 +201,13 @@ pub const COMMANDS: &[CommandRow] = &[
         execute: lint::execute,
     },
     CommandRow {
+        name: "nfs",
+        former_name: None,
+        group: Group::Understand,
+        command: nfs::command,
+        execute: nfs::execute,
+    },
+    CommandRow {
         name: "explain",
         former_name: None,
         group: Group::Understand,
@@ -288,32 +299,32 @@ pub const COMMANDS: &[CommandRow] = &[
         execute: |_, args| recover::execute(args),
     },
     CommandRow {
-        name: "schema",
+        name: "help",
         former_name: None,
         group: Group::Housekeeping,
+        command: help::command,
+        execute: |_, args| help::execute(args),
+    },
+    CommandRow {
+        name: "schema",
+        former_name: None,
+        group: Group::Also,
         command: schema::command,
         execute: |_, args| schema::execute(args),
     },
     CommandRow {
         name: "man",
         former_name: None,
-        group: Group::Housekeeping,
+        group: Group::Also,
         command: man::command,
         execute: |_, args| man::execute(args),
     },
     CommandRow {
         name: "completions",
         former_name: None,
-        group: Group::Housekeeping,
+        group: Group::Also,
         command: completions::command,
         execute: |_, args| completions::execute(args),
-    },
-    CommandRow {
-        name: "help",
-        former_name: None,
-        group: Group::Housekeeping,
-        command: help::command,
-        execute: |_, args| help::execute(args),
     },
 ];
 

@@ -33,7 +33,7 @@ pub use interval::{IntervalHistogram, PhaseInterval, Point, RankSeries, Series};
 pub(crate) use job::sum_of;
 pub use job::{ControlOutcome, InFlight, JobResults};
 pub use moved::Moved;
-pub use step::{HostCoreUse, HostDeviceUse, HostVolumeUse, StepResults};
+pub use step::{HostCoreUse, HostDeviceUse, HostNetworkMount, HostVolumeUse, StepResults};
 pub use stream::{DirectionResults, EffectiveShare, PriorityResults, StreamResults, SyncResults};
 pub use window::{Window, WindowLatency, WindowSeries};
 pub use worker::{MAX_MISMATCHES, Usage, Waits, WorkerResults};

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use super::JobResults;
 use crate::environment::{CoreUse, DeviceUse, VolumeUse};
 use crate::event::EndReason;
+use crate::network_mount::NetworkMount;
 use crate::seconds::HostSample;
 use crate::units::Nanos;
 
@@ -26,6 +27,9 @@ pub struct StepResults {
     /// What providers of virtual disks counted over the same time, where they tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<HostVolumeUse>,
+    /// What the clients of network file systems counted over the same time for the mounts under the targets.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub network_mounts: Vec<HostNetworkMount>,
     /// That time.
     #[serde(default)]
     pub observed_ns: Nanos,
@@ -54,6 +58,16 @@ pub struct HostVolumeUse {
     pub volume: VolumeUse,
 }
 
+/// Counters of a network mount with the host they belong to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HostNetworkMount {
+    /// Index of the host.
+    pub host: u32,
+    /// The counters.
+    #[serde(flatten)]
+    pub mount: NetworkMount,
+}
+
 /// CPU time with the host it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HostCoreUse {
@@ -68,7 +82,7 @@ impl StepResults {
     /// There is something that counts once for a machine.
     pub(crate) fn has_counters(&self) -> bool {
         let has_devices = !self.devices.is_empty() || !self.devices_measured.is_empty();
-        has_devices || !self.cores.is_empty() || !self.volumes.is_empty()
+        has_devices || !self.cores.is_empty() || !self.volumes.is_empty() || !self.network_mounts.is_empty()
     }
 
     /// Results of a step none of whose jobs started.

@@ -8,12 +8,12 @@ use model::plan::EngineKind;
 use model::results::Results;
 use model::{Bytes, Nanos, visible, visible_lines};
 
-use crate::diagnosis;
 use crate::numbers::{count, duration, rate, signed_time, some, throughput, time};
 use crate::summary::{
     DeviceSummary, Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary, Transfers,
 };
 use crate::words;
+use crate::{diagnosis, network};
 
 /// Processor time from which on its parts mean something. The sum is exact, but the system divides it by where its ticks met
 /// the workers. Linux has 100 to 1000 ticks a second: of 100 of them a part of one half is known to about a tenth, and of a few it
@@ -42,6 +42,9 @@ fn write_raw(results: &Results, out: &mut dyn Write) -> io::Result<()> {
         }
         for device in summary.devices.iter().filter(|device| device.step == job.step) {
             write_device(device, out)?;
+        }
+        for entry in &results.steps[job.step as usize].network_mounts {
+            network::write(&entry.mount, "  ", out)?;
         }
     }
     first_and_last_done(&summary.jobs, out)?;

@@ -2,10 +2,11 @@
 
 use std::rc::Rc;
 
-use engine::probe::{DeviceTimes, System, VolumeCounters};
+use engine::probe::{DeviceTimes, System, VolumeCounters, network_mounts};
 use model::Nanos;
 use model::event::Phase;
-use model::results::{HostCoreUse, HostDeviceUse, HostVolumeUse, StepResults};
+use model::network_mount::NetworkMount;
+use model::results::{HostCoreUse, HostDeviceUse, HostNetworkMount, HostVolumeUse, StepResults};
 use model::seconds::HostSample;
 
 use super::StepContext;
@@ -25,6 +26,7 @@ struct Before {
     reading: Rc<Reading>,
     /// Of those devices whose provider counts too.
     volumes: Vec<(String, VolumeCounters)>,
+    network_mounts: Vec<NetworkMount>,
     sampler: Sampler,
 }
 
@@ -34,6 +36,7 @@ struct Measured {
     devices: Vec<HostDeviceUse>,
     cores: Vec<HostCoreUse>,
     volumes: Vec<HostVolumeUse>,
+    network_mounts: Vec<HostNetworkMount>,
     samples: Vec<HostSample>,
 }
 
@@ -72,6 +75,7 @@ impl<'a> JobMonitor<'a> {
                     let device = self.context.devices.first().map(|(name, _)| name.clone());
                     self.measured_before = Some(Before {
                         volumes: self.volumes(),
+                        network_mounts: self.network_mounts(),
                         sampler: Sampler::start(device, Rc::clone(&reading)),
                         reading,
                     });
@@ -99,6 +103,7 @@ impl<'a> JobMonitor<'a> {
             devices: self.device_use(&before.reading.devices, &now.devices),
             cores: cores.map(|core| HostCoreUse { host: 0, core }).collect(),
             volumes: self.volumes_since(&before.volumes),
+            network_mounts: self.network_mounts_since(&before),
             samples: before.sampler.finish(now),
         });
     }
@@ -121,6 +126,7 @@ impl<'a> JobMonitor<'a> {
             results.observed_ns = measured.length;
             (results.devices_measured, results.volumes) = (measured.devices, measured.volumes);
             (results.cores, results.samples) = (measured.cores, measured.samples);
+            results.network_mounts = measured.network_mounts;
         }
         results
     }
@@ -148,5 +154,43 @@ impl<'a> JobMonitor<'a> {
             Some(HostVolumeUse { host: 0, volume })
         };
         before.iter().filter_map(since).collect()
+    }
+
+    /// The counters of the network mounts under the targets.
+    fn network_mounts(&self) -> Vec<NetworkMount> {
+        let mut file_systems = self
+            .context
+            .facts
+            .iter()
+            .filter_map(|target| target.file_system.as_ref());
+        if self.context.simulated || !file_systems.any(|one| one.kind.starts_with("nfs")) {
+            return Vec::new();
+        }
+        let mut mounts = network_mounts(&System::live());
+        mounts.retain(|mount| {
+            let mut targets = self
+                .context
+                .facts
+                .iter()
+                .filter_map(|target| target.file_system.as_ref());
+            targets.any(|one| one.mount_point == mount.mount_point)
+        });
+        mounts
+    }
+
+    fn network_mounts_since(&self, before: &Before) -> Vec<HostNetworkMount> {
+        let after = if before.network_mounts.is_empty() {
+            Vec::new()
+        } else {
+            self.network_mounts()
+        };
+        let length = self.context.clock.now().since(before.reading.at);
+        let since = |after: &NetworkMount| {
+            let mut mount = before.network_mounts.iter().find_map(|before| after.since(before))?;
+            // The age of a mount is in whole seconds.
+            mount.covers_ns = length;
+            Some(HostNetworkMount { host: 0, mount })
+        };
+        after.iter().filter_map(since).collect()
     }
 }

@@ -10,7 +10,7 @@ use super::super::page::{Block, Download, Section, Table};
 use super::{Place, resources};
 use crate::numbers::count;
 use crate::summary::Summary;
-use crate::{formats, words};
+use crate::{formats, network, words};
 
 /// Devices with a chart each.
 const MAX_DEVICES: usize = 32;
@@ -64,6 +64,18 @@ pub(super) fn system(results: &Results, summary: &Summary) -> Section {
             .to_vec(),
             rows,
         }));
+    }
+    for entry in results.steps.iter().flat_map(|step| &step.network_mounts) {
+        let mount = &entry.mount;
+        blocks.push(Block::Table(Table {
+            caption: format!(
+                "What the NFS client counted for {} on {}",
+                mount.source, mount.mount_point
+            ),
+            head: network::HEAD.map(str::to_owned).to_vec(),
+            rows: network::rows(mount).into_iter().map(Vec::from).collect(),
+        }));
+        blocks.extend(network::sentences(mount).into_iter().map(Block::Text));
     }
     if blocks.is_empty() {
         blocks.push(Block::Text(

@@ -1,0 +1,85 @@
+//! Rules about targets on network file systems: options of the mount that decide the result.
+
+use model::Bytes;
+use model::environment::{FileSystem, TargetFacts};
+use model::finding::Severity;
+use model::network_mount::mount_option;
+
+use super::{Rule, Subject, Test};
+
+/// Operations of a target below which one connection is not what limits them.
+const MANY: u32 = 32;
+
+/// The targets on NFS with their mounts.
+fn on_nfs<'a>(test: &'a Test<'a>) -> impl Iterator<Item = (Subject<'a>, &'a TargetFacts, &'a FileSystem)> {
+    test.known_targets().filter_map(|(subject, facts)| {
+        let file_system = facts.file_system.as_ref()?;
+        matches!(file_system.kind.as_str(), "nfs" | "nfs4").then_some((subject, facts, file_system))
+    })
+}
+
+pub(super) const NFS_SMALL_TRANSFERS: Rule = Rule {
+    name: "NFS-SMALL-TRANSFERS",
+    severity: Severity::Warning,
+    about: "The mount's rsize or wsize is smaller than the block size.",
+    why: "each operation of the test is cut into several requests, which are waited for together",
+    fix: "mount with a larger rsize and wsize, such as 1048576, or test with smaller blocks",
+    detect: |rule, test, findings| {
+        for (subject, facts, file_system) in on_nfs(test) {
+            for (name, concerned) in [("rsize", subject.reads()), ("wsize", subject.writes())] {
+                let limit = mount_option(&file_system.options, name).and_then(|value| value.parse::<u64>().ok());
+                let longest = subject
+                    .streams
+                    .iter()
+                    .map(|stream| stream.pattern.longest(&stream.mix))
+                    .max();
+                if let (true, Some(limit), Some(longest)) = (concerned, limit, longest)
+                    && Bytes(limit) < longest
+                {
+                    let what = format!("{name}={limit} ({}) is less than the block of {longest}", Bytes(limit));
+                    findings.push(rule.found(what, &facts.path));
+                }
+            }
+        }
+    },
+};
+
+pub(super) const NFS_OPTIONS: Rule = Rule {
+    name: "NFS-OPTIONS",
+    severity: Severity::Note,
+    about: "The mount has an option that decides the result: sync, noac, soft.",
+    why: "sync makes every write wait for the server's disk, noac asks the server for attributes each time, and soft turns \
+          delays into errors",
+    fix: "test with the options that applications will have",
+    detect: |rule, test, findings| {
+        for (_, facts, file_system) in on_nfs(test) {
+            let names = ["sync", "noac", "soft"].into_iter();
+            let found: Vec<&str> = names
+                .filter(|name| mount_option(&file_system.options, name).is_some())
+                .collect();
+            if !found.is_empty() {
+                findings.push(rule.found(format!("mounted with {}", found.join(",")), &facts.path));
+            }
+        }
+    },
+};
+
+pub(super) const NFS_ONE_CONNECTION: Rule = Rule {
+    name: "NFS-ONE-CONNECTION",
+    severity: Severity::Note,
+    about: "Many operations in flight share one connection to the NFS server.",
+    why: "one TCP connection is served by one processor at a time and has one window",
+    fix: "mount with nconnect=4 or more and compare (`fathom ab`)",
+    detect: |rule, test, findings| {
+        for (subject, facts, file_system) in on_nfs(test) {
+            let depth: u32 = subject.streams.iter().map(|stream| stream.depth).sum();
+            let is_tcp = mount_option(&file_system.options, "proto") == Some("tcp");
+            if depth >= MANY
+                && is_tcp
+                && mount_option(&file_system.options, "nconnect").is_none_or(|value| value == "1")
+            {
+                findings.push(rule.found(format!("{depth} operations in flight use one connection"), &facts.path));
+            }
+        }
+    },
+};

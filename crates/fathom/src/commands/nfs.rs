@@ -1,0 +1,166 @@
+//! `fathom nfs`.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use engine::probe::{System, network_mounts, parse_mountstats};
+use model::Nanos;
+use model::network_mount::NetworkMount;
+use report::network;
+
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+use crate::screen;
+use crate::session::Session;
+use crate::user_file;
+
+/// The words of the command line.
+pub fn command() -> Command {
+    Command::new("nfs")
+        .about("Show what an NFS client does: calls, times, retransmissions")
+        .arg(
+            Arg::new("place")
+                .value_name("MOUNT|FILE")
+                .num_args(0..=2)
+                .help("A path on the mount; or two saved copies of /proc/self/mountstats, the earlier one first"),
+        )
+        .arg(
+            Arg::new("interval")
+                .long("interval")
+                .value_name("TIME")
+                .default_value("1s")
+                .help("Time between two readings"),
+        )
+        .arg(
+            Arg::new("count")
+                .long("count")
+                .value_name("N")
+                .value_parser(value_parser!(u64).range(1..))
+                .help("End after N intervals; without it, at Ctrl-C"),
+        )
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .action(ArgAction::SetTrue)
+                .help("One JSON document per interval"),
+        )
+        .after_help(
+            "Examples:\n  fathom nfs                          every NFS mount, second by second\n  \
+             fathom nfs /mnt/data --interval 10s\n  \
+             cat /proc/self/mountstats > before.txt; ./my-test; cat /proc/self/mountstats > after.txt\n  \
+             fathom nfs before.txt after.txt     what happened in between",
+        )
+}
+
+/// Shows it.
+///
+/// # Errors
+/// There is no such mount, or a file cannot be read.
+pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+    let places: Vec<&String> = args.get_many("place").into_iter().flatten().collect();
+    let json = args.get_flag("json");
+    if let [before, after] = places[..] {
+        return compare_files(before, after, json);
+    }
+    let place = places.first().map(|place| place.as_str());
+    let interval = interval(args)?;
+    let mut before = mounts(place)?;
+    let mut left = args.get_one::<u64>("count").copied();
+    while left != Some(0) && !session.process.is_interrupted() {
+        let start = Instant::now();
+        while start.elapsed() < interval && !session.process.is_interrupted() {
+            std::thread::sleep((interval - start.elapsed().min(interval)).min(Duration::from_millis(100)));
+        }
+        let after = mounts(place)?;
+        let length = Nanos(start.elapsed().as_nanos() as u64);
+        show(&differences(&before, &after, Some(length)), json)?;
+        before = after;
+        left = left.map(|left| left - 1);
+    }
+    Ok(Exit::Done)
+}
+
+fn interval(args: &ArgMatches) -> Result<Duration, Faults> {
+    let text = args.get_one::<String>("interval").map_or("1s", String::as_str);
+    match text.parse::<Nanos>() {
+        Ok(length) if length >= Nanos::millis(100) => Ok(Duration::from_nanos(length.0)),
+        Ok(_) => Err(Faults::usage(
+            Fault::new("the interval must be at least 100 ms").at(format!("--interval {text}")),
+        )),
+        Err(why) => Err(Faults::usage(
+            Fault::new(why.to_string()).at(format!("--interval {text}")),
+        )),
+    }
+}
+
+/// The NFS mounts of this machine, or the one that a path lies on.
+fn mounts(place: Option<&str>) -> Result<Vec<NetworkMount>, Faults> {
+    let mut mounts = network_mounts(&System::live());
+    if let Some(place) = place {
+        let path = std::fs::canonicalize(place)
+            .map_err(|error| Faults::usage(Fault::new(format!("cannot find {place}: {error}"))))?;
+        let nearest = mounts
+            .iter()
+            .filter(|mount| path.starts_with(Path::new(&mount.mount_point)));
+        let nearest = nearest.max_by_key(|mount| mount.mount_point.len()).cloned();
+        mounts = nearest.into_iter().collect();
+    }
+    if mounts.is_empty() {
+        let what = match place {
+            Some(place) => format!("{place} does not lie on an NFS mount"),
+            None => "no NFS file system is mounted here".into(),
+        };
+        return Err(Faults::usage(
+            Fault::new(what).help("`findmnt -t nfs,nfs4` lists NFS mounts"),
+        ));
+    }
+    Ok(mounts)
+}
+
+/// What each mount counted in between. One that was mounted anew has counted only since then.
+fn differences(before: &[NetworkMount], after: &[NetworkMount], length: Option<Nanos>) -> Vec<NetworkMount> {
+    let since = |mount: &NetworkMount| {
+        let mut found = before.iter().find_map(|before| mount.since(before))?;
+        found.covers_ns = length.unwrap_or(found.covers_ns);
+        Some(found)
+    };
+    after
+        .iter()
+        .map(|mount| since(mount).unwrap_or_else(|| mount.clone()))
+        .collect()
+}
+
+fn compare_files(before: &str, after: &str, json: bool) -> Result<Exit, Faults> {
+    let read = |path: &str| {
+        let mounts = {
+            let text = user_file::read_text(Path::new(path), user_file::MAX_TEXT);
+            parse_mountstats(&text.map_err(|error| Faults::usage(Fault::of_file("read", Path::new(path), &error)))?)
+        };
+        match mounts.is_empty() {
+            true => Err(Faults::usage(
+                Fault::new(format!("{path} has no counters of an NFS mount"))
+                    .help("save a copy of /proc/self/mountstats on the NFS client"),
+            )),
+            false => Ok(mounts),
+        }
+    };
+    let (before, after) = (read(before)?, read(after)?);
+    show(&differences(&before, &after, None), json)?;
+    Ok(Exit::Done)
+}
+
+fn show(mounts: &[NetworkMount], json: bool) -> Result<(), Faults> {
+    let mut out = Vec::new();
+    if json {
+        let _ = serde_json::to_writer(&mut out, mounts);
+        out.push(b'\n');
+    } else {
+        for mount in mounts {
+            let _ = network::write(mount, "", &mut out);
+            let _ = writeln!(out);
+        }
+    }
+    screen::put(&String::from_utf8_lossy(&out)).map(|_| ())
+}

@@ -1,0 +1,181 @@
+//! What the client of a network file system counts for a mount (`/proc/self/mountstats` of Linux, NFS since 2.6.17).
+
+use crate::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::units::{Bytes, Nanos};
+
+/// The counters of a mount: since it was mounted, or between two readings.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NetworkMount {
+    /// What is mounted: server and path.
+    pub source: String,
+    /// Where it is mounted.
+    pub mount_point: String,
+    /// `nfs` (versions 2 and 3) or `nfs4`.
+    pub kind: String,
+    /// Options in force.
+    pub options: String,
+    /// Time that the counters cover.
+    pub covers_ns: Nanos,
+    /// Bytes.
+    pub bytes: NetworkBytes,
+    /// Operations on the wire, as the kernel names and orders them; those that never occurred are left out of a difference.
+    pub operations: Vec<RpcCounts>,
+    /// Connections to the server.
+    pub connections: Vec<ConnectionCounts>,
+}
+
+/// Bytes by the way in which they were moved.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct NetworkBytes {
+    /// Read by programs through the page cache.
+    pub read: Bytes,
+    /// Written by programs through the page cache.
+    pub written: Bytes,
+    /// Read with direct I/O.
+    pub read_direct: Bytes,
+    /// Written with direct I/O.
+    pub written_direct: Bytes,
+    /// Data that came from the server.
+    pub from_server: Bytes,
+    /// Data that went to the server.
+    pub to_server: Bytes,
+}
+
+/// One kind of operation on the wire.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RpcCounts {
+    /// The kernel's name, such as `READ`.
+    pub name: String,
+    /// Operations.
+    pub calls: u64,
+    /// Requests sent: more than there were operations where some were sent again.
+    pub transmissions: u64,
+    /// Requests that had no answer within the time that the mount allows.
+    pub timeouts: u64,
+    /// Sent, headers included.
+    pub sent: Bytes,
+    /// Received, headers included.
+    pub received: Bytes,
+    /// Σ of the time before a request was sent.
+    pub queue_ns: Nanos,
+    /// Σ of the time from sending to the answer: the network and the server.
+    pub rtt_ns: Nanos,
+    /// Σ of the whole time in the client: the two above and what the client does with the answer.
+    pub execute_ns: Nanos,
+    /// Operations that failed; 0 before Linux 5.3.
+    pub errors: u64,
+}
+
+/// A connection to the server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ConnectionCounts {
+    /// `tcp`, `udp` or `rdma`.
+    pub protocol: String,
+    /// Times that it was made.
+    pub connects: u64,
+    /// Requests sent.
+    pub sends: u64,
+    /// Answers that belong to no request.
+    pub bad_answers: u64,
+    /// Σ over requests sent of those in flight.
+    pub in_flight_sum: u64,
+    /// Σ over requests sent of those that waited to be sent.
+    pub backlog_sum: u64,
+}
+
+/// The value of an option of a mount (`rsize`), or an empty text for one without a value (`noac`); `None` where it is not in
+/// force.
+pub fn mount_option<'a>(options: &'a str, name: &str) -> Option<&'a str> {
+    options.split(',').find_map(|option| match option.split_once('=') {
+        Some((key, value)) => (key == name).then_some(value),
+        None => (option == name).then_some(""),
+    })
+}
+
+impl NetworkMount {
+    /// What was counted since an earlier reading of the same mount; `None` where it was mounted anew in between, or is another.
+    pub fn since(&self, before: &NetworkMount) -> Option<NetworkMount> {
+        let is_same = self.source == before.source && self.mount_point == before.mount_point;
+        if !is_same || self.covers_ns < before.covers_ns {
+            return None;
+        }
+        let bytes = |of: fn(&NetworkBytes) -> Bytes| Some(Bytes(of(&self.bytes).0.checked_sub(of(&before.bytes).0)?));
+        let mut operations = Vec::new();
+        for after in &self.operations {
+            let before = before.operations.iter().find(|before| before.name == after.name);
+            let counted = before.map_or_else(|| Some(after.clone()), |before| after.since(before))?;
+            operations.extend(Some(counted).filter(|counted| counted.calls > 0));
+        }
+        let connections = self.connections.iter().enumerate();
+        let connections = connections.map(|(index, after)| match before.connections.get(index) {
+            Some(before) => after.since(before),
+            None => Some(after.clone()),
+        });
+        Some(NetworkMount {
+            covers_ns: self.covers_ns.since(before.covers_ns),
+            bytes: NetworkBytes {
+                read: bytes(|bytes| bytes.read)?,
+                written: bytes(|bytes| bytes.written)?,
+                read_direct: bytes(|bytes| bytes.read_direct)?,
+                written_direct: bytes(|bytes| bytes.written_direct)?,
+                from_server: bytes(|bytes| bytes.from_server)?,
+                to_server: bytes(|bytes| bytes.to_server)?,
+            },
+            operations,
+            connections: connections.collect::<Option<_>>()?,
+            ..self.clone()
+        })
+    }
+
+    /// The operations, those that took most of the time first.
+    pub fn by_time(&self) -> Vec<&RpcCounts> {
+        let mut operations: Vec<&RpcCounts> = self.operations.iter().filter(|one| one.calls > 0).collect();
+        operations.sort_by_key(|one| std::cmp::Reverse((one.execute_ns, one.calls)));
+        operations
+    }
+
+    /// The part of the bytes read by programs that did not come from the server in that time; `None` where nothing was read.
+    pub fn answered_by_cache(&self) -> Option<f64> {
+        let read = self.bytes.read.0 + self.bytes.read_direct.0;
+        let missing = read.saturating_sub(self.bytes.from_server.0);
+        (read > 0).then(|| missing as f64 / read as f64)
+    }
+}
+
+impl RpcCounts {
+    fn since(&self, before: &RpcCounts) -> Option<RpcCounts> {
+        let time = |after: Nanos, before: Nanos| Some(Nanos(after.0.checked_sub(before.0)?));
+        Some(RpcCounts {
+            name: self.name.clone(),
+            calls: self.calls.checked_sub(before.calls)?,
+            transmissions: self.transmissions.checked_sub(before.transmissions)?,
+            timeouts: self.timeouts.checked_sub(before.timeouts)?,
+            sent: Bytes(self.sent.0.checked_sub(before.sent.0)?),
+            received: Bytes(self.received.0.checked_sub(before.received.0)?),
+            queue_ns: time(self.queue_ns, before.queue_ns)?,
+            rtt_ns: time(self.rtt_ns, before.rtt_ns)?,
+            execute_ns: time(self.execute_ns, before.execute_ns)?,
+            errors: self.errors.checked_sub(before.errors)?,
+        })
+    }
+
+    /// Requests that were sent again.
+    pub fn retransmissions(&self) -> u64 {
+        self.transmissions.saturating_sub(self.calls)
+    }
+}
+
+impl ConnectionCounts {
+    fn since(&self, before: &ConnectionCounts) -> Option<ConnectionCounts> {
+        Some(ConnectionCounts {
+            protocol: self.protocol.clone(),
+            connects: self.connects.checked_sub(before.connects)?,
+            sends: self.sends.checked_sub(before.sends)?,
+            bad_answers: self.bad_answers.checked_sub(before.bad_answers)?,
+            in_flight_sum: self.in_flight_sum.checked_sub(before.in_flight_sum)?,
+            backlog_sum: self.backlog_sum.checked_sub(before.backlog_sum)?,
+        })
+    }
+}

@@ -1,0 +1,246 @@
+//! What the client of a network file system counted, for readers.
+
+use std::io::{self, Write};
+
+use model::network_mount::{NetworkMount, RpcCounts};
+use model::{Bytes, Nanos, visible};
+
+use crate::numbers::{count, duration, rate, some};
+
+/// Σ of times below which means say little: the kernel counts whole milliseconds of each operation.
+const COARSE: Nanos = Nanos::millis(20);
+/// Part of the time in the client from which on a cause is named.
+const MOST: f64 = 0.6;
+
+/// Titles of the columns of [`rows`].
+pub const HEAD: [&str; 10] = [
+    "operation", "calls", "calls/s", "kB sent", "kB received", "queue ms", "RTT ms", "total ms", "sent again", "errors",
+];
+
+/// A row for each operation that occurred, those that took most of the time first. Sizes and times are means of a call.
+pub fn rows(mount: &NetworkMount) -> Vec<[String; 10]> {
+    let row = |one: &&RpcCounts| {
+        let calls = one.calls as f64;
+        let mean_ms = |time: Nanos| format!("{:.3}", time.0 as f64 / 1e6 / calls);
+        let mean_kb = |bytes: Bytes| format!("{:.1}", bytes.0 as f64 / 1e3 / calls);
+        [
+            one.name.clone(),
+            count(one.calls),
+            match mount.covers_ns {
+                Nanos(0) => "-".into(),
+                length => rate(calls / length.as_secs()),
+            },
+            mean_kb(one.sent),
+            mean_kb(one.received),
+            mean_ms(one.queue_ns),
+            mean_ms(one.rtt_ns),
+            mean_ms(one.execute_ns),
+            count(one.retransmissions()),
+            count(one.errors),
+        ]
+    };
+    mount.by_time().iter().map(row).collect()
+}
+
+/// What the figures mean, a sentence each.
+pub fn sentences(mount: &NetworkMount) -> Vec<String> {
+    let bytes = &mount.bytes;
+    let mut said = vec![format!(
+        "programs read {} and wrote {}; {} came from the server and {} went to it",
+        Bytes(bytes.read.0 + bytes.read_direct.0),
+        Bytes(bytes.written.0 + bytes.written_direct.0),
+        bytes.from_server,
+        bytes.to_server
+    )];
+    if let Some(part) = mount.answered_by_cache().filter(|part| *part >= 0.01) {
+        said.push(format!(
+            "{:.0} % of what was read came from the page cache of this client, not from the server",
+            part * 100.0
+        ));
+    }
+    if let Some(slowest) = mount.by_time().first() {
+        said.extend(where_time_went(slowest));
+    }
+    let again: u64 = mount.operations.iter().map(RpcCounts::retransmissions).sum();
+    if again > 0 {
+        let sent: u64 = mount.operations.iter().map(|one| one.transmissions).sum();
+        let share = again as f64 / sent as f64 * 100.0;
+        said.push(format!(
+            "{} sent again ({share:.2} %): the network loses packets, or the server is too slow to answer",
+            some(again, "request")
+        ));
+    }
+    said.extend(connections(mount));
+    said
+}
+
+/// Which of the waiting in the client, the network with the server, and the work of the client took most of a call.
+fn where_time_went(one: &RpcCounts) -> Option<String> {
+    let name = &one.name;
+    if one.execute_ns < COARSE {
+        return Some(format!(
+            "all {name} calls together took {}, too little for means: the kernel counts whole milliseconds",
+            one.execute_ns
+        ));
+    }
+    let part = |time: Nanos| time.0 as f64 / one.execute_ns.0 as f64;
+    let percent = |time: Nanos| format!("{:.0} %", part(time) * 100.0);
+    Some(match (part(one.rtt_ns), part(one.queue_ns)) {
+        (rtt, _) if rtt >= MOST => format!(
+            "{} of the time of {name} calls was between sending and the answer: the network and the server",
+            percent(one.rtt_ns)
+        ),
+        (_, queue) if queue >= MOST => format!(
+            "{} of the time of {name} calls was waiting in this client to be sent: more connections (nconnect) or slots \
+             would help, a faster server would not",
+            percent(one.queue_ns)
+        ),
+        _ => format!(
+            "{} of the time of {name} calls was waiting to be sent, {} between sending and the answer, and the rest work \
+             of this client",
+            percent(one.queue_ns),
+            percent(one.rtt_ns)
+        ),
+    })
+}
+
+fn connections(mount: &NetworkMount) -> Option<String> {
+    let sends: u64 = mount.connections.iter().map(|one| one.sends).sum();
+    if sends == 0 {
+        return None;
+    }
+    let sum = |of: fn(&model::network_mount::ConnectionCounts) -> u64| {
+        mount.connections.iter().map(of).sum::<u64>() as f64 / sends as f64
+    };
+    let mut words = format!(
+        "{}: on average {:.1} requests in flight when one was sent",
+        some(mount.connections.len() as u64, "connection"),
+        sum(|one| one.in_flight_sum)
+    );
+    let backlog = sum(|one| one.backlog_sum);
+    if backlog >= 0.1 {
+        words += &format!(", and {backlog:.1} waiting for a slot");
+    }
+    let most = mount.connections.iter().map(|one| one.sends).max().unwrap_or_default();
+    if mount.connections.len() > 1 {
+        words += &format!(
+            "; the busiest carried {:.0} % of them",
+            most as f64 / sends as f64 * 100.0
+        );
+    }
+    let made: u64 = mount.connections.iter().map(|one| one.connects).sum();
+    if made > 0 {
+        words += &format!("; connected {} in this time", some(made, "time"));
+    }
+    Some(words)
+}
+
+/// Writes a mount with its table, each line after `indent`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(mount: &NetworkMount, indent: &str, out: &mut dyn Write) -> io::Result<()> {
+    let (source, place) = (visible(&mount.source), visible(&mount.mount_point));
+    let length = match mount.covers_ns {
+        Nanos(0) => "less than a second".into(),
+        length => duration(length),
+    };
+    writeln!(out, "{indent}{} {source} on {place}, over {length}:", mount.kind)?;
+    for sentence in sentences(mount) {
+        writeln!(out, "{indent}  {sentence}")?;
+    }
+    let mut table = vec![HEAD.map(str::to_owned)];
+    table.extend(rows(mount));
+    if table.len() == 1 {
+        return Ok(());
+    }
+    let widths: [usize; 10] =
+        std::array::from_fn(|column| table.iter().map(|row| row[column].len()).max().unwrap_or(0));
+    for row in &table {
+        write!(out, "{indent}  {:<1$}", row[0], widths[0])?;
+        for (cell, width) in row.iter().zip(widths).skip(1) {
+            write!(out, "  {cell:>width$}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use model::network_mount::{ConnectionCounts, NetworkBytes};
+
+    use super::*;
+
+    fn mount(queue: u64, rtt: u64, execute: u64) -> NetworkMount {
+        let read = RpcCounts {
+            name: "READ".into(),
+            calls: 1000,
+            transmissions: 1010,
+            queue_ns: Nanos::millis(queue),
+            rtt_ns: Nanos::millis(rtt),
+            execute_ns: Nanos::millis(execute),
+            ..RpcCounts::default()
+        };
+        let connection = |sends, in_flight_sum, backlog_sum| ConnectionCounts {
+            sends,
+            in_flight_sum,
+            backlog_sum,
+            ..ConnectionCounts::default()
+        };
+        NetworkMount {
+            covers_ns: Nanos::secs(10),
+            bytes: NetworkBytes {
+                read: Bytes(1000),
+                from_server: Bytes(250),
+                ..NetworkBytes::default()
+            },
+            operations: vec![
+                RpcCounts {
+                    name: "GETATTR".into(),
+                    calls: 9,
+                    ..RpcCounts::default()
+                },
+                read,
+            ],
+            connections: vec![connection(750, 7500, 0), connection(250, 2500, 5000)],
+            ..NetworkMount::default()
+        }
+    }
+
+    #[track_caller]
+    fn says(mount: &NetworkMount, part: &str) {
+        let all = sentences(mount).join("\n");
+        assert!(all.contains(part), "`{part}` is missing in {all}");
+    }
+
+    #[test]
+    fn the_longest_part_of_a_call_is_named() {
+        says(
+            &mount(100, 800, 1000),
+            "80 % of the time of READ calls was between sending and the answer",
+        );
+        says(
+            &mount(700, 200, 1000),
+            "70 % of the time of READ calls was waiting in this client",
+        );
+        says(&mount(100, 300, 1000), "the rest work of this client");
+        says(&mount(0, 3, 4), "too little for means");
+    }
+
+    #[test]
+    fn caches_retransmissions_and_connections_are_reported() {
+        let mount = mount(100, 800, 1000);
+        says(&mount, "75 % of what was read came from the page cache");
+        says(&mount, "10 requests sent again (0.99 %)");
+        says(
+            &mount,
+            "2 connections: on average 10.0 requests in flight when one was sent, and 5.0 waiting for a slot",
+        );
+        says(&mount, "the busiest carried 75 % of them");
+        let rows = rows(&mount);
+        assert_eq!(rows[0][..3], ["READ", "1,000", "100"].map(str::to_owned));
+        assert_eq!(rows[0][5..8], ["0.100", "0.800", "1.000"].map(str::to_owned));
+        assert_eq!(rows[1][0], "GETATTR");
+    }
+}
