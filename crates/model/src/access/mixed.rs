@@ -31,6 +31,9 @@ pub enum Continuation {
     /// To the end of the last operation of the same direction (fio `percentage_random`). Each direction starts at the
     /// base, and jumps where nothing more fits before the end.
     Length,
+    /// To the end of the last operation of any direction, up to the next multiple of the alignment. All directions share a
+    /// position that starts at the base and returns there where nothing more fits (Iometer).
+    Aligned,
 }
 
 impl Mixed {
@@ -47,7 +50,7 @@ impl Mixed {
         }
         // The position that all directions share must suit the next operation, whichever direction that has.
         let areas = match self.continuation {
-            Continuation::Stride => PerDirection::all(Area::common(&areas)),
+            Continuation::Stride | Continuation::Aligned => PerDirection::all(Area::common(&areas)),
             Continuation::Length => areas,
         };
         let mut placement = self.placement.cursor(areas, draws)?;
@@ -56,7 +59,7 @@ impl Mixed {
             Continuation::Stride => placement
                 .next(draws, Direction::Read)
                 .map_or(0, |offset| offset - areas.read.base),
-            Continuation::Length => 0,
+            Continuation::Length | Continuation::Aligned => 0,
         };
         Ok(MixedCursor {
             placement,
@@ -86,6 +89,7 @@ impl MixedCursor {
         let index = self.index(direction);
         let jump = match self.continuation {
             Continuation::Stride => draws.half(Purpose::Jump) % 100 < percent,
+            Continuation::Aligned => ((u64::from(draws.half(Purpose::Jump)) * 100) >> 32) < u64::from(percent),
             Continuation::Length => {
                 let roll = ((u64::from(draws.half(Purpose::Jump)) * 100) >> 32) as u32;
                 roll < percent || self.next[index] + area.block > area.length
@@ -112,7 +116,7 @@ impl MixedCursor {
 
     fn index(&self, direction: Direction) -> usize {
         match self.continuation {
-            Continuation::Stride => 0,
+            Continuation::Stride | Continuation::Aligned => 0,
             Continuation::Length => direction as usize,
         }
     }
@@ -124,16 +128,20 @@ impl MixedCursor {
         } else {
             self.placement.claim(place.offset, length)
         };
-        if self.continuation == Continuation::Length {
-            let index = self.index(direction);
-            self.next[index] = place.offset - self.areas[direction].base + u64::from(length);
+        let index = self.index(direction);
+        let area = &self.areas[direction];
+        let end = place.offset - area.base + u64::from(length);
+        match self.continuation {
+            Continuation::Stride => {}
+            Continuation::Length => self.next[index] = end,
+            Continuation::Aligned => self.next[index] = end.next_multiple_of(area.alignment),
         }
         length
     }
 
     pub(super) fn restart(&mut self, draws: &mut Draws) {
         self.placement.restart(draws);
-        if self.continuation == Continuation::Length {
+        if self.continuation != Continuation::Stride {
             self.next = [0; 3];
         }
     }
