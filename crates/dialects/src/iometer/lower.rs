@@ -228,7 +228,7 @@ impl<'a> Lowering<'a> {
         let workers: Vec<&Worker> = all_workers(self.config).map(|(_, worker)| worker).collect();
         for worker in &workers {
             for name in &worker.targets {
-                match self.finder.find(name, worker) {
+                match self.finder.find(name) {
                     Ok(place) => self.add_place(place, worker),
                     Err(complaint) if self.refused.contains(&complaint) => {}
                     Err(complaint) => self.refused.push(complaint),
@@ -293,12 +293,23 @@ impl<'a> Lowering<'a> {
         }
     }
 
+    /// The specifications of an index, in the order of the workers.
+    fn specs_in(&self, index: usize) -> Vec<&'a AccessSpec> {
+        let mut used: Vec<&AccessSpec> = Vec::new();
+        let workers = all_workers(self.config).filter(|(_, worker)| self.targets_in(worker, index) > 0);
+        for spec in workers.filter_map(|(_, worker)| self.config.spec(worker.specs.get(index)?)) {
+            if !used.contains(&spec) {
+                used.push(spec);
+            }
+        }
+        used
+    }
+
     fn step(&mut self, index: usize, run: &Run, (number, total): (usize, usize)) -> (Step, JobEcho) {
         let setup = &self.config.setup;
         let mut workers = Vec::new();
         let mut echo = Echo::default();
         echo.add("index", index);
-        let mut used: Vec<&AccessSpec> = Vec::new();
         for (manager, counts) in self.config.managers.iter().zip(&run.targets) {
             if counts.iter().all(|count| *count == 0) {
                 continue;
@@ -308,9 +319,6 @@ impl<'a> Lowering<'a> {
                 let Some(spec) = worker.specs.get(index).and_then(|name| self.config.spec(name)) else {
                     continue;
                 };
-                if !used.contains(&spec) {
-                    used.push(spec);
-                }
                 let depth = run.depth.unwrap_or(worker.outstanding);
                 echo.add_worker(worker, spec, depth, *count);
                 let number = workers.len() as u64;
@@ -318,6 +326,7 @@ impl<'a> Lowering<'a> {
                 workers.push(worker);
             }
         }
+        let used = self.specs_in(index);
         let names: Vec<&str> = used.iter().map(|spec| &*spec.name).collect();
         echo.options.splice(0..0, used.iter().flat_map(|spec| spec_lines(spec)));
         let name = match total {
@@ -355,7 +364,7 @@ impl<'a> Lowering<'a> {
         let mut alternatives = 1;
         let mut all = Vec::new();
         for name in &worker.targets[..count] {
-            let Ok(place) = self.finder.find(name, worker) else {
+            let Ok(place) = self.finder.find(name) else {
                 continue;
             };
             let Some(id) = self.places.iter().position(|known| known.path == place.path) else {

@@ -5,7 +5,6 @@ use model::content::Content;
 use model::plan::{AtEndOfJob, Prepare, Target};
 
 use super::command_line::Arguments;
-use super::config::Worker;
 use crate::Diagnostic;
 
 /// The file in the root of a file system.
@@ -23,8 +22,10 @@ pub trait Machine {
     fn find(&self, path: &str) -> Found;
     /// True if a file system is mounted at a path.
     fn is_mount_point(&self, path: &str) -> bool;
-    /// Free bytes of the file system at a path.
-    fn free(&self, path: &str) -> Option<u64>;
+    /// True if nothing will be run: names that are not here then stand for themselves.
+    fn is_only_read(&self) -> bool;
+    /// Bytes that are free on the file system of a folder.
+    fn free_bytes(&self, folder: &str) -> Option<u64>;
     /// Processors.
     fn cpus(&self) -> u32;
 }
@@ -58,7 +59,7 @@ pub(super) struct Finder<'a> {
 
 impl Finder<'_> {
     /// The file or device that a name stands for.
-    pub(super) fn find(&self, name: &str, worker: &Worker) -> Result<Place, Diagnostic> {
+    pub(super) fn find(&self, name: &str) -> Result<Place, Diagnostic> {
         let sector = match name.starts_with('/') && name.ends_with(']') {
             true => LINUX_SECTOR,
             false => SECTOR,
@@ -66,7 +67,11 @@ impl Finder<'_> {
         let mapped = self.arguments.maps.iter().find(|(from, _)| is_meant(from, name));
         let path = match mapped {
             Some((_, path)) => path.clone(),
-            None => self.own(name).ok_or_else(|| self.missing(name, worker))?,
+            None => {
+                let itself = || self.machine.is_only_read().then(|| name.to_owned());
+                let own = self.own(name).or_else(itself);
+                own.ok_or_else(|| missing(name))?
+            }
         };
         let path = match self.machine.find(&path) {
             Found::Directory => format!("{}/{FILE}", path.trim_end_matches(['/', '\\'])),
@@ -88,23 +93,12 @@ impl Finder<'_> {
         (is_name && self.machine.find(&device) == Found::Device).then_some(device)
     }
 
-    fn missing(&self, name: &str, worker: &Worker) -> Diagnostic {
-        let what = format!("Error loading the ICF file.  A worker is assigned a target, \"{name}\", that isn't available.");
-        let short = match name.split_once(": ") {
-            Some((drive, _)) => format!("{drive}:"),
-            None => name.to_owned(),
-        };
-        Diagnostic::new(what).help(format!(
-            "say what it is here: `--map \"{short}=DIRECTORY\"`, a file or a device (worker \"{}\")",
-            worker.name
-        ))
-    }
-
     /// The target of a plan. `wanted` is the largest region of all workers in bytes, 0 for the whole.
     pub(super) fn prepared(&self, path: &str, wanted: u64) -> Result<Target, Diagnostic> {
         let prepare = match self.machine.find(path) {
             Found::File(bytes) if bytes > 0 => Prepare::Existing,
             Found::Device | Found::Directory => Prepare::Existing,
+            Found::Nothing if self.machine.is_only_read() && wanted == 0 => Prepare::Existing,
             Found::Nothing if path.starts_with("/dev/") || path.starts_with('\\') => Prepare::Existing,
             Found::Nothing | Found::File(_) => Prepare::Filled {
                 size: Some(self.size(path, wanted)?),
@@ -126,10 +120,10 @@ impl Finder<'_> {
             return Ok(Bytes(wanted));
         }
         let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
-        let free = self.machine.free(folder).map(|free| format!(" ({} are free)", Bytes(free)));
-        let free = free.unwrap_or_default();
+        let free = self.machine.free_bytes(folder).map(|free| format!(" ({} are free)", Bytes(free)));
         let what = format!(
-            "cannot prepare {path}: its maximum size is 0, for which Iometer fills the file system{free}; fathom fills none"
+            "cannot prepare {path}: its maximum size is 0, for which Iometer fills the file system{}; fathom fills none",
+            free.unwrap_or_default()
         );
         Err(Diagnostic::new(what).help("give the size of the file, for example --size 10GiB, or a maximum size in the file"))
     }
@@ -145,6 +139,17 @@ pub(super) fn content(pattern: super::config::DataPattern, seed: u64) -> Content
         DataPattern::Once => Content::Once,
         DataPattern::Random => Content::Fresh,
     }
+}
+
+fn missing(name: &str) -> Diagnostic {
+    let what = format!("Error loading the ICF file.  A worker is assigned a target, \"{name}\", that isn't available.");
+    let short = match name.split_once(": ") {
+        Some((drive, _)) => format!("{drive}:"),
+        None => name.to_owned(),
+    };
+    Diagnostic::new(what).help(format!(
+        "say what it is here: `--map \"{short}=DIRECTORY\"`, a file or a device"
+    ))
 }
 
 /// True if the left side of a map means a target: its whole name, its drive, or its mount point.

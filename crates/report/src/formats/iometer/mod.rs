@@ -71,10 +71,10 @@ pub fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
             continue;
         }
         let test = Test::from_step(results, step, number);
-        if last.as_ref() != Some(&test.access) {
+        if last.as_ref() != Some(&test.index) {
             writeln!(out, "'Access specifications")?;
-            for line in &test.access {
-                writeln!(out, "{line}{}", if is_old || !line.starts_with(|c: char| c.is_ascii_digit()) { "" } else { "," })?;
+            for (line, is_row) in &test.access {
+                writeln!(out, "{line}{}", if *is_row && !is_old { "," } else { "" })?;
             }
             writeln!(out, "'End access specifications")?;
         }
@@ -83,7 +83,7 @@ pub fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
             writeln!(out, "{}", cells(row, is_old).join(","))?;
         }
         writeln!(out, "'Time Stamp\n{}", stamp(started + ended(step).0))?;
-        last = Some(test.access);
+        last = Some(test.index);
     }
     let failed = results.interrupted || results.steps.iter().any(|step| !is_measured(step));
     let failed = failed || results.steps.len() < results.plan.steps.len();
@@ -142,7 +142,9 @@ struct Named {
 
 /// One test: names from the echo of the plan, figures from the results.
 struct Test {
-    access: Vec<String>,
+    index: String,
+    /// Lines of the specifications, and whether they are rows.
+    access: Vec<(String, bool)>,
     managers: Vec<(String, Vec<Named>)>,
     cpu: Cpu,
 }
@@ -150,6 +152,7 @@ struct Test {
 impl Test {
     fn from_step(results: &Results, step: &StepResults, number: usize) -> Test {
         let mut test = Test {
+            index: String::new(),
             access: Vec::new(),
             managers: Vec::new(),
             cpu: Cpu::from_step(step),
@@ -176,11 +179,12 @@ impl Test {
     fn take(&mut self, name: &str, value: &str) {
         match name {
             "access" => {
-                self.access.push("'Access specification name,default assignment".into());
-                self.access.push(value.to_owned());
-                self.access.push("'size,% of size,% reads,% random,delay,burst,align,reply".into());
+                let titles = "'size,% of size,% reads,% random,delay,burst,align,reply";
+                let head = ["'Access specification name,default assignment", value, titles];
+                self.access.extend(head.map(|line| (line.to_owned(), false)));
             }
-            "access_line" => self.access.push(value.to_owned()),
+            "access_line" => self.access.push((value.to_owned(), true)),
+            "index" => value.clone_into(&mut self.index),
             "manager" => self.managers.push((value.to_owned(), Vec::new())),
             "worker" => {
                 if let Some((_, workers)) = self.managers.last_mut() {
