@@ -67,6 +67,7 @@ impl Finder<'_> {
         let mapped = self.arguments.maps.iter().find(|(from, _)| is_meant(from, name));
         let path = match mapped {
             Some((_, path)) => path.clone(),
+            None if self.arguments.targets.iter().any(|path| path == name) => name.to_owned(),
             None => {
                 let itself = || self.machine.is_only_read().then(|| name.to_owned());
                 let own = self.own(name).or_else(itself);

@@ -20,6 +20,7 @@ pub mod policies;
 pub mod precondition;
 pub mod presets;
 pub mod quick;
+mod quick_cdm;
 pub mod recover;
 pub mod report;
 pub mod results;
