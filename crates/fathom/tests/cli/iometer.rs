@@ -29,7 +29,7 @@ fn four_workers_cycle_and_explain_reads_their_results() {
     assert_eq!(lines[..4], ["'Test Type,Test Description", "5,four workers- cycled", "'Version", "1.1.0"]);
     assert_eq!(lines.iter().filter(|line| **line == "'Results").count(), 8);
     assert_eq!(lines.iter().filter(|line| **line == "'Access specifications").count(), 2);
-    assert!(text.contains("\n4096,100,100,100,0,1,4096,0,\n4"), "rows of specifications end in a comma: {text}");
+    assert!(text.contains("\n4096,100,100,100,0,1,4096,0,\n"), "rows of specifications end in a comma");
     assert_eq!(lines.last(), Some(&"'End Test"));
     let titles: Vec<&str> = lines.iter().find(|line| line.starts_with("'Target Type")).unwrap().split(',').collect();
     assert_eq!(titles.len(), 80);
@@ -74,14 +74,14 @@ fn wrong_files_and_lines_are_refused_with_one() {
     fathom(&["iometer", "-cc"]).expect(1, &["Exactly one letter must follow a switch character."]);
     fathom(&["iometer", "/?"]).expect(0, &["/c FILE", "--map NAME=PATH"]);
     assert!(!folder.path().join("r.csv").exists(), "nothing was run");
-    fathom(&["run", &config]).expect(2, &["is an Iometer configuration", "fathom iometer"]);
+    fathom(&["run", &config]).expect(4, &["is an Iometer configuration", "fathom iometer"]);
 }
 
 #[test]
 fn other_dialects_say_what_a_file_says() {
     let config = format!("{FILES}/v2006.icf");
     let line = fathom(&["convert", "--to", "fio", &config]);
-    line.expect(6, &["rw=randrw", "rwmixwrite=33", "iodepth=4", "lost: Iometer"]);
+    line.expect(0, &["rw=randrw", "rwmixwrite=33", "iodepth=4", "differs: Iometer"]);
     let cycling = format!("{FILES}/v1.1.0-cycling.icf");
     fathom(&["lint", "iometer", &cycling, "--map", "D:=/nowhere"]).expect(0, &["SHORT-RUN", "4 threads"]);
 }
