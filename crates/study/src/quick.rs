@@ -133,7 +133,11 @@ impl Screening {
     pub fn plan(&self) -> Plan {
         let mut first_worker = 0;
         let workloads = match self.profile {
-            Profile::Screening => CELLS.iter().filter(|cell| self.writes || cell.reads == 100).map(|cell| self.workload(cell)).collect(),
+            Profile::Screening => CELLS
+                .iter()
+                .filter(|cell| self.writes || cell.reads == 100)
+                .map(|cell| self.workload(cell))
+                .collect(),
             Profile::Crystal => self.crystal_rounds(),
         };
         let steps = workloads.into_iter().map(|workload: Workload| {

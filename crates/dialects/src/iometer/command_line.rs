@@ -78,14 +78,34 @@ const fn switch(id: Id, name: &'static str, value: &'static str, about: &'static
 pub const SWITCHES: &[Switch] = &[
     switch(Id::Config, "c", "FILE", "the configuration"),
     switch(Id::Results, "r", "FILE", "the results, which are appended"),
-    switch(Id::Timeout, "t", "SECONDS", "time to wait for managers; without effect, because no other process takes part"),
+    switch(
+        Id::Timeout,
+        "t",
+        "SECONDS",
+        "time to wait for managers; without effect, because no other process takes part",
+    ),
     switch(Id::Port, "p", "PORT", "login port; without effect for the same reason"),
     switch(Id::Meter, "m", "1", "the big meter; without effect"),
     switch(Id::Help, "?", "", "this text"),
-    switch(Id::Map, "map", "NAME=PATH", "what a target of the file is here: a directory, a file or a device; `MANAGER=localhost` lets this machine do what a manager does"),
-    switch(Id::Target, "target", "[NAME=]PATH", "the same; without NAME a target for workers that have none"),
+    switch(
+        Id::Map,
+        "map",
+        "NAME=PATH",
+        "what a target of the file is here: a directory, a file or a device; `MANAGER=localhost` lets this machine do what a manager does",
+    ),
+    switch(
+        Id::Target,
+        "target",
+        "[NAME=]PATH",
+        "the same; without NAME a target for workers that have none",
+    ),
     switch(Id::Size, "size", "SIZE", "size of files that are made, such as 10GiB"),
-    switch(Id::Layout, "layout", "VERSION", "layout of the results: 1.1.0 or 2006.07.27"),
+    switch(
+        Id::Layout,
+        "layout",
+        "VERSION",
+        "layout of the results: 1.1.0 or 2006.07.27",
+    ),
 ];
 
 /// Messages where a switch comes twice or its value does not fit.
@@ -115,7 +135,9 @@ fn parse(words: &[String], windows: bool) -> Result<Option<Arguments>, String> {
             Some((switch, Some(value))) => (switch.id, value),
             Some((switch, None)) if switch.id == Id::Help => return Ok(None),
             Some((switch, None)) => {
-                let value = words.next().ok_or("An additional parameter was expected after the last switch.")?;
+                let value = words
+                    .next()
+                    .ok_or("An additional parameter was expected after the last switch.")?;
                 (switch.id, value.clone())
             }
             None => (positional.next().ok_or("Too many parameters.")?, word.clone()),
@@ -140,7 +162,9 @@ fn find_switch(word: &str, windows: bool) -> Result<Option<(&'static Switch, Opt
             Some((name, value)) => (name, Some(value.to_owned())),
             None => (name, None),
         };
-        let found = SWITCHES.iter().find(|switch| switch.name.len() > 1 && switch.name == name);
+        let found = SWITCHES
+            .iter()
+            .find(|switch| switch.name.len() > 1 && switch.name == name);
         let unknown = || format!("there is no option --{name}");
         return Ok(Some((found.ok_or_else(unknown)?, value)));
     }
@@ -189,7 +213,9 @@ fn set(arguments: &mut Arguments, id: Id, value: String) -> Result<(), String> {
 }
 
 fn help(program: &str) -> String {
-    let mut text = format!("Usage: {program} CONFIG_FILE RESULT_FILE [TIMEOUT]\n       {program} /c CONFIG_FILE /r RESULT_FILE [OPTIONS]\n\n");
+    let mut text = format!(
+        "Usage: {program} CONFIG_FILE RESULT_FILE [TIMEOUT]\n       {program} /c CONFIG_FILE /r RESULT_FILE [OPTIONS]\n\n"
+    );
     for switch in SWITCHES {
         let dash = if switch.name.len() > 1 { "--" } else { "/" };
         let head = format!("{dash}{} {}", switch.name, switch.value);
@@ -209,16 +235,27 @@ mod tests {
 
     #[test]
     fn batch_mode_has_three_spellings() {
-        for line in ["/c a.icf /r b.csv /t 20", "-C a.icf -R b.csv -t 20 /m 1 /p 1066", "a.icf b.csv 20"] {
+        for line in [
+            "/c a.icf /r b.csv /t 20",
+            "-C a.icf -R b.csv -t 20 /m 1 /p 1066",
+            "a.icf b.csv 20",
+        ] {
             let Reading::Run(arguments) = reading(line) else {
                 panic!("{line}");
             };
-            assert_eq!((&*arguments.config, arguments.results.as_deref()), ("a.icf", Some("b.csv")));
+            assert_eq!(
+                (&*arguments.config, arguments.results.as_deref()),
+                ("a.icf", Some("b.csv"))
+            );
         }
-        let Reading::Run(arguments) = reading("/tmp/a.icf b.csv --map D:=/mnt --target=/x --target E:=/y --size 1MiB") else {
+        let Reading::Run(arguments) = reading("/tmp/a.icf b.csv --map D:=/mnt --target=/x --target E:=/y --size 1MiB")
+        else {
             panic!("a path is no switch");
         };
-        assert_eq!(arguments.maps, [("D:".into(), "/mnt".into()), ("E:".into(), "/y".into())]);
+        assert_eq!(
+            arguments.maps,
+            [("D:".into(), "/mnt".into()), ("E:".into(), "/y".into())]
+        );
         assert_eq!((arguments.targets.len(), arguments.size), (1, Some(Bytes::mib(1))));
         assert!(matches!(reading(""), Reading::Help(_)));
         assert!(matches!(reading("/?"), Reading::Help(_)));
@@ -230,7 +267,10 @@ mod tests {
             Reading::Wrong(what, _) => assert_eq!(what, expected, "{line}"),
             other => panic!("{line}: {other:?}"),
         };
-        check("-cc a", "Exactly one letter must follow a switch character.  Switch characters are \"/\" and \"-\".");
+        check(
+            "-cc a",
+            "Exactly one letter must follow a switch character.  Switch characters are \"/\" and \"-\".",
+        );
         check("/c", "An additional parameter was expected after the last switch.");
         check("/c a /c b", "Config file parameter was specified more than once.");
         check("/r a /r b", "Result file parameter was specified more than once.");

@@ -27,7 +27,13 @@ pub(super) fn runs(setup: &TestSetup, all: &Counts) -> Vec<Run> {
         counts.into_iter().map(|count| limit_each(base, count)).collect()
     };
     let with_workers = |count: usize| -> Counts {
-        let first = |workers: &Vec<usize>| workers.iter().enumerate().map(|(n, t)| if n < count { *t } else { 0 }).collect();
+        let first = |workers: &Vec<usize>| {
+            workers
+                .iter()
+                .enumerate()
+                .map(|(n, t)| if n < count { *t } else { 0 })
+                .collect()
+        };
         all.iter().map(first).collect()
     };
     let most_workers = all.iter().map(Vec::len).max().unwrap_or_default();
@@ -93,7 +99,9 @@ fn counts(steps: Steps, most: usize) -> Vec<usize> {
 
 /// Queue depths: the one that exceeds the end is not used.
 fn depths(steps: Steps) -> Vec<u32> {
-    let depths = series(steps).take_while(|depth| *depth <= steps.end.into()).take(MAX_RUNS + 1);
+    let depths = series(steps)
+        .take_while(|depth| *depth <= steps.end.into())
+        .take(MAX_RUNS + 1);
     depths.map(|depth| depth as u32).collect()
 }
 
@@ -152,7 +160,10 @@ mod tests {
                 ..TestSetup::default()
             };
             let runs = runs(&setup, &all);
-            let shown: Vec<String> = runs.iter().map(|run| format!("{:?} {:?}", run.targets, run.depth.unwrap_or(0))).collect();
+            let shown: Vec<String> = runs
+                .iter()
+                .map(|run| format!("{:?} {:?}", run.targets, run.depth.unwrap_or(0)))
+                .collect();
             assert_eq!(shown, expected, "{test_type:?}");
         };
         check(TestType::Normal, &["[[2, 1], [2]] 0"]);
@@ -164,16 +175,22 @@ mod tests {
         );
         check(
             TestType::IncrementTargetsSerial,
-            &["[[1, 0], [0]] 0", "[[2, 0], [0]] 0", "[[2, 1], [0]] 0", "[[2, 1], [1]] 0", "[[2, 1], [2]] 0"],
+            &[
+                "[[1, 0], [0]] 0", "[[2, 0], [0]] 0", "[[2, 1], [0]] 0", "[[2, 1], [1]] 0", "[[2, 1], [2]] 0",
+            ],
         );
         check(
             TestType::CycleWorkersAndTargets,
-            &["[[1, 0], [1]] 0", "[[2, 0], [2]] 0", "[[1, 1], [1]] 0", "[[2, 1], [2]] 0"],
+            &[
+                "[[1, 0], [1]] 0", "[[2, 0], [2]] 0", "[[1, 1], [1]] 0", "[[2, 1], [2]] 0",
+            ],
         );
         check(TestType::CycleOutstandingIos, &["[[2, 1], [2]] 1", "[[2, 1], [2]] 2"]);
         check(
             TestType::CycleOutstandingIosAndTargets,
-            &["[[1, 1], [1]] 1", "[[1, 1], [1]] 2", "[[2, 1], [2]] 1", "[[2, 1], [2]] 2"],
+            &[
+                "[[1, 1], [1]] 1", "[[1, 1], [1]] 2", "[[2, 1], [2]] 1", "[[2, 1], [2]] 2",
+            ],
         );
     }
 }

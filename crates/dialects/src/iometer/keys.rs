@@ -38,7 +38,10 @@ impl Section {
 
     /// Its first words.
     pub fn words(self) -> &'static str {
-        Self::ALL.iter().find(|(one, _)| *one == self).map_or("", |(_, words)| words)
+        Self::ALL
+            .iter()
+            .find(|(one, _)| *one == self)
+            .map_or("", |(_, words)| words)
     }
 }
 

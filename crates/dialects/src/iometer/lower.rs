@@ -3,8 +3,8 @@
 
 use model::Nanos;
 use model::plan::{
-    CacheMode, Consent, Depth, Dialect, EndsWith, ErrorPolicy, Extent, Grid, GridScope, Job, JobEcho, Origin, Phases, Plan,
-    Presentation, Region, Step, Stop, Stream, StreamTarget, TargetId, TargetRules, Worker as PlanWorker,
+    CacheMode, Consent, Depth, Dialect, EndsWith, ErrorPolicy, Extent, Grid, GridScope, Job, JobEcho, Origin, Phases,
+    Plan, Presentation, Region, Step, Stop, Stream, StreamTarget, TargetId, TargetRules, Worker as PlanWorker,
 };
 
 use super::command_line::{Arguments, Layout};
@@ -125,7 +125,12 @@ fn add_workers(config: &mut Config, arguments: &Arguments, machine: &dyn Machine
 /// Workers without a list have the specifications that go to them by default.
 fn assign_specs(config: &mut Config) {
     let by_default = |spec: &&AccessSpec| matches!(spec.assignment, Assignment::All | Assignment::Disk);
-    let names: Vec<String> = config.specs.iter().filter(by_default).map(|spec| spec.name.clone()).collect();
+    let names: Vec<String> = config
+        .specs
+        .iter()
+        .filter(by_default)
+        .map(|spec| spec.name.clone())
+        .collect();
     let workers = config.managers.iter_mut().flat_map(|manager| &mut manager.workers);
     for worker in workers.filter(|worker| worker.specs.is_empty() && worker.network.is_empty()) {
         worker.specs.clone_from(&names);
@@ -142,22 +147,14 @@ fn refuse(config: &Config, arguments: &Arguments, machine: &dyn Machine) -> Vec<
             "set `'Run Time` to hours, minutes and seconds",
         );
     }
-    let is_here = |manager: &&Manager| {
-        let mapped = arguments.maps.iter().any(|(name, host)| *name == manager.name && machine.is_here(host));
-        mapped || machine.is_here(&manager.name) || machine.is_here(&manager.address)
-    };
-    let elsewhere: Vec<&str> = config
-        .managers
-        .iter()
-        .filter(|manager| !is_here(manager))
-        .map(|manager| &*manager.name)
-        .collect();
-    if let Some(first) = elsewhere.first() {
-        let names = elsewhere.join(", ");
+    if let Some((names, first)) = managers_elsewhere(config, arguments, machine) {
         let help = format!(
             "run the parts of several machines apart; let this machine do the work of one by `--map \"{first}=localhost\"`"
         );
-        add(format!("cannot reach these managers: {names}; they are other machines"), &help);
+        add(
+            format!("cannot reach these managers: {names}; they are other machines"),
+            &help,
+        );
     }
     let mut has_specs = false;
     for (manager, worker) in all_workers(config) {
@@ -172,7 +169,9 @@ fn refuse(config: &Config, arguments: &Arguments, machine: &dyn Machine) -> Vec<
         has_specs |= !worker.specs.is_empty();
         if worker.connection.is_some() {
             add(
-                format!("cannot run {place}: its test connection rate is enabled, and targets are not opened and closed while they are measured"),
+                format!(
+                    "cannot run {place}: its test connection rate is enabled, and targets are not opened and closed while they are measured"
+                ),
                 "set the second value behind its outstanding I/Os to DISABLED",
             );
         }
@@ -186,12 +185,18 @@ fn refuse(config: &Config, arguments: &Arguments, machine: &dyn Machine) -> Vec<
     for spec in config.specs.iter().filter(|spec| is_in_use(config, spec)) {
         if spec.lines.iter().any(|line| line.reply > 0) {
             add(
-                format!("cannot run \"{}\": a reply is a second transfer of the other direction, which is not built yet", spec.name),
+                format!(
+                    "cannot run \"{}\": a reply is a second transfer of the other direction, which is not built yet",
+                    spec.name
+                ),
                 "set the last column of its lines to 0",
             );
         }
         if spec.lines.is_empty() {
-            add(format!("cannot run \"{}\": it has no lines", spec.name), "give it lines, or assign another one");
+            add(
+                format!("cannot run \"{}\": it has no lines", spec.name),
+                "give it lines, or assign another one",
+            );
         }
     }
     if !has_specs {
@@ -201,6 +206,17 @@ fn refuse(config: &Config, arguments: &Arguments, machine: &dyn Machine) -> Vec<
         );
     }
     refused
+}
+
+/// The names of managers that are other machines, and the first of them.
+fn managers_elsewhere(config: &Config, arguments: &Arguments, machine: &dyn Machine) -> Option<(String, String)> {
+    let is_here = |manager: &&Manager| {
+        let named = |(name, host): &(String, String)| *name == manager.name && machine.is_here(host);
+        arguments.maps.iter().any(named) || machine.is_here(&manager.name) || machine.is_here(&manager.address)
+    };
+    let elsewhere = config.managers.iter().filter(|manager| !is_here(manager));
+    let names: Vec<&str> = elsewhere.map(|manager| &*manager.name).collect();
+    Some((names.join(", "), (*names.first()?).to_owned()))
 }
 
 fn is_in_use(config: &Config, spec: &AccessSpec) -> bool {
@@ -237,7 +253,8 @@ impl<'a> Lowering<'a> {
         }
         if self.refused.is_empty() && workers.iter().all(|worker| worker.targets.is_empty()) {
             let what = "cannot run this configuration: no worker has a target";
-            self.refused.push(Diagnostic::new(what).help("name one with --target PATH"));
+            self.refused
+                .push(Diagnostic::new(what).help("name one with --target PATH"));
         }
     }
 
@@ -265,12 +282,21 @@ impl<'a> Lowering<'a> {
                 .config
                 .managers
                 .iter()
-                .map(|manager| manager.workers.iter().map(|worker| self.targets_in(worker, index)).collect())
+                .map(|manager| {
+                    manager
+                        .workers
+                        .iter()
+                        .map(|worker| self.targets_in(worker, index))
+                        .collect()
+                })
                 .collect();
             let runs = cycle::runs(&self.config.setup, &all);
             let total = runs.len();
             if steps.len() + total > cycle::MAX_RUNS {
-                let what = format!("cannot run this configuration: it has more than {} tests", cycle::MAX_RUNS);
+                let what = format!(
+                    "cannot run this configuration: it has more than {} tests",
+                    cycle::MAX_RUNS
+                );
                 self.refused.push(Diagnostic::new(what).help("cycle in larger steps"));
                 break;
             }
@@ -281,7 +307,8 @@ impl<'a> Lowering<'a> {
         }
         if steps.is_empty() && self.refused.is_empty() {
             let what = "cannot run this configuration: every worker rests in every test";
-            self.refused.push(Diagnostic::new(what).help("assign specifications to workers that have targets"));
+            self.refused
+                .push(Diagnostic::new(what).help("assign specifications to workers that have targets"));
         }
         steps
     }
@@ -462,7 +489,9 @@ fn spec_lines(spec: &AccessSpec) -> Vec<(String, String)> {
         let text = format!("{size},{percent},{reads},{random},{delay},{burst},{align},{reply}");
         ("access_line".to_owned(), text)
     };
-    std::iter::once(("access".to_owned(), head)).chain(spec.lines.iter().map(line)).collect()
+    std::iter::once(("access".to_owned(), head))
+        .chain(spec.lines.iter().map(line))
+        .collect()
 }
 
 fn origin(config: &Config, arguments: &Arguments, jobs: Vec<JobEcho>) -> Origin {
@@ -470,8 +499,13 @@ fn origin(config: &Config, arguments: &Arguments, jobs: Vec<JobEcho>) -> Origin 
         true => Layout::V2006,
         false => Layout::V1_1_0,
     });
-    let version = Layout::ALL.iter().find(|(one, _)| *one == layout).map_or("", |(_, version)| version);
-    let record = super::config::Record::WORDS.iter().position(|(_, one)| *one == config.setup.record);
+    let version = Layout::ALL
+        .iter()
+        .find(|(one, _)| *one == layout)
+        .map_or("", |(_, version)| version);
+    let record = super::config::Record::WORDS
+        .iter()
+        .position(|(_, one)| *one == config.setup.record);
     let other = [
         ("version", version.to_owned()),
         ("test_type", config.setup.test_type.number().to_string()),

@@ -6,13 +6,18 @@ use super::spec;
 use crate::{Diagnostic, Place};
 
 /// Files before this version have specifications without names.
-const NAMED_SPECS: u64 = 1998_05_21;
+const NAMED_SPECS: u64 = version_date(1998, 5, 21);
 /// Files before this version end a section at an unknown key.
-const STRICT_KEYS: u64 = 1999_02_17;
+const STRICT_KEYS: u64 = version_date(1999, 2, 17);
 /// The first version that Iometer loads without an error.
-const FIRST: u64 = 1998_01_05;
+const FIRST: u64 = version_date(1998, 1, 5);
 /// The form of a file without a version.
 const NEWEST: u64 = u64::MAX;
+
+/// The number of a version that is a date.
+const fn version_date(year: u64, month: u64, day: u64) -> u64 {
+    year * 10_000 + month * 100 + day
+}
 
 /// A file that was read.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -52,7 +57,9 @@ pub fn read(file: &str, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
 /// True if a text is such a file.
 pub fn is_one(text: &str) -> bool {
     let is_section = |line: &str| Section::ALL.iter().any(|(_, words)| starts_with(line, words));
-    text.lines().filter_map(|line| line.trim().strip_prefix('\'')).any(is_section)
+    text.lines()
+        .filter_map(|line| line.trim().strip_prefix('\''))
+        .any(is_section)
 }
 
 /// A file on its way into a [`Config`].
@@ -84,7 +91,12 @@ impl<'a> Reader<'a> {
     }
 
     fn read_version(&mut self) {
-        let first = self.lines.iter().find(|line| !line.is_empty()).copied().unwrap_or_default();
+        let first = self
+            .lines
+            .iter()
+            .find(|line| !line.is_empty())
+            .copied()
+            .unwrap_or_default();
         let words = strip(first, "Version");
         let numbers: Vec<u64> = words
             .unwrap_or_default()
@@ -94,15 +106,17 @@ impl<'a> Reader<'a> {
             .collect();
         if let [major, middle, minor] = numbers[..] {
             self.version = match major > 1900 {
-                true => major * 10_000 + middle * 100 + minor,
-                false => major.saturating_mul(10_000_000_000).saturating_add(middle * 100_000 + minor),
+                true => version_date(major, middle, minor),
+                false => major
+                    .saturating_mul(10_000_000_000)
+                    .saturating_add(middle * 100_000 + minor),
             };
             self.parsed.config.version = words.unwrap_or_default().trim().to_owned();
         }
         if numbers.len() != 3 || self.version < FIRST {
-            self.parsed.warnings.push(
-                "Error restoring file.  Version number earlier than 1998.01.05 or incorrectly formatted.".into(),
-            );
+            self.parsed
+                .warnings
+                .push("Error restoring file.  Version number earlier than 1998.01.05 or incorrectly formatted.".into());
         }
     }
 
@@ -112,7 +126,11 @@ impl<'a> Reader<'a> {
         let Some(head) = self.lines.iter().position(|line| is_head(line, words)) else {
             return;
         };
-        let ends = |line: &&str| Section::ALL.iter().any(|(_, words)| is_head(line, words) || is_end_of(line, words));
+        let ends = |line: &&str| {
+            Section::ALL
+                .iter()
+                .any(|(_, words)| is_head(line, words) || is_end_of(line, words))
+        };
         self.at = head + 1;
         self.end = self.lines[self.at..]
             .iter()
@@ -149,7 +167,9 @@ impl<'a> Reader<'a> {
     /// The value of a key: headings before it are passed over, and the next key ends the search.
     fn value(&mut self, section: Section) -> &'a str {
         while let Some(line) = self.next_line() {
-            let Some(words) = line.strip_prefix('\'') else { return line };
+            let Some(words) = line.strip_prefix('\'') else {
+                return line;
+            };
             if starts_with(words, "End") || find_key(section, words).is_some() {
                 self.at -= 1;
                 break;
@@ -161,7 +181,11 @@ impl<'a> Reader<'a> {
     /// The lines up to the next key.
     pub(super) fn list(&mut self) -> Vec<&'a str> {
         let rest = &self.lines[self.at.min(self.end)..self.end];
-        let list: Vec<&str> = rest.iter().take_while(|line| !line.starts_with('\'')).copied().collect();
+        let list: Vec<&str> = rest
+            .iter()
+            .take_while(|line| !line.starts_with('\''))
+            .copied()
+            .collect();
         self.at += list.len();
         list.into_iter().filter(|line| !line.is_empty()).collect()
     }
@@ -212,17 +236,25 @@ impl<'a> Reader<'a> {
             })(),
             Id::RampUp => value.number().map(|seconds| setup.ramp_up_seconds = seconds),
             Id::DiskWorkers if starts_with(value.0, "NUMBER_OF_CPUS") => Some(()),
-            Id::DiskWorkers | Id::OldWorkers => {
-                value.count().map(|count| setup.disk_workers = Some(count).filter(|count| *count > 0))
-            }
+            Id::DiskWorkers | Id::OldWorkers => value
+                .count()
+                .map(|count| setup.disk_workers = Some(count).filter(|count| *count > 0)),
             Id::Record => value.choice(&Record::WORDS).map(|record| setup.record = record),
             Id::WorkerCycling => steps(&mut value, false).map(|steps| setup.workers = steps),
             Id::TargetCycling => steps(&mut value, false).map(|steps| setup.targets = steps),
             Id::DepthCycling => steps(&mut value, true).map(|steps| setup.depth = steps),
-            Id::TestType => value.choice(&TestType::WORDS).map(|test_type| setup.test_type = test_type),
+            Id::TestType => value
+                .choice(&TestType::WORDS)
+                .map(|test_type| setup.test_type = test_type),
             _ => Some(()),
         };
         if set.is_none() {
+            self.refuse_value(place, id);
+        }
+    }
+
+    fn refuse_unless(&mut self, taken: Option<()>, place: usize, id: Id) {
+        if taken.is_none() {
             self.refuse_value(place, id);
         }
     }
@@ -274,14 +306,12 @@ impl<'a> Reader<'a> {
             Id::WorkerType if starts_with(text, "DISK") => {}
             Id::WorkerType => self.with_worker(|worker| worker.network = text.to_owned()),
             Id::Outstanding => {
-                if self.take_outstanding(value).is_none() {
-                    self.refuse_value(place, id);
-                }
+                let taken = self.take_outstanding(value);
+                self.refuse_unless(taken, place, id);
             }
             Id::Disk => {
-                if self.take_disk(value).is_none() {
-                    self.refuse_value(place, id);
-                }
+                let taken = self.take_disk(value);
+                self.refuse_unless(taken, place, id);
             }
             Id::Target => self.with_worker(|worker| worker.targets.push(text.to_owned())),
             Id::TargetType if !starts_with(text, "DISK") => self.with_worker(|worker| {
@@ -359,7 +389,8 @@ impl<'a> Reader<'a> {
 }
 
 fn find_key(section: Section, words: &str) -> Option<&'static Key> {
-    KEYS.iter().find(|key| key.section == section && starts_with(words, key.name))
+    KEYS.iter()
+        .find(|key| key.section == section && starts_with(words, key.name))
 }
 
 fn is_end_of(line: &str, section: &str) -> bool {

@@ -70,7 +70,8 @@ fn stream(lines: &[SpecLine], sector: u32) -> Stream {
         0 => sector,
         align => align,
     };
-    let share = |of: fn(&SpecLine) -> u32| -> f64 { lines.iter().map(|line| f64::from(line.percent * of(line))).sum::<f64>() };
+    let share =
+        |of: fn(&SpecLine) -> u32| -> f64 { lines.iter().map(|line| f64::from(line.percent * of(line))).sum::<f64>() };
     let total = share(|_| 100).max(1.0);
     let write_percent = share(|line| 100 - line.reads) / total * 100.0;
     let mix = match write_percent {

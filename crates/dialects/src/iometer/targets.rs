@@ -121,12 +121,16 @@ impl Finder<'_> {
             return Ok(Bytes(wanted));
         }
         let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
-        let free = self.machine.free_bytes(folder).map(|free| format!(" ({} are free)", Bytes(free)));
+        let free = self
+            .machine
+            .free_bytes(folder)
+            .map(|free| format!(" ({} are free)", Bytes(free)));
         let what = format!(
             "cannot prepare {path}: its maximum size is 0, for which Iometer fills the file system{}; fathom fills none",
             free.unwrap_or_default()
         );
-        Err(Diagnostic::new(what).help("give the size of the file, for example --size 10GiB, or a maximum size in the file"))
+        Err(Diagnostic::new(what)
+            .help("give the size of the file, for example --size 10GiB, or a maximum size in the file"))
     }
 }
 
@@ -155,7 +159,11 @@ fn missing(name: &str) -> Diagnostic {
 
 /// True if the left side of a map means a target: its whole name, its drive, or its mount point.
 fn is_meant(from: &str, name: &str) -> bool {
-    let drive = |text: &str| text.get(..2).filter(|drive| drive.ends_with(':')).map(str::to_ascii_lowercase);
+    let drive = |text: &str| {
+        text.get(..2)
+            .filter(|drive| drive.ends_with(':'))
+            .map(str::to_ascii_lowercase)
+    };
     let point = name.rsplit_once(" [").map(|(point, _)| point);
     from.eq_ignore_ascii_case(name) || drive(from).is_some() && drive(from) == drive(name) || Some(from) == point
 }

@@ -32,7 +32,10 @@ pub fn text(results: &Results, size: &str) -> String {
         } in rows
         {
             let rate = bytes_per_sec / 1e6;
-            text += &format!("  {}: {rate:>9.3} MB/s [{iops:>9.1} IOPS] <{mean_us:>9.2} us>\n", load.label());
+            text += &format!(
+                "  {}: {rate:>9.3} MB/s [{iops:>9.1} IOPS] <{mean_us:>9.2} us>\n",
+                load.label()
+            );
         }
     }
     let (rounds, seconds) = (crystal::ROUNDS, crystal::MEASURED.as_secs());

@@ -57,7 +57,9 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
     let mut screen = Screen::line(!std::io::stderr().is_terminal());
     screen.begin(&plan, None);
     let permissions = permissions::from_env();
-    let outcome = session.execution(plan, &permissions).run(&mut |event| screen.take(&event));
+    let outcome = session
+        .execution(plan, &permissions)
+        .run(&mut |event| screen.take(&event));
     screen.clear();
     conclude(&outcome?, results, &mut file)
 }
@@ -70,7 +72,11 @@ fn conclude(found: &Results, path: &str, file: &mut File) -> Result<u8, Faults> 
     reports::write(found, &mut bytes)
         .and_then(|()| file.write_all(&bytes))
         .map_err(|error| cannot_write(path, &error))?;
-    let workers = found.steps.iter().flat_map(|step| &step.jobs).flat_map(|job| &job.workers);
+    let workers = found
+        .steps
+        .iter()
+        .flat_map(|step| &step.jobs)
+        .flat_map(|job| &job.workers);
     let failures: Vec<String> = workers
         .filter_map(|worker| worker.failure.as_ref())
         .map(|failure| format!("error: {}: {}", failure.at, failure.what))
@@ -108,10 +114,13 @@ fn lower(arguments: &Arguments, here: &Here, seed: u64) -> Result<Lowered, Fault
         Faults::one(fault.help("name the configuration file"), Exit::Usage)
     })?;
     // Files are older than UTF-8: what is none is Latin-1.
-    let text = String::from_utf8(bytes)
-        .unwrap_or_else(|error| error.into_bytes().into_iter().map(char::from).collect());
+    let text =
+        String::from_utf8(bytes).unwrap_or_else(|error| error.into_bytes().into_iter().map(char::from).collect());
     if !iometer::is_one(&text) {
-        let fault = Fault::new(format!("{} is no Iometer configuration: it has none of its sections", arguments.config));
+        let fault = Fault::new(format!(
+            "{} is no Iometer configuration: it has none of its sections",
+            arguments.config
+        ));
         return Err(Faults::usage(fault.help("name a file that Iometer has saved (.icf)")));
     }
     let Parsed { config, warnings } = iometer::read(&arguments.config, &text)?;
@@ -127,7 +136,10 @@ fn open_results(path: &str) -> Result<File, Faults> {
 
 fn cannot_write(path: &str, error: &std::io::Error) -> Faults {
     let fault = Fault::new(format!("Cannot write to file: {path}: {error}"));
-    Faults::one(fault.help("name a result file in a folder that can be written"), Exit::Failed)
+    Faults::one(
+        fault.help("name a result file in a folder that can be written"),
+        Exit::Failed,
+    )
 }
 
 /// This machine.

@@ -10,7 +10,10 @@ const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/iomet
 
 /// Columns by which readers find what they look for.
 fn column(titles: &[&str], title: &str) -> usize {
-    titles.iter().position(|known| *known == title).unwrap_or_else(|| panic!("{title}"))
+    titles
+        .iter()
+        .position(|known| *known == title)
+        .unwrap_or_else(|| panic!("{title}"))
 }
 
 #[test]
@@ -22,23 +25,50 @@ fn four_workers_cycle_and_explain_reads_their_results() {
     }
     let (config, results) = (format!("{FILES}/v1.1.0-cycling.icf"), at("results.csv"));
     let maps = [format!("D:={}", at("d")), format!("E:={}", at("e"))];
-    let words = ["iometer", "/c", &config, "/r", &results, "/t", "5", "--map", &maps[0], "--map", &maps[1]];
+    let words = [
+        "iometer", "/c", &config, "/r", &results, "/t", "5", "--map", &maps[0], "--map", &maps[1],
+    ];
     fathom(&words).expect(0, &[]);
     let text = fs::read_to_string(&results).unwrap();
     let lines: Vec<&str> = text.lines().collect();
-    assert_eq!(lines[..4], ["'Test Type,Test Description", "5,four workers- cycled", "'Version", "1.1.0"]);
+    assert_eq!(
+        lines[..4],
+        [
+            "'Test Type,Test Description",
+            "5,four workers- cycled",
+            "'Version",
+            "1.1.0"
+        ]
+    );
     assert_eq!(lines.iter().filter(|line| **line == "'Results").count(), 8);
-    assert_eq!(lines.iter().filter(|line| **line == "'Access specifications").count(), 2);
-    assert!(text.contains("\n4096,100,100,100,0,1,4096,0,\n"), "rows of specifications end in a comma");
+    assert_eq!(
+        lines.iter().filter(|line| **line == "'Access specifications").count(),
+        2
+    );
+    assert!(
+        text.contains("\n4096,100,100,100,0,1,4096,0,\n"),
+        "rows of specifications end in a comma"
+    );
     assert_eq!(lines.last(), Some(&"'End Test"));
-    let titles: Vec<&str> = lines.iter().find(|line| line.starts_with("'Target Type")).unwrap().split(',').collect();
+    let titles: Vec<&str> = lines
+        .iter()
+        .find(|line| line.starts_with("'Target Type"))
+        .unwrap()
+        .split(',')
+        .collect();
     assert_eq!(titles.len(), 80);
     let rows: Vec<Vec<&str>> = lines.iter().map(|line| line.split(',').collect::<Vec<_>>()).collect();
     let of = |kind: &str| rows.iter().filter(|row| row[0] == kind).cloned().collect::<Vec<_>>();
     assert_eq!(of("ALL").len(), 8);
     // Workers: 2 2 4 4, then 2 2 3 3. Disks: 2 3 4 6, then 2 3 3 5.
     assert_eq!((of("WORKER").len(), of("DISK").len()), (22, 28));
-    assert!(of("ALL").iter().chain(&of("WORKER")).chain(&of("DISK")).all(|row| row.len() == 80));
+    assert!(
+        of("ALL")
+            .iter()
+            .chain(&of("WORKER"))
+            .chain(&of("DISK"))
+            .all(|row| row.len() == 80)
+    );
     assert!(of("PROCESSOR").iter().all(|row| row.len() == 59));
     let number = |row: &[&str], title: &str| row[column(&titles, title)].parse::<f64>().unwrap();
     for row in of("ALL") {
@@ -46,20 +76,38 @@ fn four_workers_cycle_and_explain_reads_their_results() {
         let bins: f64 = row[59..].iter().map(|count| count.parse::<f64>().unwrap()).sum();
         assert!(operations > 0.0 && (bins - operations).abs() < 0.5, "{row:?}");
         let decimal = number(&row, "MBps (Decimal)") * 1e6;
-        assert!((number(&row, "MiBps (Binary)") * 1_048_576.0 - decimal).abs() < 2.0, "{row:?}");
+        assert!(
+            (number(&row, "MiBps (Binary)") * 1_048_576.0 - decimal).abs() < 2.0,
+            "{row:?}"
+        );
     }
     // Several specifications at once have no name in the row of all.
     assert_eq!(of("ALL")[2][2], "");
     assert_eq!(of("ALL")[0][2], "4 KiB; 100% Read; 100% random");
     assert_eq!(fs::metadata(at("d/iobw.tst")).unwrap().len(), 8192 * 512);
     fathom(&["explain", &results]).expect(0, &["results of Iometer", "File server (result"]);
-    // It is appended to, and the file is used as it is.
-    let again = ["iometer", &format!("{FILES}/v2006.icf"), &results, "--map", &maps[0]];
-    fathom(&again).expect(0, &[]);
+}
+
+#[test]
+fn files_of_2006_have_its_layout_and_results_are_appended() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let results = folder.path().join("results.csv").display().to_string();
+    fs::write(&results, "before\n").unwrap();
+    let map = format!("D:={}", folder.path().display());
+    fathom(&["iometer", &format!("{FILES}/v2006.icf"), &results, "--map", &map]).expect(0, &[]);
     let both = fs::read_to_string(&results).unwrap();
-    let old = both.strip_prefix(&*text).unwrap();
-    let titles: Vec<&str> = old.lines().find(|line| line.starts_with("'Target Type")).unwrap().split(',').collect();
-    assert_eq!((titles.len(), titles[9], titles[12]), (56, "MBps", "Transactions per Second"));
+    let old = both.strip_prefix("before\n").unwrap();
+    let titles: Vec<&str> = old
+        .lines()
+        .find(|line| line.starts_with("'Target Type"))
+        .unwrap()
+        .split(',')
+        .collect();
+    assert_eq!(
+        (titles.len(), titles[9], titles[12]),
+        (56, "MBps", "Transactions per Second")
+    );
+    assert!(old.contains("\n4096,100,67,100,0,1,4096,0\n'End access"), "{old}");
     assert!(!old.contains("\nDISK,") && old.contains("\nWORKER,Worker 1,"), "{old}");
 }
 
@@ -68,7 +116,13 @@ fn wrong_files_and_lines_are_refused_with_one() {
     let Some(folder) = need(Directory::new()) else { return };
     let results = folder.path().join("r.csv").display().to_string();
     let config = format!("{FILES}/v2006.icf");
-    fathom(&["iometer", &config, &results]).expect(1, &["A worker is assigned a target, \"D: \"Data\"\", that isn't available.", "--map \"D:=DIRECTORY\""]);
+    fathom(&["iometer", &config, &results]).expect(
+        1,
+        &[
+            "A worker is assigned a target, \"D: \"Data\"\", that isn't available.",
+            "--map \"D:=DIRECTORY\"",
+        ],
+    );
     fathom(&["iometer", "/c", &config]).expect(1, &["cannot run without a result file"]);
     fathom(&["iometer", "none.icf", &results]).expect(1, &["Cannot read from file: none.icf"]);
     fathom(&["iometer", "-cc"]).expect(1, &["Exactly one letter must follow a switch character."]);

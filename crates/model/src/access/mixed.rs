@@ -150,3 +150,40 @@ impl MixedCursor {
         self.placement.extra_bytes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Uniform;
+    use crate::draws::DrawsForm;
+
+    #[test]
+    fn aligned_runs_follow_the_last_operation_of_any_direction_and_wrap() {
+        let area = Area {
+            base: 8192,
+            length: 20_480,
+            block: 8192,
+            alignment: 4096,
+        };
+        let mixed = Mixed {
+            placement: Placement::Uniform(Uniform::default()),
+            random_percent: PerDirection::all(0),
+            continuation: Continuation::Aligned,
+        };
+        let mut draws = DrawsForm::Native { seed: 1 }.start();
+        let mut cursor = mixed.cursor(PerDirection::all(area), &mut draws).unwrap();
+        let mut next = |direction, length| {
+            let place = cursor.next(&mut draws, direction).unwrap();
+            cursor.claim(place, direction, length);
+            place.offset - 8192
+        };
+        let offsets = [
+            next(Direction::Read, 512),
+            next(Direction::Write, 8192),
+            // There is no room for 8 KiB behind 12 KiB and 4 KiB of another operation.
+            next(Direction::Read, 4096),
+            next(Direction::Read, 4096),
+        ];
+        assert_eq!(offsets, [0, 4096, 12_288, 0]);
+    }
+}

@@ -22,7 +22,11 @@ fn keys() -> String {
     for (section, words) in Section::ALL {
         let _ = write!(text, "### `'{words}`\n\n| key | value | here |\n| --- | --- | --- |\n");
         for key in KEYS.iter().filter(|key| key.section == section) {
-            let name = if key.name.is_empty() { "any".to_owned() } else { format!("`'{}`", key.name) };
+            let name = if key.name.is_empty() {
+                "any".to_owned()
+            } else {
+                format!("`'{}`", key.name)
+            };
             let _ = writeln!(text, "| {name} | {} | {} |", key.value, key.here);
         }
         text.push('\n');
@@ -32,11 +36,16 @@ fn keys() -> String {
 
 #[test]
 fn the_page_is_current() {
-    let page = BY_HAND.replace("<!-- switches -->", &switches()).replace("<!-- keys -->", &keys());
+    let page = BY_HAND
+        .replace("<!-- switches -->", &switches())
+        .replace("<!-- keys -->", &keys());
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/iometer.md");
     if std::env::var_os("FATHOM_UPDATE").is_some() {
         std::fs::write(path, &page).unwrap();
     }
     let there = std::fs::read_to_string(path).unwrap_or_default();
-    assert!(there == page, "docs/iometer.md is not what the tables give; FATHOM_UPDATE=1 writes it anew");
+    assert!(
+        there == page,
+        "docs/iometer.md is not what the tables give; FATHOM_UPDATE=1 writes it anew"
+    );
 }

@@ -53,7 +53,9 @@ impl Figures {
     pub(super) fn add_stream(&mut self, stream: &StreamResults, measured: Nanos) {
         self.measured = self.measured.max(measured);
         for (moved, direction) in [(&mut self.read, Direction::Read), (&mut self.write, Direction::Write)] {
-            let Some(found) = &stream.directions[direction] else { continue };
+            let Some(found) = &stream.directions[direction] else {
+                continue;
+            };
             moved.operations += found.operations;
             moved.bytes += found.bytes.0;
             moved.errors += found.errors;
@@ -152,7 +154,13 @@ impl Columns {
             Some(_) => {
                 let sums = [read.latency.sum(), write.latency.sum(), both.sum(), 0];
                 cells.extend(sums.map(|sum| sum.to_string()));
-                let most = [read.latency.max(), write.latency.max(), both.max(), 0, figures.measured.0];
+                let most = [
+                    read.latency.max(),
+                    write.latency.max(),
+                    both.max(),
+                    0,
+                    figures.measured.0,
+                ];
                 cells.extend(most.map(|ticks| ticks.to_string()));
             }
         }
@@ -177,7 +185,11 @@ impl Columns {
         for (cell, share) in self.0[CPU..].iter_mut().zip(shares) {
             *cell = decimal(share);
         }
-        let effectiveness = if shares[0] > 0.0 { figures.iops() / shares[0] } else { 0.0 };
+        let effectiveness = if shares[0] > 0.0 {
+            figures.iops() / shares[0]
+        } else {
+            0.0
+        };
         for (cell, value) in self.0[SPEED + 1..].iter_mut().zip([0.0, effectiveness, 0.0, 0.0, 0.0]) {
             *cell = decimal(value);
         }
@@ -198,9 +210,17 @@ impl Cpu {
     pub(super) fn from_step(step: &StepResults) -> Cpu {
         let first = |core: &&HostCoreUse| core.host == 0;
         let cores = step.cores.iter().filter(first).map(|HostCoreUse { core, .. }| {
-            let parts = [core.user_ns, core.system_ns, core.interrupt_ns, core.stolen_ns, core.idle_ns];
+            let parts = [
+                core.user_ns, core.system_ns, core.interrupt_ns, core.stolen_ns, core.idle_ns,
+            ];
             let total: f64 = parts.iter().map(|part| part.0 as f64).sum();
-            let share = |part: Nanos| if total > 0.0 { part.0 as f64 / total * 100.0 } else { 0.0 };
+            let share = |part: Nanos| {
+                if total > 0.0 {
+                    part.0 as f64 / total * 100.0
+                } else {
+                    0.0
+                }
+            };
             let (user, interrupt) = (share(core.user_ns), share(core.interrupt_ns));
             let privileged = share(core.system_ns) + interrupt;
             (core.cpu, [user + privileged, user, privileged, 0.0, interrupt])

@@ -27,21 +27,86 @@ use figures::{Columns, Cpu, Figures};
 
 /// Columns of 1.1.0, by title.
 const TITLES: [&str; 80] = [
-    "'Target Type", "Target Name", "Access Specification Name", "# Managers", "# Workers", "# Disks", "IOps", "Read IOps",
-    "Write IOps", "MiBps (Binary)", "Read MiBps (Binary)", "Write MiBps (Binary)", "MBps (Decimal)", "Read MBps (Decimal)",
-    "Write MBps (Decimal)", "Transactions per Second", "Connections per Second", "Average Response Time",
-    "Average Read Response Time", "Average Write Response Time", "Average Transaction Time", "Average Connection Time",
-    "Maximum Response Time", "Maximum Read Response Time", "Maximum Write Response Time", "Maximum Transaction Time",
-    "Maximum Connection Time", "Errors", "Read Errors", "Write Errors", "Bytes Read", "Bytes Written", "Read I/Os",
-    "Write I/Os", "Connections", "Transactions per Connection", "Total Raw Read Response Time",
-    "Total Raw Write Response Time", "Total Raw Transaction Time", "Total Raw Connection Time",
-    "Maximum Raw Read Response Time", "Maximum Raw Write Response Time", "Maximum Raw Transaction Time",
-    "Maximum Raw Connection Time", "Total Raw Run Time", "Starting Sector", "Maximum Size", "Queue Depth",
-    "% CPU Utilization", "% User Time", "% Privileged Time", "% DPC Time", "% Interrupt Time", "Processor Speed",
-    "Interrupts per Second", "CPU Effectiveness", "Packets/Second", "Packet Errors", "Segments Retransmitted/Second",
-    "0 to 50 uS", "50 to 100 uS", "100 to 200 uS", "200 to 500 uS", "0.5 to 1 mS", "1 to 2 mS", "2 to 5 mS", "5 to 10 mS",
-    "10 to 15 mS", "15 to 20 mS", "20 to 30 mS", "30 to 50 mS", "50 to 100 mS", "100 to 200 mS", "200 to 500 mS",
-    "0.5 to 1 S", "1 to 2 s", "2 to 4.7 s", "4.7 to 5 s", "5 to 10 s", " >= 10 s",
+    "'Target Type",
+    "Target Name",
+    "Access Specification Name",
+    "# Managers",
+    "# Workers",
+    "# Disks",
+    "IOps",
+    "Read IOps",
+    "Write IOps",
+    "MiBps (Binary)",
+    "Read MiBps (Binary)",
+    "Write MiBps (Binary)",
+    "MBps (Decimal)",
+    "Read MBps (Decimal)",
+    "Write MBps (Decimal)",
+    "Transactions per Second",
+    "Connections per Second",
+    "Average Response Time",
+    "Average Read Response Time",
+    "Average Write Response Time",
+    "Average Transaction Time",
+    "Average Connection Time",
+    "Maximum Response Time",
+    "Maximum Read Response Time",
+    "Maximum Write Response Time",
+    "Maximum Transaction Time",
+    "Maximum Connection Time",
+    "Errors",
+    "Read Errors",
+    "Write Errors",
+    "Bytes Read",
+    "Bytes Written",
+    "Read I/Os",
+    "Write I/Os",
+    "Connections",
+    "Transactions per Connection",
+    "Total Raw Read Response Time",
+    "Total Raw Write Response Time",
+    "Total Raw Transaction Time",
+    "Total Raw Connection Time",
+    "Maximum Raw Read Response Time",
+    "Maximum Raw Write Response Time",
+    "Maximum Raw Transaction Time",
+    "Maximum Raw Connection Time",
+    "Total Raw Run Time",
+    "Starting Sector",
+    "Maximum Size",
+    "Queue Depth",
+    "% CPU Utilization",
+    "% User Time",
+    "% Privileged Time",
+    "% DPC Time",
+    "% Interrupt Time",
+    "Processor Speed",
+    "Interrupts per Second",
+    "CPU Effectiveness",
+    "Packets/Second",
+    "Packet Errors",
+    "Segments Retransmitted/Second",
+    "0 to 50 uS",
+    "50 to 100 uS",
+    "100 to 200 uS",
+    "200 to 500 uS",
+    "0.5 to 1 mS",
+    "1 to 2 mS",
+    "2 to 5 mS",
+    "5 to 10 mS",
+    "10 to 15 mS",
+    "15 to 20 mS",
+    "20 to 30 mS",
+    "30 to 50 mS",
+    "50 to 100 mS",
+    "100 to 200 mS",
+    "200 to 500 mS",
+    "0.5 to 1 S",
+    "1 to 2 s",
+    "2 to 4.7 s",
+    "4.7 to 5 s",
+    "5 to 10 s",
+    " >= 10 s",
 ];
 /// Titles of 10 to 12 before 1.1.0, which has no decimal megabytes and no bins.
 const OLD_RATES: [&str; 3] = ["MBps", "Read MBps", "Write MBps"];
@@ -56,12 +121,21 @@ const BINS: usize = 59;
 /// Those of `out`.
 pub fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     let other = &results.plan.origin.presentation.other;
-    let setting = |name: &str| other.iter().find(|(known, _)| known == name).map_or("", |(_, value)| value);
+    let setting = |name: &str| {
+        other
+            .iter()
+            .find(|(known, _)| known == name)
+            .map_or("", |(_, value)| value)
+    };
     let is_old = setting("version").starts_with("2006");
     let record: u8 = setting("record").parse().unwrap_or_default();
     let started = results.hosts.first().map_or(0, |host| host.started_unix_ns);
     writeln!(out, "'Test Type,Test Description")?;
-    let test_type = if setting("test_type").is_empty() { "0" } else { setting("test_type") };
+    let test_type = if setting("test_type").is_empty() {
+        "0"
+    } else {
+        setting("test_type")
+    };
     writeln!(out, "{test_type},{}", without(setting("description"), "-"))?;
     writeln!(out, "'Version\n{}", if is_old { "2006.07.27" } else { "1.1.0" })?;
     writeln!(out, "'Time Stamp\n{}", stamp(started))?;
@@ -127,7 +201,10 @@ fn is_measured(step: &StepResults) -> bool {
 /// When the last worker ended, from the start of the run.
 fn ended(step: &StepResults) -> Nanos {
     let workers = step.jobs.iter().flat_map(|job| &job.workers);
-    workers.map(|worker| worker.started_ns + worker.measured_ns).max().unwrap_or_default()
+    workers
+        .map(|worker| worker.started_ns + worker.measured_ns)
+        .max()
+        .unwrap_or_default()
 }
 
 /// A manager or a worker as the configuration names it.
@@ -157,7 +234,13 @@ impl Test {
             managers: Vec::new(),
             cpu: Cpu::from_step(step),
         };
-        let echo = results.plan.origin.jobs.get(number).map(|job| &job.options[..]).unwrap_or_default();
+        let echo = results
+            .plan
+            .origin
+            .jobs
+            .get(number)
+            .map(|job| &job.options[..])
+            .unwrap_or_default();
         for (name, value) in echo {
             test.take(name, value);
         }
@@ -169,7 +252,9 @@ impl Test {
         for (worker, named) in workers.zip(named) {
             let each = (worker.streams.len() / named.disks.len().max(1)).max(1);
             for ((_, figures), streams) in named.disks.iter_mut().zip(worker.streams.chunks(each)) {
-                streams.iter().for_each(|stream| figures.add_stream(stream, worker.measured_ns));
+                streams
+                    .iter()
+                    .for_each(|stream| figures.add_stream(stream, worker.measured_ns));
             }
             named.disks.iter().for_each(|(_, figures)| named.figures.merge(figures));
         }
@@ -248,7 +333,12 @@ impl Test {
             workers().count().to_string(),
             workers().map(|worker| worker.disks.len()).sum::<usize>().to_string(),
         ];
-        rows.push(Columns::head("ALL", "All", &common_spec(workers()), counts).with(&all, None).with_cpu(&self.cpu, &all).finish());
+        rows.push(
+            Columns::head("ALL", "All", &common_spec(workers()), counts)
+                .with(&all, None)
+                .with_cpu(&self.cpu, &all)
+                .finish(),
+        );
         if record >= 3 {
             return rows;
         }
@@ -264,7 +354,11 @@ impl Test {
                 let head = Columns::head("WORKER", &worker.name, &worker.spec, counts);
                 rows.push(head.with(&worker.figures, Some(1)).finish());
                 for (name, figures) in worker.disks.iter().filter(|_| record < 1) {
-                    rows.push(Columns::head("DISK", name, "", Default::default()).with(figures, Some(0)).finish());
+                    rows.push(
+                        Columns::head("DISK", name, "", Default::default())
+                            .with(figures, Some(0))
+                            .finish(),
+                    );
                 }
             }
         }
