@@ -37,7 +37,7 @@ pub enum Found {
     Nothing,
     /// A directory.
     Directory,
-    /// A file of so many bytes.
+    /// A file of this size.
     File(u64),
     /// A device, or anything else that is no file.
     Device,
