@@ -15,6 +15,7 @@ pub mod convert;
 pub mod diskspd;
 pub mod fio;
 pub mod import;
+pub mod iometer;
 pub mod native;
 
 mod bounds;

@@ -16,9 +16,7 @@ const ABOUT: &str = "Measure any disk: get the numbers, what they mean, and how 
 /// Options of which only one can be meant.
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
-const USAGE: &str = "\
-Usage: fathom <COMMAND>
-Start with `fathom quick`. Details: `fathom help COMMAND`. Version: `fathom -V`.";
+const USAGE: &str = "Usage: fathom <COMMAND>. Start with `fathom quick`. Help: `fathom help COMMAND`.";
 
 const EXIT_CODES: &str = "Exit codes: see `fathom help exit-codes`.";
 

@@ -78,6 +78,7 @@ fn run_drop_in(session: &Session, tool: drop_in::Tool, words: usize) -> Result<E
     Ok(match tool {
         drop_in::Tool::Diskspd => drop_in::diskspd::execute(session, words),
         drop_in::Tool::Fio => drop_in::fio::execute(session, words),
+        drop_in::Tool::Iometer => drop_in::iometer::execute(session, words),
     })
 }
 

@@ -208,7 +208,7 @@ fn fault_of(root: &Command, line: &str) -> Option<String> {
             .map(|word| format!("there is no command `{word}`"));
     }
     // These take the words of another dialect.
-    if ["fio", "diskspd", "convert", "lint"].contains(&path[1].get_name()) {
+    if ["fio", "diskspd", "iometer", "convert", "lint"].contains(&path[1].get_name()) {
         return None;
     }
     let known: BTreeSet<String> = path.iter().flat_map(|command| options_of(command)).collect();
@@ -284,6 +284,8 @@ fn faults_of(texts: &[Text]) -> Vec<String> {
     let is_flag_of_fio = |option: &str| fio::flags::FLAGS.iter().any(|flag| flag.name == option);
     // Options of an engine included.
     let is_job_option_of_fio = |option: &str| fio::table::rows().any(|row| row.is_called(option));
+    let switches = dialects::iometer::command_line::SWITCHES;
+    let is_switch_of_iometer = |option: &str| switches.iter().any(|switch| switch.name == option);
     let mut faults = Vec::new();
     for recommended in texts {
         let Text { place, text } = recommended;
@@ -293,6 +295,7 @@ fn faults_of(texts: &[Text]) -> Vec<String> {
         faults.extend(lines.filter_map(|line| Some(format!("{place}: {} in `fathom {line}`", fault_of(&root, line)?))));
         for line in text.lines() {
             let about_fio = line.contains("fio") || place.contains("fio");
+            let about_iometer = line.contains("iometer") || place.contains("iometer");
             let about_others = OTHER_PROGRAMS.iter().any(|program| line.contains(program));
             // Names of job options are words of ours as well, which are not options of every dialect.
             let known = |option: &&str| {
@@ -300,6 +303,7 @@ fn faults_of(texts: &[Text]) -> Vec<String> {
                     || about_others
                     || is_flag_of_fio(option)
                     || about_fio && is_job_option_of_fio(option)
+                    || about_iometer && is_switch_of_iometer(option)
             };
             let unknown = named_options(line).into_iter().filter(|option| !known(option));
             faults.extend(unknown.map(|option| format!("{place}: there is no option --{option} in: {line}")));

@@ -131,7 +131,7 @@ fn depth_of(worker: &Worker) -> String {
         Depth::PerStream if worker.streams.len() > 1 => {
             format!("{} ({} targets)", worker.slots(), worker.streams.len())
         }
-        Depth::PerStream | Depth::Shared { .. } => worker.slots().to_string(),
+        Depth::PerStream | Depth::Shared { .. } | Depth::PerTarget { .. } => worker.slots().to_string(),
     }
 }
 

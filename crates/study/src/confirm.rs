@@ -119,7 +119,7 @@ fn twice(worker: &Worker) -> Worker {
     }
     match &mut worker.depth {
         Depth::Shared { operations } => *operations = operations.saturating_mul(2),
-        Depth::PerStream => {
+        Depth::PerStream | Depth::PerTarget { .. } => {
             for stream in &mut worker.streams {
                 stream.depth = stream.depth.saturating_mul(2);
             }

@@ -11,6 +11,7 @@ pub mod ab;
 pub mod anti_patterns;
 pub mod capture;
 pub mod confirm;
+pub mod crystal;
 pub mod diagnosis;
 pub mod explain;
 pub mod precondition;

@@ -12,6 +12,7 @@ use model::plan::{Grid, GridScope, Origin, Part, Phases, Plan, Prepare, Step, St
 use model::results::Results;
 use model::{Bytes, Direction, Nanos, shell_word};
 
+use crate::crystal;
 use crate::figures::Figures;
 use crate::numbers::rounded;
 
@@ -37,10 +38,22 @@ pub struct Screening {
     pub cpus: u32,
     /// Length of the measured window of each cell.
     pub measured: Nanos,
+    /// Which cells.
+    pub profile: Profile,
     /// Seed of all random decisions.
     pub seed: u64,
     /// What the user wrote.
     pub arguments: Vec<String>,
+}
+
+/// Which cells are measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// Those of a screening.
+    #[default]
+    Screening,
+    /// Those of CrystalDiskMark, in rounds and without warm-up.
+    Crystal,
 }
 
 /// One row of the screening.
@@ -119,9 +132,15 @@ impl Screening {
     /// The plan: a step for each cell.
     pub fn plan(&self) -> Plan {
         let mut first_worker = 0;
-        let cells = CELLS.iter().filter(|cell| self.writes || cell.reads == 100);
-        let steps = cells.map(|cell| {
-            let workload = self.workload(cell);
+        let workloads = match self.profile {
+            Profile::Screening => CELLS
+                .iter()
+                .filter(|cell| self.writes || cell.reads == 100)
+                .map(|cell| self.workload(cell))
+                .collect(),
+            Profile::Crystal => self.crystal_rounds(),
+        };
+        let steps = workloads.into_iter().map(|workload: Workload| {
             let job = workload.job(first_worker);
             first_worker += workload.workers;
             Step {
@@ -148,6 +167,31 @@ impl Screening {
             },
             ..Plan::default()
         }
+    }
+
+    /// Every round of every load of CrystalDiskMark.
+    fn crystal_rounds(&self) -> Vec<Workload> {
+        let mut rounds = Vec::new();
+        for (direction, reads) in [(Direction::Read, 100), (Direction::Write, 0)] {
+            for load in crystal::LOADS.iter().filter(|_| self.writes || reads == 100) {
+                let cell = Cell {
+                    name: "",
+                    sequential: load.sequential,
+                    block: load.block().0,
+                    reads,
+                    depth: load.depth,
+                    wide: false,
+                };
+                let round = |number| Workload {
+                    name: format!("{}, round {number}", crystal::name(*load, direction)),
+                    phases: Phases::default(),
+                    size: Some(self.size.unwrap_or(crystal::SIZE)),
+                    ..self.workload(&cell)
+                };
+                rounds.extend((1..=crystal::ROUNDS).map(round));
+            }
+        }
+        rounds
     }
 
     fn name_of(&self, cell: &Cell) -> String {
@@ -344,6 +388,7 @@ mod tests {
             writes,
             cpus: 16,
             measured: MEASURED,
+            profile: Profile::Screening,
             seed: 1,
             arguments: Vec::new(),
         }

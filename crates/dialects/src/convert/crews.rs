@@ -50,6 +50,7 @@ pub(super) fn likeness(worker: &Worker, apart: Apart) -> Worker {
         like.depth = match like.depth {
             Depth::PerStream => Depth::PerStream,
             Depth::Shared { operations: _ } => Depth::Shared { operations: 0 },
+            alternatives @ Depth::PerTarget { .. } => alternatives,
         };
     }
     for stream in &mut like.streams {

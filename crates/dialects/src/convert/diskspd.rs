@@ -192,7 +192,7 @@ fn time_span(plan: &Plan, number: usize, step: &Step) -> TimeSpan {
             span.threads = workers.len() as u32;
             span.requests = match workers[0].depth {
                 Depth::Shared { operations } if !limited(&workers) => operations,
-                Depth::Shared { .. } | Depth::PerStream => 0,
+                Depth::Shared { .. } | Depth::PerStream | Depth::PerTarget { .. } => 0,
             };
             span.targets = targets;
         }
@@ -263,7 +263,7 @@ fn pool(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
         target.requests = match first.depth {
             Depth::Shared { operations } if !free => (operations / uses(first).len() as u32).max(1),
             // What is written there has no meaning beside a common depth.
-            Depth::Shared { .. } | Depth::PerStream => stream.depth.max(1),
+            Depth::Shared { .. } | Depth::PerStream | Depth::PerTarget { .. } => stream.depth.max(1),
         };
         if !(everywhere(&threads) && equal(&threads)) {
             target.thread_targets = threads;
@@ -340,7 +340,7 @@ fn own_threads(plan: &Plan, step: &Step) -> Vec<Target> {
             target.threads = count;
             target.requests = match workers[0].depth {
                 Depth::Shared { operations } => (operations / of_first.len() as u32).max(1),
-                Depth::PerStream => stream.depth.max(1),
+                Depth::PerStream | Depth::PerTarget { .. } => stream.depth.max(1),
             };
             target.burst = target.burst.map(|burst| burst.saturating_mul(count));
             targets.push(target);

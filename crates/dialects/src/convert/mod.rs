@@ -66,6 +66,7 @@ fn dialect_name(dialect: Dialect) -> &'static str {
         Dialect::Native => "native",
         Dialect::Fio => "fio",
         Dialect::Diskspd => "DiskSpd",
+        Dialect::Iometer => "Iometer",
     }
 }
 
@@ -75,6 +76,23 @@ pub fn to(dialect: Dialect, plan: &Plan) -> Conversion {
         Dialect::Native => to_native(plan),
         Dialect::Fio => to_fio(plan),
         Dialect::Diskspd => to_diskspd(plan),
+        Dialect::Iometer => not_written(dialect),
+    }
+}
+
+/// A dialect that is read only.
+fn not_written(dialect: Dialect) -> Conversion {
+    Conversion {
+        dialect,
+        text: String::new(),
+        form: Form::JobFile,
+        one_line: None,
+        lost: vec![Lost {
+            job: None,
+            what: "the whole test".into(),
+            why: format!("files of {} are read and not written", dialect_name(dialect)),
+        }],
+        differs: Vec::new(),
     }
 }
 

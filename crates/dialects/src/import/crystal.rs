@@ -13,7 +13,7 @@ const NAME: &str = "CrystalDiskMark";
 /// True if the text is one.
 pub(super) fn is_one(text: &str) -> bool {
     text.lines()
-        .any(|line| line.trim().starts_with(NAME) && line.contains("hiyohiyo"))
+        .any(|line| line.contains(NAME) && line.contains("hiyohiyo"))
         && text.contains("MB/s")
 }
 
@@ -25,6 +25,7 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
     let mut imported = Imported::new(Form::CrystalDiskMark);
     let mut section = None;
     let mut version = None;
+    let mut tool = NAME;
     for line in text.lines().map(str::trim) {
         match line {
             "[Read]" => section = Some(Direction::Read),
@@ -34,7 +35,12 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
         if let Some(rest) = line.strip_prefix(NAME) {
             version = rest.split_whitespace().next().map(str::to_owned);
         }
+        // `fathom quick --cdm` prints the same rows.
+        if let Some((own, _)) = line.strip_prefix("fathom ").and_then(|rest| rest.split_once(',')) {
+            (tool, version) = ("fathom", Some(own.to_owned()));
+        }
         imported.loads.extend(row(line, section).map(|load| Observation {
+            tool: tool.into(),
             version: version.clone(),
             ..load
         }));

@@ -14,7 +14,7 @@ use super::spec::{Document, JobSpec, PartSpec};
 use crate::diagnostic::{Diagnostic, Place};
 
 /// Input/output error: the only one that a job may tolerate.
-const IO_ERROR: i32 = 5;
+pub(crate) const IO_ERROR: i32 = 5;
 /// How long a job runs that nothing else ends, and its warm-up.
 const DEFAULT_TIME: Nanos = Nanos::secs(30);
 const DEFAULT_WARM_UP: Nanos = Nanos::secs(2);

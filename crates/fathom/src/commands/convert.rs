@@ -22,7 +22,7 @@ pub fn command() -> Command {
              standard output; what the other side cannot say goes to standard error, one thing a line: `lost: …` where the \
              test becomes another one, `differs: …` where the other side does the same thing in its own way.\n\n\
              SOURCE is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio …`), a DiskSpd profile \
-             (FILE.xml), a job file of fathom (FILE.toml), or a saved result, which holds its plan.",
+             (FILE.xml), an Iometer configuration (FILE.icf), a job file of fathom (FILE.toml), or a saved result, which holds its plan.",
         )
         .after_help(
             "Examples:\n  fathom convert --to native diskspd -b8K -d60 -t4 -o32 -r -w30 -Sh -c10G test.dat\n  \
@@ -113,6 +113,7 @@ fn text(conversion: &Conversion, headed: bool) -> String {
             Dialect::Native => "native",
             Dialect::Fio => "fio",
             Dialect::Diskspd => "DiskSpd",
+            Dialect::Iometer => "Iometer",
         };
         text += &format!("# {name}\n");
     }

@@ -1,4 +1,4 @@
-//! The help of `fathom fio` and `fathom diskspd`. Their arguments are parsed by the dialect, not by clap.
+//! The help of `fathom fio`, `fathom diskspd` and `fathom iometer`. Their arguments are parsed by the dialect, not by clap.
 
 use clap::{Arg, Command};
 
@@ -46,5 +46,21 @@ pub fn fio() -> Command {
          it in the history, FATHOM_ALLOW_DESTROY=DEVICE names a device again that the guard would not give away, FATHOM_ALLOW_EXEC=1 \
          permits commands of the shell in jobs.",
         "Options and job files, as for fio",
+    )
+}
+
+/// `fathom iometer`.
+pub fn iometer() -> Command {
+    drop_in(
+        "iometer",
+        "Run an Iometer configuration file unchanged",
+        "Runs a configuration file of Iometer (.icf, 1998 to 1.1.0) unchanged in batch mode: `fathom iometer x.icf results.csv` or \
+         `/c x.icf /r results.csv`. Appends the results in Iometer's form and ends with 0, or with 1 where something failed or \
+         was refused. The program does the same without this word where it is called `iometer`, by a copy or a link.\n\n\
+         `fathom iometer /?` lists the switches; docs/iometer.md tells what each key does here. Targets of other systems are \
+         mapped by --map \"D:=/mnt/data\". FATHOM_NOTES=1 shows notes where stderr is no terminal, FATHOM_RESULT=FILE saves the native \
+         result too, FATHOM_HISTORY=on keeps it in the history, FATHOM_ALLOW_DESTROY=DEVICE names a device again that the guard would \
+         not give away.",
+        "Switches and files, as for Iometer",
     )
 }

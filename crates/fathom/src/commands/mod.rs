@@ -21,6 +21,7 @@ pub mod policies;
 pub mod precondition;
 pub mod presets;
 pub mod quick;
+mod quick_cdm;
 pub mod recover;
 pub mod report;
 pub mod results;
@@ -261,6 +262,13 @@ pub const COMMANDS: &[CommandRow] = &[
         former_name: None,
         group: Group::OtherTools,
         command: drop_ins::diskspd,
+        execute: |_, _| unreachable!("main recognises other tools before it parses a command"),
+    },
+    CommandRow {
+        name: "iometer",
+        former_name: None,
+        group: Group::OtherTools,
+        command: drop_ins::iometer,
         execute: |_, _| unreachable!("main recognises other tools before it parses a command"),
     },
     CommandRow {

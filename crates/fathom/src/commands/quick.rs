@@ -1,14 +1,18 @@
 //! `fathom quick`.
 
+use std::path::Path;
+
 use ::run::targets::guard::{Permissions, Refusal};
 use archive::history::{EntryKind, Subject};
-use clap::{Arg, ArgMatches, Command, ValueHint};
+use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use dialects::native::{self, JobSpec};
+use model::Nanos;
 use model::finding::Finding;
 use model::plan::Plan;
 use model::results::Results;
 use report::{Summary, cells, formats};
-use study::quick::{self, Screening};
+use study::crystal;
+use study::quick::{self, Profile, Screening};
 
 use crate::command_line::{output_options, safety_options};
 use crate::exit::Exit;
@@ -44,6 +48,12 @@ pub fn command() -> Command {
                 .value_name("SIZE")
                 .help("Size of the file that is made [default: 1 GiB, or 5 % of the free space if that is less]"),
         )
+        .arg(
+            Arg::new("cdm")
+                .long("cdm")
+                .action(ArgAction::SetTrue)
+                .help("Measure and print the eight rows of CrystalDiskMark: the best of five rounds, 200 s"),
+        )
         .args(output_options())
         // It is refused with what to do instead.
         .mut_arg("hosts", |arg| arg.hide(true))
@@ -74,12 +84,19 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         );
         return Err(vec![dialects::Diagnostic::new(what)].into());
     }
+    let path = args.get_one::<String>("path").cloned().unwrap_or_else(|| ".".into());
+    let (profile, measured) = match args.get_flag("cdm") {
+        true => (Profile::Crystal, crystal::MEASURED),
+        false => (Profile::Screening, quick::MEASURED),
+    };
+    let is_made = profile == Profile::Crystal && Path::new(&path).is_dir();
     let whole = Screening {
-        path: args.get_one::<String>("path").cloned().unwrap_or_else(|| ".".into()),
-        size,
+        size: size.or(is_made.then_some(crystal::SIZE)),
+        path,
+        profile,
         writes: true,
         cpus: engine::sys::thread::usable_cpus().len() as u32,
-        measured: quick::MEASURED,
+        measured,
         seed: args.get_one::<u64>("seed").copied().unwrap_or(1),
         arguments: session.process.arguments.clone(),
     };
@@ -95,8 +112,11 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     drop(screen);
     let mut results = results?;
     results.findings = analysis::lint::heard(results.findings, &silenced);
-    merge_short_runs(&mut results.findings);
-    let text = text(&results, &refusals, &session.process.program());
+    merge_short_runs(&mut results.findings, measured);
+    let text = match profile {
+        Profile::Crystal => crystal_text(&results, &refusals),
+        Profile::Screening => text(&results, &refusals, &session.process.program()),
+    };
     let written = outputs.finish(&results, Some(&text));
     history::keep(args, EntryKind::Quick, Subject::Run(&results), None);
     written?;
@@ -104,14 +124,14 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
 }
 
 /// Keeps one SHORT-RUN for all rows, which are short on purpose.
-fn merge_short_runs(findings: &mut Vec<Finding>) {
+fn merge_short_runs(findings: &mut Vec<Finding>, measured: Nanos) {
     let mut is_first = true;
     findings.retain_mut(|finding| {
         if finding.rule != "SHORT-RUN" {
             return true;
         }
         finding.at = None;
-        finding.what = format!("each row measures only {}", quick::MEASURED);
+        finding.what = format!("each row measures only {measured}");
         std::mem::take(&mut is_first)
     });
 }
@@ -140,6 +160,18 @@ fn introduce(screen: &mut Screen, plan: &Plan, refusals: &[Refusal]) {
         plan.targets[0].path,
         plan.steps.len()
     ));
+}
+
+/// CrystalDiskMark's rows, and why some are missing.
+fn crystal_text(results: &Results, refusals: &[Refusal]) -> String {
+    let facts = results.hosts.first().and_then(|host| host.environment.targets.first());
+    let size = facts.map_or(crystal::SIZE, |facts| facts.size.min(crystal::SIZE));
+    let mut text = super::quick_cdm::text(results, &size.to_string());
+    for refusal in refusals {
+        text += "\n";
+        text += &screen::wrapped(&format!("Nothing was written. To test writes too: {}.", refusal.help));
+    }
+    text
 }
 
 /// The report for people.

@@ -272,7 +272,7 @@ const OTHER_TOOLS: &[(&str, &str, &str)] = &[
     (
         "icf",
         "an Iometer configuration",
-        "Iometer runs it; `fathom explain` reads its results",
+        "run it with `fathom iometer FILE RESULTS.csv`",
     ),
 ];
 

@@ -5,12 +5,12 @@ use std::path::Path;
 use clap::Arg;
 use dialects::diskspd::text::TextForm;
 use dialects::diskspd::{self, EventRole, Processors, Reading, Request, Surroundings, xml};
-use dialects::native;
+use dialects::{iometer, native};
 use model::plan::Plan;
 
 use super::fio_plan::fio_plan;
 use super::{results, run};
-use crate::drop_in::diskspd::surroundings::Here;
+use crate::drop_in::{self, diskspd::surroundings::Here};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::history;
@@ -25,7 +25,7 @@ pub fn argument() -> Arg {
         .num_args(1..)
         .trailing_var_arg(true)
         .allow_hyphen_values(true)
-        .help("`diskspd`, `fio` or `native` and its arguments; or one file")
+        .help("`diskspd`, `fio`, `iometer` or `native` and its arguments; or one file")
 }
 
 /// A test that was read, and what its reading has already lost.
@@ -61,6 +61,7 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
         ("diskspd", line) => read_diskspd(line),
         ("native", flags) => read_flags(session, flags).map(Source::from),
         ("fio", line) => fio_plan(line),
+        ("iometer", line) => read_iometer(line),
         // Both others are named first.
         (flag, _) if flag.starts_with("--") => read_flags(session, words).map(Source::from),
         (file, []) => read_file(file),
@@ -105,16 +106,25 @@ fn read_file(file: &str) -> Result<Source, Faults> {
             let profile = xml::read(&text).map_err(|error| refused(&error.lines()))?;
             lowered(&profile)
         }
+        Some("icf") => read_iometer(&[file.to_owned()]),
         Some("fio" | "ini" | "job") => fio_plan(&[file.to_owned()]),
         _ if history::is_entry(file) => Ok(results::saved(file)?.plan.into()),
         _ => match results::saved(file) {
             Ok(results) => Ok(results.plan.into()),
             Err(faults) => {
-                let help = "a source is FILE.xml, FILE.toml, a saved result, or a dialect with its arguments";
+                let help = "a source is FILE.xml, FILE.toml, FILE.icf, a saved result, or a dialect with its arguments";
                 Err(Faults::usage(Fault::new(faults.first()).help(help)))
             }
         },
     }
+}
+
+fn read_iometer(line: &[String]) -> Result<Source, Faults> {
+    let iometer::Lowered { plan, notes } = drop_in::iometer::plan_of(line)?;
+    Ok(Source {
+        differs: notes.iter().map(|note| format!("Iometer: {note}")).collect(),
+        ..Source::from(plan)
+    })
 }
 
 fn read_diskspd(line: &[String]) -> Result<Source, Faults> {

@@ -7,6 +7,7 @@
 
 pub mod diskspd;
 pub mod fio;
+pub mod iometer;
 #[cfg(not(windows))]
 mod named_events;
 #[cfg(windows)]
@@ -29,6 +30,8 @@ pub enum Tool {
     Diskspd,
     /// `fio`, `fio.exe`.
     Fio,
+    /// `iometer`, `Iometer.exe`.
+    Iometer,
 }
 
 impl Tool {
@@ -36,6 +39,7 @@ impl Tool {
         match name {
             "diskspd" => Some(Tool::Diskspd),
             "fio" => Some(Tool::Fio),
+            "iometer" => Some(Tool::Iometer),
             _ => None,
         }
     }
@@ -187,6 +191,8 @@ mod tests {
         check(&["./diskspd.exe"], Some((Tool::Diskspd, 1)));
         check(&["/opt/fio", "job.fio"], Some((Tool::Fio, 1)));
         check(&["fathom", "fio", "job.fio"], Some((Tool::Fio, 2)));
+        check(&["Iometer.exe", "/c", "x.icf"], Some((Tool::Iometer, 1)));
+        check(&["fathom", "iometer"], Some((Tool::Iometer, 2)));
         check(&["fathom", "run", "diskspd"], None);
         check(&["diskspd-2"], None);
         check(&[], None);

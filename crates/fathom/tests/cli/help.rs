@@ -85,7 +85,7 @@ fn job_files_of_other_tools_name_the_right_command() {
         ("job.fio", "run it with `fathom fio "),
         ("profile.XML", "run it with `fathom diskspd -X"),
         ("test.parm", "Vdbench runs it"),
-        ("test.icf", "Iometer runs it"),
+        ("test.icf", "run it with `fathom iometer "),
     ] {
         let path = folder.path().join(name);
         std::fs::write(&path, "[a]\nrw=read\n").unwrap();

@@ -11,6 +11,7 @@ mod faults;
 mod guard;
 mod help;
 mod history;
+mod iometer;
 mod live;
 mod outputs;
 mod precondition;

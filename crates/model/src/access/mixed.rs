@@ -31,6 +31,9 @@ pub enum Continuation {
     /// To the end of the last operation of the same direction (fio `percentage_random`). Each direction starts at the
     /// base, and jumps where nothing more fits before the end.
     Length,
+    /// To the end of the last operation of any direction, up to the next multiple of the alignment. All directions share a
+    /// position that starts at the base and returns there where nothing more fits (Iometer).
+    Aligned,
 }
 
 impl Mixed {
@@ -47,7 +50,7 @@ impl Mixed {
         }
         // The position that all directions share must suit the next operation, whichever direction that has.
         let areas = match self.continuation {
-            Continuation::Stride => PerDirection::all(Area::common(&areas)),
+            Continuation::Stride | Continuation::Aligned => PerDirection::all(Area::common(&areas)),
             Continuation::Length => areas,
         };
         let mut placement = self.placement.cursor(areas, draws)?;
@@ -56,7 +59,7 @@ impl Mixed {
             Continuation::Stride => placement
                 .next(draws, Direction::Read)
                 .map_or(0, |offset| offset - areas.read.base),
-            Continuation::Length => 0,
+            Continuation::Length | Continuation::Aligned => 0,
         };
         Ok(MixedCursor {
             placement,
@@ -86,6 +89,7 @@ impl MixedCursor {
         let index = self.index(direction);
         let jump = match self.continuation {
             Continuation::Stride => draws.half(Purpose::Jump) % 100 < percent,
+            Continuation::Aligned => ((u64::from(draws.half(Purpose::Jump)) * 100) >> 32) < u64::from(percent),
             Continuation::Length => {
                 let roll = ((u64::from(draws.half(Purpose::Jump)) * 100) >> 32) as u32;
                 roll < percent || self.next[index] + area.block > area.length
@@ -112,7 +116,7 @@ impl MixedCursor {
 
     fn index(&self, direction: Direction) -> usize {
         match self.continuation {
-            Continuation::Stride => 0,
+            Continuation::Stride | Continuation::Aligned => 0,
             Continuation::Length => direction as usize,
         }
     }
@@ -124,21 +128,62 @@ impl MixedCursor {
         } else {
             self.placement.claim(place.offset, length)
         };
-        if self.continuation == Continuation::Length {
-            let index = self.index(direction);
-            self.next[index] = place.offset - self.areas[direction].base + u64::from(length);
+        let index = self.index(direction);
+        let area = &self.areas[direction];
+        let end = place.offset - area.base + u64::from(length);
+        match self.continuation {
+            Continuation::Stride => {}
+            Continuation::Length => self.next[index] = end,
+            Continuation::Aligned => self.next[index] = end.next_multiple_of(area.alignment),
         }
         length
     }
 
     pub(super) fn restart(&mut self, draws: &mut Draws) {
         self.placement.restart(draws);
-        if self.continuation == Continuation::Length {
+        if self.continuation != Continuation::Stride {
             self.next = [0; 3];
         }
     }
 
     pub(super) fn extra_bytes(&self) -> u64 {
         self.placement.extra_bytes()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::access::Uniform;
+    use crate::draws::DrawsForm;
+
+    #[test]
+    fn aligned_runs_follow_the_last_operation_of_any_direction_and_wrap() {
+        let area = Area {
+            base: 8192,
+            length: 20_480,
+            block: 8192,
+            alignment: 4096,
+        };
+        let mixed = Mixed {
+            placement: Placement::Uniform(Uniform::default()),
+            random_percent: PerDirection::all(0),
+            continuation: Continuation::Aligned,
+        };
+        let mut draws = DrawsForm::Native { seed: 1 }.start();
+        let mut cursor = mixed.cursor(PerDirection::all(area), &mut draws).unwrap();
+        let mut next = |direction, length| {
+            let place = cursor.next(&mut draws, direction).unwrap();
+            cursor.claim(place, direction, length);
+            place.offset - 8192
+        };
+        let offsets = [
+            next(Direction::Read, 512),
+            next(Direction::Write, 8192),
+            // There is no room for 8 KiB behind 12 KiB and 4 KiB of another operation.
+            next(Direction::Read, 4096),
+            next(Direction::Read, 4096),
+        ];
+        assert_eq!(offsets, [0, 4096, 12_288, 0]);
     }
 }

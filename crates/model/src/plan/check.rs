@@ -139,6 +139,12 @@ impl Plan {
         let slots = match worker.depth {
             Depth::PerStream => worker.streams.iter().map(|stream| u64::from(stream.depth)).sum(),
             Depth::Shared { operations } => u64::from(operations),
+            Depth::PerTarget { alternatives } => {
+                if alternatives == 0 || !worker.streams.len().is_multiple_of(alternatives as usize) {
+                    faults.add("each of its targets needs the same number of alternatives");
+                }
+                u64::from(worker.slots())
+            }
         };
         if slots == 0 && !worker.streams.is_empty() {
             faults.add("its queue depth is 0; it must be at least 1");
@@ -148,7 +154,7 @@ impl Plan {
                 "a queue depth of {slots} is beyond the most that one worker can keep, {MAX_SLOTS}"
             ));
         }
-        if matches!(worker.depth, Depth::Shared { .. }) && worker.streams.iter().all(|stream| stream.weight == 0) {
+        if worker.depth != Depth::PerStream && worker.streams.iter().all(|stream| stream.weight == 0) {
             faults.add("none of its streams has a weight above 0");
         }
         if worker.batching.submit == Some(0) {

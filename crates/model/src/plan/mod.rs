@@ -404,6 +404,12 @@ pub enum Depth {
         /// Operations to keep in flight.
         operations: u32,
     },
+    /// Each target has that of its streams, which are alternatives. The worker draws one of them by weight for each burst,
+    /// which is as long as the pause of the stream says and begins with that pause, over all its targets (Iometer).
+    PerTarget {
+        /// Streams of each target, one behind the other and alike for all targets.
+        alternatives: u32,
+    },
 }
 
 /// How operations are handed over and waited for.
@@ -666,6 +672,10 @@ impl Worker {
         match self.depth {
             Depth::PerStream => self.streams.iter().map(|stream| stream.depth).sum(),
             Depth::Shared { operations } => operations,
+            Depth::PerTarget { alternatives } => {
+                let first = self.streams.iter().step_by(alternatives.max(1) as usize);
+                first.map(|stream| stream.depth).sum()
+            }
         }
     }
 }

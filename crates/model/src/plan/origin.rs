@@ -58,6 +58,8 @@ pub enum Dialect {
     Fio,
     /// DiskSpd command line or XML profile.
     Diskspd,
+    /// Iometer configuration file.
+    Iometer,
 }
 
 /// One job as the user wrote it.

@@ -131,6 +131,7 @@ impl<'plan> LiveWorker<'plan> {
                 .flat_map(|(index, stream)| (0..stream.depth).map(move |slot| (index, slot)))
                 .collect(),
             Depth::Shared { operations } => (0..operations).map(|slot| (0, slot)).collect(),
+            Depth::PerTarget { .. } => unreachable!("bursts are tested in the worker"),
         };
         LiveWorker {
             plan,
@@ -156,6 +157,7 @@ impl<'plan> LiveWorker<'plan> {
             let number = match self.plan.depth {
                 Depth::PerStream => owner,
                 Depth::Shared { .. } => self.choose(),
+                Depth::PerTarget { .. } => unreachable!("bursts are tested in the worker"),
             };
             self.fresh = self.fresh.saturating_sub(1);
             self.free.push_back((owner, slot));
@@ -241,6 +243,7 @@ impl<'plan> LiveStream<'plan> {
         let slots = match worker.depth {
             Depth::PerStream => plan.depth,
             Depth::Shared { operations } => operations,
+            Depth::PerTarget { .. } => unreachable!("bursts are tested in the worker"),
         };
         let files = plan.target.ids().iter().map(|id| {
             let (base, length) = plan.region.resolve(sizes[id.0 as usize]);

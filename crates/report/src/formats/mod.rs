@@ -3,6 +3,7 @@
 mod csv;
 pub mod diskspd;
 pub mod fio;
+pub mod iometer;
 mod json;
 mod markdown;
 pub(crate) mod openmetrics;
@@ -97,6 +98,11 @@ pub const FORMATS: &[Format] = &[
         name: "fio-terse",
         about: "the terse report of fio 3.42, version 3: a line for each job",
         write: fio::terse,
+    },
+    Format {
+        name: "iometer",
+        about: "the result file of Iometer 1.1.0",
+        write: iometer::write,
     },
 ];
 

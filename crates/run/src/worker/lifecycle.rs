@@ -332,7 +332,11 @@ impl Worker<'_> {
         let job = context.job;
         lifecycle.timeline = Timeline::new(&job.phases, &job.stop, start, lifecycle.interval);
         for (stream, plan) in io.streams.iter_mut().zip(&context.plan.streams) {
-            stream.gate = Gate::new(plan, start, &mut io.draws);
+            stream.gate = match io.bursts {
+                // Pauses are those of the worker.
+                Some(_) => None,
+                None => Gate::new(plan, start, &mut io.draws),
+            };
         }
         if let Some(features) = features {
             features.schedule(context.flows, start);

@@ -6,6 +6,7 @@
 //! prints or reads another clock.
 
 mod batching;
+mod bursts;
 mod errors;
 mod features;
 mod final_flush;

@@ -80,14 +80,16 @@ pub(crate) struct SlotPool {
 impl SlotPool {
     /// The pools of a worker with `slots` slots: one for each stream, or one for all.
     pub(crate) fn for_plan(plan: &Plan, slots: u32, one_at_a_time: bool) -> Vec<SlotPool> {
-        if let Depth::Shared { .. } = plan.depth {
-            return vec![SlotPool::new(plan, 0..plan.streams.len(), 0, slots)];
-        }
-        let per_stream = slots / (plan.streams.len() as u32).max(1);
+        let each = match plan.depth {
+            Depth::Shared { .. } => return vec![SlotPool::new(plan, 0..plan.streams.len(), 0, slots)],
+            Depth::PerStream => 1,
+            Depth::PerTarget { alternatives } => alternatives.max(1) as usize,
+        };
+        let per_pool = slots / ((plan.streams.len() / each) as u32).max(1);
         let mut first_slot = 0;
-        let pools = plan.streams.iter().enumerate().map(|(index, stream)| {
-            let count = if one_at_a_time { per_stream } else { stream.depth };
-            let pool = SlotPool::new(plan, index..index + 1, first_slot, count);
+        let pools = plan.streams.iter().enumerate().step_by(each).map(|(index, stream)| {
+            let count = if one_at_a_time { per_pool } else { stream.depth };
+            let pool = SlotPool::new(plan, index..index + each, first_slot, count);
             first_slot += count;
             pool
         });

@@ -68,11 +68,12 @@ use Verdict::{By, Differs, Habit, Lost};
 
 impl Names {
     pub(super) fn in_dialect(&self, dialect: Dialect) -> &'static str {
-        self.0[match dialect {
-            Dialect::Native => 0,
-            Dialect::Fio => 1,
-            Dialect::Diskspd => 2,
-        }]
+        match dialect {
+            Dialect::Native => self.0[0],
+            Dialect::Fio => self.0[1],
+            Dialect::Diskspd => self.0[2],
+            Dialect::Iometer => "",
+        }
     }
 }
 

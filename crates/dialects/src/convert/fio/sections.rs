@@ -121,6 +121,7 @@ fn streams(crew: &Crew<'_>, worker: &Worker) -> Vec<Stream> {
         let weights: u32 = worker.streams.iter().map(|stream| stream.weight).sum();
         let depth = |stream: &Stream| match worker.depth {
             Depth::PerStream => stream.depth,
+            Depth::PerTarget { alternatives } => (stream.depth / alternatives.max(1)).max(1),
             Depth::Shared { operations } if one_stream => operations,
             Depth::Shared { operations } => {
                 let share = u64::from(operations) * u64::from(stream.weight) / u64::from(weights.max(1));
@@ -135,7 +136,7 @@ fn streams(crew: &Crew<'_>, worker: &Worker) -> Vec<Stream> {
     }
     let (service, depth) = match worker.depth {
         Depth::Shared { operations } => (FileService::Random, operations),
-        Depth::PerStream => (FileService::RoundRobin, worker.slots()),
+        Depth::PerStream | Depth::PerTarget { .. } => (FileService::RoundRobin, worker.slots()),
     };
     vec![Stream {
         target: StreamTarget::Files {

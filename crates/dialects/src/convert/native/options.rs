@@ -243,6 +243,8 @@ fn depth(crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)) {
         // What does not divide evenly goes to the first workers, as `job` has it.
         _ if uneven => (slots.iter().sum(), Some("job")),
         Depth::Shared { operations } => (operations, None),
+        // Alternatives become weighted parts, which share the depth of all targets.
+        Depth::PerTarget { .. } => (worker.slots(), None),
         Depth::PerStream if worker.streams.len() > 1 => {
             let deepest = worker.streams.iter().map(|stream| stream.depth).max();
             (deepest.unwrap_or(1), Some("target"))

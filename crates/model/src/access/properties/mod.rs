@@ -40,6 +40,7 @@ fn every_pattern() -> Vec<(&'static str, Access)> {
     for (name, continuation) in [
         ("mixed by stride", Continuation::Stride),
         ("mixed by length", Continuation::Length),
+        ("mixed by aligned length", Continuation::Aligned),
     ] {
         let random_percent = PerDirection {
             read: 30,

@@ -146,7 +146,7 @@ fn mixed_patterns_jump_as_often_as_they_say() {
         length: 1 << 40,
         ..THOUSAND
     };
-    for (continuation, percent) in [Continuation::Stride, Continuation::Length]
+    for (continuation, percent) in [Continuation::Stride, Continuation::Length, Continuation::Aligned]
         .into_iter()
         .flat_map(|continuation| [0, 1, 10, 50, 95, 100].map(|percent| (continuation, percent)))
     {
@@ -202,7 +202,7 @@ fn mixed_patterns_jump_as_often_as_they_say() {
 
 #[test]
 fn each_direction_of_a_mixed_pattern_has_a_share_of_its_own() {
-    for continuation in [Continuation::Stride, Continuation::Length] {
+    for continuation in [Continuation::Stride, Continuation::Length, Continuation::Aligned] {
         let random_percent = PerDirection {
             read: 20,
             write: 80,

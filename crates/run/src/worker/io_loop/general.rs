@@ -70,10 +70,16 @@ impl IoLoop {
         let begins_with_first = features
             .as_deref()
             .is_some_and(|features| features.begins_with_first_stream(self.slots.get(slot)));
-        let number = if pool_state.shared && !begins_with_first {
-            pool_state.choose(&mut self.draws)
-        } else {
-            pool_state.streams.start
+        let number = match &mut self.bursts {
+            Some(bursts) => match bursts.alternative(self.batch.reaped, &mut self.draws) {
+                Ok(alternative) => pool_state.streams.start + alternative,
+                Err(later) => {
+                    self.pacing.next_due = self.pacing.next_due.min(later);
+                    return false;
+                }
+            },
+            None if pool_state.shared && !begins_with_first => pool_state.choose(&mut self.draws),
+            None => pool_state.streams.start,
         };
         let slot_in_pool = slot.0 - pool_state.first_slot;
         if let Some(features) = features.as_deref_mut()
@@ -101,6 +107,9 @@ impl IoLoop {
             return go_on;
         }
         self.issue(pool, number, slot, &operation, due, features);
+        if let Some(bursts) = &mut self.bursts {
+            bursts.count_issued();
+        }
         true
     }
 

@@ -12,6 +12,7 @@ use model::draws::Draws;
 use model::{Direction, Nanos};
 
 use super::batching::Batching;
+use super::bursts::Bursts;
 use super::errors::ErrorLog;
 use super::features::Features;
 use super::meter::Meter;
@@ -43,6 +44,8 @@ pub(crate) struct IoLoop {
     pub(crate) pacing: PaceState,
     /// The earliest of all boundaries: phase, exchange of recorders, interval series.
     pub(crate) boundary: Nanos,
+    /// Which of the alternatives of its targets the worker uses now, where they have some.
+    pub(crate) bursts: Option<Bursts>,
     pub(crate) budget: Budget,
     /// Passes over its region that each stream makes.
     pub(crate) passes: Option<u32>,

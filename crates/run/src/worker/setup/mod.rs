@@ -14,6 +14,7 @@ use model::access::SharedAccess;
 use model::plan::{Depth, Job, LatencyPoints, Pacing, Stream, Worker as Plan};
 use model::{Direction, Nanos};
 
+use super::bursts::Bursts;
 use super::errors::ErrorLog;
 use super::features::{Features, priorities};
 use super::io_loop::{Budget, IoLoop, IssuePath, PaceState};
@@ -140,6 +141,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
             },
             pools,
             boundary: Nanos(0),
+            bursts: Bursts::from_plan(plan),
             budget: Budget::OPEN,
             passes: assignment.job.stop.passes,
             winding_down: false,

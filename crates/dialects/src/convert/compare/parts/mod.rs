@@ -207,6 +207,12 @@ pub(super) fn depth(at: &Place<'_>, wanted: &Place<'_>) -> String {
     let depth = match worker.depth {
         Depth::Shared { operations } if each.len() > 1 => format!("{operations} over all targets"),
         Depth::Shared { operations } => operations.to_string(),
+        Depth::PerTarget { alternatives } => {
+            format!(
+                "{} with {alternatives} alternatives on each target, of which each burst draws one",
+                worker.slots()
+            )
+        }
         Depth::PerStream if each.iter().any(|depth| *depth != each[0]) => format!("{each:?} on its targets"),
         Depth::PerStream if each.len() > 1 => format!("{} on each target", each[0]),
         Depth::PerStream => each[0].to_string(),

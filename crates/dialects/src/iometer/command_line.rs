@@ -1,0 +1,282 @@
+//! The switches of `Iometer.exe`, and the options that Iometer does not have.
+
+use model::Bytes;
+
+/// A layout of the results.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Layout {
+    /// 80 columns.
+    V1_1_0,
+    /// 56 columns, without decimal megabytes and latency bins.
+    V2006,
+}
+
+impl Layout {
+    /// The versions that results carry.
+    pub const ALL: [(Layout, &'static str); 2] = [(Layout::V1_1_0, "1.1.0"), (Layout::V2006, "2006.07.27")];
+}
+
+/// A command line.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Arguments {
+    /// The configuration file.
+    pub config: String,
+    /// Absent: Iometer would open its window.
+    pub results: Option<String>,
+    /// Targets and managers of the file, and what they are here.
+    pub maps: Vec<(String, String)>,
+    /// Targets of workers to which the file assigns none.
+    pub targets: Vec<String>,
+    /// Size of files that are made.
+    pub size: Option<Bytes>,
+    /// The layout of the results, if not that of the configuration.
+    pub layout: Option<Layout>,
+}
+
+/// What a command line asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reading {
+    /// The text of `/?`.
+    Help(String),
+    /// A configuration to run.
+    Run(Arguments),
+    /// A message, and what to do.
+    Wrong(String, String),
+}
+
+/// A switch.
+#[derive(Clone, Copy, Debug)]
+pub struct Switch {
+    /// Its letter, or its name.
+    pub name: &'static str,
+    /// Its value.
+    pub value: &'static str,
+    /// What it does.
+    pub about: &'static str,
+    id: Id,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Id {
+    Config,
+    Results,
+    Timeout,
+    Port,
+    Meter,
+    Help,
+    Map,
+    Target,
+    Size,
+    Layout,
+}
+
+const fn switch(id: Id, name: &'static str, value: &'static str, about: &'static str) -> Switch {
+    Switch { name, value, about, id }
+}
+
+/// All switches: those of Iometer have one letter, those of fathom a name.
+pub const SWITCHES: &[Switch] = &[
+    switch(Id::Config, "c", "FILE", "the configuration"),
+    switch(Id::Results, "r", "FILE", "the results, which are appended"),
+    switch(
+        Id::Timeout,
+        "t",
+        "SECONDS",
+        "time to wait for managers; without effect, because no other process takes part",
+    ),
+    switch(Id::Port, "p", "PORT", "login port; without effect for the same reason"),
+    switch(Id::Meter, "m", "1", "the big meter; without effect"),
+    switch(Id::Help, "?", "", "this text"),
+    switch(
+        Id::Map,
+        "map",
+        "NAME=PATH",
+        "what a target of the file is here: a directory, a file or a device; `MANAGER=localhost` lets this machine do what a manager does",
+    ),
+    switch(
+        Id::Target,
+        "target",
+        "[NAME=]PATH",
+        "the same; without NAME a target for workers that have none",
+    ),
+    switch(Id::Size, "size", "SIZE", "size of files that are made, such as 10GiB"),
+    switch(
+        Id::Layout,
+        "layout",
+        "VERSION",
+        "layout of the results: 1.1.0 or 2006.07.27",
+    ),
+];
+
+/// Messages where a switch comes twice or its value does not fit.
+const TWICE: [(Id, &str); 4] = [
+    (Id::Config, "Config file"),
+    (Id::Results, "Result file"),
+    (Id::Timeout, "Timeout"),
+    (Id::Port, "Login port number"),
+];
+
+/// Reads the words behind the program's name. On Windows every word with a slash is a switch; elsewhere `/tmp/x.icf` is a path.
+pub fn read(program: &str, words: &[String], windows: bool) -> Reading {
+    match parse(words, windows) {
+        Ok(Some(arguments)) => Reading::Run(arguments),
+        Ok(None) => Reading::Help(help(program)),
+        Err(what) => Reading::Wrong(what, format!("`{program} /?` lists the switches")),
+    }
+}
+
+fn parse(words: &[String], windows: bool) -> Result<Option<Arguments>, String> {
+    let mut arguments = Arguments::default();
+    let mut seen: Vec<Id> = Vec::new();
+    let mut positional = [Id::Config, Id::Results, Id::Timeout].into_iter();
+    let mut words = words.iter();
+    while let Some(word) = words.next() {
+        let (id, value) = match find_switch(word, windows)? {
+            Some((switch, Some(value))) => (switch.id, value),
+            Some((switch, None)) if switch.id == Id::Help => return Ok(None),
+            Some((switch, None)) => {
+                let value = words
+                    .next()
+                    .ok_or("An additional parameter was expected after the last switch.")?;
+                (switch.id, value.clone())
+            }
+            None => (positional.next().ok_or("Too many parameters.")?, word.clone()),
+        };
+        if seen.contains(&id)
+            && let Some((_, name)) = TWICE.iter().find(|(one, _)| *one == id)
+        {
+            return Err(format!("{name} parameter was specified more than once."));
+        }
+        seen.push(id);
+        set(&mut arguments, id, value)?;
+    }
+    if arguments.config.is_empty() {
+        return Ok(None);
+    }
+    Ok(Some(arguments))
+}
+
+fn find_switch(word: &str, windows: bool) -> Result<Option<(&'static Switch, Option<String>)>, String> {
+    if let Some(name) = word.strip_prefix("--") {
+        let (name, value) = match name.split_once('=') {
+            Some((name, value)) => (name, Some(value.to_owned())),
+            None => (name, None),
+        };
+        let found = SWITCHES
+            .iter()
+            .find(|switch| switch.name.len() > 1 && switch.name == name);
+        let unknown = || format!("there is no option --{name}");
+        return Ok(Some((found.ok_or_else(unknown)?, value)));
+    }
+    let is_path = word.starts_with('/') && word.len() > 2 && !windows;
+    let Some(letter) = word.strip_prefix(['/', '-']).filter(|_| !is_path) else {
+        return Ok(None);
+    };
+    if letter.chars().count() != 1 {
+        let what = "Exactly one letter must follow a switch character.  Switch characters are \"/\" and \"-\".";
+        return Err(what.into());
+    }
+    let found = SWITCHES.iter().find(|switch| switch.name.eq_ignore_ascii_case(letter));
+    let unknown = || format!("there is no switch {word}");
+    Ok(Some((found.ok_or_else(unknown)?, None)))
+}
+
+fn set(arguments: &mut Arguments, id: Id, value: String) -> Result<(), String> {
+    match id {
+        Id::Config => arguments.config = value,
+        Id::Results => arguments.results = Some(value),
+        Id::Timeout if value.parse::<i64>().is_err() => {
+            return Err("T switch should be followed by an integer timeout value.".into());
+        }
+        Id::Port if !value.parse::<u16>().is_ok_and(|port| port > 0) => {
+            return Err(format!("/p takes a port of 1 to 65535, not {value}"));
+        }
+        Id::Timeout | Id::Port | Id::Meter | Id::Help => {}
+        Id::Map | Id::Target => match (value.split_once('='), id) {
+            (Some((name, path)), _) if !name.is_empty() && !path.is_empty() => {
+                arguments.maps.push((name.trim().to_owned(), path.to_owned()));
+            }
+            (None, Id::Target) if !value.is_empty() => arguments.targets.push(value),
+            _ => return Err(format!("--map takes NAME=PATH, not {value}")),
+        },
+        Id::Size => match value.parse::<Bytes>() {
+            Ok(size) if size.0 > 0 => arguments.size = Some(size),
+            _ => return Err(format!("--size takes a number of bytes such as 10GiB, not {value}")),
+        },
+        Id::Layout => {
+            let found = Layout::ALL.iter().find(|(_, version)| *version == value);
+            let (layout, _) = found.ok_or_else(|| format!("--layout takes 1.1.0 or 2006.07.27, not {value}"))?;
+            arguments.layout = Some(*layout);
+        }
+    }
+    Ok(())
+}
+
+fn help(program: &str) -> String {
+    let mut text = format!(
+        "Usage: {program} CONFIG_FILE RESULT_FILE [TIMEOUT]\n       {program} /c CONFIG_FILE /r RESULT_FILE [OPTIONS]\n\n"
+    );
+    for switch in SWITCHES {
+        let dash = if switch.name.len() > 1 { "--" } else { "/" };
+        let head = format!("{dash}{} {}", switch.name, switch.value);
+        text += &format!("  {head:<22} {}\n", switch.about);
+    }
+    text + "\nRuns every test of the configuration and appends its results. `-` may stand in place of `/`.\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reading(line: &str) -> Reading {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        read("iometer", &words, false)
+    }
+
+    #[test]
+    fn batch_mode_has_three_spellings() {
+        for line in [
+            "/c a.icf /r b.csv /t 20",
+            "-C a.icf -R b.csv -t 20 /m 1 /p 1066",
+            "a.icf b.csv 20",
+        ] {
+            let Reading::Run(arguments) = reading(line) else {
+                panic!("{line}");
+            };
+            assert_eq!(
+                (&*arguments.config, arguments.results.as_deref()),
+                ("a.icf", Some("b.csv"))
+            );
+        }
+        let Reading::Run(arguments) = reading("/tmp/a.icf b.csv --map D:=/mnt --target=/x --target E:=/y --size 1MiB")
+        else {
+            panic!("a path is no switch");
+        };
+        assert_eq!(
+            arguments.maps,
+            [("D:".into(), "/mnt".into()), ("E:".into(), "/y".into())]
+        );
+        assert_eq!((arguments.targets.len(), arguments.size), (1, Some(Bytes::mib(1))));
+        assert!(matches!(reading(""), Reading::Help(_)));
+        assert!(matches!(reading("/?"), Reading::Help(_)));
+    }
+
+    #[test]
+    fn messages_are_those_of_iometer() {
+        let check = |line, expected: &str| match reading(line) {
+            Reading::Wrong(what, _) => assert_eq!(what, expected, "{line}"),
+            other => panic!("{line}: {other:?}"),
+        };
+        check(
+            "-cc a",
+            "Exactly one letter must follow a switch character.  Switch characters are \"/\" and \"-\".",
+        );
+        check("/c", "An additional parameter was expected after the last switch.");
+        check("/c a /c b", "Config file parameter was specified more than once.");
+        check("/r a /r b", "Result file parameter was specified more than once.");
+        check("/t 1 /t 2", "Timeout parameter was specified more than once.");
+        check("/p 1 /p 2", "Login port number parameter was specified more than once.");
+        check("/t soon", "T switch should be followed by an integer timeout value.");
+        check("a b 1 c", "Too many parameters.");
+    }
+}

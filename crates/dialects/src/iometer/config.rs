@@ -1,0 +1,225 @@
+//! What a configuration file says.
+
+/// A configuration file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Config {
+    /// The version of the first line, in digits: `1.1.0`.
+    pub(super) version: String,
+    /// `'TEST SETUP`.
+    pub(super) setup: TestSetup,
+    /// `'ACCESS SPECIFICATIONS`, in their order.
+    pub(super) specs: Vec<AccessSpec>,
+    /// `'MANAGER LIST`.
+    pub(super) managers: Vec<Manager>,
+}
+
+impl Config {
+    /// The specification of a name.
+    pub(super) fn spec(&self, name: &str) -> Option<&AccessSpec> {
+        self.specs.iter().find(|spec| spec.name == name)
+    }
+}
+
+/// `'TEST SETUP`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TestSetup {
+    pub(super) description: String,
+    /// Measured time in seconds; 0: until stopped.
+    pub(super) run_seconds: u64,
+    /// Time before recording, in seconds.
+    pub(super) ramp_up_seconds: u64,
+    /// Workers of a manager that the file does not list; absent: one for each processor.
+    pub(super) disk_workers: Option<u32>,
+    pub(super) record: Record,
+    pub(super) workers: Steps,
+    pub(super) targets: Steps,
+    pub(super) depth: Steps,
+    pub(super) test_type: TestType,
+}
+
+impl Default for TestSetup {
+    fn default() -> Self {
+        TestSetup {
+            description: String::new(),
+            run_seconds: 0,
+            ramp_up_seconds: 0,
+            disk_workers: None,
+            record: Record::All,
+            workers: Steps::default(),
+            targets: Steps::default(),
+            depth: Steps {
+                end: 32,
+                step: 2,
+                exponential: true,
+                ..Steps::default()
+            },
+            test_type: TestType::Normal,
+        }
+    }
+}
+
+/// How a number grows from step to step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Steps {
+    pub(super) start: u32,
+    /// The last that is allowed; only queue depths have one.
+    pub(super) end: u32,
+    pub(super) step: u32,
+    pub(super) exponential: bool,
+}
+
+impl Default for Steps {
+    fn default() -> Self {
+        Steps {
+            start: 1,
+            end: 1,
+            step: 1,
+            exponential: false,
+        }
+    }
+}
+
+/// `'Record Results`: which rows are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Record {
+    #[default]
+    All,
+    NoTargets,
+    NoWorkers,
+    NoManagers,
+    None,
+}
+
+impl Record {
+    /// The words in the order of their numbers.
+    pub const WORDS: [(&str, Record); 5] = [
+        ("ALL", Record::All),
+        ("NO_TARGETS", Record::NoTargets),
+        ("NO_WORKERS", Record::NoWorkers),
+        ("NO_MANAGERS", Record::NoManagers),
+        ("NONE", Record::None),
+    ];
+}
+
+/// `'Test Type`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TestType {
+    #[default]
+    Normal,
+    CycleTargets,
+    CycleWorkers,
+    IncrementTargetsParallel,
+    IncrementTargetsSerial,
+    CycleWorkersAndTargets,
+    CycleOutstandingIos,
+    CycleOutstandingIosAndTargets,
+}
+
+impl TestType {
+    /// The words in the order of their numbers.
+    pub const WORDS: [(&str, TestType); 8] = [
+        ("NORMAL", TestType::Normal),
+        ("CYCLE_TARGETS", TestType::CycleTargets),
+        ("CYCLE_WORKERS", TestType::CycleWorkers),
+        ("INCREMENT_TARGETS_PARALLEL", TestType::IncrementTargetsParallel),
+        ("INCREMENT_TARGETS_SERIAL", TestType::IncrementTargetsSerial),
+        ("CYCLE_WORKERS_AND_TARGETS", TestType::CycleWorkersAndTargets),
+        ("CYCLE_OUTSTANDING_IOS", TestType::CycleOutstandingIos),
+        (
+            "CYCLE_OUTSTANDING_IOS_AND_TARGETS",
+            TestType::CycleOutstandingIosAndTargets,
+        ),
+    ];
+
+    /// Its number in results.
+    pub fn number(self) -> usize {
+        Self::WORDS.iter().position(|(_, one)| *one == self).unwrap_or_default()
+    }
+}
+
+/// An access specification.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AccessSpec {
+    pub(super) name: String,
+    /// To which workers without a list of their own it goes.
+    pub(super) assignment: Assignment,
+    pub(super) lines: Vec<SpecLine>,
+}
+
+/// `NONE ALL DISK NET`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Assignment {
+    #[default]
+    None,
+    All,
+    Disk,
+    Net,
+}
+
+impl Assignment {
+    /// The words in the order of their numbers.
+    pub const WORDS: [(&str, Assignment); 4] = [
+        ("NONE", Assignment::None),
+        ("ALL", Assignment::All),
+        ("DISK", Assignment::Disk),
+        ("NET", Assignment::Net),
+    ];
+}
+
+/// A line of an access specification.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SpecLine {
+    pub(super) size: u32,
+    pub(super) percent: u32,
+    pub(super) reads: u32,
+    pub(super) random: u32,
+    /// Milliseconds before each burst.
+    pub(super) delay: u32,
+    pub(super) burst: u32,
+    pub(super) align: u32,
+    pub(super) reply: u32,
+}
+
+/// A manager: a machine with its workers.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Manager {
+    pub(super) name: String,
+    pub(super) address: String,
+    pub(super) workers: Vec<Worker>,
+    /// Where the file lists it.
+    pub(super) line: usize,
+}
+
+/// A worker: a thread with targets and specifications.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Worker {
+    pub(super) name: String,
+    /// `NETWORK,TCP` and the like; empty for disks.
+    pub(super) network: String,
+    pub(super) outstanding: u32,
+    /// Transfers after which a target is closed and opened again.
+    pub(super) connection: Option<u32>,
+    pub(super) seed: Option<u32>,
+    /// Sectors; 0: all.
+    pub(super) maximum_size: u64,
+    pub(super) starting_sector: u64,
+    pub(super) pattern: DataPattern,
+    /// Names of specifications in the order of tests.
+    pub(super) specs: Vec<String>,
+    /// Names of targets.
+    pub(super) targets: Vec<String>,
+    /// Where the file lists it.
+    pub(super) line: usize,
+}
+
+/// `Data pattern`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum DataPattern {
+    /// One byte repeating.
+    #[default]
+    Repeating,
+    /// Random data that is filled in once.
+    Once,
+    /// New random data for each write.
+    Random,
+}

@@ -1,0 +1,131 @@
+//! The table of keys: what the reader accepts, and what `docs/iometer.md` lists.
+
+/// A key of a configuration file.
+#[derive(Clone, Copy, Debug)]
+pub struct Key {
+    /// The section.
+    pub section: Section,
+    /// The words that a line must begin with.
+    pub name: &'static str,
+    pub(super) id: Id,
+    /// What its value is.
+    pub value: &'static str,
+    /// What it does here.
+    pub here: &'static str,
+}
+
+/// A section, by the first words of its first line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Section {
+    /// What is tested, and for how long.
+    TestSetup,
+    /// The screen.
+    ResultsDisplay,
+    /// Mixes of transfers.
+    AccessSpecifications,
+    /// Machines with their workers and targets.
+    ManagerList,
+}
+
+impl Section {
+    /// Every section with its first words.
+    pub const ALL: [(Section, &'static str); 4] = [
+        (Section::TestSetup, "TEST SETUP"),
+        (Section::ResultsDisplay, "RESULTS DISPLAY"),
+        (Section::AccessSpecifications, "ACCESS SPECIFICATIONS"),
+        (Section::ManagerList, "MANAGER LIST"),
+    ];
+
+    /// Its first words.
+    pub fn words(self) -> &'static str {
+        Self::ALL
+            .iter()
+            .find(|(one, _)| *one == self)
+            .map_or("", |(_, words)| words)
+    }
+}
+
+/// What a key sets.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Id {
+    Description,
+    RunTime,
+    RampUp,
+    DiskWorkers,
+    OldWorkers,
+    NetworkWorkers,
+    Record,
+    WorkerCycling,
+    TargetCycling,
+    DepthCycling,
+    TestType,
+    Display,
+    AccessName,
+    AccessLines,
+    Manager,
+    Address,
+    Worker,
+    WorkerType,
+    Interface,
+    SettingsBegin,
+    Outstanding,
+    Disk,
+    AssignedSpecs,
+    TargetsBegin,
+    Target,
+    TargetType,
+    TargetManager,
+}
+
+macro_rules! keys {
+    ($($section:ident { $($id:ident $name:literal: $value:literal, $here:literal;)* })*) => {
+        /// All keys. Where one begins with the words of another, the longer comes first.
+        pub const KEYS: &[Key] = &[$($(Key {
+            section: Section::$section,
+            name: $name,
+            id: Id::$id,
+            value: $value,
+            here: $here,
+        },)*)*];
+    };
+}
+
+keys! {
+    TestSetup {
+        Description "Test Description": "text", "goes to the results";
+        RunTime "Run Time": "hours minutes seconds", "the measured time of each test; 0 is refused, because a batch would never end";
+        RampUp "Ramp Up Time": "seconds", "warm-up, which comes on top";
+        DiskWorkers "Default Disk Workers to Spawn": "number or `NUMBER_OF_CPUS`", "workers where the file lists no manager and `--target` names targets";
+        OldWorkers "Default Workers to Spawn": "number; 0: one for each CPU", "the same in old files";
+        NetworkWorkers "Default Network Workers to Spawn": "number", "ignored: only workers that the file lists are refused";
+        Record "Record Results": "`ALL`, `NO_TARGETS`, `NO_WORKERS`, `NO_MANAGERS`, `NONE` or 0–4", "which rows are written";
+        WorkerCycling "Worker Cycling": "start step type", "how the number of workers grows";
+        TargetCycling "Disk Cycling": "start step type", "how the number of targets grows";
+        TargetCycling "Target Cycling": "start step type", "the same; Iometer 1.1.0 itself fails at this spelling";
+        DepthCycling "Queue Depth Cycling": "start end step type", "how the queue depth grows";
+        TestType "Test Type": "a word or 0–7", "which of them grow";
+    }
+    ResultsDisplay {
+        Display "": "any", "ignored: it concerns the screen only";
+    }
+    AccessSpecifications {
+        AccessName "Access specification name,default assignment": "name, `NONE`, `ALL`, `DISK`, `NET` or 0–3", "begins a specification; one of the same name is replaced";
+        AccessLines "size,": "up to 100 lines", "the mix; see below";
+    }
+    ManagerList {
+        Manager "Manager ID, manager name": "number, name", "a machine; it must be this one, or mapped to it";
+        Address "Manager network address": "address", "loopback stands for this machine";
+        WorkerType "Worker type": "`DISK`, `NETWORK,TCP`, `NETWORK,VI`", "network workers are refused";
+        Worker "Worker": "name", "a thread";
+        Interface "Local network interface": "text", "only network workers have it";
+        SettingsBegin "Default target settings for worker": "", "begins the next two";
+        Outstanding "Number of outstanding IOs,test connection rate,transactions per connection": "number, `ENABLED` or `DISABLED`, number, then since 1.1.0 `ENABLED` or `DISABLED`, number", "queue depth of each target; connection rate (refused where it is enabled); fixed seed";
+        Disk "Disk maximum size,starting sector": "sectors, sector, then since 1.1.0 0–2", "the part of the target that is used; data pattern";
+        AssignedSpecs "Assigned access specs": "names, one on a line", "in the order of tests; `Idle` rests";
+        TargetsBegin "Target assignments": "", "begins the targets";
+        TargetType "Target type": "`DISK`", "anything else is refused with its worker";
+        TargetManager "Target manager ID, manager name": "number, name", "only network workers have it";
+        Interface "VI outstanding IOs": "number", "only network workers have it";
+        Target "Target": "name", "a disk or file system; see below";
+    }
+}

@@ -1,0 +1,536 @@
+//! What a configuration means: every specification index and cycling step becomes a step, a worker a thread, a target a
+//! stream. What cannot be expressed is refused.
+
+use model::Nanos;
+use model::plan::{
+    CacheMode, Consent, Depth, Dialect, EndsWith, ErrorPolicy, Extent, Grid, GridScope, Job, JobEcho, Origin, Phases,
+    Plan, Presentation, Region, Step, Stop, Stream, StreamTarget, TargetId, TargetRules, Worker as PlanWorker,
+};
+
+use super::command_line::{Arguments, Layout};
+use super::config::{AccessSpec, Assignment, Config, Manager, SpecLine, Worker};
+use super::cycle::{self, Counts, Run};
+use super::spec::IDLE;
+use super::streams::{Shape, streams};
+use super::targets::{Finder, Machine, Place, content};
+use crate::{Diagnostic, bounds};
+
+/// Input/output errors are counted, and the test goes on.
+const COUNTED_ERRORS: [i32; 1] = [crate::native::IO_ERROR];
+/// The version whose layout differs.
+const V2006: &str = "2006.07.27";
+
+/// What a configuration means here.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Lowered {
+    /// The plan.
+    pub plan: Plan,
+    /// What is done otherwise than by Iometer, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// Gives a configuration its meaning. `seed` makes the random decisions of workers without a fixed seed.
+///
+/// # Errors
+/// A [`Diagnostic`] for everything that cannot be carried out.
+pub fn lower(
+    config: &Config,
+    arguments: &Arguments,
+    machine: &dyn Machine,
+    windows: bool,
+    seed: u64,
+) -> Result<Lowered, Vec<Diagnostic>> {
+    let mut config = config.clone();
+    add_workers(&mut config, arguments, machine);
+    assign_specs(&mut config);
+    let complaints = refuse(&config, arguments, machine);
+    if !complaints.is_empty() {
+        return Err(complaints);
+    }
+    let finder = Finder {
+        arguments,
+        machine,
+        windows,
+    };
+    let mut lowering = Lowering {
+        config: &config,
+        finder,
+        places: Vec::new(),
+        wanted: Vec::new(),
+        seed,
+        refused: Vec::new(),
+    };
+    lowering.find_targets();
+    let steps = lowering.steps();
+    let mut targets = Vec::new();
+    for (place, wanted) in lowering.places.iter().zip(&lowering.wanted) {
+        match lowering.finder.prepared(&place.path, *wanted) {
+            Ok(target) => targets.push(target),
+            Err(complaint) => lowering.refused.push(complaint),
+        }
+    }
+    if !lowering.refused.is_empty() {
+        return Err(lowering.refused);
+    }
+    let (steps, jobs) = steps.into_iter().unzip();
+    let mut plan = Plan {
+        name: "iometer".into(),
+        seed,
+        targets,
+        steps,
+        grids: vec![Grid {
+            length_ns: Nanos::secs(1),
+            scope: GridScope::Job,
+        }],
+        target_rules: TargetRules {
+            consent: Consent::Implied,
+            short_device_names: true,
+            ..TargetRules::default()
+        },
+        origin: origin(&config, arguments, jobs),
+        ..Plan::default()
+    };
+    // A target that only resting workers have is not opened.
+    plan.keep_targets(&plan.uses_of_targets());
+    Ok(Lowered {
+        notes: notes(&config),
+        plan,
+    })
+}
+
+/// Workers of this machine, where the file lists no manager, and targets of workers without any.
+fn add_workers(config: &mut Config, arguments: &Arguments, machine: &dyn Machine) {
+    if arguments.targets.is_empty() {
+        return;
+    }
+    if config.managers.is_empty() {
+        let count = config.setup.disk_workers.unwrap_or_else(|| machine.cpus());
+        let worker = |number| Worker {
+            name: format!("Worker {number}"),
+            outstanding: 1,
+            ..Worker::default()
+        };
+        config.managers.push(Manager {
+            name: "localhost".into(),
+            workers: (1..=count.min(bounds::WORKERS.max as u32)).map(worker).collect(),
+            ..Manager::default()
+        });
+    }
+    let workers = config.managers.iter_mut().flat_map(|manager| &mut manager.workers);
+    for worker in workers.filter(|worker| worker.targets.is_empty() && worker.network.is_empty()) {
+        worker.targets.clone_from(&arguments.targets);
+    }
+}
+
+/// Workers without a list have the specifications that go to them by default.
+fn assign_specs(config: &mut Config) {
+    let by_default = |spec: &&AccessSpec| matches!(spec.assignment, Assignment::All | Assignment::Disk);
+    let names: Vec<String> = config
+        .specs
+        .iter()
+        .filter(by_default)
+        .map(|spec| spec.name.clone())
+        .collect();
+    let workers = config.managers.iter_mut().flat_map(|manager| &mut manager.workers);
+    for worker in workers.filter(|worker| worker.specs.is_empty() && worker.network.is_empty()) {
+        worker.specs.clone_from(&names);
+    }
+}
+
+/// Everything that the whole configuration is refused for.
+fn refuse(config: &Config, arguments: &Arguments, machine: &dyn Machine) -> Vec<Diagnostic> {
+    let mut refused = Vec::new();
+    let mut add = |what: String, help: &str| refused.push(Diagnostic::new(what).help(help));
+    if config.setup.run_seconds == 0 {
+        add(
+            "cannot run this configuration: its run time is 0, so no test would end".into(),
+            "set `'Run Time` to hours, minutes and seconds",
+        );
+    }
+    if let Some((names, first)) = managers_elsewhere(config, arguments, machine) {
+        let help = format!(
+            "run the parts of several machines apart; let this machine do the work of one by `--map \"{first}=localhost\"`"
+        );
+        add(
+            format!("cannot reach these managers: {names}; they are other machines"),
+            &help,
+        );
+    }
+    let mut has_specs = false;
+    for (manager, worker) in all_workers(config) {
+        let place = format!("worker \"{}\" of manager \"{}\"", worker.name, manager.name);
+        if !worker.network.is_empty() {
+            let kind = &worker.network;
+            add(
+                format!("cannot run {place}: it is a network worker ({kind}), and only disks are measured"),
+                "remove it from the file",
+            );
+        }
+        has_specs |= !worker.specs.is_empty();
+        if worker.connection.is_some() {
+            add(
+                format!(
+                    "cannot run {place}: its test connection rate is enabled, and targets are not opened and closed while they are measured"
+                ),
+                "set the second value behind its outstanding I/Os to DISABLED",
+            );
+        }
+        if u64::from(worker.outstanding) > bounds::WORKER_OPERATIONS || worker.outstanding == 0 {
+            add(
+                format!("cannot run {place}: it has {} outstanding I/Os", worker.outstanding),
+                "set a number of 1 to 1048576",
+            );
+        }
+    }
+    for spec in config.specs.iter().filter(|spec| is_in_use(config, spec)) {
+        if spec.lines.iter().any(|line| line.reply > 0) {
+            add(
+                format!(
+                    "cannot run \"{}\": a reply is a second transfer of the other direction, which is not built yet",
+                    spec.name
+                ),
+                "set the last column of its lines to 0",
+            );
+        }
+        if spec.lines.is_empty() {
+            add(
+                format!("cannot run \"{}\": it has no lines", spec.name),
+                "give it lines, or assign another one",
+            );
+        }
+    }
+    if !has_specs {
+        add(
+            "You must assign at least one access specification to a worker.".into(),
+            "list names below `'Assigned access specs`, or give a specification the default assignment ALL",
+        );
+    }
+    refused
+}
+
+/// The names of managers that are other machines, and the first of them.
+fn managers_elsewhere(config: &Config, arguments: &Arguments, machine: &dyn Machine) -> Option<(String, String)> {
+    let is_here = |manager: &&Manager| {
+        let named = |(name, host): &(String, String)| *name == manager.name && machine.is_here(host);
+        arguments.maps.iter().any(named) || machine.is_here(&manager.name) || machine.is_here(&manager.address)
+    };
+    let elsewhere = config.managers.iter().filter(|manager| !is_here(manager));
+    let names: Vec<&str> = elsewhere.map(|manager| &*manager.name).collect();
+    Some((names.join(", "), (*names.first()?).to_owned()))
+}
+
+fn is_in_use(config: &Config, spec: &AccessSpec) -> bool {
+    all_workers(config).any(|(_, worker)| worker.specs.contains(&spec.name))
+}
+
+fn all_workers(config: &Config) -> impl Iterator<Item = (&Manager, &Worker)> {
+    let managers = config.managers.iter();
+    managers.flat_map(|manager| manager.workers.iter().map(move |worker| (manager, worker)))
+}
+
+struct Lowering<'a> {
+    config: &'a Config,
+    finder: Finder<'a>,
+    /// Targets of the plan.
+    places: Vec<Place>,
+    /// The largest region of each in bytes; 0: the whole.
+    wanted: Vec<u64>,
+    seed: u64,
+    refused: Vec<Diagnostic>,
+}
+
+impl<'a> Lowering<'a> {
+    fn find_targets(&mut self) {
+        let workers: Vec<&Worker> = all_workers(self.config).map(|(_, worker)| worker).collect();
+        for worker in &workers {
+            for name in &worker.targets {
+                match self.finder.find(name) {
+                    Ok(place) => self.add_place(place, worker),
+                    Err(complaint) if self.refused.contains(&complaint) => {}
+                    Err(complaint) => self.refused.push(complaint),
+                }
+            }
+        }
+        if self.refused.is_empty() && workers.iter().all(|worker| worker.targets.is_empty()) {
+            let what = "cannot run this configuration: no worker has a target";
+            self.refused
+                .push(Diagnostic::new(what).help("name one with --target PATH"));
+        }
+    }
+
+    fn add_place(&mut self, place: Place, worker: &Worker) {
+        let sectors = match worker.maximum_size {
+            0 => 0,
+            size => worker.starting_sector.saturating_add(size),
+        };
+        let wanted = sectors.saturating_mul(place.sector);
+        match self.places.iter().position(|known| known.path == place.path) {
+            Some(known) => self.wanted[known] = self.wanted[known].max(wanted),
+            None => {
+                self.places.push(place);
+                self.wanted.push(wanted);
+            }
+        }
+    }
+
+    /// All steps, each with what its report needs of the configuration.
+    fn steps(&mut self) -> Vec<(Step, JobEcho)> {
+        let indexes = all_workers(self.config).map(|(_, worker)| worker.specs.len()).max();
+        let mut steps = Vec::new();
+        for index in 0..indexes.unwrap_or_default() {
+            let all: Counts = self
+                .config
+                .managers
+                .iter()
+                .map(|manager| {
+                    manager
+                        .workers
+                        .iter()
+                        .map(|worker| self.targets_in(worker, index))
+                        .collect()
+                })
+                .collect();
+            let runs = cycle::runs(&self.config.setup, &all);
+            let total = runs.len();
+            if steps.len() + total > cycle::MAX_RUNS {
+                let what = format!(
+                    "cannot run this configuration: it has more than {} tests",
+                    cycle::MAX_RUNS
+                );
+                self.refused.push(Diagnostic::new(what).help("cycle in larger steps"));
+                break;
+            }
+            for (number, run) in runs.iter().enumerate() {
+                let step = self.step(index, run, (number, total));
+                steps.push(step);
+            }
+        }
+        if steps.is_empty() && self.refused.is_empty() {
+            let what = "cannot run this configuration: every worker rests in every test";
+            self.refused
+                .push(Diagnostic::new(what).help("assign specifications to workers that have targets"));
+        }
+        steps
+    }
+
+    fn targets_in(&self, worker: &Worker, index: usize) -> usize {
+        match worker.specs.get(index) {
+            Some(name) if name != IDLE => worker.targets.len(),
+            _ => 0,
+        }
+    }
+
+    /// The specifications of an index, in the order of the workers.
+    fn specs_in(&self, index: usize) -> Vec<&'a AccessSpec> {
+        let mut used: Vec<&AccessSpec> = Vec::new();
+        let workers = all_workers(self.config).filter(|(_, worker)| self.targets_in(worker, index) > 0);
+        for spec in workers.filter_map(|(_, worker)| self.config.spec(worker.specs.get(index)?)) {
+            if !used.contains(&spec) {
+                used.push(spec);
+            }
+        }
+        used
+    }
+
+    fn step(&mut self, index: usize, run: &Run, (number, total): (usize, usize)) -> (Step, JobEcho) {
+        let setup = &self.config.setup;
+        let mut workers = Vec::new();
+        let mut echo = Echo::default();
+        echo.add("index", index);
+        for (manager, counts) in self.config.managers.iter().zip(&run.targets) {
+            if counts.iter().all(|count| *count == 0) {
+                continue;
+            }
+            echo.add("manager", &manager.name);
+            for (worker, count) in manager.workers.iter().zip(counts).filter(|(_, count)| **count > 0) {
+                let Some(spec) = worker.specs.get(index).and_then(|name| self.config.spec(name)) else {
+                    continue;
+                };
+                let depth = run.depth.unwrap_or(worker.outstanding);
+                echo.add_worker(worker, spec, depth, *count);
+                let number = workers.len() as u64;
+                let worker = self.worker(worker, spec, (depth, *count), number);
+                workers.push(worker);
+            }
+        }
+        let used = self.specs_in(index);
+        let names: Vec<&str> = used.iter().map(|spec| &*spec.name).collect();
+        echo.options.splice(0..0, used.iter().flat_map(|spec| spec_lines(spec)));
+        let name = match total {
+            1 => names.join(" + "),
+            _ => format!("{}, test {} of {total}", names.join(" + "), number + 1),
+        };
+        let job = Job {
+            name: name.clone(),
+            phases: Phases {
+                warm_up_ns: Nanos::secs(setup.ramp_up_seconds),
+                ..Phases::default()
+            },
+            stop: Stop::after(Nanos::secs(setup.run_seconds)),
+            ends_with: EndsWith {
+                workers_on_failure: true,
+                plan: true,
+                ..EndsWith::default()
+            },
+            workers,
+            ..Job::default()
+        };
+        let step = Step {
+            jobs: vec![job],
+            prepare: None,
+        };
+        let options = echo.options;
+        (step, JobEcho { name, options })
+    }
+
+    fn worker(&self, worker: &Worker, spec: &AccessSpec, (depth, count): (u32, usize), number: u64) -> PlanWorker {
+        let seed = match worker.seed {
+            Some(seed) => u64::from(seed),
+            None => self.seed.wrapping_add(number.wrapping_mul(0x9e37_79b9_7f4a_7c15)),
+        };
+        let mut alternatives = 1;
+        let mut all = Vec::new();
+        for name in &worker.targets[..count] {
+            let Ok(place) = self.finder.find(name) else {
+                continue;
+            };
+            let Some(id) = self.places.iter().position(|known| known.path == place.path) else {
+                continue;
+            };
+            let shape = Shape {
+                lines: &spec.lines,
+                sector: place.sector as u32,
+            };
+            let shaped = streams(shape);
+            alternatives = shaped.len();
+            all.extend(shaped.into_iter().map(|stream| Stream {
+                target: StreamTarget::One {
+                    target: TargetId(id as u32),
+                },
+                region: region(worker, &place, &spec.lines),
+                content: content(worker.pattern, seed),
+                cache: CacheMode::DIRECT,
+                depth,
+                on_error: ErrorPolicy {
+                    tolerate_read: COUNTED_ERRORS.to_vec(),
+                    tolerate_write: COUNTED_ERRORS.to_vec(),
+                    ..ErrorPolicy::default()
+                },
+                ..stream
+            }));
+        }
+        let has_bursts = alternatives > 1 || all.len() > 1 && all.iter().any(|stream| stream.think.is_some());
+        PlanWorker {
+            depth: match has_bursts {
+                true => Depth::PerTarget {
+                    alternatives: alternatives as u32,
+                },
+                false => Depth::PerStream,
+            },
+            draws: model::draws::DrawsForm::Native { seed },
+            streams: all,
+            ..PlanWorker::default()
+        }
+    }
+}
+
+/// The part of a target that a worker uses; its first byte is rounded up to the alignment.
+fn region(worker: &Worker, place: &Place, lines: &[SpecLine]) -> Region {
+    let align = lines.iter().map(|line| u64::from(line.align)).max().unwrap_or_default();
+    let bytes = |sectors: u64| Extent::bytes(sectors.saturating_mul(place.sector));
+    Region {
+        base: Extent {
+            align,
+            round_up: true,
+            ..bytes(worker.starting_sector)
+        },
+        length: (worker.maximum_size > 0).then(|| bytes(worker.maximum_size)),
+    }
+}
+
+/// What the report of a step needs, in order.
+#[derive(Default)]
+struct Echo {
+    options: Vec<(String, String)>,
+}
+
+impl Echo {
+    fn add(&mut self, name: &str, value: impl ToString) {
+        self.options.push((name.into(), value.to_string()));
+    }
+
+    fn add_worker(&mut self, worker: &Worker, spec: &AccessSpec, depth: u32, targets: usize) {
+        self.add("worker", &worker.name);
+        self.add("spec", &spec.name);
+        self.add("depth", depth);
+        self.add("start", worker.starting_sector);
+        self.add("size", worker.maximum_size);
+        for name in &worker.targets[..targets] {
+            self.add("disk", name);
+        }
+    }
+}
+
+/// A specification as results repeat it: its name and assignment, then its lines.
+fn spec_lines(spec: &AccessSpec) -> Vec<(String, String)> {
+    let assignment = Assignment::WORDS.iter().position(|(_, one)| *one == spec.assignment);
+    let head = format!("{},{}", spec.name, assignment.unwrap_or_default());
+    let line = |line: &SpecLine| {
+        let SpecLine {
+            size,
+            percent,
+            reads,
+            random,
+            delay,
+            burst,
+            align,
+            reply,
+        } = line;
+        let text = format!("{size},{percent},{reads},{random},{delay},{burst},{align},{reply}");
+        ("access_line".to_owned(), text)
+    };
+    std::iter::once(("access".to_owned(), head))
+        .chain(spec.lines.iter().map(line))
+        .collect()
+}
+
+fn origin(config: &Config, arguments: &Arguments, jobs: Vec<JobEcho>) -> Origin {
+    let layout = arguments.layout.unwrap_or(match config.version == V2006 {
+        true => Layout::V2006,
+        false => Layout::V1_1_0,
+    });
+    let version = Layout::ALL
+        .iter()
+        .find(|(one, _)| *one == layout)
+        .map_or("", |(_, version)| version);
+    let record = super::config::Record::WORDS
+        .iter()
+        .position(|(_, one)| *one == config.setup.record);
+    let other = [
+        ("version", version.to_owned()),
+        ("test_type", config.setup.test_type.number().to_string()),
+        ("description", config.setup.description.clone()),
+        ("record", record.unwrap_or_default().to_string()),
+    ];
+    Origin {
+        dialect: Dialect::Iometer,
+        file: Some(arguments.config.clone()),
+        jobs,
+        presentation: Presentation {
+            other: other.map(|(name, value)| (name.to_owned(), value)).to_vec(),
+            ..Presentation::default()
+        },
+        ..Origin::default()
+    }
+}
+
+fn notes(config: &Config) -> Vec<String> {
+    let writes = |worker: &Worker| {
+        let specs = worker.specs.iter().filter_map(|name| config.spec(name));
+        specs.flat_map(|spec| &spec.lines).any(|line| line.reads < 100)
+    };
+    let repeating = |worker: &Worker| worker.pattern == super::config::DataPattern::Repeating;
+    let repeats = all_workers(config).any(|(_, worker)| repeating(worker) && writes(worker));
+    let note = "writes contain one repeating byte, as the data pattern 0 asks; storage that compresses or deduplicates looks faster with it";
+    repeats.then(|| note.to_owned()).into_iter().collect()
+}

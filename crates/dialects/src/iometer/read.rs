@@ -1,0 +1,470 @@
+//! The grammar: lines that begin with an apostrophe are keys, the line behind is the value.
+
+use super::config::{Assignment, Config, DataPattern, Manager, Record, Steps, TestType, Worker};
+use super::keys::{Id, KEYS, Key, Section};
+use super::spec;
+use crate::{Diagnostic, Place};
+
+/// Files before this version have specifications without names.
+const NAMED_SPECS: u64 = version_date(1998, 5, 21);
+/// Files before this version end a section at an unknown key.
+const STRICT_KEYS: u64 = version_date(1999, 2, 17);
+/// The first version that Iometer loads without an error.
+const FIRST: u64 = version_date(1998, 1, 5);
+/// The form of a file without a version.
+const NEWEST: u64 = u64::MAX;
+
+/// The number of a version that is a date.
+const fn version_date(year: u64, month: u64, day: u64) -> u64 {
+    year * 10_000 + month * 100 + day
+}
+
+/// A file that was read.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Parsed {
+    /// What it says.
+    pub config: Config,
+    /// What Iometer reports and goes on.
+    pub warnings: Vec<String>,
+}
+
+/// Reads a configuration file.
+///
+/// # Errors
+/// Every complaint about it, in Iometer's words where it has some.
+pub fn read(file: &str, text: &str) -> Result<Parsed, Vec<Diagnostic>> {
+    let lines: Vec<&str> = text.lines().map(str::trim).collect();
+    let mut reader = Reader {
+        file,
+        lines: &lines,
+        at: 0,
+        end: 0,
+        version: NEWEST,
+        parsed: Parsed::default(),
+        refused: Vec::new(),
+    };
+    reader.read_version();
+    for (section, words) in Section::ALL {
+        reader.read_section(section, words);
+    }
+    reader.check_assigned_specs();
+    match reader.refused.is_empty() {
+        true => Ok(reader.parsed),
+        false => Err(reader.refused),
+    }
+}
+
+/// True if a text is such a file.
+pub fn is_one(text: &str) -> bool {
+    let is_section = |line: &str| Section::ALL.iter().any(|(_, words)| starts_with(line, words));
+    text.lines()
+        .filter_map(|line| line.trim().strip_prefix('\''))
+        .any(is_section)
+}
+
+/// A file on its way into a [`Config`].
+pub(super) struct Reader<'a> {
+    file: &'a str,
+    lines: &'a [&'a str],
+    /// The line that is next.
+    at: usize,
+    /// The line that ends the section.
+    end: usize,
+    version: u64,
+    pub(super) parsed: Parsed,
+    refused: Vec<Diagnostic>,
+}
+
+impl<'a> Reader<'a> {
+    /// The line that was taken last.
+    fn place(&self) -> Place {
+        let line = self.at.max(1);
+        Place {
+            file: self.file.to_owned(),
+            line,
+            text: self.lines.get(line - 1).copied().unwrap_or_default().to_owned(),
+        }
+    }
+
+    pub(super) fn refuse(&mut self, what: impl Into<String>, help: &str) {
+        self.refused.push(Diagnostic::new(what).at(self.place()).help(help));
+    }
+
+    fn read_version(&mut self) {
+        let first = self
+            .lines
+            .iter()
+            .find(|line| !line.is_empty())
+            .copied()
+            .unwrap_or_default();
+        let words = strip(first, "Version");
+        let numbers: Vec<u64> = words
+            .unwrap_or_default()
+            .split(|letter: char| !letter.is_ascii_digit())
+            .filter_map(|digits| digits.parse().ok())
+            .take(3)
+            .collect();
+        if let [major, middle, minor] = numbers[..] {
+            self.version = match major > 1900 {
+                true => version_date(major, middle, minor),
+                false => major
+                    .saturating_mul(10_000_000_000)
+                    .saturating_add(middle * 100_000 + minor),
+            };
+            self.parsed.config.version = words.unwrap_or_default().trim().to_owned();
+        }
+        if numbers.len() != 3 || self.version < FIRST {
+            self.parsed
+                .warnings
+                .push("Error restoring file.  Version number earlier than 1998.01.05 or incorrectly formatted.".into());
+        }
+    }
+
+    /// Finds a section by its first words and reads its keys.
+    fn read_section(&mut self, section: Section, words: &str) {
+        let is_head = |line: &&str, words: &str| line.strip_prefix('\'').is_some_and(|key| starts_with(key, words));
+        let Some(head) = self.lines.iter().position(|line| is_head(line, words)) else {
+            return;
+        };
+        let ends = |line: &&str| {
+            Section::ALL
+                .iter()
+                .any(|(_, words)| is_head(line, words) || is_end_of(line, words))
+        };
+        self.at = head + 1;
+        self.end = self.lines[self.at..]
+            .iter()
+            .position(ends)
+            .map_or(self.lines.len(), |rest| self.at + rest);
+        if section == Section::AccessSpecifications && self.version < NAMED_SPECS {
+            return spec::read_old(self);
+        }
+        while let Some(line) = self.next_line() {
+            let Some(words) = line.strip_prefix('\'') else { continue };
+            if starts_with(words, "End") || starts_with(words, "Version") {
+                continue;
+            }
+            match find_key(section, words) {
+                Some(key) => self.take(key.id),
+                None if self.version < STRICT_KEYS => return,
+                None => {
+                    let name = section.words();
+                    self.refuse(
+                        format!("File is improperly formatted.  {name} section contained an unrecognized \"'{words}\" comment."),
+                        "remove this line and its value",
+                    );
+                }
+            }
+        }
+    }
+
+    pub(super) fn next_line(&mut self) -> Option<&'a str> {
+        let line = self.lines[..self.end].get(self.at).copied()?;
+        self.at += 1;
+        Some(line)
+    }
+
+    /// The value of a key: headings before it are passed over, and the next key ends the search.
+    fn value(&mut self, section: Section) -> &'a str {
+        while let Some(line) = self.next_line() {
+            let Some(words) = line.strip_prefix('\'') else {
+                return line;
+            };
+            if starts_with(words, "End") || find_key(section, words).is_some() {
+                self.at -= 1;
+                break;
+            }
+        }
+        ""
+    }
+
+    /// The lines up to the next key.
+    pub(super) fn list(&mut self) -> Vec<&'a str> {
+        let rest = &self.lines[self.at.min(self.end)..self.end];
+        let list: Vec<&str> = rest
+            .iter()
+            .take_while(|line| !line.starts_with('\''))
+            .copied()
+            .collect();
+        self.at += list.len();
+        list.into_iter().filter(|line| !line.is_empty()).collect()
+    }
+
+    fn take(&mut self, id: Id) {
+        match id {
+            Id::Description
+            | Id::RunTime
+            | Id::RampUp
+            | Id::DiskWorkers
+            | Id::OldWorkers
+            | Id::NetworkWorkers
+            | Id::Record
+            | Id::WorkerCycling
+            | Id::TargetCycling
+            | Id::DepthCycling
+            | Id::TestType => self.take_setup(id),
+            Id::Display => {}
+            Id::AccessName => spec::read_name(self),
+            Id::AccessLines => spec::read_lines(self),
+            _ => self.take_manager(id),
+        }
+    }
+
+    fn take_setup(&mut self, id: Id) {
+        let mut value = Value(self.value(Section::TestSetup));
+        let place = self.at;
+        let setup = &mut self.parsed.config.setup;
+        let steps = |value: &mut Value<'_>, has_end: bool| {
+            let start = value.count()?;
+            let end = if has_end { value.count()? } else { 1 };
+            Some(Steps {
+                start,
+                end,
+                step: value.count()?,
+                exponential: value.choice(&[("LINEAR", false), ("EXPONENTIAL", true)])?,
+            })
+        };
+        let set = match id {
+            Id::Description => {
+                setup.description = value.0.to_owned();
+                Some(())
+            }
+            Id::RunTime => (|| {
+                let (hours, minutes, seconds) = (value.number()?, value.number()?, value.number()?);
+                setup.run_seconds = hours * 3600 + minutes * 60 + seconds;
+                Some(())
+            })(),
+            Id::RampUp => value.number().map(|seconds| setup.ramp_up_seconds = seconds),
+            Id::DiskWorkers if starts_with(value.0, "NUMBER_OF_CPUS") => Some(()),
+            Id::DiskWorkers | Id::OldWorkers => value
+                .count()
+                .map(|count| setup.disk_workers = Some(count).filter(|count| *count > 0)),
+            Id::Record => value.choice(&Record::WORDS).map(|record| setup.record = record),
+            Id::WorkerCycling => steps(&mut value, false).map(|steps| setup.workers = steps),
+            Id::TargetCycling => steps(&mut value, false).map(|steps| setup.targets = steps),
+            Id::DepthCycling => steps(&mut value, true).map(|steps| setup.depth = steps),
+            Id::TestType => value
+                .choice(&TestType::WORDS)
+                .map(|test_type| setup.test_type = test_type),
+            _ => Some(()),
+        };
+        if set.is_none() {
+            self.refuse_value(place, id);
+        }
+    }
+
+    fn refuse_unless(&mut self, taken: Option<()>, place: usize, id: Id) {
+        if taken.is_none() {
+            self.refuse_value(place, id);
+        }
+    }
+
+    fn refuse_value(&mut self, place: usize, id: Id) {
+        self.at = place;
+        let key = KEYS.iter().find(|key| key.id == id);
+        let (name, value) = key.map_or(("", ""), |key| (key.name, key.value));
+        self.refuse(
+            format!("cannot read the value of `'{name}`: it is not of the form `{value}`"),
+            "correct the line; docs/iometer.md lists the keys and their values",
+        );
+    }
+
+    fn take_manager(&mut self, id: Id) {
+        if matches!(id, Id::SettingsBegin | Id::TargetsBegin) {
+            return;
+        }
+        if id == Id::AssignedSpecs {
+            let specs = self.list();
+            let specs: Vec<String> = specs.into_iter().map(str::to_owned).collect();
+            return self.with_worker(|worker| worker.specs.extend(specs));
+        }
+        let mut value = Value(self.value(Section::ManagerList));
+        let (place, text) = (self.at, value.0);
+        match id {
+            Id::Manager => {
+                value.number();
+                self.parsed.config.managers.push(Manager {
+                    name: value.0.trim().to_owned(),
+                    line: place,
+                    ..Manager::default()
+                });
+            }
+            Id::Address => {
+                if let Some(manager) = self.parsed.config.managers.last_mut() {
+                    manager.address = text.to_owned();
+                }
+            }
+            Id::Worker => match self.parsed.config.managers.last_mut() {
+                Some(manager) => manager.workers.push(Worker {
+                    name: text.to_owned(),
+                    outstanding: 1,
+                    line: place,
+                    ..Worker::default()
+                }),
+                None => self.refuse_orphan(),
+            },
+            Id::WorkerType if starts_with(text, "DISK") => {}
+            Id::WorkerType => self.with_worker(|worker| worker.network = text.to_owned()),
+            Id::Outstanding => {
+                let taken = self.take_outstanding(value);
+                self.refuse_unless(taken, place, id);
+            }
+            Id::Disk => {
+                let taken = self.take_disk(value);
+                self.refuse_unless(taken, place, id);
+            }
+            Id::Target => self.with_worker(|worker| worker.targets.push(text.to_owned())),
+            Id::TargetType if !starts_with(text, "DISK") => self.with_worker(|worker| {
+                if worker.network.is_empty() {
+                    worker.network = text.to_owned();
+                }
+            }),
+            _ => {}
+        }
+    }
+
+    fn take_outstanding(&mut self, mut value: Value<'_>) -> Option<()> {
+        let outstanding = value.count()?;
+        let tests_connections = value.flag()?;
+        let transfers = value.count()?;
+        // Files before 1.1.0 have no seed.
+        let seed = match value.flag() {
+            Some(true) => Some(value.count()?),
+            _ => None,
+        };
+        self.with_worker(|worker| {
+            worker.outstanding = outstanding;
+            worker.connection = tests_connections.then_some(transfers);
+            worker.seed = seed;
+        });
+        Some(())
+    }
+
+    fn take_disk(&mut self, mut value: Value<'_>) -> Option<()> {
+        let (size, sector) = (value.number()?, value.number()?);
+        let pattern = match value.number() {
+            None | Some(0) => DataPattern::Repeating,
+            Some(1) => DataPattern::Once,
+            Some(2) => DataPattern::Random,
+            Some(_) => return None,
+        };
+        self.with_worker(|worker| {
+            (worker.maximum_size, worker.starting_sector, worker.pattern) = (size, sector, pattern);
+        });
+        Some(())
+    }
+
+    fn with_worker(&mut self, change: impl FnOnce(&mut Worker)) {
+        let manager = self.parsed.config.managers.last_mut();
+        match manager.and_then(|manager| manager.workers.last_mut()) {
+            Some(worker) => change(worker),
+            None => self.refuse_orphan(),
+        }
+    }
+
+    fn refuse_orphan(&mut self) {
+        self.refuse(
+            "cannot read the manager list: this key belongs to a manager and a worker, and none comes before it",
+            "put `'Manager ID, manager name` and `'Worker` before it",
+        );
+    }
+
+    /// Names of specifications that are not there are reported and left out.
+    fn check_assigned_specs(&mut self) {
+        let Parsed { config, warnings } = &mut self.parsed;
+        let (specs, managers) = (&config.specs, &mut config.managers);
+        for worker in managers.iter_mut().flat_map(|manager| &mut manager.workers) {
+            let name = &worker.name;
+            worker.specs.retain(|wanted| {
+                let known = wanted == spec::IDLE || specs.iter().any(|spec| spec.name == *wanted);
+                if !known {
+                    warnings.push(format!(
+                        "Error restoring access specification assignments for worker \"{name}\".  Access spec \"{wanted}\" doesn't exist.  Ignoring."
+                    ));
+                }
+                known
+            });
+        }
+    }
+}
+
+fn find_key(section: Section, words: &str) -> Option<&'static Key> {
+    KEYS.iter()
+        .find(|key| key.section == section && starts_with(words, key.name))
+}
+
+fn is_end_of(line: &str, section: &str) -> bool {
+    line.strip_prefix('\'')
+        .and_then(|words| strip(words, "End "))
+        .is_some_and(|words| starts_with(words, section))
+}
+
+pub(super) fn starts_with(text: &str, words: &str) -> bool {
+    strip(text, words).is_some()
+}
+
+/// What follows some words, in either case.
+fn strip<'a>(text: &'a str, words: &str) -> Option<&'a str> {
+    let head = text.get(..words.len())?;
+    head.eq_ignore_ascii_case(words).then(|| &text[words.len()..])
+}
+
+/// A value, from its left to its right.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Value<'a>(pub(super) &'a str);
+
+impl<'a> Value<'a> {
+    /// The next run of digits, with the comma and blanks behind it. A negative number is none.
+    pub(super) fn number(&mut self) -> Option<u64> {
+        let start = self.0.find(|letter: char| letter.is_ascii_digit())?;
+        if self.0[..start].ends_with('-') {
+            return None;
+        }
+        let rest = &self.0[start..];
+        let end = rest.find(|letter: char| !letter.is_ascii_digit()).unwrap_or(rest.len());
+        self.0 = past_separator(&rest[end..]);
+        rest[..end].parse().ok()
+    }
+
+    /// The same where 32 bits must do.
+    pub(super) fn count(&mut self) -> Option<u32> {
+        self.number()?.try_into().ok()
+    }
+
+    /// The next word.
+    fn word(&mut self) -> &'a str {
+        let end = self.0.find([',', ' ', '\t']).unwrap_or(self.0.len());
+        let (word, rest) = self.0.split_at(end);
+        self.0 = past_separator(rest);
+        word
+    }
+
+    /// One of some words, or its number.
+    pub(super) fn choice<T: Copy>(&mut self, words: &[(&str, T)]) -> Option<T> {
+        let word = self.word();
+        let named = words.iter().find(|(name, _)| name.eq_ignore_ascii_case(word));
+        let numbered = || words.get(word.parse::<usize>().ok()?);
+        Some(named.or_else(numbered)?.1)
+    }
+
+    fn flag(&mut self) -> Option<bool> {
+        self.choice(&[("DISABLED", false), ("ENABLED", true)])
+    }
+
+    /// Everything up to the next comma, which is taken as well.
+    pub(super) fn name(&mut self) -> &'a str {
+        let (name, rest) = self.0.split_once(',').unwrap_or((self.0, ""));
+        self.0 = rest.trim_start();
+        name.trim()
+    }
+
+    /// The assignment of a specification.
+    pub(super) fn assignment(&mut self) -> Option<Assignment> {
+        self.choice(&Assignment::WORDS)
+    }
+}
+
+fn past_separator(text: &str) -> &str {
+    let text = text.trim_start();
+    text.strip_prefix(',').unwrap_or(text).trim_start()
+}

@@ -1,0 +1,136 @@
+//! Access specifications: `'Access specification name` and its lines, and the form of 1998 without names.
+
+use super::config::{AccessSpec, Assignment, SpecLine};
+use super::read::{Reader, Value};
+
+/// The specification of a worker that rests.
+pub(super) const IDLE: &str = "Idle";
+/// Lines that a specification may have.
+const MAX_LINES: usize = 100;
+/// The alignment of the old form, which does not name one.
+const OLD_ALIGN: u32 = 2048;
+
+const INVALID: &str = "Error loading global access specifications.  Invalid value encountered.";
+const SHARES: &str = "Error loading global access specifications.  Percentages don't add to 100.";
+const COLUMNS: &str = "a line is `size,% of size,% reads,% random,delay,burst,align,reply`: the size and the burst at least 1, \
+                       the shares 0 to 100";
+
+/// The value of `'Access specification name,default assignment`.
+pub(super) fn read_name(reader: &mut Reader<'_>) {
+    let mut value = Value(reader.next_line().unwrap_or_default());
+    let name = value.name().to_owned();
+    let assignment = value.assignment().unwrap_or_default();
+    let spec = AccessSpec {
+        name,
+        assignment,
+        lines: Vec::new(),
+    };
+    let specs = &mut reader.parsed.config.specs;
+    // One of the same name gives way.
+    specs.retain(|known| known.name != spec.name);
+    specs.push(spec);
+}
+
+/// The lines of the specification that was named last.
+pub(super) fn read_lines(reader: &mut Reader<'_>) {
+    let texts = reader.list();
+    let lines: Option<Vec<SpecLine>> = texts.iter().map(|text| line(text)).collect();
+    let Some(lines) = lines.filter(|lines| lines.len() <= MAX_LINES) else {
+        return reader.refuse(INVALID, COLUMNS);
+    };
+    if shares(&lines) != 100 {
+        return reader.refuse(SHARES, "let the second column of the lines add up to 100");
+    }
+    if let Some(spec) = reader.parsed.config.specs.last_mut() {
+        spec.lines = lines;
+    }
+}
+
+/// The form before 1998.05.21: six numbers in a line, and a specification ends where its shares reach 100.
+pub(super) fn read_old(reader: &mut Reader<'_>) {
+    let mut lines: Vec<SpecLine> = Vec::new();
+    while let Some(text) = reader.next_line() {
+        if text.is_empty() || text.starts_with('\'') {
+            continue;
+        }
+        let Some(line) = old_line(text) else {
+            return reader.refuse(INVALID, "a line is `size %ofsize %reads %random delay burst`");
+        };
+        lines.push(line);
+        match shares(&lines) {
+            ..100 => continue,
+            100 => {}
+            101.. => return reader.refuse(SHARES, "let the second column of the lines add up to 100"),
+        }
+        reader.parsed.config.specs.push(AccessSpec {
+            name: old_name(&lines),
+            assignment: Assignment::All,
+            lines: std::mem::take(&mut lines),
+        });
+    }
+    if !lines.is_empty() {
+        reader.refuse(SHARES, "let the second column of the lines add up to 100");
+    }
+}
+
+fn shares(lines: &[SpecLine]) -> u32 {
+    lines.iter().map(|line| line.percent).sum()
+}
+
+fn line(text: &str) -> Option<SpecLine> {
+    let mut value = Value(text);
+    let mut next = || value.count();
+    valid(SpecLine {
+        size: next()?,
+        percent: next()?,
+        reads: next()?,
+        random: next()?,
+        delay: next()?,
+        burst: next()?,
+        align: next()?,
+        reply: next().unwrap_or_default(),
+    })
+}
+
+fn old_line(text: &str) -> Option<SpecLine> {
+    let mut value = Value(text);
+    let mut next = || value.count();
+    valid(SpecLine {
+        size: next()?,
+        percent: next()?,
+        reads: next()?,
+        random: next()?,
+        delay: next()?,
+        burst: next()?,
+        align: OLD_ALIGN,
+        reply: 0,
+    })
+}
+
+fn valid(line: SpecLine) -> Option<SpecLine> {
+    let shares = [line.percent, line.reads, line.random];
+    let is_valid = line.size > 0 && line.burst > 0 && shares.iter().all(|share| *share <= 100);
+    is_valid.then_some(line)
+}
+
+/// The name that the old form lacks, made from the values.
+fn old_name(lines: &[SpecLine]) -> String {
+    let [line] = lines else {
+        let first = lines.first().map_or(0, |line| line.size);
+        return format!("{} sizes from {}", lines.len(), size(first));
+    };
+    let order = match line.random {
+        0 => "sequential".to_owned(),
+        100 => "random".to_owned(),
+        share => format!("{share}% random"),
+    };
+    format!("{} {order} {}% reads", size(line.size), line.reads)
+}
+
+fn size(bytes: u32) -> String {
+    match bytes {
+        bytes if bytes.is_multiple_of(1 << 20) => format!("{} MiB", bytes >> 20),
+        bytes if bytes.is_multiple_of(1024) => format!("{} KiB", bytes / 1024),
+        bytes => format!("{bytes} B"),
+    }
+}

@@ -1,0 +1,166 @@
+//! The streams of one target: the lines of a specification as mixes, sizes, patterns and pauses.
+//!
+//! Lines whose transfers differ only in size and direction are one stream, whose draws have the same distribution. All
+//! others are alternatives, of which the worker draws one for each burst.
+
+use model::access::{Access, Continuation, Mixed, Placement, Sequential, Uniform};
+use model::block_size::{BlockSizes, SizeShare};
+use model::mix::{Mix, MixRule};
+use model::plan::{Pattern, Stream, Think, ThinkCount};
+use model::{Bytes, Nanos, PerDirection};
+
+use super::config::SpecLine;
+
+/// What the streams of a target depend on.
+#[derive(Clone, Copy)]
+pub(super) struct Shape<'a> {
+    pub(super) lines: &'a [SpecLine],
+    /// What an alignment of 0 stands for.
+    pub(super) sector: u32,
+}
+
+/// One stream, or one for each line. Target, depth and contents are the caller's.
+pub(super) fn streams(shape: Shape<'_>) -> Vec<Stream> {
+    let lines: Vec<SpecLine> = shape.lines.iter().filter(|line| line.percent > 0).copied().collect();
+    match are_one(&lines) {
+        true => vec![stream(&lines, shape.sector)],
+        false => {
+            let one = |line: &SpecLine| Stream {
+                weight: line.percent,
+                think: Some(think(line)),
+                ..stream(&[*line], shape.sector)
+            };
+            lines.iter().map(one).collect()
+        }
+    }
+}
+
+/// True if the order of draws does not matter: each transfer is drawn alone, and its direction decides how it moves.
+fn are_one(lines: &[SpecLine]) -> bool {
+    let [first, rest @ ..] = lines else { return true };
+    let alone = |line: &SpecLine| line.burst == 1 && line.delay == 0 && line.align == first.align;
+    rest.is_empty() || lines.iter().all(alone) && random(lines).iter().all(|(_, share)| share.is_some())
+}
+
+/// The share of random transfers of each direction, where its lines agree.
+fn random(lines: &[SpecLine]) -> PerDirection<Option<u8>> {
+    let of = |has: fn(&&SpecLine) -> bool| {
+        let mut shares = lines.iter().filter(has).map(|line| line.random as u8);
+        let first = shares.next();
+        let agree = shares.all(|share| Some(share) == first);
+        (first, agree)
+    };
+    let (reads, writes) = (of(|line| line.reads > 0), of(|line| line.reads < 100));
+    let share = |one: (Option<u8>, bool), other: (Option<u8>, bool)| match one {
+        (_, false) => None,
+        (Some(share), true) => Some(share),
+        // There is no such transfer.
+        (None, true) => other.0,
+    };
+    PerDirection {
+        read: share(reads, writes),
+        write: share(writes, reads),
+        trim: Some(0),
+    }
+}
+
+fn stream(lines: &[SpecLine], sector: u32) -> Stream {
+    let first = lines.first().copied();
+    let align = match first.map_or(0, |line| line.align) {
+        0 => sector,
+        align => align,
+    };
+    let share =
+        |of: fn(&SpecLine) -> u32| -> f64 { lines.iter().map(|line| f64::from(line.percent * of(line))).sum::<f64>() };
+    let total = share(|_| 100).max(1.0);
+    let write_percent = share(|line| 100 - line.reads) / total * 100.0;
+    let mix = match write_percent {
+        percent if percent <= 0.0 => Mix::READS,
+        percent if percent >= 100.0 => Mix::WRITES,
+        write_percent => Mix::Drawn {
+            write_percent,
+            rule: MixRule::Independent,
+        },
+    };
+    let (reads, writes) = (sizes(lines, |line| line.reads), sizes(lines, |line| 100 - line.reads));
+    let sizes = PerDirection {
+        read: reads.clone().or(writes.clone()).unwrap_or_default(),
+        write: writes.or(reads).unwrap_or_default(),
+        trim: BlockSizes::default(),
+    };
+    let random = random(lines);
+    let jumps = [random.read.unwrap_or(0), random.write.unwrap_or(0)];
+    let one_size = match (&sizes.read, &sizes.write) {
+        (BlockSizes::Fixed { size }, other) if *other == (BlockSizes::Fixed { size: *size }) => Some(size.0),
+        _ => None,
+    };
+    let placement = Placement::Uniform(Uniform::default());
+    let (access, alignment) = match (jumps, one_size) {
+        ([100, 100], _) => (Access::Random { placement }, u64::from(align)),
+        ([0, 0], Some(size)) => {
+            let step = size.next_multiple_of(u64::from(align));
+            (Access::Sequential(Sequential::default()), step)
+        }
+        _ => {
+            let random_percent = PerDirection {
+                read: jumps[0],
+                write: jumps[1],
+                trim: 0,
+            };
+            let access = Access::Mixed(Mixed {
+                placement,
+                random_percent,
+                continuation: Continuation::Aligned,
+            });
+            (access, u64::from(align))
+        }
+    };
+    let delays = |line: &SpecLine| lines.len() == 1 && line.delay > 0;
+    Stream {
+        mix,
+        pattern: Pattern {
+            access: vec![access],
+            sizes,
+            alignment: PerDirection::all(Bytes(alignment)),
+            ..Pattern::default()
+        },
+        think: first.as_ref().filter(|line| delays(line)).map(think),
+        ..Stream::default()
+    }
+}
+
+/// The sizes of a direction with their shares; absent if there is no such transfer.
+fn sizes(lines: &[SpecLine], of: fn(&SpecLine) -> u32) -> Option<BlockSizes> {
+    let mut entries: Vec<SizeShare> = Vec::new();
+    for line in lines {
+        let (size, weight) = (Bytes(u64::from(line.size)), line.percent * of(line));
+        match entries.iter_mut().find(|entry| entry.size == size) {
+            Some(entry) => entry.percent += f64::from(weight),
+            None if weight > 0 => entries.push(SizeShare {
+                size,
+                percent: f64::from(weight),
+            }),
+            None => {}
+        }
+    }
+    let total: f64 = entries.iter().map(|entry| entry.percent).sum();
+    entries.iter_mut().for_each(|entry| entry.percent *= 100.0 / total);
+    match &entries[..] {
+        [] => None,
+        [one] => Some(BlockSizes::Fixed { size: one.size }),
+        _ => Some(BlockSizes::Split { entries }),
+    }
+}
+
+/// The pause and the length of a burst.
+fn think(line: &SpecLine) -> Think {
+    Think {
+        pause_ns: Nanos::millis(u64::from(line.delay)),
+        spin_ns: Nanos(0),
+        operations: line.burst,
+        after_ns: None,
+        count: ThinkCount::Issued,
+        shifts_schedule: false,
+        cycles_each: 0,
+    }
+}

@@ -1,0 +1,177 @@
+//! Targets: which file or device of this machine a name of the configuration file stands for.
+
+use model::Bytes;
+use model::content::Content;
+use model::plan::{AtEndOfJob, Prepare, Target};
+
+use super::command_line::Arguments;
+use crate::Diagnostic;
+
+/// The file in the root of a file system.
+const FILE: &str = "iobw.tst";
+/// A sector, where the name does not say otherwise.
+const SECTOR: u64 = 512;
+/// A sector of a Linux file system is its block.
+const LINUX_SECTOR: u64 = 4096;
+
+/// What is asked of the machine.
+pub trait Machine {
+    /// True if a host name or address stands for this machine.
+    fn is_here(&self, name: &str) -> bool;
+    /// What is at a path.
+    fn find(&self, path: &str) -> Found;
+    /// True if a file system is mounted at a path.
+    fn is_mount_point(&self, path: &str) -> bool;
+    /// True if nothing will be run: names that are not here then stand for themselves.
+    fn is_only_read(&self) -> bool;
+    /// Bytes that are free on the file system of a folder.
+    fn free_bytes(&self, folder: &str) -> Option<u64>;
+    /// Processors.
+    fn cpus(&self) -> u32;
+}
+
+/// What is at a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Found {
+    /// Nothing.
+    Nothing,
+    /// A directory.
+    Directory,
+    /// A file of this size.
+    File(u64),
+    /// A device, or anything else that is no file.
+    Device,
+}
+
+/// A target that was found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) path: String,
+    pub(super) sector: u64,
+}
+
+/// Finds targets.
+pub(super) struct Finder<'a> {
+    pub(super) arguments: &'a Arguments,
+    pub(super) machine: &'a dyn Machine,
+    pub(super) windows: bool,
+}
+
+impl Finder<'_> {
+    /// The file or device that a name stands for.
+    pub(super) fn find(&self, name: &str) -> Result<Place, Diagnostic> {
+        let sector = match name.starts_with('/') && name.ends_with(']') {
+            true => LINUX_SECTOR,
+            false => SECTOR,
+        };
+        let mapped = self.arguments.maps.iter().find(|(from, _)| is_meant(from, name));
+        let path = match mapped {
+            Some((_, path)) => path.clone(),
+            None if self.arguments.targets.iter().any(|path| path == name) => name.to_owned(),
+            None => {
+                let itself = || self.machine.is_only_read().then(|| name.to_owned());
+                let own = self.own(name).or_else(itself);
+                own.ok_or_else(|| missing(name))?
+            }
+        };
+        let path = match self.machine.find(&path) {
+            Found::Directory => format!("{}/{FILE}", path.trim_end_matches(['/', '\\'])),
+            _ => path,
+        };
+        Ok(Place { path, sector })
+    }
+
+    /// A name that stands for something of this machine without a map.
+    fn own(&self, name: &str) -> Option<String> {
+        if self.windows {
+            return windows_path(name);
+        }
+        if let Some((mount_point, _)) = name.rsplit_once(" [") {
+            return self.machine.is_mount_point(mount_point).then(|| mount_point.to_owned());
+        }
+        let device = format!("/dev/{name}");
+        let is_name = !name.is_empty() && !name.contains(['/', ' ', '.']);
+        (is_name && self.machine.find(&device) == Found::Device).then_some(device)
+    }
+
+    /// The target of a plan. `wanted` is the largest region of all workers in bytes, 0 for the whole.
+    pub(super) fn prepared(&self, path: &str, wanted: u64) -> Result<Target, Diagnostic> {
+        let prepare = match self.machine.find(path) {
+            Found::File(bytes) if bytes > 0 => Prepare::Existing,
+            Found::Device | Found::Directory => Prepare::Existing,
+            Found::Nothing if self.machine.is_only_read() && wanted == 0 => Prepare::Existing,
+            Found::Nothing if path.starts_with("/dev/") || path.starts_with('\\') => Prepare::Existing,
+            Found::Nothing | Found::File(_) => Prepare::Filled {
+                size: Some(self.size(path, wanted)?),
+            },
+        };
+        Ok(Target {
+            path: path.to_owned(),
+            prepare,
+            at_end: AtEndOfJob::Keep,
+            ..Target::default()
+        })
+    }
+
+    fn size(&self, path: &str, wanted: u64) -> Result<Bytes, Diagnostic> {
+        if let Some(size) = self.arguments.size {
+            return Ok(size);
+        }
+        if wanted > 0 {
+            return Ok(Bytes(wanted));
+        }
+        let folder = path.rsplit_once('/').map_or(".", |(folder, _)| folder);
+        let free = self
+            .machine
+            .free_bytes(folder)
+            .map(|free| format!(" ({} are free)", Bytes(free)));
+        let what = format!(
+            "cannot prepare {path}: its maximum size is 0, for which Iometer fills the file system{}; fathom fills none",
+            free.unwrap_or_default()
+        );
+        Err(Diagnostic::new(what)
+            .help("give the size of the file, for example --size 10GiB, or a maximum size in the file"))
+    }
+}
+
+/// What repeating bytes and the like are in a plan.
+pub(super) fn content(pattern: super::config::DataPattern, seed: u64) -> Content {
+    use super::config::DataPattern;
+    match pattern {
+        DataPattern::Repeating => Content::Pattern {
+            bytes: vec![(seed % 255) as u8 + 1],
+        },
+        DataPattern::Once => Content::Once,
+        DataPattern::Random => Content::Fresh,
+    }
+}
+
+fn missing(name: &str) -> Diagnostic {
+    let what = format!("Error loading the ICF file.  A worker is assigned a target, \"{name}\", that isn't available.");
+    let short = match name.split_once(": ") {
+        Some((drive, _)) => format!("{drive}:"),
+        None => name.to_owned(),
+    };
+    Diagnostic::new(what).help(format!(
+        "say what it is here: `--map \"{short}=DIRECTORY\"`, a file or a device"
+    ))
+}
+
+/// True if the left side of a map means a target: its whole name, its drive, or its mount point.
+fn is_meant(from: &str, name: &str) -> bool {
+    let drive = |text: &str| {
+        text.get(..2)
+            .filter(|drive| drive.ends_with(':'))
+            .map(str::to_ascii_lowercase)
+    };
+    let point = name.rsplit_once(" [").map(|(point, _)| point);
+    from.eq_ignore_ascii_case(name) || drive(from).is_some() && drive(from) == drive(name) || Some(from) == point
+}
+
+fn windows_path(name: &str) -> Option<String> {
+    let drive = name.get(..2).filter(|drive| drive.ends_with(':'));
+    let number = name.strip_prefix("PHYSICALDRIVE:");
+    drive
+        .map(|drive| format!("{drive}\\"))
+        .or_else(|| number.map(|number| format!(r"\\.\PhysicalDrive{}", number.trim())))
+}

@@ -1,0 +1,293 @@
+//! Iometer's configuration files: what each version comes to, what is refused, and the page that describes it.
+
+mod page;
+
+use dialects::iometer::{self, Found, Lowered, Machine, Reading, command_line};
+use model::access::{Access, Continuation};
+use model::block_size::BlockSizes;
+use model::plan::{Depth, Plan, Prepare, Stream};
+use model::{Bytes, Nanos};
+
+const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/iometer");
+
+/// A machine with two directories and a device.
+struct Fake;
+
+impl Machine for Fake {
+    fn is_here(&self, name: &str) -> bool {
+        ["127.0.0.1", "localhost"].contains(&name)
+    }
+
+    fn is_only_read(&self) -> bool {
+        false
+    }
+
+    fn find(&self, path: &str) -> Found {
+        match path {
+            "/d" | "/e" | "/mnt/data" => Found::Directory,
+            "/dev/sdb" => Found::Device,
+            "/d/there" => Found::File(1 << 20),
+            _ => Found::Nothing,
+        }
+    }
+
+    fn is_mount_point(&self, path: &str) -> bool {
+        path == "/mnt/data"
+    }
+
+    fn free_bytes(&self, _: &str) -> Option<u64> {
+        Some(1 << 30)
+    }
+
+    fn cpus(&self) -> u32 {
+        3
+    }
+}
+
+fn text(file: &str) -> String {
+    std::fs::read_to_string(format!("{FILES}/{file}")).unwrap()
+}
+
+/// The plan of a text, or every complaint, with the maps of the two directories.
+fn lower_text(text: &str, more: &[&str]) -> Result<Lowered, String> {
+    let words = ["x.icf", "r.csv", "--map", "D:=/d", "--map=E:=/e"];
+    let words: Vec<String> = words.iter().chain(more).map(ToString::to_string).collect();
+    let Reading::Run(arguments) = command_line::read("iometer", &words, false) else {
+        panic!("{words:?}");
+    };
+    let complaints =
+        |list: Vec<dialects::Diagnostic>| list.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
+    let parsed = iometer::read("x.icf", text).map_err(complaints)?;
+    let mut lowered = iometer::lower(&parsed.config, &arguments, &Fake, false, 9).map_err(complaints)?;
+    lowered.plan.check().expect("the plan is whole");
+    lowered.notes.splice(0..0, parsed.warnings);
+    Ok(lowered)
+}
+
+fn plan(file: &str, more: &[&str]) -> Plan {
+    lower_text(&text(file), more)
+        .unwrap_or_else(|error| panic!("{file}: {error}"))
+        .plan
+}
+
+fn refused(text: &str, more: &[&str]) -> String {
+    lower_text(text, more).expect_err("it is refused")
+}
+
+fn streams(plan: &Plan, step: usize) -> Vec<&Stream> {
+    plan.steps[step].jobs[0]
+        .workers
+        .iter()
+        .flat_map(|worker| &worker.streams)
+        .collect()
+}
+
+#[test]
+fn workers_and_targets_cycle_and_specifications_follow() {
+    let plan = plan("v1.1.0-cycling.icf", &[]);
+    let shape = |step: &model::plan::Step| {
+        let workers = step.jobs[0]
+            .workers
+            .iter()
+            .map(|worker| worker.streams.len().to_string());
+        workers.collect::<Vec<_>>().join(" ")
+    };
+    let steps: Vec<String> = plan.steps.iter().map(shape).collect();
+    // Two workers, then four; one target each, then two. Worker 3 rests in the second specification.
+    assert_eq!(
+        steps,
+        ["1 1", "1 2", "1 1 1 1", "1 2 1 2", "1 1", "1 2", "1 1 1", "1 2 2"]
+    );
+    let paths: Vec<&str> = plan.targets.iter().map(|target| &*target.path).collect();
+    assert_eq!(paths, ["/d/iobw.tst", "/e/iobw.tst"]);
+    let filled = Prepare::Filled {
+        size: Some(Bytes(8192 * 512)),
+    };
+    assert_eq!(plan.targets[0].prepare, filled);
+    assert_eq!(plan.steps[0].jobs[0].workers[0].depth, Depth::PerStream);
+    assert_eq!(streams(&plan, 2)[3].depth, 4);
+    // Sizes that share a mix are one stream.
+    let server = streams(&plan, 4)[0];
+    let BlockSizes::Split { entries } = &server.pattern.sizes.read else {
+        panic!("{:?}", server.pattern.sizes);
+    };
+    let shares: Vec<(u64, f64)> = entries.iter().map(|entry| (entry.size.0, entry.percent)).collect();
+    assert_eq!(shares, [(512, 10.0), (4096, 60.0), (65_536, 30.0)]);
+    assert!((server.mix.write_share() - 20.0).abs() < 1e-9);
+}
+
+#[test]
+fn queue_depths_cycle() {
+    let plan = plan("v2006.icf", &[]);
+    let depths: Vec<u32> = (0..plan.steps.len())
+        .map(|step| streams(&plan, step)[0].depth)
+        .collect();
+    assert_eq!(depths, [1, 2, 4]);
+    let version = &plan.origin.presentation.other[0];
+    assert_eq!((&*version.0, &*version.1), ("version", "2006.07.27"));
+}
+
+#[test]
+fn targets_of_linux_are_found_where_they_exist() {
+    let plan = plan("v2003.icf", &[]);
+    let found: Vec<(&str, Option<Bytes>)> = plan
+        .targets
+        .iter()
+        .map(|target| (&*target.path, target.prepare.size()))
+        .collect();
+    // A sector of a file system is its block, one of a device has 512 bytes.
+    assert_eq!(found, [("/mnt/data/iobw.tst", Some(Bytes::mib(4))), ("/dev/sdb", None)]);
+    let job = &plan.steps[0].jobs[0];
+    assert_eq!(
+        (job.phases.warm_up_ns, job.stop.after_ns),
+        (Nanos::secs(1), Some(Nanos::secs(1)))
+    );
+}
+
+#[test]
+fn bursts_and_delays_belong_to_the_worker() {
+    let plan = plan("v1998.10.08.icf", &[]);
+    let worker = &plan.steps[0].jobs[0].workers[0];
+    assert_eq!(worker.depth, Depth::PerTarget { alternatives: 2 });
+    assert_eq!((worker.streams.len(), worker.slots()), (4, 2));
+    let think = worker.streams[0].think.unwrap();
+    assert_eq!((think.pause_ns, think.operations), (Nanos::millis(5), 8));
+    assert_eq!(worker.streams[3].pattern.alignment.write, Bytes(512));
+}
+
+#[test]
+fn specifications_without_names_get_some() {
+    let text = text("v1998.02.01.icf");
+    let words = refused(&text, &["--map", "C:=/d"]);
+    assert!(
+        words.contains("its maximum size is 0, for which Iometer fills the file system (1 GiB are free)"),
+        "{words}"
+    );
+    let plan = lower_text(&text, &["--map", "C:=/d", "--size", "2MiB"]).unwrap().plan;
+    assert_eq!(streams(&plan, 0)[0].pattern.alignment.read, Bytes(2048));
+    assert!((streams(&plan, 0)[0].mix.write_share() - 33.0).abs() < 1e-9);
+    assert_eq!(plan.steps[0].jobs[0].name, "2 KiB random 67% reads");
+}
+
+#[test]
+fn sequential_and_random_transfers_of_several_sizes_share_a_position() {
+    let with = |lines: &str| text("v2006.icf").replace("4096,100,67,100,0,1,4096,0", lines);
+    let access = |lines: &str| {
+        let plan = lower_text(&with(lines), &[]).unwrap().plan;
+        let worker = &plan.steps[0].jobs[0].workers[0];
+        (worker.depth, worker.streams[0].pattern.access[0].clone())
+    };
+    assert!(matches!(
+        access("4096,100,67,0,0,1,0,0"),
+        (Depth::PerStream, Access::Sequential(_))
+    ));
+    assert!(matches!(
+        access("4096,100,67,100,0,1,0,0"),
+        (Depth::PerStream, Access::Random { .. })
+    ));
+    let two_sizes = access("4096,50,67,0,0,1,0,0\r\n8192,50,67,0,0,1,0,0");
+    let (Depth::PerStream, Access::Mixed(mixed)) = two_sizes else {
+        panic!("{two_sizes:?}");
+    };
+    assert_eq!(mixed.continuation, Continuation::Aligned);
+    // Random reads beside sequential writes are one stream, random and sequential reads are not.
+    assert_eq!(
+        access("4096,50,100,100,0,1,0,0\r\n4096,50,0,0,0,1,0,0").0,
+        Depth::PerStream
+    );
+    let apart = Depth::PerTarget { alternatives: 2 };
+    assert_eq!(access("4096,50,100,100,0,1,0,0\r\n4096,50,100,0,0,1,0,0").0, apart);
+}
+
+#[test]
+fn messages_are_those_of_iometer() {
+    let base = text("v2006.icf");
+    let check = |from: &str, to: &str, expected: &str| {
+        assert!(base.contains(from), "{from}");
+        let words = refused(&base.replace(from, to), &[]);
+        assert!(words.contains(expected), "{words}");
+    };
+    check(
+        "4096,100,67",
+        "4096,90,67",
+        "Error loading global access specifications.  Percentages don't add to 100.",
+    );
+    check(
+        "4096,100,67",
+        "4096,100,167",
+        "Error loading global access specifications.  Invalid value encountered.",
+    );
+    check(
+        "4096,100,67,100,0,1",
+        "4096,100,67,100,0,0",
+        "Invalid value encountered.",
+    );
+    let unknown =
+        "File is improperly formatted.  TEST SETUP section contained an unrecognized \"'Test Colour\" comment.";
+    check("'Test Type", "'Test Colour", unknown);
+    check(
+        "D: \"Data\"",
+        "F:",
+        "Error loading the ICF file.  A worker is assigned a target, \"F:\", that isn't available.",
+    );
+}
+
+#[test]
+fn what_cannot_be_expressed_is_refused_with_what_to_do() {
+    let base = text("v1.1.0-cycling.icf");
+    let check = |from: &str, to: &str, expected: &str| {
+        assert!(base.contains(from), "{from}");
+        let words = refused(&base.replace(from, to), &[]);
+        assert!(words.contains(expected), "{words}");
+    };
+    check(
+        "0          0          1\r\n'Ramp",
+        "0          0          0\r\n'Ramp",
+        "its run time is 0",
+    );
+    check("127.0.0.1", "192.0.2.1", "cannot reach these managers: TESTBED");
+    check(
+        "'Worker type\r\n\tDISK",
+        "'Worker type\r\n\tNETWORK,TCP",
+        "it is a network worker (NETWORK,TCP)",
+    );
+    check(
+        "2,DISABLED,1,ENABLED",
+        "2,ENABLED,1,ENABLED",
+        "test connection rate is enabled",
+    );
+    check(
+        "4096,100,100,100,0,1,4096,0",
+        "4096,100,100,100,0,1,4096,8",
+        "a reply is a second transfer",
+    );
+    assert!(lower_text(&base.replace("127.0.0.1", ""), &["--map", "TESTBED=localhost"]).is_ok());
+}
+
+#[test]
+fn loading_goes_on_after_unknown_names_and_odd_versions() {
+    let odd = text("v2006.icf").replace("2006.07.27", "1997.01.01").replace(
+        "'Assigned access specs\r\n",
+        "'Assigned access specs\r\n\tNone such\r\n",
+    );
+    let Err(words) = lower_text(&odd, &[]) else {
+        panic!("a file of that age has no names for specifications");
+    };
+    assert!(words.contains("Invalid value encountered."), "{words}");
+    let odd = odd.replace("1997.01.01", "3.26.97");
+    let lowered = lower_text(&odd, &[]).unwrap();
+    let note = "Error restoring access specification assignments for worker \"Worker 1\".  Access spec \"None such\" doesn't exist.  Ignoring.";
+    assert_eq!(lowered.notes[0], note);
+    let bare = lower_text(
+        "'TEST SETUP\n'Run Time\n0 0 5\n'ACCESS SPECIFICATIONS\n'Access specification name,default assignment\nA,DISK\n'size,x\n512,100,100,0,0,1,0,0\n",
+        &["--target", "/d/there"],
+    );
+    let bare = bare.unwrap();
+    assert_eq!(bare.plan.steps[0].jobs[0].workers.len(), 3);
+    assert_eq!(bare.plan.targets[0].prepare, Prepare::Existing);
+    assert!(
+        bare.notes[0].starts_with("Error restoring file.  Version number earlier"),
+        "{:?}",
+        bare.notes
+    );
+}

@@ -1,0 +1,51 @@
+//! `docs/iometer.md`, made from the tables of keys and switches, and from what is written by hand in `page.md`.
+
+use std::fmt::Write as _;
+
+use dialects::iometer::command_line::SWITCHES;
+use dialects::iometer::keys::{KEYS, Section};
+
+const BY_HAND: &str = include_str!("page.md");
+
+fn switches() -> String {
+    let mut text = String::from("| switch | meaning |\n| --- | --- |\n");
+    for switch in SWITCHES {
+        let dash = if switch.name.len() > 1 { "--" } else { "/" };
+        let head = format!("{dash}{} {}", switch.name, switch.value);
+        let _ = writeln!(text, "| `{}` | {} |", head.trim(), switch.about);
+    }
+    text.trim_end().to_owned()
+}
+
+fn keys() -> String {
+    let mut text = String::new();
+    for (section, words) in Section::ALL {
+        let _ = write!(text, "### `'{words}`\n\n| key | value | here |\n| --- | --- | --- |\n");
+        for key in KEYS.iter().filter(|key| key.section == section) {
+            let name = if key.name.is_empty() {
+                "any".to_owned()
+            } else {
+                format!("`'{}`", key.name)
+            };
+            let _ = writeln!(text, "| {name} | {} | {} |", key.value, key.here);
+        }
+        text.push('\n');
+    }
+    text.trim_end().to_owned()
+}
+
+#[test]
+fn the_page_is_current() {
+    let page = BY_HAND
+        .replace("<!-- switches -->", &switches())
+        .replace("<!-- keys -->", &keys());
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/iometer.md");
+    if std::env::var_os("FATHOM_UPDATE").is_some() {
+        std::fs::write(path, &page).unwrap();
+    }
+    let there = std::fs::read_to_string(path).unwrap_or_default();
+    assert!(
+        there == page,
+        "docs/iometer.md is not what the tables give; FATHOM_UPDATE=1 writes it anew"
+    );
+}

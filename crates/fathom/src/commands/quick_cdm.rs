@@ -1,0 +1,103 @@
+//! The text that CrystalDiskMark copies, with figures of our own.
+
+use model::Direction;
+use model::results::Results;
+use study::crystal::{self, Best};
+
+const LINE: &str = "------------------------------------------------------------------------------";
+/// What the figures do not prove.
+const CAVEAT: &str = "The best of five short rounds shows what a disk can do once: neither what it keeps up, nor latencies of single \
+                      operations, nor that writes survive a power cut. `fathom verify` judges a promise.";
+
+/// The rows, ready to be pasted, and the sentence behind them.
+pub fn text(results: &Results, size: &str) -> String {
+    let best = crystal::best_rounds(results);
+    let mut text = format!(
+        "{LINE}\nfathom {}, in the layout of CrystalDiskMark 8 (C) hiyohiyo\n{LINE}\n* MB/s = 1,000,000 bytes/s [SATA/600 = \
+         600,000,000 bytes/s]\n* KB = 1000 bytes, KiB = 1024 bytes\n",
+        env!("CARGO_PKG_VERSION")
+    );
+    for (direction, title) in [(Direction::Read, "[Read]"), (Direction::Write, "[Write]")] {
+        let rows: Vec<&Best> = best.iter().filter(|row| row.direction == direction).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        text += &format!("\n{title}\n");
+        for Best {
+            load,
+            iops,
+            bytes_per_sec,
+            mean_us,
+            ..
+        } in rows
+        {
+            let rate = bytes_per_sec / 1e6;
+            text += &format!(
+                "  {}: {rate:>9.3} MB/s [{iops:>9.1} IOPS] <{mean_us:>9.2} us>\n",
+                load.label()
+            );
+        }
+    }
+    let (rounds, seconds) = (crystal::ROUNDS, crystal::MEASURED.as_secs());
+    text + &format!(
+        "\nProfile: Default\n   Test: {size} (x{rounds})\n   Time: Measure {seconds} sec / Interval 0 sec\n\n{}",
+        crate::screen::wrapped(CAVEAT)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use dialects::import::{self, Form};
+    use model::plan::{SimulatedDevice, SimulatedService, TargetKind};
+    use model::{Bytes, Nanos};
+    use run::targets::guard::Permissions;
+    use study::quick::{Profile, Screening};
+
+    use super::*;
+
+    #[test]
+    fn eight_lines_of_the_best_rounds_are_read_back() {
+        let screening = Screening {
+            path: "disk".into(),
+            size: None,
+            writes: true,
+            cpus: 1,
+            measured: Nanos::millis(50),
+            profile: Profile::Crystal,
+            seed: 1,
+            arguments: Vec::new(),
+        };
+        let mut plan = screening.plan();
+        plan.targets[0].kind = TargetKind::Simulated {
+            device: SimulatedDevice {
+                size: Bytes::gib(1),
+                servers: 8,
+                service: SimulatedService::Exponential {
+                    mean_ns: Nanos::micros(80),
+                },
+                ..SimulatedDevice::default()
+            },
+        };
+        plan.targets[0].prepare = model::plan::Prepare::Existing;
+        static STOP: AtomicBool = AtomicBool::new(false);
+        let permissions = Permissions::default();
+        let clock = crate::process::start_clock().settle();
+        let results = run::execute(plan, run::RunContext::new(clock, &STOP, &permissions), &mut |_| {}).unwrap();
+        let best = crystal::best_rounds(&results);
+        assert_eq!((results.steps.len(), best.len()), (40, 8));
+        let text = text(&results, "1 GiB");
+        let read = import::read("x", &text).unwrap();
+        assert_eq!(read.form, Form::CrystalDiskMark);
+        assert_eq!(read.loads.len(), 8);
+        assert_eq!((&*read.loads[0].tool, read.loads[0].load.depth), ("fathom", Some(8)));
+        assert_eq!(read.loads[6].load.depth, Some(32));
+        for (load, best) in read.loads.iter().zip(&best) {
+            let iops = load.total.iops.unwrap();
+            assert!((iops - best.iops).abs() < 0.06, "{iops} {best:?}");
+        }
+        let words: Vec<&str> = text.split_whitespace().collect();
+        assert!(words.ends_with(&["judges", "a", "promise."]), "{text}");
+    }
+}

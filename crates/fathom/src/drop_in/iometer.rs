@@ -1,0 +1,185 @@
+//! `iometer`: a configuration in, rows appended to a result file, 0 or 1 as exit code.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{IsTerminal, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use archive::history::EntryKind;
+use dialects::iometer::{self, Arguments, Found, Lowered, Machine, Parsed, Reading};
+use model::results::Results;
+use report::formats::iometer as reports;
+
+use super::{can_keep, complain, keep, note, note_findings, tell};
+use crate::exit::Exit;
+use crate::fault::{Fault, Faults};
+use crate::permissions;
+use crate::screen::{self, Screen};
+use crate::session::Session;
+use crate::user_file;
+
+/// The run failed, or was refused.
+const FAILED: u8 = 1;
+
+/// Does what a command line of Iometer asks for. The first `skip` words are the program's name.
+pub fn execute(session: &Session, skip: usize) -> ExitCode {
+    match run(session, skip) {
+        Ok(code) => ExitCode::from(code),
+        Err(faults) => {
+            faults.print(screen::colour_on_stderr());
+            ExitCode::from(FAILED)
+        }
+    }
+}
+
+fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
+    let (program, words) = session.process.arguments.split_at(skip);
+    let arguments = match arguments(&program.join(" "), words)? {
+        Ok(arguments) => arguments,
+        Err(help) => return Ok(if tell(&help).is_ok() { 0 } else { FAILED }),
+    };
+    if session.leads() {
+        let fault = Fault::new("cannot run an Iometer configuration on several hosts: its managers name them");
+        return Err(Faults::usage(fault.help("run it on each host, without FATHOM_HOSTS")));
+    }
+    let Some(results) = &arguments.results else {
+        let fault = Fault::new("cannot run without a result file: only batch mode is built, and no window");
+        return Err(Faults::usage(fault.help("name one behind the configuration, or by /r")));
+    };
+    let seed = std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64);
+    let Lowered { mut plan, notes } = lower(&arguments, &Here { reads_only: false }, seed)?;
+    plan.origin.arguments.clone_from(&session.process.arguments);
+    notes.iter().for_each(|text| note(text));
+    let mut file = open_results(results)?;
+    if !can_keep() {
+        return Ok(FAILED);
+    }
+    let mut screen = Screen::line(!std::io::stderr().is_terminal());
+    screen.begin(&plan, None);
+    let permissions = permissions::from_env();
+    let outcome = session
+        .execution(plan, &permissions)
+        .run(&mut |event| screen.take(&event));
+    screen.clear();
+    conclude(&outcome?, results, &mut file)
+}
+
+/// Appends the results. A worker that failed ends the tests.
+fn conclude(found: &Results, path: &str, file: &mut File) -> Result<u8, Faults> {
+    let kept = keep(found, EntryKind::Iometer);
+    note_findings(found);
+    let mut bytes = Vec::new();
+    reports::write(found, &mut bytes)
+        .and_then(|()| file.write_all(&bytes))
+        .map_err(|error| cannot_write(path, &error))?;
+    let workers = found
+        .steps
+        .iter()
+        .flat_map(|step| &step.jobs)
+        .flat_map(|job| &job.workers);
+    let failures: Vec<String> = workers
+        .filter_map(|worker| worker.failure.as_ref())
+        .map(|failure| format!("error: {}: {}", failure.at, failure.what))
+        .collect();
+    complain(&failures);
+    let failed = !failures.is_empty() || found.interrupted || !kept;
+    Ok(if failed { FAILED } else { 0 })
+}
+
+fn arguments(program: &str, words: &[String]) -> Result<Result<Arguments, String>, Faults> {
+    match iometer::command_line::read(program, words, cfg!(windows)) {
+        Reading::Run(arguments) => Ok(Ok(arguments)),
+        Reading::Help(text) => Ok(Err(text)),
+        Reading::Wrong(what, help) => Err(Faults::usage(Fault::new(what).help(help))),
+    }
+}
+
+/// The plan of words that are not run, and what is done otherwise.
+///
+/// # Errors
+/// What is wrong with them.
+pub fn plan_of(words: &[String]) -> Result<Lowered, Faults> {
+    match arguments("iometer", words)? {
+        Ok(arguments) => lower(&arguments, &Here { reads_only: true }, 1),
+        Err(_) => Err(Faults::usage(
+            Fault::new("this Iometer line names no configuration").help("name the file: `iometer x.icf`"),
+        )),
+    }
+}
+
+fn lower(arguments: &Arguments, here: &Here, seed: u64) -> Result<Lowered, Faults> {
+    let path = Path::new(&arguments.config);
+    let bytes = user_file::read_bytes(path, user_file::MAX_TEXT).map_err(|error| {
+        let fault = Fault::new(format!("Cannot read from file: {}: {error}", arguments.config));
+        Faults::one(fault.help("name the configuration file"), Exit::Usage)
+    })?;
+    // Files are older than UTF-8: what is none is Latin-1.
+    let text =
+        String::from_utf8(bytes).unwrap_or_else(|error| error.into_bytes().into_iter().map(char::from).collect());
+    if !iometer::is_one(&text) {
+        let fault = Fault::new(format!(
+            "{} is no Iometer configuration: it has none of its sections",
+            arguments.config
+        ));
+        return Err(Faults::usage(fault.help("name a file that Iometer has saved (.icf)")));
+    }
+    let Parsed { config, warnings } = iometer::read(&arguments.config, &text)?;
+    let Lowered { plan, mut notes } = iometer::lower(&config, arguments, here, cfg!(windows), seed)?;
+    notes.splice(0..0, warnings);
+    Ok(Lowered { plan, notes })
+}
+
+fn open_results(path: &str) -> Result<File, Faults> {
+    let file = OpenOptions::new().append(true).create(true).open(path);
+    file.map_err(|error| cannot_write(path, &error))
+}
+
+fn cannot_write(path: &str, error: &std::io::Error) -> Faults {
+    let fault = Fault::new(format!("Cannot write to file: {path}: {error}"));
+    Faults::one(
+        fault.help("name a result file in a folder that can be written"),
+        Exit::Failed,
+    )
+}
+
+/// This machine.
+struct Here {
+    /// Nothing is run: targets and managers of other machines may stay what they are.
+    reads_only: bool,
+}
+
+impl Machine for Here {
+    fn is_here(&self, name: &str) -> bool {
+        let own = engine::probe::host(&engine::probe::System::live()).name;
+        let short = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
+        let is_loopback = name.eq_ignore_ascii_case("localhost") || name == "::1" || name.starts_with("127.");
+        self.reads_only || is_loopback || !name.is_empty() && short(name) == short(&own)
+    }
+
+    fn is_only_read(&self) -> bool {
+        self.reads_only
+    }
+
+    fn find(&self, path: &str) -> Found {
+        match fs::metadata(path) {
+            Ok(meta) if meta.is_dir() => Found::Directory,
+            Ok(meta) if meta.is_file() => Found::File(meta.len()),
+            Ok(_) => Found::Device,
+            Err(_) => Found::Nothing,
+        }
+    }
+
+    fn is_mount_point(&self, path: &str) -> bool {
+        let mounts = fs::read_to_string("/proc/self/mounts").unwrap_or_default();
+        let point = |line: &str| line.split(' ').nth(1).map(|point| point.replace("\\040", " "));
+        mounts.lines().any(|line| point(line).as_deref() == Some(path))
+    }
+
+    fn free_bytes(&self, folder: &str) -> Option<u64> {
+        engine::sys::file::space(Path::new(folder)).ok().map(|(_, free)| free)
+    }
+
+    fn cpus(&self) -> u32 {
+        engine::sys::thread::usable_cpus().len() as u32
+    }
+}

@@ -1,0 +1,141 @@
+//! `fathom iometer`: a configuration in, rows of a result file out, which `explain` reads.
+
+use std::fs;
+
+use testbed::{Directory, need};
+
+use crate::support::fathom;
+
+const FILES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/iometer");
+
+/// Columns by which readers find what they look for.
+fn column(titles: &[&str], title: &str) -> usize {
+    titles
+        .iter()
+        .position(|known| *known == title)
+        .unwrap_or_else(|| panic!("{title}"))
+}
+
+#[test]
+fn four_workers_cycle_and_explain_reads_their_results() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    for drive in ["d", "e"] {
+        fs::create_dir(at(drive)).unwrap();
+    }
+    let (config, results) = (format!("{FILES}/v1.1.0-cycling.icf"), at("results.csv"));
+    let maps = [format!("D:={}", at("d")), format!("E:={}", at("e"))];
+    let words = [
+        "iometer", "/c", &config, "/r", &results, "/t", "5", "--map", &maps[0], "--map", &maps[1],
+    ];
+    fathom(&words).expect(0, &[]);
+    let text = fs::read_to_string(&results).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        lines[..4],
+        [
+            "'Test Type,Test Description",
+            "5,four workers- cycled",
+            "'Version",
+            "1.1.0"
+        ]
+    );
+    assert_eq!(lines.iter().filter(|line| **line == "'Results").count(), 8);
+    assert_eq!(
+        lines.iter().filter(|line| **line == "'Access specifications").count(),
+        2
+    );
+    assert!(
+        text.contains("\n4096,100,100,100,0,1,4096,0,\n"),
+        "rows of specifications end in a comma"
+    );
+    assert_eq!(lines.last(), Some(&"'End Test"));
+    let titles: Vec<&str> = lines
+        .iter()
+        .find(|line| line.starts_with("'Target Type"))
+        .unwrap()
+        .split(',')
+        .collect();
+    assert_eq!(titles.len(), 80);
+    let rows: Vec<Vec<&str>> = lines.iter().map(|line| line.split(',').collect::<Vec<_>>()).collect();
+    let of = |kind: &str| rows.iter().filter(|row| row[0] == kind).cloned().collect::<Vec<_>>();
+    assert_eq!(of("ALL").len(), 8);
+    // Workers: 2 2 4 4, then 2 2 3 3. Disks: 2 3 4 6, then 2 3 3 5.
+    assert_eq!((of("WORKER").len(), of("DISK").len()), (22, 28));
+    assert!(
+        of("ALL")
+            .iter()
+            .chain(&of("WORKER"))
+            .chain(&of("DISK"))
+            .all(|row| row.len() == 80)
+    );
+    assert!(of("PROCESSOR").iter().all(|row| row.len() == 59));
+    let number = |row: &[&str], title: &str| row[column(&titles, title)].parse::<f64>().unwrap();
+    for row in of("ALL") {
+        let operations = number(&row, "Read I/Os") + number(&row, "Write I/Os");
+        let bins: f64 = row[59..].iter().map(|count| count.parse::<f64>().unwrap()).sum();
+        assert!(operations > 0.0 && (bins - operations).abs() < 0.5, "{row:?}");
+        let decimal = number(&row, "MBps (Decimal)") * 1e6;
+        assert!(
+            (number(&row, "MiBps (Binary)") * 1_048_576.0 - decimal).abs() < 2.0,
+            "{row:?}"
+        );
+    }
+    // Several specifications at once have no name in the row of all.
+    assert_eq!(of("ALL")[2][2], "");
+    assert_eq!(of("ALL")[0][2], "4 KiB; 100% Read; 100% random");
+    assert_eq!(fs::metadata(at("d/iobw.tst")).unwrap().len(), 8192 * 512);
+    fathom(&["explain", &results]).expect(0, &["results of Iometer", "File server (result"]);
+}
+
+#[test]
+fn files_of_2006_have_its_layout_and_results_are_appended() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let results = folder.path().join("results.csv").display().to_string();
+    fs::write(&results, "before\n").unwrap();
+    let map = format!("D:={}", folder.path().display());
+    fathom(&["iometer", &format!("{FILES}/v2006.icf"), &results, "--map", &map]).expect(0, &[]);
+    let both = fs::read_to_string(&results).unwrap();
+    let old = both.strip_prefix("before\n").unwrap();
+    let titles: Vec<&str> = old
+        .lines()
+        .find(|line| line.starts_with("'Target Type"))
+        .unwrap()
+        .split(',')
+        .collect();
+    assert_eq!(
+        (titles.len(), titles[9], titles[12]),
+        (56, "MBps", "Transactions per Second")
+    );
+    assert!(old.contains("\n4096,100,67,100,0,1,4096,0\n'End access"), "{old}");
+    assert!(!old.contains("\nDISK,") && old.contains("\nWORKER,Worker 1,"), "{old}");
+}
+
+#[test]
+fn wrong_files_and_lines_are_refused_with_one() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let results = folder.path().join("r.csv").display().to_string();
+    let config = format!("{FILES}/v2006.icf");
+    fathom(&["iometer", &config, &results]).expect(
+        1,
+        &[
+            "A worker is assigned a target, \"D: \"Data\"\", that isn't available.",
+            "--map \"D:=DIRECTORY\"",
+        ],
+    );
+    fathom(&["iometer", "/c", &config]).expect(1, &["cannot run without a result file"]);
+    fathom(&["iometer", "none.icf", &results]).expect(1, &["Cannot read from file: none.icf"]);
+    fathom(&["iometer", "-cc"]).expect(1, &["Exactly one letter must follow a switch character."]);
+    fathom(&["iometer", "/?"]).expect(0, &["/c FILE", "--map NAME=PATH"]);
+    assert!(!folder.path().join("r.csv").exists(), "nothing was run");
+    fathom(&["run", &config]).expect(4, &["is an Iometer configuration", "fathom iometer"]);
+}
+
+#[test]
+fn other_dialects_say_what_a_file_says() {
+    let config = format!("{FILES}/v2006.icf");
+    let line = fathom(&["convert", "--to", "fio", &config]);
+    line.expect(0, &["rw=randrw", "rwmixwrite=33", "iodepth=4", "differs: Iometer"]);
+    let cycling = format!("{FILES}/v1.1.0-cycling.icf");
+    fathom(&["lint", "iometer", &cycling, "--map", "D:=/nowhere"]).expect(0, &["SHORT-RUN", "4 threads"]);
+}

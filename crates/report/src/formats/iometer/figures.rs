@@ -1,0 +1,252 @@
+//! Figures of a row, and the cells they become.
+
+use model::histogram::Histogram;
+use model::results::{HostCoreUse, StepResults, StreamResults};
+use model::{Direction, Nanos};
+
+use super::{BINS, TITLES, without};
+
+/// Upper limits of the bins in nanoseconds. Three of them are not what their titles say.
+const LIMITS: [u64; 20] = [
+    50_000, 100_000, 200_000, 500_000, 1_000_000, 2_000_000, 5_000_000, 10_000_000, 14_925_373, 20_000_000, 30_303_030,
+    50_000_000, 100_000_000, 200_000_000, 500_000_000, 1_000_000_000, 2_000_000_000, 4_000_000_000, 5_000_000_000,
+    10_000_000_000,
+];
+/// Ticks in a second: stamps are in nanoseconds.
+const TICKS_PER_SEC: u64 = 1_000_000_000;
+/// The first column of processors, and the one that says how fast they are.
+const CPU: usize = 48;
+const SPEED: usize = 53;
+
+/// Figures of one direction.
+#[derive(Clone, Debug, Default)]
+struct Moved {
+    operations: u64,
+    bytes: u64,
+    errors: u64,
+    latency: Histogram,
+}
+
+/// Figures of a disk, a worker, a manager or all.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Figures {
+    read: Moved,
+    write: Moved,
+    measured: Nanos,
+    /// What was set; absent where the parts differ.
+    pub(super) depth: Option<u64>,
+    pub(super) start: Option<u64>,
+    pub(super) size: Option<u64>,
+}
+
+impl Figures {
+    /// What was set, without figures.
+    pub(super) fn settings(&self) -> Figures {
+        Figures {
+            depth: self.depth,
+            start: self.start,
+            size: self.size,
+            ..Figures::default()
+        }
+    }
+
+    pub(super) fn add_stream(&mut self, stream: &StreamResults, measured: Nanos) {
+        self.measured = self.measured.max(measured);
+        for (moved, direction) in [(&mut self.read, Direction::Read), (&mut self.write, Direction::Write)] {
+            let Some(found) = &stream.directions[direction] else {
+                continue;
+            };
+            moved.operations += found.operations;
+            moved.bytes += found.bytes.0;
+            moved.errors += found.errors;
+            moved.latency.merge(&found.completion);
+        }
+    }
+
+    pub(super) fn merge(&mut self, other: &Figures) {
+        self.measured = self.measured.max(other.measured);
+        for (mine, theirs) in [(&mut self.read, &other.read), (&mut self.write, &other.write)] {
+            mine.operations += theirs.operations;
+            mine.bytes += theirs.bytes;
+            mine.errors += theirs.errors;
+            mine.latency.merge(&theirs.latency);
+        }
+    }
+
+    /// The same for another part, whose settings may differ.
+    pub(super) fn merge_parts(&mut self, other: &Figures) {
+        self.merge(other);
+        for (mine, theirs) in [
+            (&mut self.depth, other.depth),
+            (&mut self.start, other.start),
+            (&mut self.size, other.size),
+        ] {
+            *mine = mine.filter(|mine| Some(*mine) == theirs);
+        }
+    }
+
+    fn rate(&self, count: u64) -> f64 {
+        match self.measured.as_secs() {
+            seconds if seconds > 0.0 => count as f64 / seconds,
+            _ => 0.0,
+        }
+    }
+
+    fn iops(&self) -> f64 {
+        self.rate(self.read.operations + self.write.operations)
+    }
+}
+
+/// A row on its way.
+pub(super) struct Columns(Vec<String>);
+
+fn decimal(value: f64) -> String {
+    format!("{value:.6}")
+}
+
+fn milliseconds(nanos: f64) -> String {
+    decimal(nanos / 1e6)
+}
+
+impl Columns {
+    /// The first six columns.
+    pub(super) fn head(kind: &str, name: &str, spec: &str, counts: [String; 3]) -> Columns {
+        let mut cells = vec![kind.to_owned(), without(name, " "), without(spec, " ")];
+        cells.extend(counts);
+        Columns(cells)
+    }
+
+    /// Columns 7 to 48, the processor's speed where `speed` is 1, and the bins. Without `speed` it is the row of all, which
+    /// has no raw times.
+    pub(super) fn with(mut self, figures: &Figures, speed: Option<u8>) -> Columns {
+        let (read, write) = (&figures.read, &figures.write);
+        let mut both = read.latency.clone();
+        both.merge(&write.latency);
+        let three = |total: u64, read: u64, write: u64, per: f64| {
+            [total, read, write].map(|count| decimal(figures.rate(count) / per))
+        };
+        let operations = read.operations + write.operations;
+        let bytes = read.bytes + write.bytes;
+        let cells = &mut self.0;
+        cells.extend(three(operations, read.operations, write.operations, 1.0));
+        cells.extend(three(bytes, read.bytes, write.bytes, 1_048_576.0));
+        cells.extend(three(bytes, read.bytes, write.bytes, 1e6));
+        // A transaction is a transfer, and no target is closed meanwhile.
+        cells.extend([decimal(figures.rate(operations)), decimal(0.0)]);
+        let means = [both.mean(), read.latency.mean(), write.latency.mean(), both.mean(), 0.0];
+        cells.extend(means.map(milliseconds));
+        let most = [both.max(), read.latency.max(), write.latency.max(), both.max(), 0];
+        cells.extend(most.map(|nanos| milliseconds(nanos as f64)));
+        let counts = [
+            read.errors + write.errors,
+            read.errors,
+            write.errors,
+            read.bytes,
+            write.bytes,
+            read.operations,
+            write.operations,
+            0,
+        ];
+        cells.extend(counts.map(|count| count.to_string()));
+        cells.push("-1".into());
+        match speed {
+            None => cells.extend(std::iter::repeat_n(String::new(), 9)),
+            Some(_) => {
+                let sums = [read.latency.sum(), write.latency.sum(), both.sum(), 0];
+                cells.extend(sums.map(|sum| sum.to_string()));
+                let most = [
+                    read.latency.max(),
+                    write.latency.max(),
+                    both.max(),
+                    0,
+                    figures.measured.0,
+                ];
+                cells.extend(most.map(|ticks| ticks.to_string()));
+            }
+        }
+        let set = |value: Option<u64>| value.map_or("-1".to_owned(), |value| value.to_string());
+        cells.extend([set(figures.start), set(figures.size), set(figures.depth)]);
+        cells.resize(BINS, String::new());
+        if speed == Some(1) {
+            cells[SPEED] = TICKS_PER_SEC.to_string();
+        }
+        let upto = LIMITS.map(|limit| both.count_up_to(limit.saturating_sub(1)));
+        let mut before = 0;
+        for count in upto.into_iter().chain([both.n()]) {
+            cells.push((count - before).to_string());
+            before = count;
+        }
+        self
+    }
+
+    /// Columns 49 to 59, but the processor's speed.
+    pub(super) fn with_cpu(mut self, cpu: &Cpu, figures: &Figures) -> Columns {
+        let shares = cpu.mean();
+        for (cell, share) in self.0[CPU..].iter_mut().zip(shares) {
+            *cell = decimal(share);
+        }
+        let effectiveness = if shares[0] > 0.0 {
+            figures.iops() / shares[0]
+        } else {
+            0.0
+        };
+        for (cell, value) in self.0[SPEED + 1..].iter_mut().zip([0.0, effectiveness, 0.0, 0.0, 0.0]) {
+            *cell = decimal(value);
+        }
+        self
+    }
+
+    pub(super) fn finish(self) -> Vec<String> {
+        debug_assert_eq!(self.0.len(), TITLES.len());
+        self.0
+    }
+}
+
+/// Processors in use: busy, user, privileged, DPC and interrupt time in percent.
+#[derive(Debug)]
+pub(super) struct Cpu(Vec<(u32, [f64; 5])>);
+
+impl Cpu {
+    pub(super) fn from_step(step: &StepResults) -> Cpu {
+        let first = |core: &&HostCoreUse| core.host == 0;
+        let cores = step.cores.iter().filter(first).map(|HostCoreUse { core, .. }| {
+            let parts = [
+                core.user_ns, core.system_ns, core.interrupt_ns, core.stolen_ns, core.idle_ns,
+            ];
+            let total: f64 = parts.iter().map(|part| part.0 as f64).sum();
+            let share = |part: Nanos| {
+                if total > 0.0 {
+                    part.0 as f64 / total * 100.0
+                } else {
+                    0.0
+                }
+            };
+            let (user, interrupt) = (share(core.user_ns), share(core.interrupt_ns));
+            let privileged = share(core.system_ns) + interrupt;
+            (core.cpu, [user + privileged, user, privileged, 0.0, interrupt])
+        });
+        Cpu(cores.collect())
+    }
+
+    fn mean(&self) -> [f64; 5] {
+        let mut mean = [0.0; 5];
+        for (_, shares) in &self.0 {
+            for (mean, share) in mean.iter_mut().zip(shares) {
+                *mean += share / self.0.len() as f64;
+            }
+        }
+        mean
+    }
+
+    /// A row for each processor, which ends before the bins.
+    pub(super) fn rows(&self) -> impl Iterator<Item = Vec<String>> {
+        self.0.iter().map(|(number, shares)| {
+            let mut cells = vec!["PROCESSOR".to_owned(), format!("CPU {number}")];
+            cells.resize(CPU, String::new());
+            cells.extend(shares.map(decimal));
+            cells.extend([TICKS_PER_SEC.to_string(), decimal(0.0)]);
+            cells.resize(BINS, String::new());
+            cells
+        })
+    }
+}

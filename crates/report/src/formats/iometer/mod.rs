@@ -1,0 +1,387 @@
+//! Iometer's result file, which its readers take apart by titles, order of rows and number of columns.
+//!
+//! The form is that of 1.1.0 (80 columns) or of 2006.07.27 (56). What the configuration named is echoed from
+//! [`Origin`](model::plan::Origin): this module knows no configuration file.
+//!
+//! # What a plan's origin must hold
+//! * `presentation.other`: `version` (`1.1.0` or `2006.07.27`), `test_type` (its number), `description`, `record` (0–4).
+//! * `jobs`: one for each step. Its options in order: `access` and `access_line` for each specification in use; `index`, the
+//!   number of the specification index; then for each manager `manager` with its workers: `worker`, `spec`, `depth`, `start`,
+//!   `size`, and `disk` for each target.
+//!
+//! # Where it differs from Iometer on purpose
+//! * Ticks are nanoseconds: raw times and `Processor Speed` agree with one another.
+//! * Bins count buckets that are less than 0.8 % wide; one that lies across a limit counts to the lower bin.
+//! * DPCs, interrupts and network figures are not measured and written as 0.
+
+mod figures;
+
+use std::io::{self, Write};
+
+use jiff::Timestamp;
+use jiff::tz::TimeZone;
+use model::Nanos;
+use model::results::{Results, StepResults};
+
+use figures::{Columns, Cpu, Figures};
+
+/// Columns of 1.1.0, by title.
+const TITLES: [&str; 80] = [
+    "'Target Type",
+    "Target Name",
+    "Access Specification Name",
+    "# Managers",
+    "# Workers",
+    "# Disks",
+    "IOps",
+    "Read IOps",
+    "Write IOps",
+    "MiBps (Binary)",
+    "Read MiBps (Binary)",
+    "Write MiBps (Binary)",
+    "MBps (Decimal)",
+    "Read MBps (Decimal)",
+    "Write MBps (Decimal)",
+    "Transactions per Second",
+    "Connections per Second",
+    "Average Response Time",
+    "Average Read Response Time",
+    "Average Write Response Time",
+    "Average Transaction Time",
+    "Average Connection Time",
+    "Maximum Response Time",
+    "Maximum Read Response Time",
+    "Maximum Write Response Time",
+    "Maximum Transaction Time",
+    "Maximum Connection Time",
+    "Errors",
+    "Read Errors",
+    "Write Errors",
+    "Bytes Read",
+    "Bytes Written",
+    "Read I/Os",
+    "Write I/Os",
+    "Connections",
+    "Transactions per Connection",
+    "Total Raw Read Response Time",
+    "Total Raw Write Response Time",
+    "Total Raw Transaction Time",
+    "Total Raw Connection Time",
+    "Maximum Raw Read Response Time",
+    "Maximum Raw Write Response Time",
+    "Maximum Raw Transaction Time",
+    "Maximum Raw Connection Time",
+    "Total Raw Run Time",
+    "Starting Sector",
+    "Maximum Size",
+    "Queue Depth",
+    "% CPU Utilization",
+    "% User Time",
+    "% Privileged Time",
+    "% DPC Time",
+    "% Interrupt Time",
+    "Processor Speed",
+    "Interrupts per Second",
+    "CPU Effectiveness",
+    "Packets/Second",
+    "Packet Errors",
+    "Segments Retransmitted/Second",
+    "0 to 50 uS",
+    "50 to 100 uS",
+    "100 to 200 uS",
+    "200 to 500 uS",
+    "0.5 to 1 mS",
+    "1 to 2 mS",
+    "2 to 5 mS",
+    "5 to 10 mS",
+    "10 to 15 mS",
+    "15 to 20 mS",
+    "20 to 30 mS",
+    "30 to 50 mS",
+    "50 to 100 mS",
+    "100 to 200 mS",
+    "200 to 500 mS",
+    "0.5 to 1 S",
+    "1 to 2 s",
+    "2 to 4.7 s",
+    "4.7 to 5 s",
+    "5 to 10 s",
+    " >= 10 s",
+];
+/// Titles of 10 to 12 before 1.1.0, which has no decimal megabytes and no bins.
+const OLD_RATES: [&str; 3] = ["MBps", "Read MBps", "Write MBps"];
+/// Columns 13 to 15 are missing before 1.1.0.
+const DECIMAL: std::ops::Range<usize> = 12..15;
+/// The first of the bins.
+const BINS: usize = 59;
+
+/// Writes the results of all tests, to be appended to a result file.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
+    let other = &results.plan.origin.presentation.other;
+    let setting = |name: &str| {
+        other
+            .iter()
+            .find(|(known, _)| known == name)
+            .map_or("", |(_, value)| value)
+    };
+    let is_old = setting("version").starts_with("2006");
+    let record: u8 = setting("record").parse().unwrap_or_default();
+    let started = results.hosts.first().map_or(0, |host| host.started_unix_ns);
+    writeln!(out, "'Test Type,Test Description")?;
+    let test_type = if setting("test_type").is_empty() {
+        "0"
+    } else {
+        setting("test_type")
+    };
+    writeln!(out, "{test_type},{}", without(setting("description"), "-"))?;
+    writeln!(out, "'Version\n{}", if is_old { "2006.07.27" } else { "1.1.0" })?;
+    writeln!(out, "'Time Stamp\n{}", stamp(started))?;
+    let mut last = None;
+    for (number, step) in results.steps.iter().enumerate() {
+        if !is_measured(step) {
+            continue;
+        }
+        let test = Test::from_step(results, step, number);
+        if last.as_ref() != Some(&test.index) {
+            writeln!(out, "'Access specifications")?;
+            for (line, is_row) in &test.access {
+                writeln!(out, "{line}{}", if *is_row && !is_old { "," } else { "" })?;
+            }
+            writeln!(out, "'End access specifications")?;
+        }
+        writeln!(out, "'Results\n{}", titles(is_old).join(","))?;
+        for row in test.rows(record) {
+            writeln!(out, "{}", cells(row, is_old).join(","))?;
+        }
+        writeln!(out, "'Time Stamp\n{}", stamp(started + ended(step).0))?;
+        last = Some(test.index);
+    }
+    let failed = results.interrupted || results.steps.iter().any(|step| !is_measured(step));
+    let failed = failed || results.steps.len() < results.plan.steps.len();
+    writeln!(out, "{}", if failed { "Aborted test" } else { "'End Test" })
+}
+
+fn titles(is_old: bool) -> Vec<&'static str> {
+    let mut titles = TITLES.to_vec();
+    if is_old {
+        titles[9..12].copy_from_slice(&OLD_RATES);
+        titles.truncate(BINS);
+        titles.drain(DECIMAL);
+    }
+    titles
+}
+
+fn cells(mut row: Vec<String>, is_old: bool) -> Vec<String> {
+    if is_old {
+        row.truncate(BINS);
+        row.drain(DECIMAL);
+    }
+    row
+}
+
+/// Text in a cell: what would end it is replaced.
+fn without(text: &str, comma: &str) -> String {
+    text.replace(',', comma).replace(['\r', '\n'], " ")
+}
+
+fn stamp(unix_ns: u64) -> String {
+    let time = Timestamp::from_nanosecond(i128::from(unix_ns)).unwrap_or_default();
+    let time = time.to_zoned(TimeZone::system());
+    let milliseconds = time.millisecond();
+    format!("{}:{milliseconds:03}", time.strftime("%Y-%m-%d %H:%M:%S"))
+}
+
+fn is_measured(step: &StepResults) -> bool {
+    step.jobs.iter().any(|job| job.ended.is_some() && job.measured().0 > 0)
+}
+
+/// When the last worker ended, from the start of the run.
+fn ended(step: &StepResults) -> Nanos {
+    let workers = step.jobs.iter().flat_map(|job| &job.workers);
+    workers
+        .map(|worker| worker.started_ns + worker.measured_ns)
+        .max()
+        .unwrap_or_default()
+}
+
+/// A manager or a worker as the configuration names it.
+#[derive(Debug, Default)]
+struct Named {
+    name: String,
+    spec: String,
+    figures: Figures,
+    /// Disks of a worker, by name.
+    disks: Vec<(String, Figures)>,
+}
+
+/// One test: names from the echo of the plan, figures from the results.
+struct Test {
+    index: String,
+    /// Lines of the specifications, and whether they are rows.
+    access: Vec<(String, bool)>,
+    managers: Vec<(String, Vec<Named>)>,
+    cpu: Cpu,
+}
+
+impl Test {
+    fn from_step(results: &Results, step: &StepResults, number: usize) -> Test {
+        let mut test = Test {
+            index: String::new(),
+            access: Vec::new(),
+            managers: Vec::new(),
+            cpu: Cpu::from_step(step),
+        };
+        let echo = results
+            .plan
+            .origin
+            .jobs
+            .get(number)
+            .map(|job| &job.options[..])
+            .unwrap_or_default();
+        for (name, value) in echo {
+            test.take(name, value);
+        }
+        if test.managers.is_empty() {
+            test.name_by_plan(results, number);
+        }
+        let workers = step.jobs.iter().flat_map(|job| &job.workers);
+        let named = test.managers.iter_mut().flat_map(|(_, workers)| workers);
+        for (worker, named) in workers.zip(named) {
+            let each = (worker.streams.len() / named.disks.len().max(1)).max(1);
+            for ((_, figures), streams) in named.disks.iter_mut().zip(worker.streams.chunks(each)) {
+                streams
+                    .iter()
+                    .for_each(|stream| figures.add_stream(stream, worker.measured_ns));
+            }
+            named.disks.iter().for_each(|(_, figures)| named.figures.merge(figures));
+        }
+        test
+    }
+
+    fn take(&mut self, name: &str, value: &str) {
+        match name {
+            "access" => {
+                let titles = "'size,% of size,% reads,% random,delay,burst,align,reply";
+                let head = ["'Access specification name,default assignment", value, titles];
+                self.access.extend(head.map(|line| (line.to_owned(), false)));
+            }
+            "access_line" => self.access.push((value.to_owned(), true)),
+            "index" => value.clone_into(&mut self.index),
+            "manager" => self.managers.push((value.to_owned(), Vec::new())),
+            "worker" => {
+                if let Some((_, workers)) = self.managers.last_mut() {
+                    workers.push(Named {
+                        name: value.to_owned(),
+                        ..Named::default()
+                    });
+                }
+            }
+            _ => {
+                let worker = self.managers.last_mut().and_then(|(_, workers)| workers.last_mut());
+                let Some(worker) = worker else { return };
+                let number = value.parse().ok();
+                match name {
+                    "spec" => worker.spec = value.to_owned(),
+                    "depth" => worker.figures.depth = number,
+                    "start" => worker.figures.start = number,
+                    "size" => worker.figures.size = number,
+                    "disk" => {
+                        let figures = worker.figures.settings();
+                        worker.disks.push((value.to_owned(), figures));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+
+    /// Names for results of another dialect: the host, its workers, its paths.
+    fn name_by_plan(&mut self, results: &Results, number: usize) {
+        let plan = &results.plan;
+        let host = results.hosts.first().map(|host| host.environment.host.name.clone());
+        let workers = plan.steps.get(number).into_iter().flat_map(|step| &step.jobs);
+        let workers = workers.flat_map(|job| job.workers.iter().map(move |worker| (&job.name, worker)));
+        let named = workers.enumerate().map(|(number, (job, worker))| Named {
+            name: format!("Worker {}", number + 1),
+            spec: job.clone(),
+            disks: worker
+                .streams
+                .iter()
+                .map(|stream| {
+                    let target = stream.target.ids().first().map(|id| plan.target(*id).path.clone());
+                    (target.unwrap_or_default(), Figures::default())
+                })
+                .collect(),
+            ..Named::default()
+        });
+        self.managers.push((host.unwrap_or_default(), named.collect()));
+    }
+
+    /// The rows that are recorded.
+    fn rows(&self, record: u8) -> Vec<Vec<String>> {
+        let mut rows = Vec::new();
+        let workers = || self.managers.iter().flat_map(|(_, workers)| workers);
+        if record >= 4 {
+            return rows;
+        }
+        let all = sum(workers());
+        let counts = [
+            self.managers.len().to_string(),
+            workers().count().to_string(),
+            workers().map(|worker| worker.disks.len()).sum::<usize>().to_string(),
+        ];
+        rows.push(
+            Columns::head("ALL", "All", &common_spec(workers()), counts)
+                .with(&all, None)
+                .with_cpu(&self.cpu, &all)
+                .finish(),
+        );
+        if record >= 3 {
+            return rows;
+        }
+        for (name, workers) in &self.managers {
+            let figures = sum(workers.iter());
+            let disks: usize = workers.iter().map(|worker| worker.disks.len()).sum();
+            let counts = [String::new(), workers.len().to_string(), disks.to_string()];
+            let head = Columns::head("MANAGER", name, &common_spec(workers.iter()), counts);
+            rows.push(head.with(&figures, Some(1)).with_cpu(&self.cpu, &figures).finish());
+            rows.extend(self.cpu.rows());
+            for worker in workers.iter().filter(|_| record < 2) {
+                let counts = [String::new(), String::new(), worker.disks.len().to_string()];
+                let head = Columns::head("WORKER", &worker.name, &worker.spec, counts);
+                rows.push(head.with(&worker.figures, Some(1)).finish());
+                for (name, figures) in worker.disks.iter().filter(|_| record < 1) {
+                    rows.push(
+                        Columns::head("DISK", name, "", Default::default())
+                            .with(figures, Some(0))
+                            .finish(),
+                    );
+                }
+            }
+        }
+        rows
+    }
+}
+
+fn sum<'a>(workers: impl Iterator<Item = &'a Named>) -> Figures {
+    let mut sum: Option<Figures> = None;
+    for worker in workers {
+        match &mut sum {
+            Some(sum) => sum.merge_parts(&worker.figures),
+            None => sum = Some(worker.figures.clone()),
+        }
+    }
+    sum.unwrap_or_default()
+}
+
+/// The specification that all workers have; empty where they differ.
+fn common_spec<'a>(mut workers: impl Iterator<Item = &'a Named>) -> String {
+    let first = workers.next().map(|worker| worker.spec.as_str()).unwrap_or_default();
+    match workers.all(|worker| worker.spec == first) {
+        true => first.to_owned(),
+        false => String::new(),
+    }
+}

@@ -1,0 +1,102 @@
+//! CrystalDiskMark's default profile: eight loads, five rounds of each, and the best round of each.
+
+use model::results::Results;
+use model::{Bytes, Direction, Nanos};
+
+/// Rounds of each load.
+pub const ROUNDS: u32 = 5;
+/// Length of a round.
+pub const MEASURED: Nanos = Nanos::secs(5);
+/// Size of the file that is made.
+pub const SIZE: Bytes = Bytes::gib(1);
+
+/// A load of the profile; its thread is one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Load {
+    /// One operation behind the other.
+    pub sequential: bool,
+    /// Operations in flight.
+    pub depth: u32,
+}
+
+/// The loads of each direction, in the order of the rows.
+pub const LOADS: [Load; 4] = [
+    Load {
+        sequential: true,
+        depth: 8,
+    },
+    Load {
+        sequential: true,
+        depth: 1,
+    },
+    Load {
+        sequential: false,
+        depth: 32,
+    },
+    Load {
+        sequential: false,
+        depth: 1,
+    },
+];
+
+impl Load {
+    /// The beginning of its row.
+    pub fn label(self) -> String {
+        let words = if self.sequential { "SEQ    1MiB" } else { "RND    4KiB" };
+        format!("{words} (Q={:>3}, T= 1)", self.depth)
+    }
+
+    /// Bytes of an operation.
+    pub fn block(self) -> Bytes {
+        if self.sequential { Bytes::mib(1) } else { Bytes::kib(4) }
+    }
+}
+
+/// The best round of a load.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Best {
+    /// The load.
+    pub load: Load,
+    /// Read or write.
+    pub direction: Direction,
+    /// Operations per second.
+    pub iops: f64,
+    /// Bytes per second.
+    pub bytes_per_sec: f64,
+    /// Mean latency in microseconds.
+    pub mean_us: f64,
+}
+
+/// The round with the highest throughput of each load that was measured.
+pub fn best_rounds(results: &Results) -> Vec<Best> {
+    let mut best = Vec::new();
+    for direction in [Direction::Read, Direction::Write] {
+        for load in LOADS {
+            let name = name(load, direction);
+            let rounds = results.plan.steps.iter().zip(&results.steps).filter(|(plan, _)| {
+                let mut jobs = plan.jobs.iter();
+                jobs.any(|job| job.name.starts_with(&name))
+            });
+            let of = |job: &model::results::JobResults| {
+                let found = job.directions()[direction].clone()?;
+                let seconds = job.measured().as_secs();
+                (seconds > 0.0 && found.operations > 0).then(|| Best {
+                    load,
+                    direction,
+                    iops: found.operations as f64 / seconds,
+                    bytes_per_sec: found.bytes.0 as f64 / seconds,
+                    mean_us: found.latency().mean() / 1e3,
+                })
+            };
+            let rounds = rounds.flat_map(|(_, found)| &found.jobs).filter_map(of);
+            best.extend(rounds.max_by(|one, other| one.bytes_per_sec.total_cmp(&other.bytes_per_sec)));
+        }
+    }
+    best
+}
+
+/// The name of its jobs, without the round.
+pub fn name(load: Load, direction: Direction) -> String {
+    let words = if load.sequential { "SEQ1M" } else { "RND4K" };
+    format!("{words} Q{}T1 {}", load.depth, direction.word())
+}
