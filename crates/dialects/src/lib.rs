@@ -16,6 +16,7 @@ pub mod diskspd;
 pub mod fio;
 pub mod import;
 pub mod native;
+pub mod vdbench;
 
 mod bounds;
 mod diagnostic;

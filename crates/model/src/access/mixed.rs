@@ -31,6 +31,9 @@ pub enum Continuation {
     /// To the end of the last operation of the same direction (fio `percentage_random`). Each direction starts at the
     /// base, and jumps where nothing more fits before the end.
     Length,
+    /// To the end of the last operation, whatever its direction. It starts at the base and returns there where nothing more fits
+    /// before the end (Vdbench `seekpct`).
+    Shared,
 }
 
 impl Mixed {
@@ -47,7 +50,7 @@ impl Mixed {
         }
         // The position that all directions share must suit the next operation, whichever direction that has.
         let areas = match self.continuation {
-            Continuation::Stride => PerDirection::all(Area::common(&areas)),
+            Continuation::Stride | Continuation::Shared => PerDirection::all(Area::common(&areas)),
             Continuation::Length => areas,
         };
         let mut placement = self.placement.cursor(areas, draws)?;
@@ -56,7 +59,7 @@ impl Mixed {
             Continuation::Stride => placement
                 .next(draws, Direction::Read)
                 .map_or(0, |offset| offset - areas.read.base),
-            Continuation::Length => 0,
+            Continuation::Length | Continuation::Shared => 0,
         };
         Ok(MixedCursor {
             placement,
@@ -86,9 +89,10 @@ impl MixedCursor {
         let index = self.index(direction);
         let jump = match self.continuation {
             Continuation::Stride => draws.half(Purpose::Jump) % 100 < percent,
-            Continuation::Length => {
+            Continuation::Length | Continuation::Shared => {
                 let roll = ((u64::from(draws.half(Purpose::Jump)) * 100) >> 32) as u32;
-                roll < percent || self.next[index] + area.block > area.length
+                let jumps_at_end = self.continuation == Continuation::Length;
+                roll < percent || jumps_at_end && self.next[index] + area.block > area.length
             }
         };
         if jump {
@@ -112,7 +116,7 @@ impl MixedCursor {
 
     fn index(&self, direction: Direction) -> usize {
         match self.continuation {
-            Continuation::Stride => 0,
+            Continuation::Stride | Continuation::Shared => 0,
             Continuation::Length => direction as usize,
         }
     }
@@ -124,7 +128,7 @@ impl MixedCursor {
         } else {
             self.placement.claim(place.offset, length)
         };
-        if self.continuation == Continuation::Length {
+        if self.continuation != Continuation::Stride {
             let index = self.index(direction);
             self.next[index] = place.offset - self.areas[direction].base + u64::from(length);
         }
@@ -133,7 +137,7 @@ impl MixedCursor {
 
     pub(super) fn restart(&mut self, draws: &mut Draws) {
         self.placement.restart(draws);
-        if self.continuation == Continuation::Length {
+        if self.continuation != Continuation::Stride {
             self.next = [0; 3];
         }
     }

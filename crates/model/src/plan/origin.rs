@@ -58,6 +58,8 @@ pub enum Dialect {
     Fio,
     /// DiskSpd command line or XML profile.
     Diskspd,
+    /// Vdbench parameter file.
+    Vdbench,
 }
 
 /// One job as the user wrote it.

@@ -3,6 +3,7 @@
 mod csv;
 pub mod diskspd;
 pub mod fio;
+pub mod vdbench;
 mod json;
 mod markdown;
 pub(crate) mod openmetrics;

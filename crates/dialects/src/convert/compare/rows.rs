@@ -69,7 +69,8 @@ use Verdict::{By, Differs, Habit, Lost};
 impl Names {
     pub(super) fn in_dialect(&self, dialect: Dialect) -> &'static str {
         self.0[match dialect {
-            Dialect::Native => 0,
+            // Vdbench has no words of its own for most of this.
+            Dialect::Native | Dialect::Vdbench => 0,
             Dialect::Fio => 1,
             Dialect::Diskspd => 2,
         }]

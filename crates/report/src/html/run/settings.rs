@@ -216,6 +216,7 @@ fn whose(dialect: Dialect) -> &'static str {
         Dialect::Native => "fathom",
         Dialect::Fio => "fio",
         Dialect::Diskspd => "DiskSpd",
+        Dialect::Vdbench => "Vdbench",
     }
 }
 
