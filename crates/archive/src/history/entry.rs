@@ -38,11 +38,13 @@ pub enum EntryKind {
     Fio,
     /// In the place of DiskSpd.
     Diskspd,
+    /// In the place of Vdbench.
+    Vdbench,
 }
 
 impl EntryKind {
     /// All of them.
-    pub const ALL: [EntryKind; 9] = [
+    pub const ALL: [EntryKind; 10] = [
         EntryKind::Run,
         EntryKind::Quick,
         EntryKind::Verify,
@@ -52,6 +54,7 @@ impl EntryKind {
         EntryKind::Ab,
         EntryKind::Fio,
         EntryKind::Diskspd,
+        EntryKind::Vdbench,
     ];
 
     /// The word of the command line.
@@ -66,6 +69,7 @@ impl EntryKind {
             EntryKind::Ab => "ab",
             EntryKind::Fio => "fio",
             EntryKind::Diskspd => "diskspd",
+            EntryKind::Vdbench => "vdbench",
         }
     }
 

@@ -113,6 +113,7 @@ fn text(conversion: &Conversion, headed: bool) -> String {
             Dialect::Native => "native",
             Dialect::Fio => "fio",
             Dialect::Diskspd => "DiskSpd",
+            Dialect::Vdbench => "Vdbench",
         };
         text += &format!("# {name}\n");
     }

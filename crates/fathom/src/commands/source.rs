@@ -11,6 +11,7 @@ use model::plan::Plan;
 use super::fio_plan::fio_plan;
 use super::{results, run};
 use crate::drop_in::diskspd::surroundings::Here;
+use crate::drop_in::vdbench;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::history;
@@ -25,7 +26,7 @@ pub fn argument() -> Arg {
         .num_args(1..)
         .trailing_var_arg(true)
         .allow_hyphen_values(true)
-        .help("`diskspd`, `fio` or `native` and its arguments; or one file")
+        .help("`diskspd`, `fio`, `vdbench` or `native` and its arguments; or one file")
 }
 
 /// A test that was read, and what its reading has already lost.
@@ -61,6 +62,7 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
         ("diskspd", line) => read_diskspd(line),
         ("native", flags) => read_flags(session, flags).map(Source::from),
         ("fio", line) => fio_plan(line),
+        ("vdbench", line) => read_vdbench(line),
         // Both others are named first.
         (flag, _) if flag.starts_with("--") => read_flags(session, words).map(Source::from),
         (file, []) => read_file(file),
@@ -106,15 +108,23 @@ fn read_file(file: &str) -> Result<Source, Faults> {
             lowered(&profile)
         }
         Some("fio" | "ini" | "job") => fio_plan(&[file.to_owned()]),
+        Some("parm") => read_vdbench(&["-f".to_owned(), file.to_owned()]),
         _ if history::is_entry(file) => Ok(results::saved(file)?.plan.into()),
         _ => match results::saved(file) {
             Ok(results) => Ok(results.plan.into()),
             Err(faults) => {
-                let help = "a source is FILE.xml, FILE.toml, a saved result, or a dialect with its arguments";
+                let help = "a source is FILE.xml, FILE.toml, FILE.parm, a saved result, or a dialect with its arguments";
                 Err(Faults::usage(Fault::new(faults.first()).help(help)))
             }
         },
     }
+}
+
+/// The runs of parameter files, a step each.
+fn read_vdbench(line: &[String]) -> Result<Source, Faults> {
+    let (plan, lost) = vdbench::plan_of(line).map_err(|error| Faults::from(vec![error]))?;
+    let lost = lost.iter().map(|what| format!("Vdbench {what}")).collect();
+    Ok(Source { lost, ..Source::from(plan) })
 }
 
 fn read_diskspd(line: &[String]) -> Result<Source, Faults> {

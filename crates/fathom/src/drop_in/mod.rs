@@ -7,6 +7,7 @@
 
 pub mod diskspd;
 pub mod fio;
+pub mod vdbench;
 #[cfg(not(windows))]
 mod named_events;
 #[cfg(windows)]
@@ -29,6 +30,8 @@ pub enum Tool {
     Diskspd,
     /// `fio`, `fio.exe`.
     Fio,
+    /// `vdbench`.
+    Vdbench,
 }
 
 impl Tool {
@@ -36,6 +39,7 @@ impl Tool {
         match name {
             "diskspd" => Some(Tool::Diskspd),
             "fio" => Some(Tool::Fio),
+            "vdbench" => Some(Tool::Vdbench),
             _ => None,
         }
     }
@@ -187,6 +191,7 @@ mod tests {
         check(&["./diskspd.exe"], Some((Tool::Diskspd, 1)));
         check(&["/opt/fio", "job.fio"], Some((Tool::Fio, 1)));
         check(&["fathom", "fio", "job.fio"], Some((Tool::Fio, 2)));
+        check(&["fathom", "vdbench", "-t"], Some((Tool::Vdbench, 2)));
         check(&["fathom", "run", "diskspd"], None);
         check(&["diskspd-2"], None);
         check(&[], None);
