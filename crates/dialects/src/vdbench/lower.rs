@@ -306,6 +306,7 @@ impl<'a> Lowering<'a> {
                 return Err(cannot(run, "several SDs with `seekpct=eof` beside others", "give them a run of their own"));
             }
         }
+        share_over_sds(run, &mut jobs)?;
         self.steps.push(Step { jobs, prepare: None });
         Ok(())
     }
@@ -514,6 +515,21 @@ impl<'a> Lowering<'a> {
     }
 }
 
+/// Shares of workloads hold under `iorate=max` too: on one SD by weights, over several by counting operations together.
+fn share_over_sds(run: &Run, jobs: &mut [Job]) -> Result<(), Diagnostic> {
+    if !run.controlled || jobs.len() < 2 || matches!(run.rate, RunRate::Number(_)) {
+        return Ok(());
+    }
+    for worker in jobs.iter_mut().flat_map(|job| &mut job.workers) {
+        let [stream] = &mut worker.streams[..] else {
+            let help = "give the run a rate, or each SD one workload with one transfer size and no hits";
+            return Err(cannot(run, "`skew=` under `iorate=max` over several SDs with several streams each", help));
+        };
+        stream.flow = Some(Flow { id: 1, weight: stream.weight, pause_ns: Nanos(0) });
+    }
+    Ok(())
+}
+
 fn cannot(run: &Run, what: &str, help: &str) -> Diagnostic {
     Diagnostic::new(format!("rd={}: cannot carry out {what}", run.name)).help(help.to_owned())
 }
@@ -652,11 +668,6 @@ fn stream(run: &Run, sd: &Sd, wd: &Wd, target: TargetId, percent: f64, generator
         // A schedule decides shares by itself.
         weight: if pacing == Pacing::Unpaced { weight } else { 1 },
         pacing,
-        flow: (run.controlled && run.sds.len() > 1 && pacing == Pacing::Unpaced).then_some(Flow {
-            id: 1,
-            weight,
-            pause_ns: Nanos(0),
-        }),
         ..Stream::default()
     }
 }

@@ -9,3 +9,4 @@ mod diskspd_profiles;
 mod drive;
 mod fio;
 mod import;
+mod vdbench;

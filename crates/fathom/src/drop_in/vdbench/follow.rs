@@ -38,6 +38,8 @@ pub struct Follow<'a> {
     average: Tally,
     cpu: CoreTimes,
     cpu_of_average: CoreTimes,
+    last_cpu: Cpu,
+    has_begun: bool,
 }
 
 /// What a run came to.
@@ -70,6 +72,8 @@ impl<'a> Follow<'a> {
             average: Tally::default(),
             cpu: CoreTimes::read(),
             cpu_of_average: CoreTimes::read(),
+            last_cpu: Cpu::default(),
+            has_begun: false,
             run,
         }
     }
@@ -77,7 +81,8 @@ impl<'a> Follow<'a> {
     /// Follows an event.
     pub fn take(&mut self, event: &Event) {
         match event {
-            Event::Phase { phase: Phase::WarmUp | Phase::Measured, .. } if self.shown == 0 => {
+            Event::Phase { phase: Phase::WarmUp | Phase::Measured, .. } if !self.has_begun => {
+                self.has_begun = true;
                 self.cpu = CoreTimes::read();
                 self.cpu_of_average = self.cpu.clone();
             }
@@ -128,6 +133,7 @@ impl<'a> Follow<'a> {
         let now = CoreTimes::read();
         let cpu = cpu_between(&now, &self.cpu);
         self.cpu = now;
+        self.last_cpu = cpu;
         let label = number.to_string();
         for file in WHOLE {
             self.write_row(file, &label, number, &sum, Some(cpu));
@@ -219,7 +225,10 @@ impl<'a> Follow<'a> {
             self.average = of_sd(&averages);
         }
         let average = std::mem::take(&mut self.average);
-        let cpu = cpu_between(&self.cpu, &self.cpu_of_average);
+        let cpu = match self.shown < first {
+            true => self.last_cpu,
+            false => cpu_between(&self.cpu, &self.cpu_of_average),
+        };
         for (index, tally) in averages.iter().enumerate() {
             let name = self.run.sds[index].name.clone();
             self.write_row(&name, &label, self.shown, tally, None);
