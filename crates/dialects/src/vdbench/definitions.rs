@@ -277,7 +277,8 @@ fn refuse(block: &Block, refusals: &mut Vec<Diagnostic>) {
         }
     }
     for (row, item) in &block.params {
-        let harmless = ["no", "1", "off"].contains(&item.word().as_str());
+        let value = item.words().join(",");
+        let harmless = ["no", "off"].contains(&value.as_str()) || row.name == "dedupratio" && value == "1";
         if let Status::Refused(why) = row.status
             && !harmless
         {

@@ -88,9 +88,10 @@ pub fn expand(parameters: &Parameters, from: Option<&str>) -> Result<Vec<Run>, D
         let single = rd.sds.iter().any(|sd| sd == "single");
         let copies: Vec<(String, Vec<String>)> = match single {
             false => vec![(rd.name.clone(), rd.sds.clone())],
+            // All SDs of the file, whatever the workloads name.
             true => {
-                let used = parameters.sds.iter().filter(|sd| wds.iter().any(|wd| wd.sds.contains(&sd.name)));
-                used.map(|sd| (format!("{}_{}", rd.name, sd.name), vec![sd.name.clone()])).collect()
+                let each = parameters.sds.iter();
+                each.map(|sd| (format!("{}_{}", rd.name, sd.name), vec![sd.name.clone()])).collect()
             }
         };
         for (name, sds) in copies {

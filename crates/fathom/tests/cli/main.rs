@@ -22,4 +22,5 @@ mod support;
 mod verify;
 mod verify_faults;
 mod verify_inputs;
+mod vdbench;
 mod warm_up;
