@@ -17,6 +17,7 @@ pub mod fio;
 pub mod import;
 pub mod iometer;
 pub mod native;
+pub mod vdbench;
 
 mod bounds;
 mod diagnostic;

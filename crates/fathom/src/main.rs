@@ -77,6 +77,7 @@ fn run_drop_in(session: &Session, tool: drop_in::Tool, words: usize) -> Result<E
     connect_fleet(session, None)?;
     Ok(match tool {
         drop_in::Tool::Diskspd => drop_in::diskspd::execute(session, words),
+        drop_in::Tool::Vdbench => drop_in::vdbench::execute(session, words),
         drop_in::Tool::Fio => drop_in::fio::execute(session, words),
         drop_in::Tool::Iometer => drop_in::iometer::execute(session, words),
     })

@@ -208,7 +208,7 @@ fn fault_of(root: &Command, line: &str) -> Option<String> {
             .map(|word| format!("there is no command `{word}`"));
     }
     // These take the words of another dialect.
-    if ["fio", "diskspd", "iometer", "convert", "lint"].contains(&path[1].get_name()) {
+    if ["fio", "diskspd", "vdbench", "iometer", "convert", "lint"].contains(&path[1].get_name()) {
         return None;
     }
     let known: BTreeSet<String> = path.iter().flat_map(|command| options_of(command)).collect();

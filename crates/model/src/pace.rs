@@ -31,7 +31,7 @@ impl Schedule {
             dropped: 0,
             last_length: 0,
         };
-        if rate.process == Process::Poisson {
+        if rate.process != Process::Linear {
             schedule.add_random_gap(draws, 1);
         }
         schedule
@@ -52,7 +52,7 @@ impl Schedule {
         };
         match self.rate.process {
             Process::Linear => self.add_gap(units),
-            Process::Poisson => self.add_random_gap(draws, units),
+            Process::Poisson | Process::Uniform => self.add_random_gap(draws, units),
         }
     }
 
@@ -64,10 +64,14 @@ impl Schedule {
         self.remainder = (ticks % amount) as u64;
     }
 
-    /// An exponentially distributed gap with the same mean: −ln(1 − U) × mean.
+    /// A random gap with the same mean: −ln(1 − U) × mean where it is exponentially distributed.
     fn add_random_gap(&mut self, draws: &mut Draws, units: u64) {
         let mean = units as f64 * self.rate.per_ns.0 as f64 / self.rate.amount.max(1) as f64;
-        let gap = -libm::log(1.0 - draws.unit(self.purpose)) * mean;
+        let drawn = draws.unit(self.purpose);
+        let gap = match self.rate.process {
+            Process::Uniform => 2.0 * drawn * mean,
+            Process::Linear | Process::Poisson => -libm::log(1.0 - drawn) * mean,
+        };
         self.due += Nanos(gap.round() as u64);
     }
 

@@ -218,6 +218,7 @@ fn rate(rate: &Rate) -> String {
         &[
             (true, format!("{amount} in {}", time(per_ns))),
             (process == Process::Poisson, "at random".into()),
+            (process == Process::Uniform, "at uniform random gaps".into()),
             (!late.is_empty(), late),
             (phase_ns.0 > 0, format!("the first after {}", time(phase_ns))),
         ],

@@ -40,11 +40,13 @@ pub enum EntryKind {
     Diskspd,
     /// In the place of Iometer.
     Iometer,
+    /// In the place of Vdbench.
+    Vdbench,
 }
 
 impl EntryKind {
     /// All of them.
-    pub const ALL: [EntryKind; 10] = [
+    pub const ALL: [EntryKind; 11] = [
         EntryKind::Run,
         EntryKind::Quick,
         EntryKind::Verify,
@@ -55,6 +57,7 @@ impl EntryKind {
         EntryKind::Fio,
         EntryKind::Diskspd,
         EntryKind::Iometer,
+        EntryKind::Vdbench,
     ];
 
     /// The word of the command line.
@@ -70,6 +73,7 @@ impl EntryKind {
             EntryKind::Fio => "fio",
             EntryKind::Diskspd => "diskspd",
             EntryKind::Iometer => "iometer",
+            EntryKind::Vdbench => "vdbench",
         }
     }
 

@@ -67,13 +67,15 @@ fn dialect_name(dialect: Dialect) -> &'static str {
         Dialect::Fio => "fio",
         Dialect::Diskspd => "DiskSpd",
         Dialect::Iometer => "Iometer",
+        Dialect::Vdbench => "Vdbench",
     }
 }
 
 /// The plan in the words of a dialect.
 pub fn to(dialect: Dialect, plan: &Plan) -> Conversion {
     match dialect {
-        Dialect::Native => to_native(plan),
+        // Nothing is written as Vdbench.
+        Dialect::Native | Dialect::Vdbench => to_native(plan),
         Dialect::Fio => to_fio(plan),
         Dialect::Diskspd => to_diskspd(plan),
         Dialect::Iometer => not_written(dialect),

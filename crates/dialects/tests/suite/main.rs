@@ -10,3 +10,4 @@ mod drive;
 mod fio;
 mod import;
 mod iometer;
+mod vdbench;

@@ -114,6 +114,7 @@ fn text(conversion: &Conversion, headed: bool) -> String {
             Dialect::Fio => "fio",
             Dialect::Diskspd => "DiskSpd",
             Dialect::Iometer => "Iometer",
+            Dialect::Vdbench => "Vdbench",
         };
         text += &format!("# {name}\n");
     }

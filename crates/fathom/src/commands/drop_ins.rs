@@ -1,4 +1,4 @@
-//! The help of `fathom fio`, `fathom diskspd` and `fathom iometer`. Their arguments are parsed by the dialect, not by clap.
+//! The help of the commands that stand in for other tools. Their arguments are parsed by the dialect, not by clap.
 
 use clap::{Arg, Command};
 
@@ -30,6 +30,22 @@ pub fn diskspd() -> Command {
          names a device again that the guard would not give away, FATHOM_DISKSPD_TEXT=2.0 prints the report in its \
          older form.",
         "Switches and targets, as for DiskSpd",
+    )
+}
+
+/// `fathom vdbench`.
+pub fn vdbench() -> Command {
+    drop_in(
+        "vdbench",
+        "Run Vdbench parameter files unchanged",
+        "Runs parameter files of Vdbench 5.04.07 with raw workloads (SD, WD, RD) unchanged, prints its console, writes its output \
+         directory and ends with its exit codes (0, 157). The program does the same without this word where it is called `vdbench`, \
+         by a copy or a link.\n\n\
+         docs/vdbench.md lists the options and what becomes of each parameter. FATHOM_VDBENCH_LAYOUT=5.04.06 writes the columns of that \
+         release, FATHOM_VDBENCH_SEED=N makes random addresses repeat, FATHOM_NOTES=1 shows notes where stderr is no terminal, \
+         FATHOM_RESULT=FILE saves the native result of each run too, FATHOM_HISTORY=on keeps it in the history, \
+         FATHOM_ALLOW_DESTROY=DEVICE names a device again that the guard would not give away.",
+        "Options and variables, as for Vdbench",
     )
 }
 

@@ -272,6 +272,13 @@ pub const COMMANDS: &[CommandRow] = &[
         execute: |_, _| unreachable!("main recognises other tools before it parses a command"),
     },
     CommandRow {
+        name: "vdbench",
+        former_name: None,
+        group: Group::OtherTools,
+        command: drop_ins::vdbench,
+        execute: |_, _| unreachable!("main recognises other tools before it parses a command"),
+    },
+    CommandRow {
         name: "convert",
         former_name: None,
         group: Group::OtherTools,

@@ -267,7 +267,7 @@ const OTHER_TOOLS: &[(&str, &str, &str)] = &[
     (
         "parm",
         "a Vdbench parameter file",
-        "Vdbench runs it; `fathom explain` reads its results",
+        "run it with `fathom vdbench -f FILE`",
     ),
     (
         "icf",

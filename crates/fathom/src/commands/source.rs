@@ -25,7 +25,7 @@ pub fn argument() -> Arg {
         .num_args(1..)
         .trailing_var_arg(true)
         .allow_hyphen_values(true)
-        .help("`diskspd`, `fio`, `iometer` or `native` and its arguments; or one file")
+        .help("`diskspd`, `fio`, `vdbench`, `iometer` or `native` and its arguments; or one file")
 }
 
 /// A test that was read, and what its reading has already lost.
@@ -62,6 +62,7 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
         ("native", flags) => read_flags(session, flags).map(Source::from),
         ("fio", line) => fio_plan(line),
         ("iometer", line) => read_iometer(line),
+        ("vdbench", line) => read_vdbench(line),
         // Both others are named first.
         (flag, _) if flag.starts_with("--") => read_flags(session, words).map(Source::from),
         (file, []) => read_file(file),
@@ -108,11 +109,12 @@ fn read_file(file: &str) -> Result<Source, Faults> {
         }
         Some("icf") => read_iometer(&[file.to_owned()]),
         Some("fio" | "ini" | "job") => fio_plan(&[file.to_owned()]),
+        Some("parm") => read_vdbench(&["-f".to_owned(), file.to_owned()]),
         _ if history::is_entry(file) => Ok(results::saved(file)?.plan.into()),
         _ => match results::saved(file) {
             Ok(results) => Ok(results.plan.into()),
             Err(faults) => {
-                let help = "a source is FILE.xml, FILE.toml, FILE.icf, a saved result, or a dialect with its arguments";
+                let help = "a source is FILE.xml, FILE.toml, FILE.parm, FILE.icf, a saved result, or a dialect with its arguments";
                 Err(Faults::usage(Fault::new(faults.first()).help(help)))
             }
         },
@@ -123,6 +125,16 @@ fn read_iometer(line: &[String]) -> Result<Source, Faults> {
     let iometer::Lowered { plan, notes } = drop_in::iometer::plan_of(line)?;
     Ok(Source {
         differs: notes.iter().map(|note| format!("Iometer: {note}")).collect(),
+        ..Source::from(plan)
+    })
+}
+
+/// The runs of parameter files, a step each.
+fn read_vdbench(line: &[String]) -> Result<Source, Faults> {
+    let (plan, lost) = drop_in::vdbench::plan_of(line).map_err(|error| Faults::from(vec![error]))?;
+    let lost = lost.iter().map(|what| format!("Vdbench {what}")).collect();
+    Ok(Source {
+        lost,
         ..Source::from(plan)
     })
 }

@@ -13,6 +13,7 @@ mod named_events;
 #[cfg(windows)]
 #[path = "named_events_of_windows.rs"]
 mod named_events;
+pub mod vdbench;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -32,6 +33,8 @@ pub enum Tool {
     Fio,
     /// `iometer`, `Iometer.exe`.
     Iometer,
+    /// `vdbench`.
+    Vdbench,
 }
 
 impl Tool {
@@ -40,6 +43,7 @@ impl Tool {
             "diskspd" => Some(Tool::Diskspd),
             "fio" => Some(Tool::Fio),
             "iometer" => Some(Tool::Iometer),
+            "vdbench" => Some(Tool::Vdbench),
             _ => None,
         }
     }
@@ -193,6 +197,7 @@ mod tests {
         check(&["fathom", "fio", "job.fio"], Some((Tool::Fio, 2)));
         check(&["Iometer.exe", "/c", "x.icf"], Some((Tool::Iometer, 1)));
         check(&["fathom", "iometer"], Some((Tool::Iometer, 2)));
+        check(&["fathom", "vdbench", "-t"], Some((Tool::Vdbench, 2)));
         check(&["fathom", "run", "diskspd"], None);
         check(&["diskspd-2"], None);
         check(&[], None);

@@ -84,7 +84,7 @@ fn job_files_of_other_tools_name_the_right_command() {
     for (name, help) in [
         ("job.fio", "run it with `fathom fio "),
         ("profile.XML", "run it with `fathom diskspd -X"),
-        ("test.parm", "Vdbench runs it"),
+        ("test.parm", "fathom vdbench -f"),
         ("test.icf", "run it with `fathom iometer "),
     ] {
         let path = folder.path().join(name);

@@ -20,6 +20,7 @@ mod serve;
 mod studies;
 mod suites;
 mod support;
+mod vdbench;
 mod verify;
 mod verify_faults;
 mod verify_inputs;

@@ -34,6 +34,9 @@ pub enum Continuation {
     /// To the end of the last operation of any direction, up to the next multiple of the alignment. All directions share a
     /// position that starts at the base and returns there where nothing more fits (Iometer).
     Aligned,
+    /// To the end of the last operation, whatever its direction. It starts at the base and returns there where nothing more fits
+    /// before the end (Vdbench `seekpct`).
+    Shared,
 }
 
 impl Mixed {
@@ -50,7 +53,9 @@ impl Mixed {
         }
         // The position that all directions share must suit the next operation, whichever direction that has.
         let areas = match self.continuation {
-            Continuation::Stride | Continuation::Aligned => PerDirection::all(Area::common(&areas)),
+            Continuation::Stride | Continuation::Aligned | Continuation::Shared => {
+                PerDirection::all(Area::common(&areas))
+            }
             Continuation::Length => areas,
         };
         let mut placement = self.placement.cursor(areas, draws)?;
@@ -59,7 +64,7 @@ impl Mixed {
             Continuation::Stride => placement
                 .next(draws, Direction::Read)
                 .map_or(0, |offset| offset - areas.read.base),
-            Continuation::Length | Continuation::Aligned => 0,
+            Continuation::Length | Continuation::Aligned | Continuation::Shared => 0,
         };
         Ok(MixedCursor {
             placement,
@@ -89,10 +94,10 @@ impl MixedCursor {
         let index = self.index(direction);
         let jump = match self.continuation {
             Continuation::Stride => draws.half(Purpose::Jump) % 100 < percent,
-            Continuation::Aligned => ((u64::from(draws.half(Purpose::Jump)) * 100) >> 32) < u64::from(percent),
-            Continuation::Length => {
+            Continuation::Length | Continuation::Aligned | Continuation::Shared => {
                 let roll = ((u64::from(draws.half(Purpose::Jump)) * 100) >> 32) as u32;
-                roll < percent || self.next[index] + area.block > area.length
+                let jumps_at_end = self.continuation == Continuation::Length;
+                roll < percent || jumps_at_end && self.next[index] + area.block > area.length
             }
         };
         if jump {
@@ -116,7 +121,7 @@ impl MixedCursor {
 
     fn index(&self, direction: Direction) -> usize {
         match self.continuation {
-            Continuation::Stride | Continuation::Aligned => 0,
+            Continuation::Stride | Continuation::Aligned | Continuation::Shared => 0,
             Continuation::Length => direction as usize,
         }
     }
@@ -133,7 +138,7 @@ impl MixedCursor {
         let end = place.offset - area.base + u64::from(length);
         match self.continuation {
             Continuation::Stride => {}
-            Continuation::Length => self.next[index] = end,
+            Continuation::Length | Continuation::Shared => self.next[index] = end,
             Continuation::Aligned => self.next[index] = end.next_multiple_of(area.alignment),
         }
         length

@@ -93,6 +93,8 @@ pub enum Process {
     Linear,
     /// With exponentially distributed gaps, as independent users make them.
     Poisson,
+    /// With gaps that are uniform between nothing and twice the mean (Vdbench `distribution=uniform`).
+    Uniform,
 }
 
 /// What becomes of operations that could not be issued in time.

@@ -60,6 +60,8 @@ pub enum Dialect {
     Diskspd,
     /// Iometer configuration file.
     Iometer,
+    /// Vdbench parameter file.
+    Vdbench,
 }
 
 /// One job as the user wrote it.

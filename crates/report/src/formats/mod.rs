@@ -9,6 +9,7 @@ mod markdown;
 pub(crate) mod openmetrics;
 mod tables;
 mod text;
+pub mod vdbench;
 
 use std::io::{self, Write};
 

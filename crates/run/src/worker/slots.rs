@@ -145,7 +145,7 @@ impl SlotPool {
         self.streams.start + self.weights.partition_point(|upto| *upto <= level)
     }
 
-    fn equal_weights(&self) -> bool {
+    pub(crate) fn equal_weights(&self) -> bool {
         self.weights
             .iter()
             .enumerate()

@@ -122,6 +122,14 @@ impl Gate {
         }))
     }
 
+    /// When the next operation is due, where one schedule decides it for all directions.
+    pub(crate) fn scheduled(&self) -> Option<Nanos> {
+        match &self.pacing {
+            Live::Together(schedule) => Some(schedule.due()),
+            Live::Unpaced | Live::PerDirection(..) => None,
+        }
+    }
+
     /// May the stream issue at `now`?
     pub(crate) fn ready(&mut self, now: Nanos, draws: &mut Draws) -> Ready {
         if self.pause_when_idle {

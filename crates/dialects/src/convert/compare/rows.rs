@@ -72,7 +72,7 @@ impl Names {
             Dialect::Native => self.0[0],
             Dialect::Fio => self.0[1],
             Dialect::Diskspd => self.0[2],
-            Dialect::Iometer => "",
+            Dialect::Iometer | Dialect::Vdbench => "",
         }
     }
 }

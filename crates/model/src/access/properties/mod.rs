@@ -41,6 +41,7 @@ fn every_pattern() -> Vec<(&'static str, Access)> {
         ("mixed by stride", Continuation::Stride),
         ("mixed by length", Continuation::Length),
         ("mixed by aligned length", Continuation::Aligned),
+        ("mixed by shared length", Continuation::Shared),
     ] {
         let random_percent = PerDirection {
             read: 30,
@@ -164,7 +165,7 @@ fn ranges(basis: RangeBasis, rule: RangesRule, shares: &[(f64, f64)]) -> Placeme
 fn follows_lengths(access: &Access) -> bool {
     match access {
         Access::Sequential(sequential) => sequential.advance != Advance::Stride,
-        Access::Mixed(mixed) => mixed.continuation == Continuation::Length,
+        Access::Mixed(mixed) => mixed.continuation != Continuation::Stride,
         Access::Every(every) => every.between == Between::Continue,
         Access::Zones(zones) => zones.within.is_none(),
         Access::Interlocked(_) | Access::Parallel(_) | Access::Random { .. } | Access::WritePointers(_) => false,

@@ -229,6 +229,7 @@ fn whose(dialect: Dialect) -> &'static str {
         Dialect::Fio => "fio",
         Dialect::Diskspd => "DiskSpd",
         Dialect::Iometer => "Iometer",
+        Dialect::Vdbench => "Vdbench",
     }
 }
 

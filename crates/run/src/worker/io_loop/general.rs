@@ -2,6 +2,7 @@
 //! flush, for those that share slots, and for every worker with features.
 
 use engine::{Action, Request, Slot};
+use model::draws::Draws;
 use model::sequence::Operation;
 use model::{Direction, Nanos};
 
@@ -66,22 +67,21 @@ impl IoLoop {
                 return true;
             }
         }
-        let pool_state = &self.pools[pool];
         let begins_with_first = features
             .as_deref()
             .is_some_and(|features| features.begins_with_first_stream(self.slots.get(slot)));
         let number = match &mut self.bursts {
             Some(bursts) => match bursts.alternative(self.batch.reaped, &mut self.draws) {
-                Ok(alternative) => pool_state.streams.start + alternative,
+                Ok(alternative) => self.pools[pool].streams.start + alternative,
                 Err(later) => {
                     self.pacing.next_due = self.pacing.next_due.min(later);
                     return false;
                 }
             },
-            None if pool_state.shared && !begins_with_first => pool_state.choose(&mut self.draws),
-            None => pool_state.streams.start,
+            None if self.pools[pool].shared && !begins_with_first => self.choose_stream(pool),
+            None => self.pools[pool].streams.start,
         };
-        let slot_in_pool = slot.0 - pool_state.first_slot;
+        let slot_in_pool = slot.0 - self.pools[pool].first_slot;
         if let Some(features) = features.as_deref_mut()
             && features.issue_instead(self, pool, number, slot)
         {
@@ -111,6 +111,18 @@ impl IoLoop {
             bursts.count_issued();
         }
         true
+    }
+
+    /// The stream of a shared pool that the next operation belongs to. Where each has a schedule of its own and none weighs more
+    /// than the others, it is the one that is due first: another one would hold it up until its own time.
+    fn choose_stream(&mut self, pool: usize) -> usize {
+        let pool = &self.pools[pool];
+        let has_schedules = self.pacing.meter.paced && !matches!(self.draws, Draws::Single(_)) && pool.equal_weights();
+        let due = |number: &usize| self.streams[*number].gate.as_ref()?.scheduled();
+        match has_schedules && pool.streams.clone().all(|number| due(&number).is_some()) {
+            true => pool.streams.clone().min_by_key(due).unwrap_or(pool.streams.start),
+            false => pool.choose(&mut self.draws),
+        }
     }
 
     /// When the next operation of a stream was due, and its direction where the schedule decides it; `None` if none is due

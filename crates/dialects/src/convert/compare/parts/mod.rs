@@ -538,6 +538,7 @@ pub(super) fn arrivals(pair: &Pair<'_>) -> Difference {
     differing(wanted.process, got.process, |process| match process {
         Process::Linear => "even gaps",
         Process::Poisson => "exponential gaps",
+        Process::Uniform => "uniform gaps",
     })
 }
 

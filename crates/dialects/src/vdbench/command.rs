@@ -1,0 +1,233 @@
+//! The command line.
+
+use crate::Diagnostic;
+
+/// What a command line asks for.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Command {
+    /// Parameter files.
+    pub files: Vec<String>,
+    /// The output directory.
+    pub output: Option<String>,
+    /// Simulate only.
+    pub simulate: bool,
+    /// `elapsed=`, `interval=` and `warmup=` of every RD.
+    pub elapsed: Option<u64>,
+    /// See `elapsed`.
+    pub interval: Option<u64>,
+    /// See `elapsed`.
+    pub warmup: Option<u64>,
+    /// Variables, the longest name first.
+    pub variables: Vec<(String, String)>,
+    /// What is added to every `rd=`.
+    pub plus: Option<String>,
+    /// Repeat all RDs, for so many seconds or for ever.
+    pub repeat: Option<Option<u64>>,
+    /// Megabytes are 10⁶ bytes.
+    pub decimal: bool,
+    /// Start at this RD.
+    pub start_at: Option<String>,
+    /// The built-in test: its parameter file, and that its file is removed first.
+    pub self_test: Option<(String, bool)>,
+    /// Arguments as they were scanned.
+    pub scanned: Vec<String>,
+}
+
+const HELP_FILE: &str = "name a parameter file: `-f FILE`; docs/vdbench.md lists what it may hold";
+
+/// Reads the arguments behind the program's name. `temporary` is the folder of the built-in test's file.
+///
+/// # Errors
+/// The first thing that is wrong or not built.
+pub fn read_command(arguments: &[String], temporary: &str) -> Result<Command, Diagnostic> {
+    let mut command = Command::default();
+    if arguments.is_empty() {
+        return Err(Diagnostic::new("No input parameters specified").help(HELP_FILE));
+    }
+    let mut rest = arguments.iter().map(String::as_str);
+    let mut takes_files = false;
+    while let Some(word) = rest.next() {
+        if word == "+" || word.starts_with('+') {
+            let text = [&word[1..]]
+                .into_iter()
+                .chain(rest.by_ref())
+                .collect::<Vec<_>>()
+                .join(" ");
+            let text = text.trim();
+            if text.contains(' ') {
+                return Err(Diagnostic::new(format!("Embedded blanks not acceptable: '{text}'")));
+            }
+            command.plus = Some(text.trim_start_matches(',').to_owned());
+            break;
+        }
+        let Some(option) = word.strip_prefix('-') else {
+            match word.split_once('=') {
+                Some((name, value)) => {
+                    command.variables.push((name.to_owned(), value.to_owned()));
+                    takes_files = true;
+                }
+                None if takes_files => command.files.push(word.to_owned()),
+                None => return Err(Diagnostic::new(format!("Invalid execution parameter: '{word}'")).help(HELP_FILE)),
+            }
+            continue;
+        };
+        let letter = option.chars().next().unwrap_or_default();
+        let glued = option.get(letter.len_utf8()..).unwrap_or_default();
+        takes_files = false;
+        let needs_value = "foeiwpdr".contains(letter) || letter == 'm' && glued != "b";
+        let value = match (needs_value && letter != '\0', glued) {
+            (true, "") => rest.next().unwrap_or_default().to_owned(),
+            (_, glued) => glued.to_owned(),
+        };
+        command
+            .scanned
+            .push(format!("-{letter}{value}").trim_end_matches('\0').to_owned());
+        read_option(&mut command, word, letter, &value, temporary)?;
+        takes_files |= letter == 'f';
+        if letter == 'l' && glued.is_empty() {
+            // Its value is optional: a number that follows is it.
+            let next = rest
+                .clone()
+                .next()
+                .filter(|next| next.starts_with(|c: char| c.is_ascii_digit()) && !next.contains('='));
+            command.repeat = Some(next.and_then(seconds));
+            if next.is_some() {
+                rest.next();
+            }
+        }
+    }
+    command.variables.sort_by_key(|(name, _)| std::cmp::Reverse(name.len()));
+    if command.files.is_empty() && command.self_test.is_none() {
+        return Err(Diagnostic::new("No input parameters specified").help(HELP_FILE));
+    }
+    Ok(command)
+}
+
+fn read_option(
+    command: &mut Command,
+    word: &str,
+    letter: char,
+    value: &str,
+    temporary: &str,
+) -> Result<(), Diagnostic> {
+    let whole = |name: &str| {
+        let what = format!("Invalid execution parameter: '{word}'");
+        value
+            .parse::<u64>()
+            .map_err(|_| Diagnostic::new(what).help(format!("give {name} as a whole number of seconds")))
+    };
+    let refuse = |what: &str, help: &str| Err(Diagnostic::new(what.to_owned()).help(help.to_owned()));
+    match letter {
+        'f' => command.files.push(value.to_owned()),
+        'o' => command.output = Some(value.to_owned()),
+        's' if value.is_empty() => command.simulate = true,
+        'e' => command.elapsed = Some(whole("elapsed time")?),
+        'i' => command.interval = Some(whole("the interval")?),
+        'w' => command.warmup = Some(whole("the warm-up")?),
+        'm' if value == "b" => command.decimal = true,
+        // The port, the debug switches, the number of slaves: this is one process.
+        'm' | 'p' | 'd' | 'k' => {}
+        'r' => command.start_at = Some(value.to_owned()),
+        'l' if value.is_empty() => {}
+        'l' => match seconds(value) {
+            Some(time) => command.repeat = Some(Some(time)),
+            None => {
+                return refuse(
+                    &format!("Invalid execution parameter: '{word}'"),
+                    "give a time: `-l 30m`",
+                );
+            }
+        },
+        't' => return self_test(command, word, value, temporary),
+        'v' | 'j' => {
+            return refuse(
+                &format!("data validation ({word}) is not built"),
+                "check data with `fathom fio` and `verify=`, also after a kill (`verify_state_save`)",
+            );
+        }
+        'c' => {
+            return refuse(
+                &format!("{word} cleans anchors, and file system workloads are not run yet"),
+                "remove the tree yourself",
+            );
+        }
+        '\0' => return refuse("Use of parameter file is now required.", HELP_FILE),
+        _ => {
+            return refuse(
+                &format!("Invalid execution parameter: '{word}'"),
+                "docs/vdbench.md lists the options",
+            );
+        }
+    }
+    Ok(())
+}
+
+fn seconds(text: &str) -> Option<u64> {
+    let digits = text.trim_end_matches(['s', 'm', 'h']);
+    let factor = match &text[digits.len()..] {
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(factor)
+}
+
+fn self_test(command: &mut Command, word: &str, value: &str, temporary: &str) -> Result<(), Diagnostic> {
+    let (flags, mix, rate) = match value {
+        "" | "d" => ("", "rdpct=50", "100"),
+        "1" => (",openflags=o_sync", "rdpct=50", "100"),
+        "2" => ("", "rdpct=0", "max"),
+        _ => {
+            let what = format!("the built-in test {word} is not built");
+            return Err(Diagnostic::new(what).help("`-t`, `-t1`, `-t2` and `-td` test raw workloads"));
+        }
+    };
+    let text = format!(
+        "sd=sd1,lun={temporary}/quick_vdbench_test,size=40m{flags}\n\
+         wd=wd1,sd=sd1,xf=1k,{mix}\n\
+         rd=rd1,wd=wd1,iorate={rate},elapsed=5,interval=1\n"
+    );
+    command.self_test = Some((text, value == "d"));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(line: &str) -> Result<Command, String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        read_command(&words, "/tmp").map_err(|error| error.what)
+    }
+
+    #[test]
+    fn values_are_glued_or_separate() {
+        let command = read("-fx -o out -e 60 -i5 -w 10 a=1 y ab=2 -s -l 2h").unwrap();
+        assert_eq!(command.files, ["x", "y"]);
+        assert_eq!(
+            (command.elapsed, command.interval, command.warmup),
+            (Some(60), Some(5), Some(10))
+        );
+        assert_eq!(command.output.as_deref(), Some("out"));
+        assert_eq!(command.variables[0].0, "ab", "the longest name first");
+        assert!(command.simulate);
+        assert_eq!(command.repeat, Some(Some(7200)));
+    }
+
+    #[test]
+    fn what_follows_a_plus_belongs_to_it() {
+        let command = read("-f x -o out + iorate=50,threads=2").unwrap();
+        assert_eq!(command.plus.as_deref(), Some("iorate=50,threads=2"));
+        let error = read("-f x + iorate=50 -o out").unwrap_err();
+        assert_eq!(error, "Embedded blanks not acceptable: 'iorate=50 -o out'");
+    }
+
+    #[test]
+    fn wrong_lines_have_the_texts_that_scripts_know() {
+        assert_eq!(read("").unwrap_err(), "No input parameters specified");
+        assert_eq!(read("-f parmfile -z").unwrap_err(), "Invalid execution parameter: '-z'");
+        assert!(read("-f x -vr").unwrap_err().contains("not built"));
+        assert!(read("-tf").unwrap_err().contains("not built"));
+    }
+}

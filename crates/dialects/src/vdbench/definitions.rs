@@ -1,0 +1,761 @@
+//! Items to definitions: what a parameter file says, with its defaults filled in.
+
+use super::scan::{Item, scan};
+use super::table::{Kind, Row, Section, Status};
+use super::values::MAX_RATE;
+use super::{Command, Copies, VdbenchEnv, files};
+use crate::{Diagnostic, Place};
+
+/// What a parameter file says.
+#[derive(Clone, Debug, Default)]
+pub struct Parameters {
+    /// Before any definition.
+    pub general: General,
+    /// Labels of the hosts.
+    pub hosts: Vec<String>,
+    /// Storage definitions.
+    pub sds: Vec<Sd>,
+    /// Workload definitions.
+    pub wds: Vec<Wd>,
+    /// The `wd=default` that holds at the end of the file.
+    pub default_wd: Wd,
+    /// Run definitions.
+    pub rds: Vec<Rd>,
+    /// What a run is refused for; a simulation is not.
+    pub refusals: Vec<Diagnostic>,
+    /// The files as read.
+    pub copies: Copies,
+}
+
+/// General parameters.
+#[derive(Clone, Debug, Default)]
+pub struct General {
+    /// `formatsds=`.
+    pub format: Option<bool>,
+    /// `formatxfersize=`.
+    pub format_block: Option<u64>,
+    /// `histogram=`: upper limits in microseconds; empty: the usual ones.
+    pub histogram: Vec<u64>,
+    /// `compratio=`.
+    pub compratio: f64,
+    /// `loop=`: so many times.
+    pub repeats: Option<u64>,
+    /// `loop=`: for so many seconds.
+    pub repeat_seconds: Option<u64>,
+}
+
+/// A storage definition.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Sd {
+    /// Its name.
+    pub name: String,
+    /// File or device.
+    pub lun: String,
+    /// `size=`.
+    pub size: Option<u64>,
+    /// `threads=`.
+    pub threads: u32,
+    /// `openflags=`.
+    pub flags: Vec<String>,
+    /// `range=`.
+    pub range: Option<(f64, f64)>,
+    /// `offset=`.
+    pub offset: u64,
+    /// `align=`.
+    pub align: u64,
+    /// `hitarea=`.
+    pub hitarea: u64,
+}
+
+/// Sizes of transfers.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Transfer {
+    /// One.
+    One(u64),
+    /// Size and percent.
+    Shares(Vec<(u64, f64)>),
+    /// From, to, by.
+    Steps(u64, u64, u64),
+}
+
+/// A workload definition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wd {
+    /// Its name.
+    pub name: String,
+    /// Its SDs, by name.
+    pub sds: Vec<String>,
+    /// `xfersize=`.
+    pub xfersize: Transfer,
+    /// Percent of reads.
+    pub rdpct: u32,
+    /// Percent of random addresses; −1 for `eof`.
+    pub seekpct: i32,
+    /// `stride=`.
+    pub stride: Option<(u64, u64)>,
+    /// `skew=`.
+    pub skew: Option<f64>,
+    /// Percent of reads and of writes in the hit area.
+    pub hits: (f64, f64),
+    /// `range=`.
+    pub range: Option<(f64, f64)>,
+    /// `openflags=`.
+    pub flags: Vec<String>,
+    /// `streams=`.
+    pub streams: Option<u32>,
+    /// It has a rate or a priority of its own.
+    pub controlled: bool,
+}
+
+impl Default for Wd {
+    fn default() -> Wd {
+        Wd {
+            name: String::new(),
+            sds: Vec::new(),
+            xfersize: Transfer::One(4096),
+            rdpct: 100,
+            seekpct: 100,
+            stride: None,
+            skew: None,
+            hits: (0.0, 0.0),
+            range: None,
+            flags: Vec::new(),
+            streams: None,
+            controlled: false,
+        }
+    }
+}
+
+/// A run definition.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rd {
+    /// Its name.
+    pub name: String,
+    /// `wd=`.
+    pub wds: Vec<String>,
+    /// `fwd=`.
+    pub fwds: Vec<String>,
+    /// `sd=`.
+    pub sds: Vec<String>,
+    /// `iorate=` or `fwdrate=`; −∞ stands for `curve`.
+    pub rates: Vec<f64>,
+    /// `curve=`.
+    pub curve: Vec<f64>,
+    /// `stopcurve=`.
+    pub stopcurve: Option<f64>,
+    /// Seconds.
+    pub elapsed: u64,
+    /// Seconds.
+    pub interval: u64,
+    /// Seconds.
+    pub warmup: u64,
+    /// Seconds.
+    pub pause: u64,
+    /// The first word of `distribution=`.
+    pub distribution: String,
+    /// `maxdata=`.
+    pub maxdata: Option<f64>,
+    /// `openflags=`.
+    pub flags: Vec<String>,
+    /// Parameters that vary, the outermost first, each with its values.
+    pub loops: Vec<(&'static str, Vec<f64>)>,
+    /// Where it is written.
+    pub at: Option<Place>,
+}
+
+/// `iorate=curve`.
+pub(super) const CURVE: f64 = f64::NEG_INFINITY;
+
+/// A definition on its way: its parameters, defaults first.
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub section: Section,
+    pub name: String,
+    pub params: Vec<(&'static Row, Item)>,
+    pub at: Place,
+}
+
+/// Reads the parameter files that a command line names.
+///
+/// # Errors
+/// The first thing that is wrong.
+pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Parameters, Diagnostic> {
+    let (items, copies) = scan(&command.files, &command.variables, command.plus.as_deref(), env)?;
+    let blocks = group(items)?;
+    let mut parameters = Parameters {
+        copies,
+        ..Parameters::default()
+    };
+    parameters.general.compratio = 1.0;
+    for block in &blocks {
+        refuse(block, &mut parameters.refusals);
+    }
+    files::check(&blocks)?;
+    for block in &blocks {
+        match block.section {
+            Section::General => parameters.general = general(block)?,
+            Section::Host => host(block, &mut parameters, env),
+            Section::Sd => sds(block, &mut parameters.sds)?,
+            Section::Wd => {
+                let wd = wd(block, &parameters)?;
+                match block.name == "default" {
+                    true => parameters.default_wd = wd,
+                    false => parameters.wds.push(wd),
+                }
+            }
+            Section::Rd if block.name != "default" => {
+                let rd = rd(block, command)?;
+                if parameters.rds.iter().any(|other| other.name == rd.name) {
+                    return Err(block.error(format!("Duplicate RD names not allowed: {}", rd.name)));
+                }
+                parameters.rds.push(rd);
+            }
+            Section::Rd | Section::Fsd | Section::Fwd => {}
+        }
+    }
+    if parameters.rds.is_empty() {
+        return Err(
+            Diagnostic::new("No RD parameters specified").help("add a run: `rd=rd1,wd=*,iorate=max,elapsed=60`")
+        );
+    }
+    Ok(parameters)
+}
+
+/// Items to definitions, with the defaults of their kind in front.
+fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
+    let start = items.first().map_or(
+        Place {
+            file: String::new(),
+            line: 0,
+            text: String::new(),
+        },
+        |item| item.at.clone(),
+    );
+    let mut blocks = vec![Block {
+        section: Section::General,
+        name: String::new(),
+        params: Vec::new(),
+        at: start,
+    }];
+    let mut defaults: Vec<(Section, Vec<(&'static Row, Item)>)> = Vec::new();
+    for item in items {
+        let present = blocks.last().map_or(Section::General, |block| block.section);
+        let begins = Section::of_keyword(&item.keyword).filter(|section| {
+            section.rank() > present.rank()
+                || section.rank() == present.rank() && *section == present
+                || section.rank() == present.rank() && present.rank() == 2
+        });
+        if let Some(section) = begins {
+            let name = item.word();
+            if let Some(before) = blocks.last().filter(|block| block.name == "default") {
+                defaults.retain(|(of, _)| *of != before.section);
+                defaults.push((before.section, before.params.clone()));
+            }
+            let params = defaults
+                .iter()
+                .find(|(of, _)| *of == section)
+                .map_or(Vec::new(), |(_, params)| params.clone());
+            blocks.push(Block {
+                section,
+                name,
+                params,
+                at: item.at,
+            });
+            continue;
+        }
+        let Some(row) = item.row(present) else {
+            let what = match present {
+                Section::Host => format!("HostParms.ReadParms(): invalid keyword: {}", item.keyword),
+                _ => format!("Unknown keyword: {}", item.keyword),
+            };
+            let name = crate::nearest(
+                &item.keyword,
+                super::ROWS
+                    .iter()
+                    .filter(|row| row.section == present)
+                    .map(|row| row.name),
+            );
+            let error = Diagnostic::new(what).at(item.at);
+            return Err(match name {
+                Some(name) => error.help(format!("did you mean `{name}`?")),
+                None => error,
+            });
+        };
+        let block = blocks.last_mut().expect("the general block is always there");
+        if row.section == Section::Rd && row.field == "wd" && block.params.iter().any(|(known, _)| known.field == "wd")
+        {
+            let name = &block.name;
+            let what = format!(
+                "rd={name}: the 'wd=' parameter may be specified only once per RD, but you may specify it as follows: \
+                 'rd={name},wd=(w1,w2,w3)', etc."
+            );
+            return Err(Diagnostic::new(what).at(item.at));
+        }
+        // Numbers are checked here, whatever becomes of them.
+        if row.kind == Kind::Numbers {
+            item.numbers(row.name)?;
+        }
+        block.params.push((row, item));
+    }
+    Ok(blocks)
+}
+
+/// Notes what a run of a definition is refused for.
+fn refuse(block: &Block, refusals: &mut Vec<Diagnostic>) {
+    if matches!(block.section, Section::Fsd | Section::Fwd) {
+        if let Status::Refused(why) =
+            super::table::find(block.section, if block.section == Section::Fsd { "fsd" } else { "fwd" })
+                .map_or(Status::CarriedOut, |row| row.status)
+        {
+            refusals.push(block.error(format!("cannot run file system workloads: {why}")));
+        }
+    }
+    for (row, item) in &block.params {
+        let value = item.words().join(",");
+        let harmless = ["no", "off"].contains(&value.as_str()) || row.name == "dedupratio" && value == "1";
+        if let Status::Refused(why) = row.status
+            && !harmless
+        {
+            let what = format!("cannot carry out `{}={}`: {why}", row.name, item.words().join(","));
+            refusals.push(
+                Diagnostic::new(what)
+                    .at(item.at.clone())
+                    .help(format!("remove `{}=`", row.name)),
+            );
+        }
+    }
+}
+
+impl Block {
+    pub(super) fn error(&self, what: String) -> Diagnostic {
+        Diagnostic::new(what).at(self.at.clone())
+    }
+
+    /// The last item of a parameter: it counts.
+    pub(super) fn item(&self, field: &str) -> Option<&Item> {
+        let found = self.params.iter().rev().find(|(row, _)| row.field == field);
+        found.map(|(_, item)| item)
+    }
+
+    pub(super) fn words(&self, field: &str) -> Vec<String> {
+        self.item(field).map(Item::words).unwrap_or_default()
+    }
+
+    pub(super) fn numbers(&self, field: &str) -> Result<Vec<f64>, Diagnostic> {
+        let Some((row, item)) = self.params.iter().rev().find(|(row, _)| row.field == field) else {
+            return Ok(Vec::new());
+        };
+        match item.numbers(row.name)? {
+            Some(numbers) => Ok(numbers),
+            None => {
+                let what = format!("Invalid contents for '{}=': {}", row.name, item.word());
+                Err(Diagnostic::new(what).at(item.at.clone()).help("give a number"))
+            }
+        }
+    }
+
+    pub(super) fn number(&self, field: &str) -> Result<Option<f64>, Diagnostic> {
+        Ok(self.numbers(field)?.first().copied())
+    }
+
+    /// A number of which `(total,n)` is the n-th part.
+    fn part(&self, field: &str) -> Result<Option<f64>, Diagnostic> {
+        Ok(match self.numbers(field)?[..] {
+            [] => None,
+            [one] => Some(one),
+            [total, parts, ..] => Some((total / parts.max(1.0)).floor()),
+        })
+    }
+}
+
+fn general(block: &Block) -> Result<General, Diagnostic> {
+    let repeat = block.item("loop").map(Item::word);
+    let (digits, unit) = repeat.as_ref().map_or(("", ""), |text| {
+        text.split_at(text.trim_end_matches(|c: char| c.is_ascii_alphabetic()).len())
+    });
+    let factor = match unit {
+        "s" => 1,
+        "m" => 60,
+        _ => 3600,
+    };
+    let count: Option<u64> = digits.parse().ok();
+    if repeat.is_some() && count.is_none() {
+        return Err(block.error(format!("Invalid contents for 'loop=': {}", repeat.unwrap_or_default())));
+    }
+    Ok(General {
+        format: block.item("formatsds").map(|item| item.word().starts_with('y')),
+        format_block: block.number("formatxfersize")?.map(|bytes| bytes as u64),
+        histogram: histogram(block)?,
+        compratio: block.number("compratio")?.unwrap_or(1.0).max(1.0),
+        repeats: count.filter(|_| unit.is_empty()),
+        repeat_seconds: count.filter(|_| !unit.is_empty()).map(|count| count * factor),
+    })
+}
+
+/// The limits of `histogram=`: a number that is not above the one before is a step.
+fn histogram(block: &Block) -> Result<Vec<u64>, Diagnostic> {
+    const MAX_LIMITS: usize = 64;
+    let words = block.words("histogram");
+    let mut limits: Vec<u64> = Vec::new();
+    let mut step = None;
+    for word in words.iter().skip(1).filter(|word| *word != "suppress") {
+        let digits = word.trim_end_matches(['u', 'm', 's']);
+        let factor = match &word[digits.len()..] {
+            "" | "u" => Some(1),
+            "m" => Some(1000),
+            "s" => Some(1_000_000),
+            _ => None,
+        };
+        let Some(limit) = factor
+            .and_then(|factor| digits.parse::<u64>().ok()?.checked_mul(factor))
+            .filter(|limit| *limit > 0)
+        else {
+            return Err(block.error(format!("Invalid contents for 'histogram=': {word}")));
+        };
+        match limits.last().copied() {
+            Some(last) if limit <= last => step = Some(limit),
+            Some(last) => {
+                if let Some(step) = step.take() {
+                    let between = (1..).map(|turn| last + turn * step).take_while(|value| *value < limit);
+                    limits.extend(between.take(MAX_LIMITS));
+                }
+                limits.push(limit);
+            }
+            None => limits.push(limit),
+        }
+    }
+    match limits.len() > MAX_LIMITS {
+        true => Err(block.error(format!("'histogram=' takes at most {MAX_LIMITS} limits"))),
+        false => Ok(limits),
+    }
+}
+
+fn host(block: &Block, parameters: &mut Parameters, env: &dyn VdbenchEnv) {
+    if block.name == "default" {
+        return;
+    }
+    let system = block.item("system").map_or(block.name.clone(), Item::word);
+    if !env.is_local(&system) {
+        let what = format!(
+            "cannot run on host {system} (hd={}): only this machine's work is carried out",
+            block.name
+        );
+        let help = "start `fathom agent` there and run a native job with `--hosts`, or run this file on that host";
+        parameters.refusals.push(block.error(what).help(help));
+    }
+    parameters.hosts.push(block.name.clone());
+}
+
+/// An SD, or those that `count=` makes of it.
+fn sds(block: &Block, all: &mut Vec<Sd>) -> Result<(), Diagnostic> {
+    if block.name == "default" {
+        return Ok(());
+    }
+    let count = block.numbers("count")?;
+    let numbers: Vec<Option<u64>> = match count[..] {
+        [] => vec![None],
+        [start, count] => (0..(count as u64).min(100_000))
+            .map(|number| Some(start as u64 + number))
+            .collect(),
+        _ => return Err(block.error("'count=(start,count)' parameter requires two values".into())),
+    };
+    let counted = numbers.len() as u64;
+    for number in numbers {
+        let sd = sd(block, number, counted)?;
+        if all.iter().any(|other| other.name == sd.name) {
+            return Err(block.error(format!("An SD can only be defined once: sd={}", sd.name)));
+        }
+        all.push(sd);
+    }
+    Ok(())
+}
+
+fn sd(block: &Block, number: Option<u64>, _counted: u64) -> Result<Sd, Diagnostic> {
+    let name = numbered(&block.name, number);
+    let lun = block.item("lun").map(Item::word).unwrap_or_default();
+    if lun.is_empty() {
+        return Err(block
+            .error(format!("No lun name specified for sd={name}"))
+            .help("give `lun=` a file or device"));
+    }
+    let offset = block.number("offset")?.unwrap_or(0.0) as u64;
+    let align = block.number("align")?.unwrap_or(0.0) as u64;
+    if !offset.is_multiple_of(512) {
+        return Err(block.error("SD offset= parameter must be multiple of 512 bytes".into()));
+    }
+    if !align.is_multiple_of(512) {
+        return Err(block.error("SD align= parameter must be multiple of 512 bytes".into()));
+    }
+    let threads = block.part("threads")?.unwrap_or(8.0);
+    if !(1.0..=65_536.0).contains(&threads) {
+        return Err(block
+            .error(format!("Invalid contents for 'threads=': {threads}"))
+            .help("give 1 to 65536"));
+    }
+    Ok(Sd {
+        lun: numbered(&lun, number),
+        name,
+        size: block.part("size")?.map(|size| size as u64),
+        threads: threads as u32,
+        flags: flags(block)?,
+        range: range(block)?,
+        offset,
+        align,
+        hitarea: block.number("hitarea")?.map_or(1 << 20, |bytes| bytes as u64),
+    })
+}
+
+/// A name with the number of `count=` in the place of its mask or star, or behind it.
+fn numbered(text: &str, number: Option<u64>) -> String {
+    let Some(number) = number else {
+        return text.to_owned();
+    };
+    if let Some((before, rest)) = text.split_once('%')
+        && let Some((width, after)) = rest.split_once('d')
+        && width.chars().all(|c| c.is_ascii_digit())
+    {
+        let digits: usize = width.parse().unwrap_or(0);
+        let pad = if width.starts_with('0') { "0" } else { " " };
+        let number = number.to_string();
+        return format!(
+            "{before}{}{number}{after}",
+            pad.repeat(digits.min(32).saturating_sub(number.len()))
+        );
+    }
+    match text.split_once('*') {
+        Some((before, after)) => format!("{before}{number}{after}"),
+        None => format!("{text}{number}"),
+    }
+}
+
+fn range(block: &Block) -> Result<Option<(f64, f64)>, Diagnostic> {
+    match block.numbers("range")?[..] {
+        [] => Ok(None),
+        [low, high, ..] if high > low => Ok(Some((low, high))),
+        [_, _, ..] => Err(block.error("'range=' parameter. Second value must be higher than first value".into())),
+        [_] => Err(block.error(
+            "'range=' parameter must be specified with a beginning and ending range, e.g. 'range=(10,20)'".into(),
+        )),
+    }
+}
+
+fn flags(block: &Block) -> Result<Vec<String>, Diagnostic> {
+    let flags: Vec<String> = block
+        .words("openflags")
+        .iter()
+        .map(|flag| flag.to_ascii_lowercase())
+        .collect();
+    const KNOWN: &[&str] = &["none", "o_direct", "directio", "o_sync", "o_dsync", "o_rsync", "fsync"];
+    match flags.iter().find(|flag| !KNOWN.contains(&flag.as_str())) {
+        Some(flag) => Err(block
+            .error(format!("Invalid 'openflags=' parameter for Linux: {flag}"))
+            .help(format!("it takes {}", KNOWN.join(", ")))),
+        None => Ok(flags),
+    }
+}
+
+fn percent(block: &Block, field: &str, default: f64) -> Result<f64, Diagnostic> {
+    let value = block.number(field)?.unwrap_or(default).abs();
+    match (0.0..=100.0).contains(&value) {
+        true => Ok(value),
+        false => Err(block
+            .error(format!("Invalid contents for '{field}=': {value}"))
+            .help("give 0 to 100")),
+    }
+}
+
+fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnostic> {
+    if parameters.wds.iter().any(|other| other.name == block.name) {
+        return Err(block.error(format!("duplicate WD names not allowed: {}", block.name)));
+    }
+    let host = parameters.hosts.first().map_or("localhost", String::as_str);
+    let mut sds: Vec<String> = Vec::new();
+    for wanted in block.words("sd") {
+        let found = parameters.sds.iter().filter(|sd| matches_name(&wanted, &sd.name));
+        let found: Vec<String> = found.map(|sd| sd.name.clone()).collect();
+        if found.is_empty() {
+            return Err(block.error(format!("Could not find sd={wanted} for wd={},host={host}", block.name)));
+        }
+        if let Some(twice) = found.iter().find(|name| sds.contains(name)) {
+            return Err(block.error(format!("SD={twice} is requested more than once in wd={}", block.name)));
+        }
+        sds.extend(found);
+    }
+    let rdpct = match block.item("wrpct") {
+        Some(_) => 100.0 - percent(block, "wrpct", 0.0)?,
+        None => percent(block, "rdpct", 100.0)?,
+    };
+    let stride = match block.numbers("stride")?[..] {
+        [] => None,
+        [min, max] => Some((min as u64, max as u64)),
+        _ => return Err(block.error("stride= requires two parameters: 'stride=(min,max)'".into())),
+    };
+    let streams = block.number("streams")?.map(|streams| streams as u32);
+    if streams.is_some_and(|streams| streams < 2) {
+        return Err(block.error("'streams=' parameter must specific a minimum of two streams".into()));
+    }
+    Ok(Wd {
+        name: block.name.clone(),
+        sds,
+        xfersize: transfer(block)?,
+        rdpct: rdpct as u32,
+        seekpct: seek(block)?,
+        stride,
+        skew: block.number("skew")?.filter(|skew| *skew > 0.0),
+        hits: (percent(block, "rhpct", 0.0)?, percent(block, "whpct", 0.0)?),
+        range: range(block)?,
+        flags: flags(block)?,
+        streams,
+        controlled: block.item("iorate").or(block.item("priority")).is_some(),
+    })
+}
+
+fn seek(block: &Block) -> Result<i32, Diagnostic> {
+    let Some(item) = block.item("seekpct") else {
+        return Ok(100);
+    };
+    let word = item.word().to_ascii_lowercase();
+    match item.numbers("seekpct")? {
+        Some(_) => Ok(percent(block, "seekpct", 100.0)? as i32),
+        None if word == "eof" => Ok(-1),
+        None if word.starts_with("seq") => Ok(0),
+        None if word.starts_with("rand") => Ok(100),
+        None if word == "poisson" => Err(block
+            .error("cannot carry out `seekpct=poisson`: that distribution is not built".into())
+            .help("`fathom fio` has `random_distribution=zipf` and `pareto`")),
+        None => Err(block.error(format!("Invalid contents for 'seekpct=': {word}"))),
+    }
+}
+
+fn transfer(block: &Block) -> Result<Transfer, Diagnostic> {
+    let numbers = block.numbers("xfersize")?;
+    let whole = |bytes: f64| match bytes > 0.0 && bytes % 512.0 == 0.0 && bytes < 2_147_483_648.0 {
+        true => Ok(bytes as u64),
+        false => Err(block.error(format!("data transfer size not multiple of 512 bytes: {bytes}"))),
+    };
+    match numbers[..] {
+        [] => Ok(Transfer::One(4096)),
+        [size] if size >= 1.0 && size < 2_147_483_648.0 => Ok(Transfer::One(size as u64)),
+        [size] => Err(block.error(format!("Invalid contents for 'xfersize=': {size}"))),
+        [min, max, align] => {
+            let (min, max, align) = (whole(min)?, whole(max)?, whole(align)?);
+            match min <= max {
+                true => Ok(Transfer::Steps(min, max, align)),
+                false => Err(block.error(format!("Invalid contents for 'xfersize=': {min} is above {max}"))),
+            }
+        }
+        _ if numbers.len() % 2 == 1 => {
+            Err(block.error("Xfersize distribution list must be in pairs, e.g. xfersize=(1k,25,2k,25,4k,50)".into()))
+        }
+        _ => {
+            let pairs = numbers.chunks(2).map(|pair| Ok((whole(pair[0])?, pair[1].abs())));
+            let pairs = pairs.collect::<Result<Vec<(u64, f64)>, Diagnostic>>()?;
+            let sum: f64 = pairs.iter().map(|(_, share)| share).sum();
+            match (sum - 100.0).abs() < 0.0001 {
+                true => Ok(Transfer::Shares(pairs)),
+                false => Err(block.error(format!("Xfersize distribution does not add up to 100: {}", sum as u64))),
+            }
+        }
+    }
+}
+
+fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
+    let seconds = |field: &str, default: f64| Ok::<u64, Diagnostic>(block.number(field)?.unwrap_or(default) as u64);
+    let elapsed = command.elapsed.map_or_else(|| seconds("elapsed", 30.0), Ok)?;
+    let interval = command.interval.map_or_else(|| seconds("interval", 1.0), Ok)?.max(1);
+    let warmup = command.warmup.map_or_else(|| seconds("warmup", 0.0), Ok)?;
+    if elapsed < interval * 2 {
+        return Err(block.error("'elapsed=' time value must be at least twice the 'interval=' value".into()));
+    }
+    if !elapsed.is_multiple_of(interval) {
+        return Err(block.error(format!(
+            "'elapsed={elapsed}' must be multiple of 'interval={interval}'."
+        )));
+    }
+    if !warmup.is_multiple_of(interval) {
+        return Err(block.error(format!("'interval={interval}' must be multiple of 'warmup={warmup}'.")));
+    }
+    let distribution = block
+        .words("distribution")
+        .first()
+        .map_or("exponential".into(), |word| word.to_ascii_lowercase());
+    let known = ["exponential", "uniform", "deterministic", "variable", "spike"];
+    let Some(distribution) = known
+        .iter()
+        .find(|known| distribution.len() >= 2 && known.starts_with(&distribution))
+    else {
+        return Err(block.error(format!("Unknown keyword value: {distribution}")));
+    };
+    let rates = rates(block)?;
+    let mut loops: Vec<(&'static str, Vec<f64>)> = Vec::new();
+    for (row, item) in &block.params {
+        let is_loop = row.name.starts_with("for") && row.name != "format" && row.kind == Kind::Numbers
+            || LOOPS.contains(&row.name);
+        if is_loop {
+            let values = item.numbers(row.name)?.unwrap_or_default();
+            if values.is_empty() {
+                let what = format!(
+                    "For_loop(): 'rd={},{}=' or …: the list of NUMERIC values is empty. ",
+                    block.name, row.name
+                );
+                return Err(Diagnostic::new(what).at(item.at.clone()));
+            }
+            loops.retain(|(field, _)| *field != row.field);
+            loops.push((row.field, values));
+        }
+    }
+    let has_list = rates.len() > 1 && !["variable", "spike"].contains(distribution);
+    if block.item("iorate").is_some() && has_list {
+        loops.push(("iorate", rates.clone()));
+    }
+    if block.item("fwdrate").is_some() && has_list {
+        loops.push(("fwdrate", rates.clone()));
+    }
+    Ok(Rd {
+        name: block.name.clone(),
+        wds: block.words("wd"),
+        fwds: block.words("fwd"),
+        sds: block.words("sd"),
+        rates,
+        curve: Some(block.numbers("curve")?)
+            .filter(|points| !points.is_empty())
+            .unwrap_or_else(|| vec![10.0, 50.0, 70.0, 80.0, 90.0, 100.0]),
+        stopcurve: block.number("stopcurve")?,
+        elapsed,
+        interval,
+        warmup,
+        pause: seconds("pause", 0.0)?,
+        distribution: (*distribution).to_owned(),
+        maxdata: block.number("maxdata")?,
+        flags: flags(block)?,
+        loops,
+        at: Some(block.at.clone()),
+    })
+}
+
+/// Names without `for` that are loops.
+const LOOPS: &[&str] = &[
+    "xfersize", "threads", "rdpct", "rhpct", "whpct", "seekpct", "hitarea", "compratio",
+];
+
+fn rates(block: &Block) -> Result<Vec<f64>, Diagnostic> {
+    let Some(item) = block.item("iorate").or(block.item("fwdrate")) else {
+        return Ok(Vec::new());
+    };
+    match (item.numbers("iorate")?, item.word().to_ascii_lowercase().as_str()) {
+        (Some(numbers), _) => Ok(numbers),
+        (None, "max") => Ok(vec![MAX_RATE]),
+        (None, "curve") => Ok(vec![CURVE]),
+        (None, word) => Err(Diagnostic::new(format!("Invalid contents for 'iorate=': {word}"))
+            .at(item.at.clone())
+            .help("give a number, `max` or `curve`")),
+    }
+}
+
+/// A name, with a star at its end or not.
+pub(super) fn matches_name(wanted: &str, name: &str) -> bool {
+    match wanted.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => wanted == name,
+    }
+}

@@ -1,0 +1,849 @@
+//! What a run means: a step with a job for each SD. A job has one worker, whose depth is the SD's threads and whose streams are
+//! what its workloads do there: so threads belong to the SD, and each workload has one position on it.
+
+use model::access::{Access, Advance, AtEnd, Continuation, Mixed, Placement, Sequential, Uniform};
+use model::block_size::{BlockSizes, SizeShare};
+use model::content::Content;
+use model::draws::DrawsForm;
+use model::mix::{Mix, MixRule};
+use model::plan::{
+    AllocateMode, AtEndOfJob, CacheMode, Consent, Depth, Dialect, EndsWith, EngineChoice, EngineKind, Extent, Flow,
+    Grid, GridScope, Job, Origin, Pacing, Pattern, Phases, Plan, Prepare, Process, Rate, Region, Step, Stop, Stream,
+    StreamTarget, SyncRule, Target, TargetId, TargetKind, TargetRules, Worker, WriteThrough,
+};
+use model::{Bytes, Nanos, PerDirection};
+
+use super::VdbenchEnv;
+use super::definitions::{Parameters, Sd, Transfer, Wd};
+use super::runs::{Run, RunRate};
+use crate::Diagnostic;
+
+/// What a run means here.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The plan.
+    pub plan: Plan,
+    /// For each job, worker and stream: the number of its workload in the run.
+    pub workload_of: Vec<Vec<Vec<usize>>>,
+    /// Bytes of all SDs together.
+    pub lun_bytes: u64,
+}
+
+/// An SD that must be laid out, and from where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Format {
+    /// The SD.
+    pub sd: Sd,
+    /// Bytes that it has.
+    pub present: u64,
+}
+
+/// The plan of one run. SDs that are too small must have been laid out before.
+///
+/// # Errors
+/// What cannot be carried out.
+pub fn lower(run: &Run, parameters: &Parameters, env: &dyn VdbenchEnv, seed: u64) -> Result<Lowered, Diagnostic> {
+    let mut lowering = Lowering::new(parameters, env, seed);
+    lowering.step(run)?;
+    Ok(lowering.finish(&run.name))
+}
+
+/// The plan of all runs, for other commands: a step for each. Rates that are only known from measured ones are left out, with a
+/// sentence for each.
+///
+/// # Errors
+/// What cannot be carried out.
+pub fn lower_all(
+    runs: &[Run],
+    parameters: &Parameters,
+    env: &dyn VdbenchEnv,
+    seed: u64,
+) -> Result<(Plan, Vec<String>), Diagnostic> {
+    let mut lowering = Lowering::new(parameters, env, seed);
+    let mut left_out = Vec::new();
+    for run in runs {
+        match run.rate {
+            RunRate::OfLast(percent) => {
+                left_out.push(format!("rd={}: {percent} % of the last observed rate", run.name));
+                continue;
+            }
+            RunRate::Curve => left_out.push(format!(
+                "rd={}: points of `iorate=curve`, whose rates follow from its first run",
+                run.name
+            )),
+            RunRate::Max | RunRate::Number(_) | RunRate::Variable => {}
+        }
+        lowering.step(run)?;
+    }
+    Ok((lowering.finish("vdbench").plan, left_out))
+}
+
+/// SDs of these runs that are files and shorter than their `size=`, or all files where `formatsds=yes`.
+pub fn needs_format(runs: &[Run], parameters: &Parameters, env: &dyn VdbenchEnv) -> Vec<Format> {
+    if parameters.general.format == Some(false) {
+        return Vec::new();
+    }
+    let again = parameters.general.format == Some(true);
+    let mut found: Vec<Format> = Vec::new();
+    for sd in runs.iter().flat_map(|run| &run.sds) {
+        let present = env.size_of(&sd.lun);
+        let wanted = sd.size.or(present).unwrap_or(0);
+        let is_short = present.unwrap_or(0) < wanted;
+        let known = found.iter().any(|other| other.sd.lun == sd.lun);
+        if !known && !sd.lun.starts_with("/dev/") && wanted > 0 && (is_short || again) {
+            let sd = Sd {
+                size: Some(wanted),
+                ..sd.clone()
+            };
+            found.push(Format {
+                sd,
+                present: if again { 0 } else { present.unwrap_or(0) },
+            });
+        }
+    }
+    found
+}
+
+/// The lay-out: sequential writes from the present end of each file, 2 at a time.
+pub fn format_plan(formats: &[Format], parameters: &Parameters, seed: u64) -> Lowered {
+    let smallest = formats.iter().filter_map(|format| format.sd.size).min().unwrap_or(0);
+    let block = parameters
+        .general
+        .format_block
+        .unwrap_or(if smallest < 131_072 { 512 } else { 131_072 })
+        .max(512);
+    let jobs = formats.iter().enumerate().map(|(number, format)| {
+        let size = format.sd.size.unwrap_or(0);
+        let from = (format.present - format.present % (1 << 20)).min(size);
+        let sequential = Sequential {
+            advance: Advance::Length { skip: 0 },
+            at_end: AtEnd::Finish,
+            ..Sequential::default()
+        };
+        let stream = Stream {
+            target: StreamTarget::One {
+                target: TargetId(number as u32),
+            },
+            region: Region {
+                base: Extent::bytes(from),
+                length: Some(Extent::bytes((size - from) / block * block)),
+            },
+            mix: Mix::WRITES,
+            pattern: Pattern::simple(Access::Sequential(sequential), Bytes(block)),
+            content: Content::Once,
+            depth: 2,
+            ..Stream::default()
+        };
+        Job {
+            name: format.sd.name.clone(),
+            stop: Stop {
+                passes: Some(1),
+                ..Stop::default()
+            },
+            workers: vec![worker(vec![stream], 2, mixed_seed(seed, number as u64))],
+            ..Job::default()
+        }
+    });
+    let target = |format: &Format| Target {
+        path: format.sd.lun.clone(),
+        kind: TargetKind::Path,
+        prepare: Prepare::LayOut {
+            size: Bytes(format.sd.size.unwrap_or(0)),
+            allocate: AllocateMode::Truncate,
+            content: None,
+            block: block as u32,
+            extend: true,
+            flush: false,
+            on_open: false,
+            may_create: true,
+        },
+        at_end: AtEndOfJob::Keep,
+    };
+    let jobs: Vec<Job> = jobs.collect();
+    Lowered {
+        workload_of: jobs.iter().map(|_| vec![vec![0]]).collect(),
+        lun_bytes: formats.iter().filter_map(|format| format.sd.size).sum(),
+        plan: Plan {
+            name: "SD_format".into(),
+            seed,
+            targets: formats.iter().map(target).collect(),
+            steps: vec![Step { jobs, prepare: None }],
+            grids: grids(1),
+            target_rules: rules(),
+            origin: origin(),
+            ..Plan::default()
+        },
+    }
+}
+
+/// The run that reports show for the lay-out.
+impl Run {
+    /// `SD_format`.
+    pub fn format(formats: &[Format], block: u64) -> Run {
+        let sds: Vec<Sd> = formats
+            .iter()
+            .map(|format| Sd {
+                threads: 2,
+                ..format.sd.clone()
+            })
+            .collect();
+        let wd = Wd {
+            name: "SD_format".into(),
+            xfersize: Transfer::One(block),
+            rdpct: 0,
+            seekpct: -1,
+            ..Wd::default()
+        };
+        Run {
+            name: "SD_format".into(),
+            rate: RunRate::Max,
+            first_rate: RunRate::Max,
+            elapsed: None,
+            interval: 1,
+            warmup: 0,
+            pause: 0,
+            distribution: "exponential".into(),
+            maxdata: None,
+            flags: Vec::new(),
+            workloads: vec![(wd, 100.0)],
+            sds,
+            compratio: 1.0,
+            controlled: false,
+            loops: vec![("threads".into(), "2".into()), ("iorate".into(), "max".into())],
+            has_threads_loop: true,
+            points: Vec::new(),
+            is_point: false,
+            stopcurve: None,
+            on_files: false,
+        }
+    }
+}
+
+fn grids(interval: u64) -> Vec<Grid> {
+    let grid = |seconds, scope| Grid {
+        length_ns: Nanos::secs(seconds),
+        scope,
+    };
+    vec![grid(1, GridScope::Job), grid(interval, GridScope::Stream)]
+}
+
+fn rules() -> TargetRules {
+    TargetRules {
+        consent: Consent::Implied,
+        ..TargetRules::default()
+    }
+}
+
+fn origin() -> Origin {
+    Origin {
+        dialect: Dialect::Vdbench,
+        ..Origin::default()
+    }
+}
+
+fn mixed_seed(seed: u64, number: u64) -> u64 {
+    seed.wrapping_add((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
+
+fn worker(streams: Vec<Stream>, depth: u32, seed: u64) -> Worker {
+    Worker {
+        engine: EngineChoice {
+            kind: if depth == 1 {
+                EngineKind::Psync
+            } else {
+                EngineKind::Auto
+            },
+            ..EngineChoice::default()
+        },
+        depth: match streams.len() {
+            1 => Depth::PerStream,
+            _ => Depth::Shared { operations: depth },
+        },
+        draws: DrawsForm::Native { seed },
+        streams,
+        ..Worker::default()
+    }
+}
+
+/// Runs on their way to a plan.
+struct Lowering<'a> {
+    parameters: &'a Parameters,
+    env: &'a dyn VdbenchEnv,
+    seed: u64,
+    targets: Vec<Target>,
+    steps: Vec<Step>,
+    workload_of: Vec<Vec<Vec<usize>>>,
+    interval: u64,
+    lun_bytes: u64,
+}
+
+/// A part of a workload on an SD that one stream does.
+struct Piece {
+    /// Share of the workload, of 1.
+    share: f64,
+    region: (u64, u64),
+    mix: Mix,
+    access: Access,
+    sizes: BlockSizes,
+    align: u64,
+}
+
+impl<'a> Lowering<'a> {
+    fn new(parameters: &'a Parameters, env: &'a dyn VdbenchEnv, seed: u64) -> Lowering<'a> {
+        Lowering {
+            parameters,
+            env,
+            seed,
+            targets: Vec::new(),
+            steps: Vec::new(),
+            workload_of: Vec::new(),
+            interval: 1,
+            lun_bytes: 0,
+        }
+    }
+
+    fn finish(self, name: &str) -> Lowered {
+        Lowered {
+            plan: Plan {
+                name: name.to_owned(),
+                seed: self.seed,
+                targets: self.targets,
+                steps: self.steps,
+                grids: grids(self.interval),
+                target_rules: rules(),
+                origin: origin(),
+                ..Plan::default()
+            },
+            workload_of: self.workload_of,
+            lun_bytes: self.lun_bytes,
+        }
+    }
+
+    fn step(&mut self, run: &Run) -> Result<(), Diagnostic> {
+        self.interval = run.interval;
+        refuse(run)?;
+        let count = run.sds.len() as u64;
+        let mut jobs = Vec::new();
+        for (number, sd) in run.sds.iter().enumerate() {
+            let (workers, workloads) = self.workers(run, sd, number)?;
+            let workers_all = workers.len() as u64;
+            let on_sd = run.workloads.iter().filter(|(wd, _)| wd.sds.contains(&sd.name));
+            let ends = on_sd.clone().count() > 0 && on_sd.clone().all(|(wd, _)| wd.seekpct < 0);
+            jobs.push(Job {
+                name: sd.name.clone(),
+                phases: Phases {
+                    warm_up_ns: Nanos::secs(match (run.ends_with_data(), run.warmup) {
+                        // What ends with its data may end before the warm-up does.
+                        (true, _) => 0,
+                        (false, 0) => run.interval,
+                        (false, warmup) => warmup,
+                    }),
+                    ..Phases::default()
+                },
+                stop: Stop {
+                    passes: ends.then_some(1),
+                    ..self.stop(run, count * workers_all)?
+                },
+                ends_with: EndsWith {
+                    workers_on_failure: true,
+                    plan: true,
+                    ..EndsWith::default()
+                },
+                workers,
+                ..Job::default()
+            });
+            self.workload_of.push(workloads);
+        }
+        let ends = |job: &Job| job.stop.passes.is_some();
+        if jobs.iter().any(|job| !ends(job)) {
+            let ending: Vec<usize> = (0..jobs.len()).filter(|job| ends(&jobs[*job])).collect();
+            if let [one] = ending[..] {
+                jobs[one].ends_with.jobs = (0..jobs.len() as u32).filter(|job| *job != one as u32).collect();
+            } else if !ending.is_empty() {
+                return Err(cannot(
+                    run,
+                    "several SDs with `seekpct=eof` beside others",
+                    "give them a run of their own",
+                ));
+            }
+        }
+        share_over_sds(run, &mut jobs)?;
+        self.steps.push(Step { jobs, prepare: None });
+        Ok(())
+    }
+
+    fn stop(&self, run: &Run, workers: u64) -> Result<Stop, Diagnostic> {
+        let elapsed = run.elapsed.unwrap_or(0);
+        let measured = match (run.ends_with_data(), run.warmup) {
+            (true, warmup) => elapsed + warmup,
+            (false, 0) => elapsed - run.interval,
+            (false, _) => elapsed,
+        };
+        let ending = run.workloads.iter().filter(|(wd, _)| wd.seekpct < 0).count();
+        if ending > 0 && ending < run.workloads.len() {
+            let separate = run.sds.iter().all(|sd| {
+                let on = || run.workloads.iter().filter(|(wd, _)| wd.sds.contains(&sd.name));
+                on().all(|(wd, _)| wd.seekpct < 0) || on().all(|(wd, _)| wd.seekpct >= 0)
+            });
+            if !separate {
+                return Err(cannot(
+                    run,
+                    "workloads with and without `seekpct=eof` on one SD",
+                    "give them SDs of their own",
+                ));
+            }
+        }
+        let bytes = match run.maxdata {
+            None => None,
+            Some(times) if times.abs() <= 100.0 => {
+                let total: u64 = run.sds.iter().filter_map(|sd| self.size(sd).ok()).sum();
+                Some((total as f64 * times.abs()) as u64)
+            }
+            Some(bytes) => Some(bytes as u64),
+        };
+        Ok(Stop {
+            after_ns: Some(Nanos::secs(measured)),
+            bytes: bytes.map(|bytes| Bytes(bytes / workers.max(1))),
+            ..Stop::default()
+        })
+    }
+
+    fn size(&self, sd: &Sd) -> Result<u64, Diagnostic> {
+        let size = sd.size.or_else(|| self.env.size_of(&sd.lun)).filter(|size| *size > 0);
+        size.ok_or_else(|| {
+            Diagnostic::new("No lun or file size available.")
+                .help(format!("give sd={} a `size=`, or make {}", sd.name, sd.lun))
+        })
+    }
+
+    /// The number of an SD's target. A file that is too short is laid out, where nothing has done so before.
+    fn target(&mut self, sd: &Sd, size: u64) -> TargetId {
+        if let Some(known) = self.targets.iter().position(|target| target.path == sd.lun) {
+            return TargetId(known as u32);
+        }
+        let is_file = !sd.lun.starts_with("/dev/");
+        let is_short = self.env.size_of(&sd.lun).unwrap_or(0) < size;
+        self.lun_bytes += size;
+        self.targets.push(Target {
+            path: sd.lun.clone(),
+            kind: TargetKind::Path,
+            prepare: match is_file && is_short && self.parameters.general.format != Some(false) {
+                true => Prepare::LayOut {
+                    size: Bytes(size),
+                    allocate: AllocateMode::None,
+                    content: Some(Content::Fresh),
+                    block: self.parameters.general.format_block.unwrap_or(131_072) as u32,
+                    extend: true,
+                    flush: false,
+                    on_open: false,
+                    may_create: true,
+                },
+                false => Prepare::Existing,
+            },
+            at_end: AtEndOfJob::Keep,
+        });
+        TargetId(self.targets.len() as u32 - 1)
+    }
+
+    fn workers(&mut self, run: &Run, sd: &Sd, number: usize) -> Result<(Vec<Worker>, Vec<Vec<usize>>), Diagnostic> {
+        let size = self.size(sd)?;
+        let target = self.target(sd, size);
+        let seed = mixed_seed(self.seed, (self.steps.len() * 4096 + number) as u64);
+        let on_sd = || {
+            run.workloads
+                .iter()
+                .enumerate()
+                .filter(|(_, (wd, _))| wd.sds.contains(&sd.name))
+        };
+        if let Some((index, (wd, _))) = on_sd().find(|(_, (wd, _))| wd.streams.is_some()) {
+            return self.streams(run, sd, wd, index, target, seed);
+        }
+        let (mut streams, mut workloads) = (Vec::new(), Vec::new());
+        for (index, (wd, share)) in on_sd() {
+            let share = share / wd.sds.len() as f64;
+            for piece in self.pieces(run, sd, wd)? {
+                streams.push(stream(
+                    run,
+                    sd,
+                    wd,
+                    target,
+                    share * piece.share,
+                    (number + index) as u64,
+                    piece,
+                ));
+                workloads.push(index);
+            }
+        }
+        streams.iter_mut().for_each(|stream| stream.depth = sd.threads);
+        Ok((vec![worker(streams, sd.threads, seed)], vec![workloads]))
+    }
+
+    /// A worker for each of a workload's `streams=`, with its part of the SD and of the threads.
+    fn streams(
+        &self,
+        run: &Run,
+        sd: &Sd,
+        wd: &Wd,
+        index: usize,
+        target: TargetId,
+        seed: u64,
+    ) -> Result<(Vec<Worker>, Vec<Vec<usize>>), Diagnostic> {
+        let streams = wd.streams.unwrap_or(1);
+        if run.workloads.len() > 1 {
+            return Err(cannot(
+                run,
+                "`streams=` beside other workloads",
+                "give it a run of its own",
+            ));
+        }
+        if run.rate != RunRate::Max {
+            return Err(Diagnostic::new("Use of the streams= parameter requires iorate=max"));
+        }
+        if !sd.threads.is_multiple_of(streams) {
+            let what = format!(
+                "'threads={}' must be a multiple of the amount of streams={streams}",
+                sd.threads
+            );
+            return Err(Diagnostic::new(what));
+        }
+        let Transfer::One(block) = wd.xfersize else {
+            return Err(cannot(
+                run,
+                "`streams=` with several transfer sizes",
+                "give `xfersize=` one size",
+            ));
+        };
+        let (low, high) = self.region(sd, wd)?[0];
+        let part = (high - low) / u64::from(streams) / block * block;
+        if part < block {
+            return Err(Diagnostic::new("Insufficient amount of lun size specified"));
+        }
+        let workers = (0..streams).map(|number| {
+            let piece = Piece {
+                share: 1.0,
+                region: (low + part * u64::from(number), part),
+                mix: mix(f64::from(wd.rdpct)),
+                access: Access::Sequential(Sequential {
+                    advance: Advance::Length { skip: 0 },
+                    ..Sequential::default()
+                }),
+                sizes: BlockSizes::Fixed { size: Bytes(block) },
+                align: 0,
+            };
+            let depth = sd.threads / streams;
+            let mut stream = stream(run, sd, wd, target, 100.0, 0, piece);
+            stream.depth = depth;
+            worker(vec![stream], depth, mixed_seed(seed, u64::from(number)))
+        });
+        Ok((workers.collect(), vec![vec![index]; streams as usize]))
+    }
+
+    /// The largest transfer on an SD in the whole file.
+    fn largest(&self, sd: &Sd, wd: &Wd) -> u64 {
+        let of = |transfer: &Transfer| match transfer {
+            Transfer::One(size) => *size,
+            Transfer::Shares(shares) => shares.iter().map(|(size, _)| *size).max().unwrap_or(512),
+            Transfer::Steps(_, max, _) => *max,
+        };
+        let others = self.parameters.wds.iter().filter(|other| other.sds.contains(&sd.name));
+        let loops = self
+            .parameters
+            .rds
+            .iter()
+            .flat_map(|rd| &rd.loops)
+            .filter(|(field, _)| *field == "xfersize");
+        let loops = loops.flat_map(|(_, values)| values).map(|value| *value as u64);
+        others
+            .map(|wd| of(&wd.xfersize))
+            .chain([of(&wd.xfersize)])
+            .chain(loops)
+            .max()
+            .unwrap_or(4096)
+            .max(512)
+    }
+
+    /// From where to where a workload uses an SD; two parts where it goes on at the start.
+    fn region(&self, sd: &Sd, wd: &Wd) -> Result<Vec<(u64, u64)>, Diagnostic> {
+        let size = self.size(sd)?;
+        let block = self.largest(sd, wd);
+        let down = |bytes: u64| bytes / block * block;
+        // The first block of a device holds its label.
+        let start = if sd.lun.starts_with("/dev/") { block } else { 0 };
+        let range = wd.range.or(sd.range).unwrap_or((0.0, 100.0));
+        let (low, high) = match range.1 <= 200.0 {
+            true => (size as f64 * range.0 / 100.0, size as f64 * range.1 / 100.0),
+            false => range,
+        };
+        let (low, high) = (down(low.max(0.0) as u64).max(start), high as u64);
+        let end = size.saturating_sub(sd.offset);
+        let mut parts = vec![(low, down(high.min(size)).min(end))];
+        if range.1 <= 200.0 && high > size {
+            parts.push((start, down(high - size).min(end)));
+        }
+        let length: u64 = parts.iter().map(|(low, high)| high.saturating_sub(*low)).sum();
+        if length < 2 * block {
+            return Err(Diagnostic::new("Insufficient amount of lun size specified")
+                .help(format!("sd={} needs room for two transfers of {block} bytes", sd.name)));
+        }
+        parts.retain(|(low, high)| high > low);
+        Ok(parts
+            .into_iter()
+            .map(|(low, high)| (low + sd.offset, high + sd.offset))
+            .collect())
+    }
+
+    /// What the streams of a workload on an SD do.
+    fn pieces(&self, run: &Run, sd: &Sd, wd: &Wd) -> Result<Vec<Piece>, Diagnostic> {
+        let mut pieces = Vec::new();
+        let regions = self.region(sd, wd)?;
+        let access = access(run, wd)?;
+        let is_random = wd.seekpct == 100 && wd.stride.is_none();
+        if regions.len() > 1 && !is_random {
+            return Err(cannot(
+                run,
+                "a `range=` beyond 100 % with sequential work",
+                "use two SDs",
+            ));
+        }
+        let total: u64 = regions.iter().map(|(low, high)| high - low).sum();
+        for (low, high) in regions {
+            let part = (high - low) as f64 / total as f64;
+            for (share, reads, low, high) in hits(run, sd, wd, low, high)? {
+                for (of_sizes, sizes, align) in sizes(run, sd, wd, is_random)? {
+                    pieces.push(Piece {
+                        share: part * share * of_sizes,
+                        region: (low, high - low),
+                        mix: mix(reads),
+                        access: access.clone(),
+                        sizes,
+                        align,
+                    });
+                }
+            }
+        }
+        pieces.retain(|piece| piece.share > 0.0);
+        Ok(pieces)
+    }
+}
+
+/// Shares of workloads hold under `iorate=max` too: on one SD by weights, over several by counting operations together.
+fn share_over_sds(run: &Run, jobs: &mut [Job]) -> Result<(), Diagnostic> {
+    if !run.controlled || jobs.len() < 2 || matches!(run.rate, RunRate::Number(_)) {
+        return Ok(());
+    }
+    for worker in jobs.iter_mut().flat_map(|job| &mut job.workers) {
+        let [stream] = &mut worker.streams[..] else {
+            let help = "give the run a rate, or each SD one workload with one transfer size and no hits";
+            return Err(cannot(
+                run,
+                "`skew=` under `iorate=max` over several SDs with several streams each",
+                help,
+            ));
+        };
+        stream.flow = Some(Flow {
+            id: 1,
+            weight: stream.weight,
+            pause_ns: Nanos(0),
+        });
+    }
+    Ok(())
+}
+
+fn cannot(run: &Run, what: &str, help: &str) -> Diagnostic {
+    Diagnostic::new(format!("rd={}: cannot carry out {what}", run.name)).help(help.to_owned())
+}
+
+fn refuse(run: &Run) -> Result<(), Diagnostic> {
+    match run.rate {
+        RunRate::Variable => {
+            let what = format!("`distribution={}`", run.distribution);
+            Err(cannot(run, &what, "give each rate an RD of its own"))
+        }
+        _ if run.on_files => Err(cannot(run, "file system workloads yet", "see docs/vdbench.md")),
+        _ if run.elapsed.is_none() => Err(cannot(run, "a run without end", "give `elapsed=`")),
+        _ => Ok(()),
+    }
+}
+
+fn mix(reads: f64) -> Mix {
+    match reads {
+        _ if reads >= 100.0 => Mix::READS,
+        _ if reads <= 0.0 => Mix::WRITES,
+        _ => Mix::Drawn {
+            write_percent: 100.0 - reads,
+            rule: MixRule::Independent,
+        },
+    }
+}
+
+fn access(run: &Run, wd: &Wd) -> Result<Access, Diagnostic> {
+    let uniform = Placement::Uniform(Uniform::default());
+    let sequential = |skip: i64, at_end: AtEnd| {
+        Access::Sequential(Sequential {
+            advance: Advance::Length { skip },
+            at_end,
+            ..Sequential::default()
+        })
+    };
+    Ok(match (wd.stride, wd.seekpct) {
+        (Some((min, max)), 1..) if min == max => sequential(min as i64, AtEnd::Wrap),
+        (Some(_), 1..) => {
+            return Err(cannot(
+                run,
+                "a `stride=` of varying length",
+                "give both values the same length",
+            ));
+        }
+        (_, ..0) => sequential(0, AtEnd::Finish),
+        (_, 0) => sequential(0, AtEnd::Wrap),
+        (None, 100..) => Access::Random { placement: uniform },
+        (None, percent) => Access::Mixed(Mixed {
+            placement: uniform,
+            random_percent: PerDirection::all(percent as u8),
+            continuation: Continuation::Shared,
+        }),
+    })
+}
+
+/// Share, percent of reads and region of hits and misses.
+fn hits(run: &Run, sd: &Sd, wd: &Wd, low: u64, high: u64) -> Result<Vec<(f64, f64, u64, u64)>, Diagnostic> {
+    let (reads, (of_reads, of_writes)) = (f64::from(wd.rdpct), wd.hits);
+    if of_reads == 0.0 && of_writes == 0.0 {
+        return Ok(vec![(1.0, reads, low, high)]);
+    }
+    if sd.hitarea == 0 || low + sd.hitarea >= high {
+        let help = format!("rd={}: make `hitarea=` smaller than what sd={} uses", run.name, sd.name);
+        return Err(Diagnostic::new("Negative seek range. ").help(help));
+    }
+    let part = |of_reads: f64, of_writes: f64, low: u64, high: u64| {
+        let (reads, writes) = (reads * of_reads / 1e4, (100.0 - reads) * of_writes / 1e4);
+        let share = reads + writes;
+        (share, if share > 0.0 { 100.0 * reads / share } else { 0.0 }, low, high)
+    };
+    let border = low + sd.hitarea;
+    Ok(vec![
+        part(of_reads, of_writes, low, border),
+        part(100.0 - of_reads, 100.0 - of_writes, border, high),
+    ])
+}
+
+/// Share, sizes and alignment of the streams that a workload's transfer sizes need. Random transfers are aligned to their own size,
+/// so each size is a stream.
+fn sizes(run: &Run, sd: &Sd, wd: &Wd, is_random: bool) -> Result<Vec<(f64, BlockSizes, u64)>, Diagnostic> {
+    const MAX_SIZES: u64 = 4096;
+    let entry = |size: u64, percent: f64| SizeShare {
+        size: Bytes(size),
+        percent,
+    };
+    match &wd.xfersize {
+        Transfer::One(size) => Ok(vec![(1.0, BlockSizes::Fixed { size: Bytes(*size) }, sd.align)]),
+        Transfer::Shares(shares) if is_random => Ok(shares
+            .iter()
+            .map(|(size, percent)| (percent / 100.0, BlockSizes::Fixed { size: Bytes(*size) }, sd.align))
+            .collect()),
+        Transfer::Shares(shares) => {
+            let entries = shares.iter().map(|(size, percent)| entry(*size, *percent)).collect();
+            Ok(vec![(1.0, BlockSizes::Split { entries }, sd.align)])
+        }
+        Transfer::Steps(min, max, align) => {
+            if sd.align != *align {
+                let what = format!(
+                    "The 'sd={},lun={},align=xxx' parameter must be set to the same alignment value used in \
+                     'xfersize=(min,max,align)' ({align})",
+                    sd.name, sd.lun
+                );
+                return Err(Diagnostic::new(what));
+            }
+            let count = (max - min) / align.max(&512) + 1;
+            if count > MAX_SIZES {
+                return Err(cannot(
+                    run,
+                    "an `xfersize=` of more than 4096 sizes",
+                    "give a larger step",
+                ));
+            }
+            let entries = (0..count)
+                .map(|number| entry(min + number * align, 100.0 / count as f64))
+                .collect();
+            Ok(vec![(1.0, BlockSizes::Split { entries }, *align)])
+        }
+    }
+}
+
+fn stream(run: &Run, sd: &Sd, wd: &Wd, target: TargetId, percent: f64, generator: u64, piece: Piece) -> Stream {
+    let flags = [&run.flags, &wd.flags, &sd.flags]
+        .into_iter()
+        .find(|flags| !flags.is_empty());
+    let has = |names: &[&str]| flags.is_some_and(|flags| flags.iter().any(|flag| names.contains(&flag.as_str())));
+    let weight = ((percent * 10_000.0).round() as u32).max(1);
+    let pacing = match run.rate {
+        RunRate::Number(rate) => pacing(run, rate * percent / 100.0, generator),
+        RunRate::Max | RunRate::Curve | RunRate::OfLast(_) | RunRate::Variable => Pacing::Unpaced,
+    };
+    Stream {
+        target: StreamTarget::One { target },
+        region: Region {
+            base: Extent::bytes(piece.region.0),
+            length: Some(Extent::bytes(piece.region.1)),
+        },
+        mix: piece.mix,
+        pattern: Pattern {
+            access: vec![piece.access],
+            sizes: PerDirection::all(piece.sizes),
+            alignment: PerDirection::all(Bytes(piece.align)),
+            ..Pattern::default()
+        },
+        content: match run.compratio {
+            ratio if ratio > 1.0 => Content::Compressible {
+                percent: (100.0 - 100.0 / ratio).round() as u8,
+                chunk: 0,
+                pattern: Vec::new(),
+            },
+            _ => Content::Once,
+        },
+        cache: CacheMode {
+            direct: has(&["o_direct", "directio"]),
+            write_through: match (has(&["o_sync", "o_rsync"]), has(&["o_dsync"])) {
+                (true, _) => WriteThrough::DataAndMetadata,
+                (false, true) => WriteThrough::Data,
+                (false, false) => WriteThrough::Off,
+            },
+            ..CacheMode::BUFFERED
+        },
+        sync: SyncRule {
+            at_end: has(&["fsync"]),
+            ..SyncRule::default()
+        },
+        // A schedule decides shares by itself.
+        weight: if pacing == Pacing::Unpaced { weight } else { 1 },
+        pacing,
+        ..Stream::default()
+    }
+}
+
+/// A schedule of so many operations a second, as an exact fraction.
+fn pacing(run: &Run, rate: f64, generator: u64) -> Pacing {
+    const PARTS: u64 = 1_000_000;
+    let (amount, time) = ((rate * PARTS as f64).round().max(1.0) as u64, PARTS * 1_000_000_000);
+    let common = gcd(amount, time);
+    let process = match run.distribution.as_str() {
+        "uniform" => Process::Uniform,
+        "deterministic" => Process::Linear,
+        _ => Process::Poisson,
+    };
+    Pacing::Together {
+        rate: Rate {
+            per_ns: Nanos(time / common),
+            process,
+            phase_ns: match process {
+                Process::Linear => Nanos::micros(100_000 + 100 * generator),
+                Process::Poisson | Process::Uniform => Nanos(0),
+            },
+            ..Rate::iops(amount / common)
+        },
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

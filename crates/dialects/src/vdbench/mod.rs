@@ -1,0 +1,39 @@
+//! Vdbench's parameter files and command line, as of 5.04.07.
+//!
+//! Command line → [`Command`]; files → items → [`Parameters`], which is what the user wrote → [`Run`]s, one for each turn of
+//! each run definition → [`lower()`] → [`model::plan::Plan`]. The runs are carried out one after the other, because the rates of a
+//! curve are known only when its first run has ended.
+
+pub mod values;
+
+mod command;
+mod definitions;
+mod files;
+mod lower;
+mod rows;
+mod runs;
+mod scan;
+mod table;
+
+pub use command::{Command, read_command};
+pub use definitions::{General, Parameters, Rd, Sd, Transfer, Wd, read_parameters};
+pub use lower::{Format, Lowered, format_plan, lower, lower_all, needs_format};
+pub use rows::ROWS;
+pub use runs::{Run, RunRate, expand, rate_of_point};
+pub use scan::Copies;
+pub use table::{Kind, Row, Section, Status};
+
+/// What a parameter file asks of the machine.
+pub trait VdbenchEnv {
+    /// The text of a file.
+    ///
+    /// # Errors
+    /// Why it cannot be read.
+    fn read_file(&mut self, path: &str) -> Result<String, String>;
+
+    /// Bytes of a file or device; `None` if there is none.
+    fn size_of(&self, path: &str) -> Option<u64>;
+
+    /// True for names of this machine.
+    fn is_local(&self, host: &str) -> bool;
+}

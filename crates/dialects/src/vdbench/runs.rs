@@ -1,0 +1,367 @@
+//! Run definitions to runs: a run for each turn of the loops, with what the loops set.
+
+use super::definitions::{CURVE, Parameters, Rd, Sd, Transfer, Wd, matches_name};
+use super::values::{MAX_RATE, loop_text, rate_text};
+use crate::Diagnostic;
+
+/// One run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Its name in reports.
+    pub name: String,
+    /// Operations a second.
+    pub rate: RunRate,
+    /// The rate that a simulation shows: that of the first turn of a list.
+    pub first_rate: RunRate,
+    /// Seconds; `None` for the lay-out.
+    pub elapsed: Option<u64>,
+    /// Seconds.
+    pub interval: u64,
+    /// Seconds; 0: the first interval is the warm-up.
+    pub warmup: u64,
+    /// Seconds to wait after it.
+    pub pause: u64,
+    /// How arrivals are spaced.
+    pub distribution: String,
+    /// `maxdata=`.
+    pub maxdata: Option<f64>,
+    /// `openflags=` of the RD.
+    pub flags: Vec<String>,
+    /// Its workloads with their share of the operations in percent.
+    pub workloads: Vec<(Wd, f64)>,
+    /// Its SDs in order of definition.
+    pub sds: Vec<Sd>,
+    /// Ratio of compression of what is written.
+    pub compratio: f64,
+    /// Some workload has a share of its own, so shares are kept under `max` too.
+    pub controlled: bool,
+    /// Parameters that vary, as reports show them.
+    pub loops: Vec<(String, String)>,
+    /// `threads=` is set by the RD.
+    pub has_threads_loop: bool,
+    /// Points of a curve in percent, on the run that finds its base.
+    pub points: Vec<f64>,
+    /// It is a point of a curve.
+    pub is_point: bool,
+    /// `stopcurve=`.
+    pub stopcurve: Option<f64>,
+    /// File system workloads.
+    pub on_files: bool,
+}
+
+/// The rate of a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum RunRate {
+    /// As fast as possible.
+    Max,
+    /// The same, to find the base of a curve.
+    Curve,
+    /// Operations a second.
+    Number(f64),
+    /// Percent of the rate that was observed last.
+    OfLast(f64),
+    /// A list of rates over time.
+    Variable,
+}
+
+/// The runs of all RDs, each in the order of its loops; `from` names the first RD.
+///
+/// # Errors
+/// A workload or SD that is missing, shares that do not add up, a rate that is missing.
+pub fn expand(parameters: &Parameters, from: Option<&str>) -> Result<Vec<Run>, Diagnostic> {
+    let first = match from {
+        None => 0,
+        Some(name) => parameters.rds.iter().position(|rd| rd.name == name).ok_or_else(|| {
+            Diagnostic::new(format!("Could not find RD={name}, requested by -r"))
+                .help("name a run definition of the file")
+        })?,
+    };
+    let mut runs = Vec::new();
+    for rd in &parameters.rds[first..] {
+        let fail = |what: String| match &rd.at {
+            Some(at) => Diagnostic::new(what).at(at.clone()),
+            None => Diagnostic::new(what),
+        };
+        if rd.rates.is_empty() {
+            return Err(fail("iorate= parameter is missing.".into()).help("add `iorate=max`, or a number"));
+        }
+        let wds = workloads(rd, parameters).map_err(fail)?;
+        let single = rd.sds.iter().any(|sd| sd == "single");
+        let copies: Vec<(String, Vec<String>)> = match single {
+            false => vec![(rd.name.clone(), rd.sds.clone())],
+            // All SDs of the file, whatever the workloads name.
+            true => {
+                let each = parameters.sds.iter();
+                each.map(|sd| (format!("{}_{}", rd.name, sd.name), vec![sd.name.clone()]))
+                    .collect()
+            }
+        };
+        for (name, sds) in copies {
+            let run = base(rd, name, &sds, &wds, parameters).map_err(fail)?;
+            turns(rd, run, &mut runs).map_err(fail)?;
+        }
+    }
+    Ok(runs)
+}
+
+/// The workloads of an RD, in order.
+fn workloads(rd: &Rd, parameters: &Parameters) -> Result<Vec<Wd>, String> {
+    let mut found: Vec<Wd> = Vec::new();
+    for wanted in &rd.wds {
+        let before = found.len();
+        found.extend(
+            parameters
+                .wds
+                .iter()
+                .filter(|wd| matches_name(wanted, &wd.name))
+                .cloned(),
+        );
+        if found.len() == before {
+            return Err(format!("Could not find WD={wanted} for RD={}", rd.name));
+        }
+    }
+    match found.is_empty() && rd.fwds.is_empty() {
+        true if rd.sds.is_empty() => Err(format!("No wd= or fwd= specified for rd={}", rd.name)),
+        // Without a workload the latest defaults are one.
+        true => Ok(vec![Wd {
+            name: "default".into(),
+            ..parameters.default_wd.clone()
+        }]),
+        false => Ok(found),
+    }
+}
+
+/// A run before its loops.
+fn base(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Parameters) -> Result<Run, String> {
+    let mut wds = wds.to_vec();
+    if !sds.is_empty() {
+        let mut names = Vec::new();
+        for wanted in sds {
+            let found = parameters.sds.iter().filter(|sd| matches_name(wanted, &sd.name));
+            let before = names.len();
+            names.extend(found.map(|sd| sd.name.clone()));
+            if names.len() == before {
+                return Err(format!("Could not find sd={wanted} for rd={}", rd.name));
+            }
+        }
+        wds.iter_mut().for_each(|wd| wd.sds.clone_from(&names));
+    }
+    if let Some(wd) = wds.iter().find(|wd| wd.sds.is_empty()) {
+        return Err(format!("No sd= specified for wd={}", wd.name));
+    }
+    let controlled = wds.iter().any(|wd| wd.skew.is_some() || wd.controlled);
+    let fixed: f64 = wds.iter().filter_map(|wd| wd.skew).sum();
+    let open = wds.iter().filter(|wd| wd.skew.is_none()).count();
+    let each = if open > 0 {
+        (100.0 - fixed).max(0.0) / open as f64
+    } else {
+        0.0
+    };
+    let total = fixed + each * open as f64;
+    if rd.fwds.is_empty() && (total - 100.0).abs() > 0.0001 {
+        return Err(format!("rd={}: Total skew must add up to 100: {total:.2}", rd.name));
+    }
+    let used = parameters
+        .sds
+        .iter()
+        .filter(|sd| wds.iter().any(|wd| wd.sds.contains(&sd.name)));
+    let first = rd.rates.first().copied().unwrap_or(MAX_RATE);
+    let rate = match rd.distribution.as_str() {
+        "variable" | "spike" => RunRate::Variable,
+        _ => rate_of(first),
+    };
+    Ok(Run {
+        name,
+        rate,
+        first_rate: rate,
+        elapsed: Some(rd.elapsed),
+        interval: rd.interval,
+        warmup: rd.warmup,
+        pause: rd.pause,
+        distribution: rd.distribution.clone(),
+        maxdata: rd.maxdata,
+        flags: rd.flags.clone(),
+        sds: used.cloned().collect(),
+        workloads: wds
+            .into_iter()
+            .map(|wd| (wd.skew.unwrap_or(each), wd))
+            .map(|(share, wd)| (wd, share))
+            .collect(),
+        compratio: parameters.general.compratio,
+        controlled,
+        loops: Vec::new(),
+        has_threads_loop: false,
+        points: if rate == RunRate::Curve {
+            rd.curve.clone()
+        } else {
+            Vec::new()
+        },
+        is_point: false,
+        stopcurve: rd.stopcurve,
+        on_files: !rd.fwds.is_empty(),
+    })
+}
+
+fn rate_of(rate: f64) -> RunRate {
+    match rate {
+        _ if rate == CURVE => RunRate::Curve,
+        _ if rate == MAX_RATE => RunRate::Max,
+        _ if rate < 0.0 => RunRate::OfLast(-rate),
+        _ => RunRate::Number(rate),
+    }
+}
+
+/// All turns of the loops of an RD, the first loop outermost.
+fn turns(rd: &Rd, run: Run, all: &mut Vec<Run>) -> Result<(), String> {
+    const MAX_TURNS: usize = 100_000;
+    let count = rd
+        .loops
+        .iter()
+        .try_fold(1usize, |product, (_, values)| product.checked_mul(values.len()));
+    let Some(count) = count.filter(|count| all.len() + count <= MAX_TURNS) else {
+        return Err(format!("rd={}: the loops make more than {MAX_TURNS} runs", rd.name));
+    };
+    for turn in 0..count {
+        let mut copy = run.clone();
+        let mut below = count;
+        for (field, values) in &rd.loops {
+            below /= values.len();
+            set(&mut copy, field, values[turn / below % values.len()])?;
+        }
+        all.push(copy);
+    }
+    Ok(())
+}
+
+fn set(run: &mut Run, field: &str, value: f64) -> Result<(), String> {
+    let shown = match field {
+        "iorate" | "fwdrate" => rate_text(value),
+        _ => loop_text(value),
+    };
+    run.loops.push((field.to_owned(), shown));
+    let wds = run.workloads.iter_mut().map(|(wd, _)| wd);
+    match field {
+        "iorate" | "fwdrate" => run.rate = rate_of(value),
+        "xfersize" if !(1.0..2_147_483_648.0).contains(&value) => {
+            return Err(format!("rd={}: Invalid contents for 'xfersize=': {value}", run.name));
+        }
+        "xfersize" => wds.for_each(|wd| wd.xfersize = Transfer::One(value as u64)),
+        "rdpct" => wds.for_each(|wd| wd.rdpct = value.abs() as u32),
+        "seekpct" => wds.for_each(|wd| wd.seekpct = value.abs() as i32),
+        "rhpct" => wds.for_each(|wd| wd.hits.0 = value.abs()),
+        "whpct" => wds.for_each(|wd| wd.hits.1 = value.abs()),
+        "threads" if !(1.0..=65_536.0).contains(&value) => {
+            return Err(format!("rd={}: Invalid contents for 'threads=': {value}", run.name));
+        }
+        "threads" => {
+            run.sds.iter_mut().for_each(|sd| sd.threads = value as u32);
+            run.has_threads_loop = true;
+        }
+        "hitarea" => run.sds.iter_mut().for_each(|sd| sd.hitarea = value as u64),
+        "compratio" => run.compratio = value.max(1.0),
+        // Those of file systems are only shown.
+        _ => {}
+    }
+    match field {
+        "rdpct" | "seekpct" | "rhpct" | "whpct" if value.abs() > 100.0 => {
+            Err(format!("rd={}: Invalid contents for '{field}=': {value}", run.name))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The rate of a point of a curve: rounded up to a multiple of 100 above 1000, else of 10.
+pub fn rate_of_point(base: f64, percent: f64) -> f64 {
+    let rate = (base.round() as u64).saturating_mul(percent as u64) / 100;
+    let step = if rate > 1000 { 100 } else { 10 };
+    rate.next_multiple_of(step).max(step) as f64
+}
+
+impl Run {
+    /// The run of one point of its curve.
+    #[must_use]
+    pub fn point(&self, percent: f64, base: f64) -> Run {
+        let rate = RunRate::Number(rate_of_point(base, percent));
+        Run {
+            name: format!("{}_({}%)", self.name, percent as u64),
+            rate,
+            first_rate: rate,
+            points: Vec::new(),
+            is_point: true,
+            ..self.clone()
+        }
+    }
+
+    /// `For loops: …` of reports.
+    pub fn loops_text(&self) -> String {
+        match self.loops.is_empty() {
+            true => "For loops: None".into(),
+            false => {
+                let pairs: Vec<String> = self
+                    .loops
+                    .iter()
+                    .map(|(name, value)| format!("{name}={value}"))
+                    .collect();
+                format!("For loops: {}", pairs.join(" "))
+            }
+        }
+    }
+
+    /// What follows `Starting RD=`, or `Simulating RD=` where rates of lists are not known yet.
+    pub fn start_text(&self, simulated: bool) -> String {
+        let rate = if simulated { self.first_rate } else { self.rate };
+        let elapsed = match (self.elapsed, self.warmup) {
+            (None, _) => "elapsed=(none)".into(),
+            (Some(elapsed), 0) => format!("elapsed={elapsed}"),
+            (Some(elapsed), warmup) => format!("elapsed={elapsed} warmup={warmup}"),
+        };
+        let (name, loops) = (&self.name, self.loops_text());
+        if self.on_files {
+            return match rate {
+                RunRate::Max => format!("{name}; {elapsed}; fwdrate=max. {loops}"),
+                RunRate::Curve => format!("{name}; {elapsed}; fwdrate=curve. {loops}"),
+                rate => format!("{name}; {elapsed}; fwdrate={}; {loops}", rate.text(false)),
+            };
+        }
+        format!("{name}; I/O rate: {}; {elapsed}; {loops}", rate.text(self.controlled))
+    }
+
+    /// Intervals of the whole run, and the first one that is averaged.
+    pub fn intervals(&self) -> (u64, u64) {
+        let elapsed = self.elapsed.unwrap_or(u64::MAX / 2);
+        match self.warmup {
+            0 => (elapsed / self.interval, 2),
+            warmup => ((warmup + elapsed) / self.interval, warmup / self.interval + 1),
+        }
+    }
+
+    /// It has a workload that ends with its SD.
+    pub fn ends_with_data(&self) -> bool {
+        self.maxdata.is_some() || self.workloads.iter().any(|(wd, _)| wd.seekpct < 0)
+    }
+}
+
+impl RunRate {
+    /// As start lines show it.
+    fn text(self, controlled: bool) -> String {
+        let kind = if controlled { "Controlled" } else { "Uncontrolled" };
+        match self {
+            RunRate::Max => format!("{kind} MAX"),
+            RunRate::Curve => format!("{kind} curve"),
+            RunRate::Number(rate) => rate_text(rate),
+            RunRate::OfLast(percent) => rate_text(-percent),
+            RunRate::Variable => "Variable".into(),
+        }
+    }
+
+    /// As `reqrate` of the flat file shows it.
+    pub fn requested(self) -> f64 {
+        match self {
+            RunRate::Max => MAX_RATE,
+            RunRate::Curve => 9_999_977.0,
+            RunRate::Number(rate) => rate,
+            RunRate::OfLast(percent) => -percent,
+            RunRate::Variable => 0.0,
+        }
+    }
+}

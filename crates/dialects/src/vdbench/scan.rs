@@ -1,0 +1,338 @@
+//! The lexical grammar: files to lines, lines to `keyword=value` items.
+
+use super::table::{self, Section};
+use super::{VdbenchEnv, values};
+use crate::{Diagnostic, Place};
+
+/// One item of a parameter file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Item {
+    /// The keyword as written, in small letters.
+    pub keyword: String,
+    /// The values: one, or those in parentheses.
+    pub values: Vec<Value>,
+    /// Where it is written.
+    pub at: Place,
+}
+
+/// A part of a value.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Value {
+    /// The text without quotes.
+    pub text: String,
+    /// A dash outside of quotes stands before it: it ends a range.
+    pub ends_range: bool,
+    /// Some of it was quoted, so it is never a number.
+    pub quoted: bool,
+}
+
+/// A line with its place.
+#[derive(Clone, Debug)]
+struct Line {
+    text: String,
+    at: Place,
+}
+
+/// The parameter files as read, for `parmfile.html`: `(name, lines)`.
+pub type Copies = Vec<(String, Vec<String>)>;
+
+/// The items of all files, in order. `plus` is added to each `rd=` of one line.
+///
+/// # Errors
+/// The first thing that is wrong with them.
+pub fn scan(
+    files: &[String],
+    variables: &[(String, String)],
+    plus: Option<&str>,
+    env: &mut dyn VdbenchEnv,
+) -> Result<(Vec<Item>, Copies), Diagnostic> {
+    let mut copies = Vec::new();
+    let mut lines = Vec::new();
+    'files: for file in files {
+        let text = env
+            .read_file(file)
+            .map_err(|_| Diagnostic::new(format!("Requested parameter file does not exist: {file}")))?;
+        for line in with_includes(file, &text, variables, env, &mut copies)? {
+            if line.text.starts_with("eof") {
+                break 'files;
+            }
+            lines.push(line);
+        }
+    }
+    let mut items = Vec::new();
+    let mut logical: Option<Line> = None;
+    for mut line in lines {
+        if let Some(plus) = plus
+            && logical.is_none()
+            && line.text.starts_with("rd")
+            && !line.text.ends_with(',')
+        {
+            line.text = format!("{},{plus}", line.text);
+        }
+        let joined = match logical.take() {
+            Some(before) => Line {
+                text: before.text + &line.text,
+                ..before
+            },
+            None => line,
+        };
+        match joined.text.ends_with(',') || depth(&joined.text, &joined.at)? > 0 {
+            true => logical = Some(joined),
+            false => items.extend(split(&joined)?),
+        }
+    }
+    if let Some(rest) = logical {
+        let text = rest.text.trim_end_matches(',').to_owned();
+        items.extend(split(&Line { text, ..rest })?);
+    }
+    Ok((items, copies))
+}
+
+/// The lines of a file without comments and remarks, with variables replaced and includes in place.
+fn with_includes(
+    file: &str,
+    text: &str,
+    variables: &[(String, String)],
+    env: &mut dyn VdbenchEnv,
+    copies: &mut Copies,
+) -> Result<Vec<Line>, Diagnostic> {
+    let own = copies.len();
+    copies.push((file.to_owned(), Vec::new()));
+    let mut lines = Vec::new();
+    for line in numbered(file, text) {
+        copies[own].1.push(line.text.clone());
+        let Some(line) = parameters(line, variables, &mut copies[own].1)? else {
+            continue;
+        };
+        let Some(path) = include_path(&line.text) else {
+            lines.push(line);
+            continue;
+        };
+        let folder = file.rsplit_once('/').map(|(folder, _)| format!("{folder}/{path}"));
+        let beside = folder
+            .filter(|_| !path.contains('/'))
+            .and_then(|path| Some((env.read_file(&path).ok()?, path)));
+        let found = beside.or_else(|| Some((env.read_file(path).ok()?, path.to_owned())));
+        let Some((text, name)) = found else {
+            return Err(Diagnostic::new(format!("include={path} file not found")).at(line.at));
+        };
+        copies.push((name.clone(), Vec::new()));
+        for inner in numbered(&name, &text) {
+            if let Some(copy) = copies.last_mut() {
+                copy.1.push(inner.text.clone());
+            }
+            let mut ignored = Vec::new();
+            let Some(inner) = parameters(inner, variables, &mut ignored)? else {
+                continue;
+            };
+            if include_path(&inner.text).is_some() {
+                let what = format!(
+                    "Using the 'include=' parameter recusrively is not allowed: {}",
+                    inner.text
+                );
+                return Err(Diagnostic::new(what).at(inner.at));
+            }
+            lines.push(inner);
+        }
+    }
+    Ok(lines)
+}
+
+fn include_path(line: &str) -> Option<&str> {
+    let (keyword, path) = line.split_once('=')?;
+    (keyword.len() >= 2 && "include".starts_with(&keyword.to_ascii_lowercase())).then_some(path)
+}
+
+fn numbered(file: &str, text: &str) -> Vec<Line> {
+    let line = |(index, text): (usize, &str)| Line {
+        text: text.trim().to_owned(),
+        at: Place {
+            file: file.to_owned(),
+            line: index + 1,
+            text: text.trim().to_owned(),
+        },
+    };
+    text.lines().enumerate().map(line).collect()
+}
+
+/// A line with its variables replaced and cut at its first blank; `None` for comments. What variables make of it is added to `copy`.
+fn parameters(line: Line, variables: &[(String, String)], copy: &mut Vec<String>) -> Result<Option<Line>, Diagnostic> {
+    if line.text.is_empty() || line.text.starts_with(['/', '#', '*']) {
+        return Ok(None);
+    }
+    let mut text = line.text.clone();
+    for (name, value) in variables {
+        for sign in ['$', '!'] {
+            text = text.replace(&format!("{sign}{name}"), value);
+        }
+    }
+    if text != line.text {
+        copy.push(format!("    variable substitution: {text}"));
+    }
+    // The program replaces these itself, where they mean anything.
+    let rest = ["$output", "!output", "$host", "!host", "$lun", "$lba", "$size", "$sd"]
+        .iter()
+        .filter(|word| text.contains("=\"") || word.ends_with("host"))
+        .fold(text.clone(), |text, word| text.replace(word, ""));
+    if rest.contains(['$', '!']) {
+        let what = format!("Unknown variable substitution request in parameter file: {}", line.text);
+        return Err(Diagnostic::new(what).at(line.at));
+    }
+    let mut quoted = false;
+    let end = text.char_indices().find(|(_, c)| {
+        quoted ^= *c == '"';
+        c.is_whitespace() && !quoted
+    });
+    let text = end.map_or(text.clone(), |(at, _)| text[..at].to_owned());
+    Ok(Some(Line { text, ..line }))
+}
+
+/// How many parentheses are open at the end of a text.
+fn depth(text: &str, at: &Place) -> Result<usize, Diagnostic> {
+    let (mut quoted, mut depth) = (false, 0usize);
+    for c in text.chars() {
+        quoted ^= c == '"';
+        match c {
+            '(' if !quoted => depth += 1,
+            ')' if !quoted && depth == 0 => return Err(Diagnostic::new("Unmatched Parenthesis ").at(at.clone())),
+            ')' if !quoted => depth -= 1,
+            _ => {}
+        }
+    }
+    Ok(depth)
+}
+
+/// The items of a logical line.
+fn split(line: &Line) -> Result<Vec<Item>, Diagnostic> {
+    if depth(&line.text, &line.at)? > 0 {
+        return Err(Diagnostic::new("Unmatched Parenthesis ").at(line.at.clone()));
+    }
+    let mut items = Vec::new();
+    for text in pieces(&line.text, |c, depth| c == ',' && depth == 0) {
+        let text = text.0;
+        if text.is_empty() {
+            continue;
+        }
+        let Some((keyword, value)) = text.split_once('=') else {
+            let what = format!("Expecting 'keyword=' in parameter: {text}");
+            return Err(Diagnostic::new(what).at(line.at.clone()));
+        };
+        if keyword.chars().count() < 2 {
+            let what = format!("Keyword must contain a minimum of 2 characters: {text}");
+            return Err(Diagnostic::new(what).at(line.at.clone()));
+        }
+        items.push(Item {
+            keyword: keyword.to_ascii_lowercase(),
+            values: atoms(value),
+            at: line.at.clone(),
+        });
+    }
+    Ok(items)
+}
+
+/// Cuts a text where `at` says, outside of quotes; each piece with the character before it.
+fn pieces(text: &str, at: impl Fn(char, usize) -> bool) -> Vec<(&str, Option<char>)> {
+    let (mut quoted, mut depth, mut from, mut before) = (false, 0usize, 0, None);
+    let mut found = Vec::new();
+    for (index, c) in text.char_indices() {
+        quoted ^= c == '"';
+        match c {
+            '(' if !quoted => depth += 1,
+            ')' if !quoted => depth = depth.saturating_sub(1),
+            _ if !quoted && at(c, depth) => {
+                found.push((&text[from..index], before));
+                from = index + c.len_utf8();
+                before = Some(c);
+            }
+            _ => {}
+        }
+    }
+    found.push((&text[from..], before));
+    found
+}
+
+fn atoms(value: &str) -> Vec<Value> {
+    let atom = |text: &str, ends_range: bool| Value {
+        text: text.replace('"', ""),
+        ends_range,
+        quoted: text.contains('"'),
+    };
+    let Some(list) = value.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) else {
+        return vec![atom(value, false)];
+    };
+    // A dash at the beginning of an atom is the sign of a number.
+    let pieces = pieces(list, |c, depth| (c == ',' || c == '-') && depth == 0);
+    pieces
+        .into_iter()
+        .map(|(text, before)| atom(text, before == Some('-')))
+        .collect()
+}
+
+impl Item {
+    /// The row of the keyword in a section.
+    pub fn row(&self, section: Section) -> Option<&'static table::Row> {
+        table::find(section, &self.keyword)
+    }
+
+    /// The values as numbers, ranges resolved; `None` where they are words.
+    ///
+    /// # Errors
+    /// A list that mixes both, or a range that is none.
+    pub fn numbers(&self, name: &str) -> Result<Option<Vec<f64>>, Diagnostic> {
+        let minutes = ["el", "in", "pa", "wa", "reset"]
+            .iter()
+            .any(|start| name.starts_with(start));
+        let number = |value: &Value| (!value.quoted).then(|| values::number(&value.text, minutes)).flatten();
+        let is_step =
+            |index: usize| index == 2 && self.values[1].ends_range && self.values[2].text.eq_ignore_ascii_case("d");
+        if self.values.iter().all(|value| number(value).is_none()) {
+            return Ok(None);
+        }
+        if let Some((_, text)) = self
+            .values
+            .iter()
+            .enumerate()
+            .find(|(index, value)| number(value).is_none() && !is_step(*index))
+        {
+            let what = format!("Mix of alpha and numeric values not allowed: ({name}) {}", text.text);
+            return Err(Diagnostic::new(what).at(self.at.clone()));
+        }
+        let Some(place) = self.values.iter().position(|value| value.ends_range) else {
+            return Ok(Some(self.values.iter().filter_map(number).collect()));
+        };
+        let all = match &self.values[..] {
+            [first, last, step] if place == 1 => number(first)
+                .zip(number(last))
+                .and_then(|(first, last)| values::range(first, last, &step.text)),
+            _ => None,
+        };
+        let what = format!("Invalid range of values for '{name}='");
+        let help = "write (FIRST-LAST,STEP), or (FIRST-LAST,d) to double or halve";
+        all.map(Some)
+            .ok_or_else(|| Diagnostic::new(what).at(self.at.clone()).help(help))
+    }
+
+    /// The values as words, ranges of names resolved.
+    pub fn words(&self) -> Vec<String> {
+        let mut words: Vec<String> = Vec::new();
+        for value in &self.values {
+            let before = words.last().filter(|_| value.ends_range);
+            match before.and_then(|first| values::name_range(first, &value.text)) {
+                Some(names) => {
+                    words.pop();
+                    words.extend(names);
+                }
+                None => match words.last_mut().filter(|_| value.ends_range) {
+                    Some(first) => *first = format!("{first}-{}", value.text),
+                    None => words.push(value.text.clone()),
+                },
+            }
+        }
+        words
+    }
+
+    /// The only value.
+    pub fn word(&self) -> String {
+        self.words().into_iter().next().unwrap_or_default()
+    }
+}

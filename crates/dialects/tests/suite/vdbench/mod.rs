@@ -1,0 +1,227 @@
+//! Vdbench's parameter files: runs and messages as 5.04.06 was seen to have them, addresses as its runs logged them.
+
+mod addresses;
+mod page;
+
+use std::fs;
+
+use dialects::Diagnostic;
+use dialects::vdbench::{self, Command, Parameters, Run, VdbenchEnv, expand, lower, read_command, read_parameters};
+
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/vdbench");
+
+/// Files of one folder, or one text; no file under test is there.
+#[derive(Default)]
+struct Fixture {
+    folder: String,
+    text: Option<String>,
+}
+
+impl VdbenchEnv for Fixture {
+    fn read_file(&mut self, path: &str) -> Result<String, String> {
+        match &self.text {
+            Some(text) if path == "parmfile" => Ok(text.clone()),
+            _ => fs::read_to_string(format!("{}/{path}", self.folder)).map_err(|error| error.to_string()),
+        }
+    }
+
+    fn size_of(&self, _: &str) -> Option<u64> {
+        None
+    }
+
+    fn is_local(&self, host: &str) -> bool {
+        host == "localhost"
+    }
+}
+
+fn read(args: &str, env: &mut Fixture) -> Result<(Command, Parameters, Vec<Run>), Diagnostic> {
+    let words: Vec<String> = args.split_whitespace().map(str::to_owned).collect();
+    let mut command = read_command(&words, "/tmp")?;
+    if let Some((text, _)) = &command.self_test {
+        env.text = Some(text.clone());
+        command.files = vec!["parmfile".into()];
+    }
+    let parameters = read_parameters(&command, env)?;
+    let runs = expand(&parameters, None)?;
+    Ok((command, parameters, runs))
+}
+
+/// A text read and lowered, as a run of it begins.
+fn run(args: &str, text: &str) -> Result<Vec<vdbench::Lowered>, String> {
+    let mut env = Fixture {
+        text: Some(text.to_owned()),
+        ..Fixture::default()
+    };
+    let what = |error: Diagnostic| error.what;
+    let (_, parameters, runs) = read(args, &mut env).map_err(what)?;
+    if let Some(refusal) = parameters.refusals.first() {
+        return Err(refusal.what.clone());
+    }
+    runs.iter()
+        .map(|run| lower(run, &parameters, &env, 1).map_err(what))
+        .collect()
+}
+
+#[test]
+fn the_runs_of_recorded_files_start_with_the_recorded_lines() {
+    let mut compared = 0;
+    for entry in fs::read_dir(format!("{DATA}/parameters")).unwrap() {
+        let folder = entry.unwrap().path();
+        let name = folder.file_name().unwrap().to_string_lossy().into_owned();
+        let has_files = name.starts_with("fs-") || name == "quick-tf";
+        // One asks for what cannot be concatenated, and is refused by both.
+        let is_refused = name == "concatenate" || name.starts_with("validate") || name.starts_with("journal");
+        if !folder.is_dir() || has_files || is_refused {
+            continue;
+        }
+        let text = |file: &str| fs::read_to_string(folder.join(file)).unwrap();
+        let mut env = Fixture {
+            folder: folder.display().to_string(),
+            text: None,
+        };
+        let (command, parameters, runs) =
+            read(&text("args"), &mut env).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut ours: Vec<String> = Vec::new();
+        for _ in 0..parameters.general.repeats.unwrap_or(1) {
+            for run in &runs {
+                ours.push(run.start_text(command.simulate));
+                if command.simulate {
+                    ours.extend(
+                        run.points
+                            .iter()
+                            .map(|percent| run.point(*percent, 10_000.0).start_text(true)),
+                    );
+                }
+            }
+        }
+        let starts = text("starts.txt");
+        // Without a simulation, points of a curve depend on what was measured.
+        let theirs: Vec<&str> = starts
+            .lines()
+            .filter_map(|line| {
+                line.strip_prefix("Starting RD=")
+                    .or(line.strip_prefix("Simulating RD="))
+            })
+            .filter(|line| !line.starts_with("SD_format") && (command.simulate || !line.contains("_(")))
+            .collect();
+        assert!(!theirs.is_empty(), "{name}");
+        // One case was ended by `stopcurve=` after its first curve.
+        if name == "random-curve-loop" {
+            ours.truncate(theirs.len());
+        }
+        assert_eq!(ours, theirs, "{name}");
+        compared += 1;
+    }
+    assert!(compared >= 24, "{compared} cases");
+}
+
+#[test]
+fn wrong_files_have_the_recorded_texts() {
+    // What is refused here for a reason of our own, or has a text of its own.
+    let own = [
+        ("fs-anchor-missing", "cannot run file system workloads"),
+        ("fs-not-formatted", "cannot run file system workloads"),
+        ("openflags", "Invalid 'openflags=' parameter for Linux: o_nonsense"),
+        ("no-rd", "No RD parameters specified"),
+    ];
+    let table = fs::read_to_string(format!("{DATA}/parameters/errors.txt")).unwrap();
+    let mut compared = 0;
+    for case in table.split("\n== ").skip(1) {
+        let (name, rest) = case.split_once('\n').unwrap();
+        let args = rest
+            .lines()
+            .find_map(|line| line.strip_prefix("args: "))
+            .unwrap_or_default();
+        let text: String = rest
+            .lines()
+            .filter_map(|line| line.strip_prefix("    "))
+            .map(|line| format!("{line}\n"))
+            .collect();
+        let exit = rest.lines().find_map(|line| line.strip_prefix("exit ")).unwrap();
+        let (code, expected) = exit.split_once(": ").unwrap();
+        let outcome = run(args, &text);
+        match own.iter().find(|(own, _)| *own == name) {
+            Some((_, text)) => assert!(
+                outcome.as_ref().is_err_and(|what| what.starts_with(text)),
+                "{name}: {outcome:?}"
+            ),
+            None if code == "0" => assert!(outcome.is_ok(), "{name}: {outcome:?}"),
+            None => assert_eq!(outcome.err().as_deref(), Some(expected), "{name}"),
+        }
+        compared += 1;
+    }
+    assert_eq!(compared, 33);
+}
+
+const SD: &str = "sd=sd1,lun=/d/f,size=64m,threads=4\n";
+
+#[test]
+fn threads_belong_to_the_sd_and_shares_are_exact() {
+    let text = format!(
+        "{SD}sd=sd2,lun=/d/g,size=64m\nwd=wd1,sd=sd1,skew=25\nwd=wd2,sd=(sd1,sd2),rdpct=0\n\
+         rd=rd1,wd=wd*,iorate=1000,elapsed=6,interval=2"
+    );
+    let plan = run("-f parmfile", &text).unwrap().remove(0).plan;
+    let jobs = &plan.steps[0].jobs;
+    assert_eq!(jobs.iter().map(model::plan::Job::depth).collect::<Vec<_>>(), [4, 8]);
+    let rates = jobs
+        .iter()
+        .flat_map(|job| &job.workers)
+        .flat_map(|worker| &worker.streams);
+    let rates: Vec<f64> = rates
+        .map(|stream| match stream.pacing {
+            model::plan::Pacing::Together { rate } => rate.per_second(),
+            _ => 0.0,
+        })
+        .collect();
+    assert_eq!(rates, [250.0, 375.0, 375.0]);
+    assert_eq!(
+        jobs[0].phases.warm_up_ns,
+        model::Nanos::secs(2),
+        "the first interval is not averaged"
+    );
+    assert_eq!(jobs[0].stop.after_ns, Some(model::Nanos::secs(4)));
+    plan.check().unwrap();
+}
+
+#[test]
+fn what_is_not_built_is_refused_with_its_name() {
+    for (wd, rd, named) in [
+        ("seekpct=poisson", "iorate=max", "poisson"),
+        ("stride=(1m,2m)", "iorate=max", "stride"),
+        ("hotband=(1,2)", "iorate=max", "hotband"),
+        ("iorate=10,priority=1", "iorate=max", "iorate"),
+        ("rdpct=50", "iorate=(1,1,2,1),distribution=spike", "spike"),
+        ("rdpct=50", "iorate=max,startcmd=\"rm x\"", "startcmd"),
+        ("range=(80,110),seekpct=0", "iorate=max", "range"),
+    ] {
+        let text = format!("{SD}wd=wd1,sd=sd1,{wd}\nrd=rd1,wd=wd1,{rd},elapsed=4");
+        let what = run("-f parmfile", &text).unwrap_err();
+        assert!(
+            what.contains("cannot carry out") && what.contains(named),
+            "{wd} {rd}: {what}"
+        );
+    }
+    let remote = format!("hd=far,system=example.org\n{SD}wd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max");
+    assert!(run("-f parmfile", &remote).unwrap_err().contains("example.org"));
+}
+
+#[test]
+fn the_grammar_has_its_traps() {
+    // After a blank everything is remark; a comma continues; keywords are abbreviated, in either case.
+    let text = format!("{SD}WD=wd1,sd=sd1,XF=8k rdpct=0\nrd=rd1,wd=wd1,\n* between\nior=max,el=4,in=2\neof\nnonsense");
+    let plan = run("-f parmfile", &text).unwrap().remove(0).plan;
+    let stream = &plan.steps[0].jobs[0].workers[0].streams[0];
+    assert_eq!(stream.mix, model::mix::Mix::READS);
+    assert_eq!(stream.fixed_length(model::Direction::Read), Some(8192));
+    for (text, expected) in [
+        ("x=4k\n", "Keyword must contain a minimum of 2 characters: x=4k"),
+        ("histogram=(default,1m))\n", "Unmatched Parenthesis "),
+        (
+            "sd=sd1,lun=$x\n",
+            "Unknown variable substitution request in parameter file: sd=sd1,lun=$x",
+        ),
+    ] {
+        assert_eq!(run("-f parmfile", text).unwrap_err(), expected);
+    }
+}

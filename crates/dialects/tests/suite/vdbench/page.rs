@@ -1,0 +1,66 @@
+//! `docs/vdbench.md`, made from the table of parameters and from what is written by hand in `page.md`.
+
+use std::fmt::Write as _;
+
+use dialects::vdbench::{ROWS, Section, Status};
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+const BY_HAND: &str = include_str!("page.md");
+
+fn parameters() -> String {
+    let sections = [
+        (Section::General, "General parameters"),
+        (Section::Host, "Hosts (`hd=`)"),
+        (Section::Sd, "Storage (`sd=`)"),
+        (Section::Wd, "Workloads (`wd=`)"),
+        (Section::Rd, "Runs (`rd=`)"),
+        (Section::Fsd, "File systems (`fsd=`)"),
+        (Section::Fwd, "File system workloads (`fwd=`)"),
+    ];
+    let mut text = String::new();
+    for (section, heading) in sections {
+        let _ = write!(
+            text,
+            "### {heading}\n\n| parameter | default | meaning | here |\n| --- | --- | --- | --- |\n"
+        );
+        for row in ROWS.iter().filter(|row| row.section == section) {
+            let exact = if row.exact { " (whole)" } else { "" };
+            let here = match row.status {
+                Status::CarriedOut => "carried out".to_owned(),
+                Status::WithoutEffect(why) => format!("no effect: {why}"),
+                Status::Refused(why) => format!("refused: {why}"),
+            };
+            let _ = writeln!(
+                text,
+                "| `{}`{exact} | {} | {} | {here} |",
+                row.name, row.default, row.help
+            );
+        }
+        text.push('\n');
+    }
+    text.replace(" |  |", " | |").trim_end().to_owned()
+}
+
+#[test]
+fn the_page_is_current() {
+    let page = BY_HAND.replace("<!-- parameters -->", &parameters());
+    let path = format!("{ROOT}/docs/vdbench.md");
+    if std::env::var_os("FATHOM_UPDATE").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let there = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(
+        there == page,
+        "docs/vdbench.md is not what the table gives; FATHOM_UPDATE=1 writes it anew"
+    );
+}
+
+#[test]
+fn no_parameter_has_two_rows() {
+    for (index, row) in ROWS.iter().enumerate() {
+        let twice = ROWS[..index]
+            .iter()
+            .any(|other| (other.section, other.name) == (row.section, row.name));
+        assert!(!twice, "{}", row.name);
+    }
+}

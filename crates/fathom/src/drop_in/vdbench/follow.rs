@@ -1,0 +1,420 @@
+//! One run while it goes on: intervals of its jobs become rows, as soon as every SD has reported one.
+
+use dialects::vdbench::Run;
+use engine::probe::CoreTimes;
+use model::event::{Event, Phase};
+use model::results::Results;
+use model::{Direction, PerDirection};
+use report::formats::vdbench::{Cpu, FlatFacts, Layout, Side, Tally, flat_row, header, histogram, row};
+
+use super::output::{Output, date, time, timestamp};
+
+/// Files that show all of a run.
+const WHOLE: &[&str] = &["summary", "localhost", "localhost-0"];
+
+/// How rows look.
+#[derive(Clone, Copy, Debug)]
+pub struct Style {
+    pub layout: Layout,
+    pub decimal: bool,
+}
+
+/// Follows a run.
+pub struct Follow<'a> {
+    run: &'a Run,
+    facts: FlatFacts,
+    style: Style,
+    output: &'a mut Output,
+    limits_us: &'a [u64],
+    /// Seconds before the measured window.
+    warm_up: u64,
+    /// For each SD: what it did in each interval, how many are complete, and that it has ended.
+    sds: Vec<(Vec<Tally>, u64, bool)>,
+    /// Intervals that have a row.
+    shown: u64,
+    /// Those from the first that is averaged.
+    average: Tally,
+    cpu: CoreTimes,
+    cpu_of_average: CoreTimes,
+    last_cpu: Cpu,
+    has_begun: bool,
+}
+
+/// What a run came to.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Outcome {
+    /// Operations a second, averaged.
+    pub rate: f64,
+    /// Response time in milliseconds, averaged.
+    pub response_ms: f64,
+    /// Intervals that were reported.
+    pub intervals: u64,
+}
+
+impl<'a> Follow<'a> {
+    /// Nothing has been seen yet.
+    pub fn new(
+        run: &'a Run,
+        facts: FlatFacts,
+        style: Style,
+        limits_us: &'a [u64],
+        output: &'a mut Output,
+    ) -> Follow<'a> {
+        let warm_up = match (run.ends_with_data() || run.elapsed.is_none(), run.warmup) {
+            (true, _) => 0,
+            (false, 0) => run.interval,
+            (false, warmup) => warmup,
+        };
+        Follow {
+            facts,
+            style,
+            output,
+            limits_us,
+            warm_up,
+            sds: run.sds.iter().map(|_| (Vec::new(), 0, false)).collect(),
+            shown: 0,
+            average: Tally::default(),
+            cpu: CoreTimes::read(),
+            cpu_of_average: CoreTimes::read(),
+            last_cpu: Cpu::default(),
+            has_begun: false,
+            run,
+        }
+    }
+
+    /// Follows an event.
+    pub fn take(&mut self, event: &Event) {
+        match event {
+            Event::Phase {
+                phase: Phase::WarmUp | Phase::Measured,
+                ..
+            } if !self.has_begun => {
+                self.has_begun = true;
+                self.cpu = CoreTimes::read();
+                self.cpu_of_average = self.cpu.clone();
+            }
+            Event::Interval(interval) if matches!(interval.phase, Phase::WarmUp | Phase::Measured) => {
+                let before = if interval.phase == Phase::Measured {
+                    self.warm_up
+                } else {
+                    0
+                };
+                let (length, last) = (self.run.interval * 1_000_000_000, self.run.intervals().0);
+                let start = before * 1_000_000_000 + interval.start_ns.0;
+                // An interval that began a moment late belongs to the one that it mostly lies in.
+                let number = ((start + interval.length_ns.0 / 2) / length).min(last.saturating_sub(1));
+                if let Some((tallies, complete, _)) = self.sds.get_mut(interval.job as usize)
+                    && number < 10_000_000
+                {
+                    if tallies.len() <= number as usize {
+                        tallies.resize(number as usize + 1, Tally::default());
+                    }
+                    let side = |direction| {
+                        Side::from_interval(interval.counts[direction], interval.latency[direction].as_ref())
+                    };
+                    tallies[number as usize].add(&Tally {
+                        reads: side(Direction::Read),
+                        writes: side(Direction::Write),
+                    });
+                    *complete = (start + interval.length_ns.0 + length / 1000) / length;
+                }
+            }
+            Event::JobEnded { job, .. } => {
+                if let Some(sd) = self.sds.get_mut(*job as usize) {
+                    sd.2 = true;
+                }
+            }
+            _ => return,
+        }
+        while self
+            .sds
+            .iter()
+            .all(|(tallies, complete, ended)| *complete > self.shown || *ended && tallies.len() as u64 <= self.shown)
+            && self.has_more()
+        {
+            self.show_interval();
+        }
+    }
+
+    fn has_more(&self) -> bool {
+        self.sds.iter().any(|(tallies, ..)| tallies.len() as u64 > self.shown)
+    }
+
+    fn show_interval(&mut self) {
+        let number = self.shown + 1;
+        let mut sum = Tally::default();
+        for index in 0..self.sds.len() {
+            let tally = self.sds[index].0.get(self.shown as usize).cloned().unwrap_or_default();
+            self.write_row(
+                &self.run.sds[index].name.clone(),
+                &number.to_string(),
+                number,
+                &tally,
+                None,
+            );
+            sum.add(&tally);
+        }
+        let now = CoreTimes::read();
+        let cpu = cpu_between(&now, &self.cpu);
+        self.cpu = now;
+        self.last_cpu = cpu;
+        let label = number.to_string();
+        for file in WHOLE {
+            self.write_row(file, &label, number, &sum, Some(cpu));
+        }
+        if let [(wd, _)] = &self.run.workloads[..] {
+            self.write_row(&wd.name, &label, number, &sum, None);
+        }
+        self.say_row(&label, number, &sum, cpu);
+        self.write_flat(&label, &sum, self.run.interval as f64, cpu);
+        let first = self.run.intervals().1;
+        if number >= first {
+            self.average.add(&sum);
+        } else if number + 1 == first {
+            self.cpu_of_average = self.cpu.clone();
+            self.write_status("Warmup done");
+        }
+        self.shown = number;
+    }
+
+    /// Row of an interval or average in a file, below headers where it is the first of 30.
+    fn write_row(&mut self, file: &str, label: &str, number: u64, tally: &Tally, cpu: Option<Cpu>) {
+        self.write_headers(file, label, number, cpu.is_some());
+        let line = self.row(label, tally, cpu);
+        self.output.write(file, &line);
+    }
+
+    fn write_headers(&mut self, file: &str, label: &str, number: u64, with_cpu: bool) {
+        if number % 30 == 1 && !label.starts_with("avg") {
+            self.output.write(file, "");
+            for line in header(self.style.layout, &date(), self.style.decimal, with_cpu) {
+                self.output.write(file, &line);
+            }
+        }
+    }
+
+    fn say_row(&mut self, label: &str, number: u64, tally: &Tally, cpu: Cpu) {
+        if number % 30 == 1 && !label.starts_with("avg") {
+            self.output.say("");
+            for line in header(self.style.layout, &date(), self.style.decimal, true) {
+                self.output.say(&line);
+            }
+        }
+        let line = self.row(label, tally, Some(cpu));
+        self.output.say(&line);
+    }
+
+    fn row(&self, label: &str, tally: &Tally, cpu: Option<Cpu>) -> String {
+        let seconds = match label.starts_with("avg") {
+            true => self.average_seconds(),
+            false => self.run.interval as f64,
+        };
+        row(
+            self.style.layout,
+            &time(),
+            label,
+            tally,
+            seconds,
+            self.style.decimal,
+            cpu,
+        )
+    }
+
+    fn average_seconds(&self) -> f64 {
+        let first = self.run.intervals().1;
+        ((self.shown + 1).saturating_sub(first).max(1) * self.run.interval) as f64
+    }
+
+    fn write_flat(&mut self, label: &str, tally: &Tally, seconds: f64, cpu: Cpu) {
+        let line = flat_row(
+            self.style.layout,
+            (&time(), &timestamp()),
+            label,
+            &self.facts,
+            tally,
+            seconds,
+            cpu,
+        );
+        self.output.write("flatfile", &line);
+    }
+
+    /// A line of the status file.
+    pub fn write_status(&mut self, state: &str) {
+        let line = format!(
+            "{}\t{state}\trd={}\t{}",
+            timestamp(),
+            self.run.name,
+            self.run.loops_text()
+        );
+        self.output.write("status", &line);
+    }
+
+    /// Writes what is left, the averages, histograms and what only results have. `totals_headers` puts headers above the row in
+    /// `totals.html`.
+    pub fn end(mut self, results: &Results, workload_of: &[Vec<Vec<usize>>], totals_headers: bool) -> Outcome {
+        while self.has_more() {
+            self.show_interval();
+        }
+        let (_, first) = self.run.intervals();
+        let label = format!("avg_{first}-{}", self.shown);
+        // A run that ended before the first interval that counts is shown by what there is.
+        let from = if self.shown < first { 0 } else { first as usize - 1 };
+        let of_sd = |tallies: &[Tally]| {
+            tallies.iter().skip(from).fold(Tally::default(), |mut sum, tally| {
+                sum.add(tally);
+                sum
+            })
+        };
+        let averages: Vec<Tally> = self.sds.iter().map(|(tallies, ..)| of_sd(tallies)).collect();
+        if self.shown < first {
+            self.average = of_sd(&averages);
+        }
+        let average = std::mem::take(&mut self.average);
+        let cpu = match self.shown < first {
+            true => self.last_cpu,
+            false => cpu_between(&self.cpu, &self.cpu_of_average),
+        };
+        for (index, tally) in averages.iter().enumerate() {
+            let name = self.run.sds[index].name.clone();
+            self.write_row(&name, &label, self.shown, tally, None);
+            self.write_histogram(&format!("{name}.histogram"), tally);
+        }
+        for file in WHOLE {
+            self.write_row(file, &label, self.shown, &average, Some(cpu));
+        }
+        if totals_headers {
+            self.write_headers("totals", "", 1, true);
+        }
+        self.write_row("totals", &label, self.shown, &average, Some(cpu));
+        self.say_row(&label, self.shown, &average, cpu);
+        let seconds = self.average_seconds();
+        self.write_flat(&label, &average, seconds, cpu);
+        self.write_histogram("histogram", &average);
+        self.write_workloads(results, workload_of, &label, &average);
+        self.write_status("Workload done");
+        self.write_status("Slaves done");
+        let all = average.all();
+        Outcome {
+            rate: all.n as f64 / seconds,
+            response_ms: all.sum_ns as f64 / all.n.max(1) as f64 / 1e6,
+            intervals: self.shown,
+        }
+    }
+
+    fn write_histogram(&mut self, file: &str, tally: &Tally) {
+        self.output.write(file, "");
+        for line in histogram(tally, self.limits_us) {
+            self.output.write(file, &line);
+        }
+    }
+
+    /// Files of workloads and the skew report. Where several workloads share a run, their intervals are known from the measured
+    /// window only.
+    fn write_workloads(&mut self, results: &Results, workload_of: &[Vec<Vec<usize>>], label: &str, average: &Tally) {
+        let run = self.run;
+        let only = run.workloads.len() == 1;
+        let before = self.warm_up / run.interval;
+        let mut observed = Vec::new();
+        for (index, (wd, share)) in run.workloads.iter().enumerate() {
+            let (intervals, total) = of_workload(results, workload_of, index, run.interval);
+            let tally = if only { average.clone() } else { total };
+            for (number, tally) in intervals.iter().enumerate().filter(|_| !only) {
+                let number = before + number as u64 + 1;
+                // The first row of this file has the headers.
+                let headers = if number == before + 1 { 1 } else { number };
+                self.write_row(&wd.name, &number.to_string(), headers, tally, None);
+            }
+            self.write_row(&wd.name, label, self.shown, &tally, None);
+            self.write_histogram(&format!("{}.histogram", wd.name), &tally);
+            observed.push((wd.name.clone(), *share, tally.all().n));
+        }
+        let all: u64 = observed.iter().map(|(_, _, n)| n).sum();
+        if !only {
+            self.output.write(
+                "skew",
+                &format!(
+                    "{:<12} {:<20} {:>10} {:>10}",
+                    time(),
+                    "Workload",
+                    "requested",
+                    "observed"
+                ),
+            );
+            for (name, share, n) in observed {
+                let seen = 100.0 * n as f64 / all.max(1) as f64;
+                self.output
+                    .write("skew", &format!("{:<12} {name:<20} {share:>10.2} {seen:>10.2}", ""));
+            }
+        }
+    }
+}
+
+/// What one workload did in the measured window: by interval, and in all.
+fn of_workload(
+    results: &Results,
+    workload_of: &[Vec<Vec<usize>>],
+    wanted: usize,
+    interval: u64,
+) -> (Vec<Tally>, Tally) {
+    let (mut intervals, mut total): (Vec<Tally>, Tally) = (Vec::new(), Tally::default());
+    let jobs = results.steps.first().map_or(&[][..], |step| &step.jobs);
+    for (job, workers) in jobs.iter().zip(workload_of) {
+        let is_wanted =
+            |worker: usize, stream: usize| workers.get(worker).and_then(|streams| streams.get(stream)) == Some(&wanted);
+        for series in &job.series {
+            let of_stream = series
+                .of
+                .is_some_and(|(worker, stream)| is_wanted(worker as usize, stream as usize));
+            if !of_stream || series.length_ns.0 != interval * 1_000_000_000 {
+                continue;
+            }
+            let PerDirection { read, write, .. } = &series.points;
+            intervals.resize(intervals.len().max(read.len()).max(write.len()), Tally::default());
+            read.iter()
+                .enumerate()
+                .for_each(|(at, point)| intervals[at].reads.add(&Side::from_point(point)));
+            write
+                .iter()
+                .enumerate()
+                .for_each(|(at, point)| intervals[at].writes.add(&Side::from_point(point)));
+        }
+        for (number, worker) in job.workers.iter().enumerate() {
+            let streams = worker
+                .streams
+                .iter()
+                .enumerate()
+                .filter(|(stream, _)| is_wanted(number, *stream));
+            for (_, stream) in streams {
+                let side = |direction: Direction| {
+                    stream.directions[direction].as_ref().map_or(Side::default(), |found| {
+                        let counts = model::event::Counts {
+                            operations: found.operations,
+                            bytes: found.bytes,
+                        };
+                        Side::from_interval(counts, Some(found.latency()))
+                    })
+                };
+                total.add(&Tally {
+                    reads: side(Direction::Read),
+                    writes: side(Direction::Write),
+                });
+            }
+        }
+    }
+    (intervals, total)
+}
+
+fn cpu_between(now: &CoreTimes, then: &CoreTimes) -> Cpu {
+    let (mut user, mut system, mut idle) = (0, 0, 0);
+    for core in now.since(then) {
+        user += core.user_ns.0;
+        system += core.system_ns.0 + core.interrupt_ns.0;
+        idle += core.idle_ns.0;
+    }
+    let all = (user + system + idle).max(1) as f64;
+    Cpu {
+        user: 100.0 * user as f64 / all,
+        system: 100.0 * system as f64 / all,
+        idle: 100.0 * idle as f64 / all,
+    }
+}

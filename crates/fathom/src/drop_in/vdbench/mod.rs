@@ -1,0 +1,666 @@
+//! `vdbench`: parameter files in, Vdbench's console, output files and exit codes out.
+
+mod follow;
+mod output;
+pub mod surroundings;
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use ::run::RunError;
+use archive::history::{EntryKind, Recording, Subject};
+use dialects::Diagnostic;
+use dialects::vdbench::{
+    self, Command, Format, Lowered, Parameters, Run, RunRate, Transfer, VdbenchEnv, expand, format_plan, lower,
+    needs_format, read_command, read_parameters,
+};
+use model::results::Results;
+use report::formats::vdbench::{FLAT_COMMENT, FlatFacts, Layout, flat_header};
+
+use super::{complain, note_findings, tell};
+use crate::permissions;
+use crate::session::Session;
+use follow::{Follow, Outcome, Style};
+use output::{Output, STANDARD, time};
+use surroundings::{LocalEnv, SELF_TEST};
+
+/// Done.
+const DONE: u8 = 0;
+/// Wrong input, or a run that failed.
+const FAILED: u8 = 157;
+
+/// The variable that asks for the columns of an older release.
+const LAYOUT: &str = "FATHOM_VDBENCH_LAYOUT";
+/// The variable that makes random decisions repeat.
+const SEED: &str = "FATHOM_VDBENCH_SEED";
+
+/// Does what a command line of Vdbench asks for. The first `skip` words are the program's name.
+pub fn execute(session: &Session, skip: usize) -> ExitCode {
+    let arguments = session.process.arguments.get(skip..).unwrap_or_default();
+    banner();
+    let done = read_command(arguments, &std::env::temp_dir().display().to_string())
+        .map_err(Failure::from)
+        .and_then(|command| Drive::begin(session, command)?.all());
+    ExitCode::from(match done {
+        Ok(()) => DONE,
+        Err(failure) => {
+            if !failure.text.is_empty() {
+                failure.report(None);
+            }
+            FAILED
+        }
+    })
+}
+
+/// Reads a command line for its meaning: the plan of all its runs, and what has none.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn plan_of(arguments: &[String]) -> Result<(model::plan::Plan, Vec<String>), Diagnostic> {
+    let mut command = read_command(arguments, &std::env::temp_dir().display().to_string())?;
+    let mut env = LocalEnv::default();
+    take_self_test(&mut command, &mut env);
+    let parameters = read_parameters(&command, &mut env)?;
+    if let Some(refusal) = parameters.refusals.first() {
+        return Err(refusal.clone());
+    }
+    let runs = expand(&parameters, command.start_at.as_deref())?;
+    let (plan, left_out) = vdbench::lower_all(&runs, &parameters, &env, seed().unwrap_or(1))?;
+    Ok((plan, left_out))
+}
+
+fn take_self_test(command: &mut Command, env: &mut LocalEnv) {
+    if let Some((text, _)) = &command.self_test {
+        env.self_test = Some(text.clone());
+        command.files = vec![SELF_TEST.to_owned()];
+    }
+}
+
+fn banner() {
+    let version = env!("CARGO_PKG_VERSION");
+    let text = format!(
+        "\n\nVdbench distribution: vdbench50407 (run by fathom {version})\nFor documentation, see docs/vdbench.md of fathom.\n\n"
+    );
+    let _ = tell(&text);
+}
+
+fn seed() -> Option<u64> {
+    std::env::var(SEED).ok()?.parse().ok()
+}
+
+/// Why everything ends.
+#[derive(Debug)]
+struct Failure {
+    text: String,
+    more: Vec<String>,
+}
+
+impl From<Diagnostic> for Failure {
+    fn from(diagnostic: Diagnostic) -> Failure {
+        let place = diagnostic.at.filter(|at| at.line > 0).map(|at| format!("  --> {at}"));
+        let help = diagnostic.help.map(|help| format!("help: {help}"));
+        Failure {
+            text: diagnostic.what,
+            more: place.into_iter().chain(help).collect(),
+        }
+    }
+}
+
+impl From<String> for Failure {
+    fn from(text: String) -> Failure {
+        Failure { text, more: Vec::new() }
+    }
+}
+
+impl Failure {
+    /// The text on the console, as Vdbench prints it; where it is and what to do on stderr.
+    fn report(&self, output: Option<&mut Output>) {
+        let line = format!("{} {}", time(), self.text);
+        match output {
+            Some(output) => {
+                output.say("");
+                output.say(&line);
+                output.say("");
+                output.write("errorlog", &line);
+            }
+            None => {
+                let _ = tell(&format!("\n{line}\n\n"));
+            }
+        }
+        complain(&self.more);
+    }
+}
+
+/// A command line that is carried out.
+struct Drive<'a> {
+    session: &'a Session,
+    command: Command,
+    env: LocalEnv,
+    output: Output,
+    style: Style,
+    seed: u64,
+    /// Results that were kept so far.
+    kept: u32,
+    /// Runs that were shown so far.
+    shown: u32,
+    last_rate: f64,
+}
+
+impl<'a> Drive<'a> {
+    fn begin(session: &'a Session, mut command: Command) -> Result<Drive<'a>, Failure> {
+        if session.leads() {
+            let text =
+                "cannot run a parameter file on several hosts: its hosts are those of `hd=`, and only this one is used"
+                    .to_owned();
+            return Err(Failure {
+                text,
+                more: vec!["help: run it without `--hosts`".into()],
+            });
+        }
+        let layout = match std::env::var(LAYOUT).as_deref() {
+            Err(_) | Ok("5.04.07" | "50407" | "") => Layout::V50407,
+            Ok("5.04.06" | "50406") => Layout::V50406,
+            Ok(other) => return Err(format!("{LAYOUT} is `{other}`: it can only be 5.04.06 or 5.04.07").into()),
+        };
+        let mut env = LocalEnv::default();
+        take_self_test(&mut command, &mut env);
+        if let Some((text, true)) = &command.self_test {
+            let path = text.split_once("lun=").and_then(|(_, rest)| rest.split(',').next());
+            path.map(fs::remove_file);
+        }
+        if let Some(missing) = command.files.iter().find(|file| env.read_file(file).is_err()) {
+            return Err(format!("Requested parameter file does not exist: {missing}").into());
+        }
+        let (output, is_new) = Output::open(command.output.as_deref().unwrap_or("output"))?;
+        let clock = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(1, |time| time.as_nanos() as u64);
+        let mut drive = Drive {
+            session,
+            style: Style {
+                layout,
+                decimal: command.decimal,
+            },
+            command,
+            env,
+            output,
+            seed: seed().unwrap_or(clock),
+            kept: 0,
+            shown: 0,
+            last_rate: 0.0,
+        };
+        drive.output.create(
+            "logfile",
+            &[
+                String::new(),
+                "Vdbench distribution: vdbench50407".into(),
+                String::new(),
+            ],
+        )?;
+        if is_new {
+            let folder = drive.output.folder.display().to_string();
+            drive.output.say_now(&format!("Created output directory '{folder}'"));
+        }
+        for argument in drive.command.scanned.clone() {
+            drive.output.say_now(&format!("input argument scanned: '{argument}'"));
+        }
+        Ok(drive)
+    }
+
+    /// Everything, with the failure in the files as well.
+    fn all(mut self) -> Result<(), Failure> {
+        match self.parameters_and_runs() {
+            Ok(()) => Ok(()),
+            Err(failure) => {
+                failure.report(Some(&mut self.output));
+                // It is reported; only the exit code is left.
+                Err(Failure {
+                    text: String::new(),
+                    more: Vec::new(),
+                })
+            }
+        }
+    }
+
+    fn parameters_and_runs(&mut self) -> Result<(), Failure> {
+        let head = format!("Vdbench error log, created {} ", head_time());
+        self.output.create(
+            "errorlog",
+            &[head, "Error log. If there are no error messages beyond this line then there were no Data Validation or I/O errors.".into(), String::new()],
+        )?;
+        let parameters = read_parameters(&self.command, &mut self.env)?;
+        self.write_parmfile(&parameters)?;
+        let runs = expand(&parameters, self.command.start_at.as_deref())?;
+        if self.command.simulate {
+            return self.simulate(&runs);
+        }
+        if let Some(refusal) = parameters.refusals.first() {
+            return Err(refusal.clone().into());
+        }
+        for run in &runs {
+            lower(run, &parameters, &self.env, self.seed)?;
+        }
+        let formats = needs_format(&runs, &parameters, &self.env);
+        let format_run = (!formats.is_empty()).then(|| {
+            let block = format_plan(&formats, &parameters, 0).plan.steps[0].jobs[0].workers[0].streams[0]
+                .pattern
+                .longest(&model::mix::Mix::WRITES)
+                .0;
+            Run::format(&formats, block)
+        });
+        let all: Vec<&Run> = format_run.iter().chain(&runs).collect();
+        self.create_reports(&all)?;
+        self.output.say_now("All slaves are now connected");
+        if let Some(run) = &format_run {
+            self.lay_out(run, &formats, &parameters)?;
+        }
+        self.repeat(&runs, &parameters)?;
+        self.finish("execution")
+    }
+
+    fn repeat(&mut self, runs: &[Run], parameters: &Parameters) -> Result<(), Failure> {
+        let began = Instant::now();
+        let limit = match (self.command.repeat, parameters.general.repeat_seconds) {
+            (Some(limit), _) => Some(limit),
+            (None, Some(seconds)) => Some(Some(seconds)),
+            (None, None) => None,
+        };
+        let mut turn = 1;
+        loop {
+            for run in runs {
+                if !self.run_with_curve(run, parameters)? {
+                    return Ok(());
+                }
+            }
+            let goes_on = match limit {
+                Some(None) => true,
+                Some(Some(seconds)) => began.elapsed() < Duration::from_secs(seconds),
+                None => turn < parameters.general.repeats.unwrap_or(1),
+            };
+            if !goes_on {
+                return Ok(());
+            }
+            turn += 1;
+        }
+    }
+
+    /// False if everything ends here.
+    fn run_with_curve(&mut self, run: &Run, parameters: &Parameters) -> Result<bool, Failure> {
+        let mut run = run.clone();
+        if let RunRate::OfLast(percent) = run.rate {
+            run.rate = RunRate::Number((self.last_rate * percent / 100.0).round().max(1.0));
+        }
+        let base = self.run(&run, parameters)?;
+        for percent in &run.points {
+            let point = run.point(*percent, base.rate);
+            let outcome = self.run(&point, parameters)?;
+            if let Some(stop) = run.stopcurve.filter(|stop| outcome.response_ms > *stop) {
+                self.output.say_now(&format!(
+                    "Vdbench terminating because of requested 'stopcurve={stop:.3}' with observed response time of {:.3} ms",
+                    outcome.response_ms
+                ));
+                return Ok(false);
+            }
+        }
+        if run.pause > 0 {
+            self.output.say_now(&format!(
+                "Waiting {} seconds; requested by 'pause' parameter",
+                run.pause
+            ));
+            self.sleep(Duration::from_secs(run.pause))?;
+        }
+        Ok(true)
+    }
+
+    fn sleep(&self, time: Duration) -> Result<(), Failure> {
+        let until = Instant::now() + time;
+        while Instant::now() < until {
+            if self.session.process.interrupt_flag().load(Ordering::Relaxed) {
+                return Err("Vdbench was interrupted".to_owned().into());
+            }
+            std::thread::sleep(Duration::from_millis(20).min(until.saturating_duration_since(Instant::now())));
+        }
+        Ok(())
+    }
+
+    fn run(&mut self, run: &Run, parameters: &Parameters) -> Result<Outcome, Failure> {
+        let lowered = lower(
+            run,
+            parameters,
+            &self.env,
+            self.seed.wrapping_add(u64::from(self.shown)),
+        )?;
+        self.execute(run, lowered, parameters)
+    }
+
+    /// Lays files out. One that was not completed gets its length back, so that it is not taken for complete.
+    fn lay_out(&mut self, run: &Run, formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
+        self.output
+            .say_now("Vdbench will attempt to expand a disk file if the requested file size is a multiple of 1mb");
+        for format in formats {
+            let lun = &format.sd.lun;
+            self.output.say_now(&match parameters.general.format {
+                Some(true) => format!("'formatsds=yes' is causing {lun} to be (re)formatted."),
+                _ => format!("lun={lun} does not exist or is too small. host=localhost"),
+            });
+        }
+        let done = self.execute(run, format_plan(formats, parameters, self.seed), parameters);
+        if done.is_err() {
+            for format in formats {
+                let grown = fs::metadata(&format.sd.lun).is_ok_and(|metadata| metadata.len() > format.present);
+                let shortened = || {
+                    File::options()
+                        .write(true)
+                        .open(&format.sd.lun)?
+                        .set_len(format.present)
+                };
+                if grown && parameters.general.format != Some(true) {
+                    let _ = shortened();
+                }
+            }
+        }
+        done.map(|_| ())
+    }
+
+    fn execute(&mut self, run: &Run, lowered: Lowered, parameters: &Parameters) -> Result<Outcome, Failure> {
+        // Runs start on a full second.
+        let past = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |time| time.subsec_nanos());
+        self.sleep(Duration::from_nanos(1_000_000_000 - u64::from(past)))?;
+        let started = format!("Starting RD={}", run.start_text(false));
+        self.output.say_now(&started);
+        let heading = format!("<a name=\"_{}\"></a><i><b>{} {started}</b></i>", self.shown, time());
+        for file in files_of(run) {
+            self.output.write(&file, "");
+            self.output.write(&file, &heading);
+            self.output.write(&file, "");
+        }
+        let has_headers = self.shown.is_multiple_of(10);
+        self.shown += 1;
+        let facts = facts_of(run, lowered.lun_bytes);
+        let limits = parameters.general.histogram.clone();
+        let mut follow = Follow::new(run, facts, self.style, &limits, &mut self.output);
+        follow.write_status("Starting");
+        let permissions = permissions::from_env();
+        let outcome = self
+            .session
+            .execution(lowered.plan, &permissions)
+            .run(&mut |event| follow.take(&event));
+        let results = match outcome {
+            Ok(results) => results,
+            Err(error) => return Err(failure_of(&error)),
+        };
+        let outcome = follow.end(&results, &lowered.workload_of, has_headers);
+        self.conclude(run, &results, &outcome)?;
+        self.last_rate = outcome.rate;
+        Ok(outcome)
+    }
+
+    fn conclude(&mut self, run: &Run, results: &Results, outcome: &Outcome) -> Result<(), Failure> {
+        self.keep(results)?;
+        note_findings(results);
+        let jobs = results.steps.iter().flat_map(|step| &step.jobs);
+        let failures: Vec<_> = jobs
+            .flat_map(|job| &job.workers)
+            .filter_map(|worker| worker.failure.as_ref())
+            .collect();
+        for failure in &failures {
+            let line = format!("{} {}: {}", time(), failure.at, failure.what);
+            self.output.say(&line);
+            self.output.write("errorlog", &line);
+        }
+        if let Some(failure) = failures.first() {
+            let more = failure.help.iter().map(|help| format!("help: {help}")).collect();
+            let text = "Vdbench terminating due to Data Validation or I/O errors. See errorlog.html.".to_owned();
+            return Err(Failure { text, more });
+        }
+        if results.interrupted {
+            return Err("Vdbench was interrupted".to_owned().into());
+        }
+        if let Some(what) = self.output.failed.take() {
+            return Err(what.into());
+        }
+        let ended_early = outcome.intervals < run.intervals().0;
+        if run.elapsed.is_none() || ended_early && run.maxdata.is_none() && run.ends_with_data() {
+            self.output.say_now("All sequential workloads on all slaves are done.");
+            self.output.say_now(
+                "This triggers end of run inspite of possibly some non-sequential workloads that are still running.",
+            );
+        } else if ended_early && run.maxdata.is_some() {
+            let bytes = run.maxdata.unwrap_or_default();
+            let text = vdbench::values::loop_text(bytes);
+            self.output.say_now(&format!(
+                "Reached maxdata={text}. rd={} shutting down after next interval. ",
+                run.name
+            ));
+        }
+        Ok(())
+    }
+
+    /// Keeps the native result where that is asked for: that of the first run under the name itself, others with their number.
+    fn keep(&mut self, results: &Results) -> Result<(), Failure> {
+        self.kept += 1;
+        let path = std::env::var_os("FATHOM_RESULT")
+            .map(PathBuf::from)
+            .map(|path| match self.kept {
+                1 => path,
+                number => numbered(&path, number),
+            });
+        if let Some(path) = &path {
+            archive::save(results, path).map_err(|error| format!("FATHOM_RESULT: {error}"))?;
+        }
+        let file = path.and_then(|path| fs::canonicalize(path).ok());
+        let recording = Recording {
+            subject: Subject::Run(results),
+            kind: EntryKind::Vdbench,
+            name: None,
+            verdict: None,
+            file: file.as_deref(),
+        };
+        if let Err(why) = crate::history::keep_of_drop_in(&recording) {
+            complain(&[format!("WARNING: this result is not in the history: {why}")]);
+        }
+        Ok(())
+    }
+
+    fn simulate(&mut self, runs: &[Run]) -> Result<(), Failure> {
+        // What a curve finds in a simulation.
+        const BASE: f64 = 10_000.0;
+        self.create_common()?;
+        for run in runs {
+            let points = run.points.iter().map(|percent| run.point(*percent, BASE));
+            for run in [run.clone()].into_iter().chain(points) {
+                let line = format!("{} Simulating RD={}", time(), run.start_text(true));
+                self.output.say(&line);
+                self.output.write("summary", &line);
+            }
+        }
+        self.finish("simulation")
+    }
+
+    fn finish(&mut self, what: &str) -> Result<(), Failure> {
+        if let Some(what) = self.output.failed.take() {
+            return Err(what.into());
+        }
+        let line = format!("{} Vdbench {what} completed successfully", time());
+        self.output.write("summary", &line);
+        self.output
+            .write("status", &format!("{}\tVdbench complete", output::timestamp()));
+        let folder = self.output.folder.display().to_string();
+        self.output.say(&format!("{line}. Output directory: {folder} \n"));
+        Ok(())
+    }
+
+    fn write_parmfile(&mut self, parameters: &Parameters) -> Result<(), Failure> {
+        self.output.create("parmfile", &[])?;
+        for (name, lines) in &parameters.copies {
+            let whole = fs::canonicalize(name).map_or(name.clone(), |path| path.display().to_string());
+            for line in [
+                String::new(),
+                format!("* Contents of parameter file: {whole}"),
+                String::new(),
+            ]
+            .iter()
+            .chain(lines)
+            {
+                self.output.write("parmfile", line);
+            }
+        }
+        Ok(())
+    }
+
+    /// The files that a simulation has as well.
+    fn create_common(&mut self) -> Result<(), Failure> {
+        let links = ["logfile", "totals", "status", "parmfile", "errorlog", "flatfile"];
+        let mut lines = vec![
+            String::new(),
+            format!("Vdbench summary report, created {}", head_time()),
+            String::new(),
+        ];
+        lines.extend(links.map(|name| format!("Link to {name:<25}<A HREF=\"{name}.html\">{name}</A>")));
+        self.output.create("summary", &lines)?;
+        self.output.create("totals", &["Run totals".into(), String::new()])?;
+        self.output.create(
+            "status",
+            &[
+                "* Vdbench status: one line for each change, separated by tabs.".into(),
+                String::new(),
+            ],
+        )?;
+        let comment: Vec<String> = FLAT_COMMENT.iter().map(ToString::to_string).collect();
+        self.output.create("flatfile", &comment)?;
+        self.output.write("flatfile", &flat_header(self.style.layout));
+        Ok(())
+    }
+
+    fn create_reports(&mut self, runs: &[&Run]) -> Result<(), Failure> {
+        let sds: Vec<String> = distinct(runs.iter().flat_map(|run| run.sds.iter().map(|sd| sd.name.clone())));
+        let wds: Vec<String> = distinct(
+            runs.iter()
+                .flat_map(|run| run.workloads.iter().map(|(wd, _)| wd.name.clone())),
+        );
+        for name in sds.iter().chain(&wds) {
+            let is_taken = STANDARD.contains(&name.as_str()) || name.ends_with(".histogram");
+            if is_taken || name.is_empty() || name.contains(['/', '\\', '\0']) {
+                let text = format!("cannot name a report file after `{name}`");
+                return Err(Failure {
+                    text,
+                    more: vec!["help: give the SD or WD another name".into()],
+                });
+            }
+        }
+        if let Some(both) = sds.iter().find(|name| wds.contains(name)) {
+            let text = format!("cannot name two report files `{both}`: an SD and a WD have that name");
+            return Err(Failure {
+                text,
+                more: vec!["help: give one of them another name".into()],
+            });
+        }
+        self.create_common()?;
+        self.output
+            .create("histogram", &["Total response time histogram.".into(), String::new()])?;
+        self.output
+            .create("skew", &["Workload skew report".into(), String::new()])?;
+        self.output.create(
+            "localhost",
+            &["Host summary report(s) for host=localhost".into(), String::new()],
+        )?;
+        self.output.create(
+            "localhost-0",
+            &["Slave summary report for slave=localhost-0".into(), String::new()],
+        )?;
+        for (kind, names) in [("SD report for sd", &sds), ("Workload report for wd", &wds)] {
+            for name in names {
+                self.output.create(name, &[format!("{kind}={name}"), String::new()])?;
+                self.output.create(
+                    &format!("{name}.histogram"),
+                    &[format!("Response time histogram of {name}")],
+                )?;
+                self.output.write(
+                    "summary",
+                    &format!("Link to report:                  <A HREF=\"{name}.html\">{name}</A>"),
+                );
+            }
+        }
+        Ok(())
+    }
+}
+
+fn head_time() -> String {
+    jiff::Zoned::now().strftime("%H:%M:%S %b %d %Y %Z").to_string()
+}
+
+fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for name in names {
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
+}
+
+/// `result.json` with a number: `result.2.json`.
+fn numbered(path: &Path, number: u32) -> PathBuf {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    match path.extension() {
+        Some(extension) => path.with_file_name(format!("{stem}.{number}.{}", extension.to_string_lossy())),
+        None => path.with_file_name(format!("{stem}.{number}")),
+    }
+}
+
+/// The files that show a run.
+fn files_of(run: &Run) -> Vec<String> {
+    let standard = [
+        "summary", "totals", "histogram", "skew", "localhost", "localhost-0", "logfile",
+    ]
+    .map(str::to_owned);
+    let items = run
+        .sds
+        .iter()
+        .map(|sd| &sd.name)
+        .chain(run.workloads.iter().map(|(wd, _)| &wd.name));
+    let items = items.flat_map(|name| [name.clone(), format!("{name}.histogram")]);
+    standard.into_iter().chain(items).collect()
+}
+
+/// What the flat file repeats of a run: values that all its workloads have.
+fn facts_of(run: &Run, lun_bytes: u64) -> FlatFacts {
+    fn common<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
+        let first = values.next()?;
+        values.all(|value| value == first).then_some(first)
+    }
+    let of = |value: fn(&vdbench::Wd) -> f64| common(run.workloads.iter().map(|(wd, _)| value(wd)));
+    let size = |wd: &vdbench::Wd| match wd.xfersize {
+        Transfer::One(size) => Some(size),
+        Transfer::Shares(_) | Transfer::Steps(..) => None,
+    };
+    FlatFacts {
+        run: run.name.clone(),
+        reqrate: run.rate.requested(),
+        xfersize: common(run.workloads.iter().map(|(wd, _)| size(wd))).flatten(),
+        threads: common(run.sds.iter().map(|sd| sd.threads)),
+        threads_of_run: run.has_threads_loop,
+        rdpct: of(|wd| f64::from(wd.rdpct)),
+        rhpct: of(|wd| wd.hits.0),
+        whpct: of(|wd| wd.hits.1),
+        seekpct: of(|wd| f64::from(wd.seekpct)),
+        lun_bytes,
+        compratio: run.compratio,
+    }
+}
+
+fn failure_of(error: &RunError) -> Failure {
+    let text = error.to_string();
+    let mut lines = text.lines();
+    let first = lines.next().unwrap_or_default().to_owned();
+    let mut more: Vec<String> = lines.map(str::to_owned).collect();
+    if matches!(error, RunError::Refused(_)) {
+        more.push("help: name it again where its data may be lost: FATHOM_ALLOW_DESTROY=PATH".into());
+    }
+    Failure { text: first, more }
+}

@@ -1,0 +1,47 @@
+//! What reading a parameter file asks for: files, sizes, names of this machine.
+
+use std::fs::File;
+use std::io::{Seek, SeekFrom};
+use std::path::Path;
+
+use dialects::vdbench::VdbenchEnv;
+use engine::probe::{self, System};
+
+use crate::user_file;
+
+/// The name of the built-in test's parameter file.
+pub const SELF_TEST: &str = "parmfile";
+
+/// This machine.
+#[derive(Debug, Default)]
+pub struct LocalEnv {
+    /// The text of the built-in test, which is no file.
+    pub self_test: Option<String>,
+}
+
+impl VdbenchEnv for LocalEnv {
+    fn read_file(&mut self, path: &str) -> Result<String, String> {
+        if let Some(text) = self.self_test.as_ref().filter(|_| path == SELF_TEST) {
+            return Ok(text.clone());
+        }
+        user_file::read_text(Path::new(path), user_file::MAX_TEXT).map_err(|error| error.to_string())
+    }
+
+    fn size_of(&self, path: &str) -> Option<u64> {
+        let metadata = std::fs::metadata(path).ok()?;
+        if metadata.is_file() {
+            return Some(metadata.len());
+        }
+        // The end of a block device is its size. Anything else is refused when it is used.
+        match path.starts_with("/dev/") {
+            true => File::open(path).ok()?.seek(SeekFrom::End(0)).ok(),
+            false => None,
+        }
+    }
+
+    fn is_local(&self, host: &str) -> bool {
+        let name = probe::host(&System::live()).name;
+        let short = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
+        ["localhost", "127.0.0.1", "::1"].contains(&host) || short(host) == short(&name)
+    }
+}

@@ -1,0 +1,146 @@
+//! The flat file: a column for each figure, found by its name in the header line.
+
+use super::{Cpu, Layout, Tally};
+
+/// Lines above the header, which say what the columns are.
+pub const FLAT_COMMENT: &[&str] = &[
+    "*",
+    "* One row for each interval and one for the average of each run. Columns are found by the words of",
+    "* the first line that does not begin with an asterisk.",
+    "*",
+    "* reqrate: requested I/O rate; 9999988 stands for max, 9999977 for curve",
+    "* MB/sec: of 1024*1024 bytes; times are in milliseconds; lunsize is in GB of 1024**3 bytes",
+    "* xfersize to seekpct: what was asked for; n/a where workloads of a run differ, or where it is not known",
+    "*",
+];
+
+/// What a run asks for, for the columns that repeat it; `None` where its workloads differ.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FlatFacts {
+    /// Name of the run.
+    pub run: String,
+    /// Requested rate.
+    pub reqrate: f64,
+    /// Bytes of a transfer.
+    pub xfersize: Option<u64>,
+    /// Operations in flight of an SD; as a fraction where the run sets it.
+    pub threads: Option<u32>,
+    /// `threads` was set by the run.
+    pub threads_of_run: bool,
+    /// Percent of reads.
+    pub rdpct: Option<f64>,
+    /// Percent of reads that hit.
+    pub rhpct: Option<f64>,
+    /// Percent of writes that hit.
+    pub whpct: Option<f64>,
+    /// Percent of random addresses.
+    pub seekpct: Option<f64>,
+    /// Bytes of all SDs.
+    pub lun_bytes: u64,
+    /// Ratio of compression.
+    pub compratio: f64,
+}
+
+const COLUMNS: &[&str] = &[
+    "Run", "Interval", "reqrate", "rate", "MB/sec", "bytes/io", "read%", "resp", "read_resp", "write_resp", "resp_max",
+    "read_max", "write_max", "resp_std", "read_std", "write_std", "xfersize", "threads", "rdpct", "rhpct", "whpct",
+    "seekpct", "lunsize", "version", "compratio", "dedupratio", "queue_depth", "cpu_used", "cpu_user", "cpu_kernel",
+    "cpu_wait", "cpu_idle",
+];
+
+fn is_in(layout: Layout, column: &str) -> bool {
+    layout == Layout::V50407 || !["read_max", "write_max", "read_std", "write_std"].contains(&column)
+}
+
+/// The header line.
+pub fn flat_header(layout: Layout) -> String {
+    let columns = COLUMNS.iter().filter(|column| is_in(layout, column));
+    let cells: String = columns.map(|column| format!("{column:>10} ")).collect();
+    format!("{:>12} {:>24} {cells}", "tod", "timestamp")
+}
+
+/// A row. `timestamp` is the moment as `11/23/2026-21:51:18-UTC`, `seconds` the nominal length.
+pub fn flat_row(
+    layout: Layout,
+    (time, timestamp): (&str, &str),
+    label: &str,
+    facts: &FlatFacts,
+    tally: &Tally,
+    seconds: f64,
+    cpu: Cpu,
+) -> String {
+    let all = tally.all();
+    let float = |value: f64| format!("{value:.4}");
+    let known = |value: Option<f64>| value.filter(|value| *value >= 0.0).map_or("n/a".into(), float);
+    let cell = |column: &str| match column {
+        "Run" => facts.run.clone(),
+        "Interval" => label.to_owned(),
+        "reqrate" => float(facts.reqrate),
+        "rate" => float(all.n as f64 / seconds),
+        "MB/sec" => float(all.bytes as f64 / 1_048_576.0 / seconds),
+        "bytes/io" => tally.bytes_each().to_string(),
+        "read%" => float(tally.read_percent()),
+        "resp" => float(all.mean_ms()),
+        "read_resp" => float(tally.reads.mean_ms()),
+        "write_resp" => float(tally.writes.mean_ms()),
+        "resp_max" => float(all.max_ms()),
+        "read_max" => float(tally.reads.max_ms()),
+        "write_max" => float(tally.writes.max_ms()),
+        "resp_std" => float(all.deviation_ms()),
+        "read_std" => float(tally.reads.deviation_ms()),
+        "write_std" => float(tally.writes.deviation_ms()),
+        "xfersize" => facts.xfersize.map_or("n/a".into(), |size| size.to_string()),
+        "threads" => match (facts.threads, facts.threads_of_run) {
+            (Some(threads), true) => float(f64::from(threads)),
+            (Some(threads), false) => threads.to_string(),
+            (None, _) => "n/a".into(),
+        },
+        "rdpct" => known(facts.rdpct),
+        "rhpct" => known(facts.rhpct),
+        "whpct" => known(facts.whpct),
+        "seekpct" => known(facts.seekpct),
+        "lunsize" => float(facts.lun_bytes as f64 / 1_073_741_824.0),
+        "compratio" => float(facts.compratio),
+        "queue_depth" => float(tally.queue(seconds)),
+        "cpu_used" => float(cpu.user + cpu.system),
+        "cpu_user" => float(cpu.user),
+        "cpu_kernel" => float(cpu.system),
+        "cpu_wait" => float(0.0),
+        "cpu_idle" => float(cpu.idle),
+        _ => "n/a".into(),
+    };
+    let columns = COLUMNS.iter().filter(|column| is_in(layout, column));
+    // A value stands under its name, also where that is longer than the column.
+    let cells: String = columns
+        .map(|column| format!("{:>width$} ", cell(column), width = column.len().max(10)))
+        .collect();
+    format!("{time:>12} {timestamp:>24} {cells}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_row_has_a_word_for_each_column() {
+        for (layout, count) in [(Layout::V50406, 30), (Layout::V50407, 34)] {
+            let facts = FlatFacts {
+                run: "run1".into(),
+                threads: Some(8),
+                ..FlatFacts::default()
+            };
+            let row = flat_row(
+                layout,
+                ("21:51:18.051", "11/23/2026-21:51:18-UTC"),
+                "1",
+                &facts,
+                &Tally::default(),
+                1.0,
+                Cpu::default(),
+            );
+            assert_eq!(row.split_whitespace().count(), count);
+            assert_eq!(flat_header(layout).split_whitespace().count(), count);
+            assert_eq!(row.len(), flat_header(layout).len());
+        }
+    }
+}

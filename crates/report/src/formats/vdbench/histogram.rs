@@ -1,0 +1,121 @@
+//! Tables of response times by bucket.
+
+use model::histogram::Histogram;
+
+use super::{Side, Tally};
+
+/// Upper limits of the buckets in microseconds, where a file has no others; a last bucket has none.
+pub const DEFAULT_LIMITS_US: [u64; 26] = [
+    20, 40, 60, 80, 100, 200, 400, 600, 800, 1_000, 2_000, 4_000, 6_000, 8_000, 10_000, 20_000, 40_000, 60_000, 80_000,
+    100_000, 200_000, 400_000, 600_000, 800_000, 1_000_000, 2_000_000,
+];
+
+/// The lines of a run: a table for all operations and, where there are both, for reads and for writes.
+pub fn histogram(tally: &Tally, limits_us: &[u64]) -> Vec<String> {
+    let limits: &[u64] = if limits_us.is_empty() {
+        &DEFAULT_LIMITS_US
+    } else {
+        limits_us
+    };
+    match (tally.reads.n, tally.writes.n) {
+        (0, 0) => vec!["No statistics generated for this run.".into(), String::new()],
+        (_, 0) => table("Only reads done for this workload:", &tally.reads, limits),
+        (0, _) => table("Only writes done for this workload:", &tally.writes, limits),
+        _ => {
+            let mut lines = table("Reads and writes:", &tally.all(), limits);
+            lines.extend(table("Reads:", &tally.reads, limits));
+            lines.extend(table("Writes:", &tally.writes, limits));
+            lines
+        }
+    }
+}
+
+fn table(title: &str, side: &Side, limits: &[u64]) -> Vec<String> {
+    let empty = Histogram::new();
+    let histogram = side.histogram.as_ref().unwrap_or(&empty);
+    let n = histogram.n().max(1) as f64;
+    let mut lines = vec![
+        title.to_owned(),
+        "  min(ms) <     max(ms)        count       %%    cum%%  '+': Individual%; '+-': Cumulative%".to_owned(),
+        String::new(),
+    ];
+    let (mut low, mut below) = (0u64, 0u64);
+    let uppers = limits.iter().map(|limit| Some(*limit)).chain([None]);
+    for upper in uppers {
+        let to = upper.map_or(histogram.n(), |limit| {
+            histogram.count_up_to((limit * 1000).saturating_sub(1))
+        });
+        let count = to - below.min(to);
+        let (own, all) = (100.0 * count as f64 / n, 100.0 * to as f64 / n);
+        let plus = "+".repeat((own / 2.0) as usize);
+        let bars = plus.clone() + &"-".repeat(((all / 2.0) as usize).saturating_sub(plus.len()));
+        let milliseconds = |limit: u64| format!("{:.3}", limit as f64 / 1000.0);
+        lines.push(
+            format!(
+                " {:>8} < {:>11} {:>12} {own:>8.4} {all:>8.4}  {bars}",
+                milliseconds(low),
+                upper.map_or("max".into(), milliseconds),
+                thousands(count),
+            )
+            .trim_end()
+            .to_owned(),
+        );
+        (low, below) = (upper.unwrap_or(low), to);
+    }
+    lines.push(String::new());
+    lines
+}
+
+fn thousands(count: u64) -> String {
+    let digits = count.to_string();
+    let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
+    groups
+        .iter()
+        .map(|group| String::from_utf8_lossy(group))
+        .collect::<Vec<_>>()
+        .join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_cumulated_to_a_hundred() {
+        let mut times = Histogram::new();
+        times.record_times(10_000, 1_416);
+        times.record_times(30_000, 33);
+        times.record_times(5_000_000_000, 1);
+        let side = Side {
+            n: times.n(),
+            histogram: Some(times),
+            ..Side::default()
+        };
+        let lines = histogram(
+            &Tally {
+                reads: side,
+                writes: Side::default(),
+            },
+            &[],
+        );
+        assert_eq!(lines[0], "Only reads done for this workload:");
+        assert_eq!(lines.len(), 3 + 27 + 1);
+        assert_eq!(
+            lines[3],
+            "    0.000 <       0.020        1,416  97.6552  97.6552  ++++++++++++++++++++++++++++++++++++++++++++++++"
+        );
+        assert_eq!(
+            lines[4],
+            "    0.020 <       0.040           33   2.2759  99.9310  +------------------------------------------------"
+        );
+        assert!(lines[29].starts_with(" 2000.000 <         max            1   0.0690 100.0000  ----"));
+    }
+
+    #[test]
+    fn nothing_counted_has_a_line() {
+        assert_eq!(
+            histogram(&Tally::default(), &[])[0],
+            "No statistics generated for this run."
+        );
+    }
+}

@@ -1,0 +1,117 @@
+//! Figures of an interval, or of several, as Vdbench adds them up.
+
+use model::event::Counts;
+use model::histogram::Histogram;
+use model::results::Point;
+
+/// Reads and writes.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Reads.
+    pub reads: Side,
+    /// Writes.
+    pub writes: Side,
+}
+
+/// One direction.
+#[derive(Clone, Debug, Default)]
+pub struct Side {
+    /// Operations completed.
+    pub n: u64,
+    /// Bytes transferred.
+    pub bytes: u64,
+    /// Sum of the response times.
+    pub sum_ns: u128,
+    /// Sum of their squares.
+    pub squares: f64,
+    /// The longest.
+    pub max_ns: u64,
+    /// How often each occurred, where that is known.
+    pub histogram: Option<Histogram>,
+}
+
+impl Side {
+    /// What a live interval says of a direction.
+    pub fn from_interval(counts: Counts, latency: Option<&Histogram>) -> Side {
+        Side {
+            n: counts.operations,
+            bytes: counts.bytes.0,
+            sum_ns: latency.map_or(0, Histogram::sum),
+            squares: latency.map_or(0.0, |latency| latency.sum_squares() as f64),
+            max_ns: latency.filter(|latency| !latency.is_empty()).map_or(0, Histogram::max),
+            histogram: latency.cloned(),
+        }
+    }
+
+    /// A point of an interval series.
+    pub fn from_point(point: &Point) -> Side {
+        Side {
+            n: point.operations,
+            bytes: point.bytes,
+            sum_ns: u128::from(point.latency_ns),
+            squares: point.latency_squares_ns2,
+            max_ns: point.latency_ns_max,
+            histogram: None,
+        }
+    }
+
+    /// Adds another.
+    pub fn add(&mut self, other: &Side) {
+        self.n += other.n;
+        self.bytes += other.bytes;
+        self.sum_ns += other.sum_ns;
+        self.squares += other.squares;
+        self.max_ns = self.max_ns.max(other.max_ns);
+        match (&mut self.histogram, &other.histogram) {
+            (Some(mine), Some(theirs)) => mine.merge(theirs),
+            (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
+            (_, None) => {}
+        }
+    }
+
+    pub(super) fn mean_ms(&self) -> f64 {
+        self.sum_ns as f64 / self.n.max(1) as f64 / 1e6
+    }
+
+    pub(super) fn max_ms(&self) -> f64 {
+        self.max_ns as f64 / 1e6
+    }
+
+    /// sqrt((n·Σt² − (Σt)²) / (n·(n−1))).
+    pub(super) fn deviation_ms(&self) -> f64 {
+        if self.n < 2 {
+            return 0.0;
+        }
+        let (n, sum) = (self.n as f64, self.sum_ns as f64);
+        ((n * self.squares - sum * sum).max(0.0) / (n * (n - 1.0))).sqrt() / 1e6
+    }
+}
+
+impl Tally {
+    /// Adds another.
+    pub fn add(&mut self, other: &Tally) {
+        self.reads.add(&other.reads);
+        self.writes.add(&other.writes);
+    }
+
+    /// Both directions together.
+    pub fn all(&self) -> Side {
+        let mut all = self.reads.clone();
+        all.add(&self.writes);
+        all
+    }
+
+    pub(super) fn bytes_each(&self) -> u64 {
+        let all = self.reads.n + self.writes.n;
+        (self.reads.bytes + self.writes.bytes).checked_div(all).unwrap_or(0)
+    }
+
+    pub(super) fn read_percent(&self) -> f64 {
+        100.0 * self.reads.n as f64 / (self.reads.n + self.writes.n).max(1) as f64
+    }
+
+    /// Operations in flight on average.
+    pub(super) fn queue(&self, seconds: f64) -> f64 {
+        (self.reads.sum_ns + self.writes.sum_ns) as f64 / 1e9 / seconds
+    }
+}
