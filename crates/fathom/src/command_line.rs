@@ -61,7 +61,7 @@ fn grouped_help(subcommands: &[Command]) -> String {
     for (row, command) in COMMANDS.iter().zip(subcommands) {
         let is_first = group.replace(row.group) != Some(row.group);
         help += &match (row.group, is_first) {
-            (commands::Group::Also, true) => format!("\n{}: {}", row.group.heading(), row.name),
+            (commands::Group::Also, true) => format!("  {}: {}", row.group.heading().to_lowercase(), row.name),
             (commands::Group::Also, false) => format!(", {}", row.name),
             (_, true) => format!("\n{}:\n{}", row.group.heading(), help_line(row, command)),
             (_, false) => help_line(row, command),
