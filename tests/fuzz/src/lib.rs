@@ -70,6 +70,9 @@ pub const TARGETS: &[Target] = &[
         lines: DISKSPD_LINES,
         ..target("diskspd-line", &[], &[], |bytes| diskspd(&words(bytes), ""))
     },
+    target("iometer", &["tests/data/iometer"], &[".icf"], |bytes| {
+        iometer(&text(bytes))
+    }),
     target("diskspd-profile", &["tests/data/diskspd"], &[".xml"], |bytes| {
         diskspd(&["-Xp.xml".to_owned()], &text(bytes))
     }),
@@ -195,6 +198,36 @@ fn fio(arguments: &[String], job_file: &str) {
         if jobs.jobs.len() < 64 {
             let _ = dialects::fio::lower(&jobs, here);
         }
+    }
+}
+
+/// Every target is missing, and every manager is here.
+fn iometer(text: &str) {
+    use dialects::iometer::{self, Arguments, Found, Machine};
+
+    struct Nothing;
+    impl Machine for Nothing {
+        fn is_here(&self, _: &str) -> bool {
+            true
+        }
+        fn is_only_read(&self) -> bool {
+            true
+        }
+        fn find(&self, _: &str) -> Found {
+            Found::Nothing
+        }
+        fn is_mount_point(&self, _: &str) -> bool {
+            false
+        }
+        fn free_bytes(&self, _: &str) -> Option<u64> {
+            None
+        }
+        fn cpus(&self) -> u32 {
+            2
+        }
+    }
+    if let Ok(parsed) = iometer::read("x.icf", text) {
+        let _ = iometer::lower(&parsed.config, &Arguments::default(), &Nothing, false, 1);
     }
 }
 

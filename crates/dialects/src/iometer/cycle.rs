@@ -58,12 +58,12 @@ pub(super) fn runs(setup: &TestSetup, all: &Counts) -> Vec<Run> {
         TestType::CycleWorkersAndTargets => {
             let counts = counts(setup.workers, most_workers);
             let both = counts.into_iter().flat_map(|count| cycled(&with_workers(count)));
-            both.map(|targets| of(targets, None)).collect()
+            both.take(MAX_RUNS + 1).map(|targets| of(targets, None)).collect()
         }
         TestType::CycleOutstandingIos => depths.iter().map(|depth| of(all.clone(), Some(*depth))).collect(),
         TestType::CycleOutstandingIosAndTargets => {
             let each = |targets: Counts| depths.iter().map(move |depth| of(targets.clone(), Some(*depth)));
-            cycled(all).into_iter().flat_map(each).collect()
+            cycled(all).into_iter().flat_map(each).take(MAX_RUNS + 1).collect()
         }
     };
     let has_work = |run: &Run| run.targets.iter().flatten().any(|count| *count > 0);
@@ -88,7 +88,7 @@ fn take(workers: &[usize], left: &mut usize) -> Vec<usize> {
 /// Numbers up to the first that reaches `most`, which stands in its place.
 fn counts(steps: Steps, most: usize) -> Vec<usize> {
     let mut counts = Vec::new();
-    for count in series(steps) {
+    for count in series(steps).take(MAX_RUNS + 1) {
         counts.push((count as usize).min(most));
         if count as usize >= most {
             break;

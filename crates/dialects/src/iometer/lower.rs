@@ -277,6 +277,7 @@ impl<'a> Lowering<'a> {
     fn steps(&mut self) -> Vec<(Step, JobEcho)> {
         let indexes = all_workers(self.config).map(|(_, worker)| worker.specs.len()).max();
         let mut steps = Vec::new();
+        let mut streams = 0;
         for index in 0..indexes.unwrap_or_default() {
             let all: Counts = self
                 .config
@@ -301,6 +302,10 @@ impl<'a> Lowering<'a> {
                 break;
             }
             for (number, run) in runs.iter().enumerate() {
+                if let Some(complaint) = self.exceeded_bound(index, run, &mut streams) {
+                    self.refused.push(complaint);
+                    return steps;
+                }
                 let step = self.step(index, run, (number, total));
                 steps.push(step);
             }
@@ -311,6 +316,29 @@ impl<'a> Lowering<'a> {
                 .push(Diagnostic::new(what).help("assign specifications to workers that have targets"));
         }
         steps
+    }
+
+    /// More streams or operations in flight than a test may have. `streams` counts those of all tests.
+    fn exceeded_bound(&self, index: usize, run: &Run, streams: &mut u64) -> Option<Diagnostic> {
+        let counts = run.targets.iter().flatten();
+        let mut operations = 0;
+        for ((_, worker), count) in all_workers(self.config).zip(counts) {
+            let spec = worker.specs.get(index).and_then(|name| self.config.spec(name));
+            let lines = spec.map_or(0, |spec| spec.lines.len());
+            *streams = streams.saturating_add((count * lines) as u64);
+            let depth = u64::from(run.depth.unwrap_or(worker.outstanding));
+            operations = depth.saturating_mul(*count as u64).saturating_add(operations);
+        }
+        let what = match (*streams > bounds::STREAMS.max, operations > bounds::WORKER_OPERATIONS) {
+            (true, _) => format!("more than {} lines on targets", bounds::STREAMS.max),
+            (_, true) => format!(
+                "{operations} outstanding I/Os; the limit is {}",
+                bounds::WORKER_OPERATIONS
+            ),
+            _ => return None,
+        };
+        let complaint = Diagnostic::new(format!("cannot run this configuration: it has {what}"));
+        Some(complaint.help("use fewer targets, lines or outstanding I/Os"))
     }
 
     fn targets_in(&self, worker: &Worker, index: usize) -> usize {

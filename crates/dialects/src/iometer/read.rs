@@ -14,9 +14,14 @@ const FIRST: u64 = version_date(1998, 1, 5);
 /// The form of a file without a version.
 const NEWEST: u64 = u64::MAX;
 
+/// Ten years: what is longer is a typing error.
+const MAX_SECONDS: u64 = 10 * 365 * 86_400;
+
 /// The number of a version that is a date.
 const fn version_date(year: u64, month: u64, day: u64) -> u64 {
-    year * 10_000 + month * 100 + day
+    year.saturating_mul(10_000)
+        .saturating_add(month.saturating_mul(100))
+        .saturating_add(day)
 }
 
 /// A file that was read.
@@ -109,7 +114,8 @@ impl<'a> Reader<'a> {
                 true => version_date(major, middle, minor),
                 false => major
                     .saturating_mul(10_000_000_000)
-                    .saturating_add(middle * 100_000 + minor),
+                    .saturating_add(middle.saturating_mul(100_000))
+                    .saturating_add(minor),
             };
             self.parsed.config.version = words.unwrap_or_default().trim().to_owned();
         }
@@ -231,10 +237,15 @@ impl<'a> Reader<'a> {
             }
             Id::RunTime => (|| {
                 let (hours, minutes, seconds) = (value.number()?, value.number()?, value.number()?);
-                setup.run_seconds = hours * 3600 + minutes * 60 + seconds;
+                let minutes = hours.saturating_mul(60).saturating_add(minutes);
+                let seconds = minutes.saturating_mul(60).saturating_add(seconds);
+                setup.run_seconds = Some(seconds).filter(|seconds| *seconds <= MAX_SECONDS)?;
                 Some(())
             })(),
-            Id::RampUp => value.number().map(|seconds| setup.ramp_up_seconds = seconds),
+            Id::RampUp => value
+                .number()
+                .filter(|seconds| *seconds <= MAX_SECONDS)
+                .map(|seconds| setup.ramp_up_seconds = seconds),
             Id::DiskWorkers if starts_with(value.0, "NUMBER_OF_CPUS") => Some(()),
             Id::DiskWorkers | Id::OldWorkers => value
                 .count()

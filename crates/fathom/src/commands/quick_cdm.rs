@@ -6,8 +6,7 @@ use study::crystal::{self, Best};
 
 const LINE: &str = "------------------------------------------------------------------------------";
 /// What the figures do not prove.
-const CAVEAT: &str = "The best of five short rounds shows what a disk can do once: neither what it keeps up, nor latencies of single \
-                      operations, nor that writes survive a power cut. `fathom verify` judges a promise.";
+const CAVEAT: &str = "The best of five short rounds proves no lasting speed, no tail latency and no safe write.";
 
 /// The rows, ready to be pasted, and the sentence behind them.
 pub fn text(results: &Results, size: &str) -> String {
@@ -40,8 +39,7 @@ pub fn text(results: &Results, size: &str) -> String {
     }
     let (rounds, seconds) = (crystal::ROUNDS, crystal::MEASURED.as_secs());
     text + &format!(
-        "\nProfile: Default\n   Test: {size} (x{rounds})\n   Time: Measure {seconds} sec / Interval 0 sec\n\n{}",
-        crate::screen::wrapped(CAVEAT)
+        "\nProfile: Default\n   Test: {size} (x{rounds})\n   Time: Measure {seconds} sec / Interval 0 sec\n\n{CAVEAT}\n"
     )
 }
 
@@ -97,7 +95,6 @@ mod tests {
             let iops = load.total.iops.unwrap();
             assert!((iops - best.iops).abs() < 0.06, "{iops} {best:?}");
         }
-        let words: Vec<&str> = text.split_whitespace().collect();
-        assert!(words.ends_with(&["judges", "a", "promise."]), "{text}");
+        assert!(text.ends_with("no safe write.\n"), "{text}");
     }
 }

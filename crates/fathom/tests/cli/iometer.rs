@@ -112,6 +112,43 @@ fn files_of_2006_have_its_layout_and_results_are_appended() {
 }
 
 #[test]
+fn bursts_hold_for_all_targets_of_a_worker() {
+    let Some(folder) = need(Directory::new()) else { return };
+    let at = |name: &str| folder.path().join(name).display().to_string();
+    let (config, results) = (format!("{FILES}/v1998.10.08.icf"), at("r.csv"));
+    let maps = [format!("D:={}", at("d.bin")), format!("E:={}", at("e.bin"))];
+    fathom(&[
+        "iometer", &config, &results, "--map", &maps[0], "--map", &maps[1], "--layout", "2006.07.27",
+    ])
+    .expect(0, &[]);
+    let text = fs::read_to_string(&results).unwrap();
+    let titles: Vec<&str> = text
+        .lines()
+        .find(|line| line.starts_with("'Target Type"))
+        .unwrap()
+        .split(',')
+        .collect();
+    let row: Vec<&str> = text
+        .lines()
+        .find(|line| line.starts_with("ALL"))
+        .unwrap()
+        .split(',')
+        .collect();
+    let number = |title: &str| row[column(&titles, title)].parse::<f64>().unwrap();
+    // Half of the bursts are eight reads 5 ms after the one before, half are one write.
+    let (reads, writes) = (number("Read I/Os"), number("Write I/Os"));
+    assert!(
+        (4.0..16.0).contains(&(reads / writes)),
+        "{reads} reads, {writes} writes"
+    );
+    assert!(
+        reads < 8.0 * 1000.0 / 5.0 * 1.1,
+        "a delay comes before each burst: {reads} reads in a second"
+    );
+    assert_eq!(text.lines().filter(|line| line.starts_with("DISK,")).count(), 2);
+}
+
+#[test]
 fn wrong_files_and_lines_are_refused_with_one() {
     let Some(folder) = need(Directory::new()) else { return };
     let results = folder.path().join("r.csv").display().to_string();

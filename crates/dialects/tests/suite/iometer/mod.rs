@@ -245,6 +245,11 @@ fn what_cannot_be_expressed_is_refused_with_what_to_do() {
         "0          0          0\r\n'Ramp",
         "its run time is 0",
     );
+    check(
+        "0          0          1\r\n'Ramp",
+        "99999999 0 1\r\n'Ramp",
+        "cannot read the value of `'Run Time`",
+    );
     check("127.0.0.1", "192.0.2.1", "cannot reach these managers: TESTBED");
     check(
         "'Worker type\r\n\tDISK",
@@ -261,6 +266,17 @@ fn what_cannot_be_expressed_is_refused_with_what_to_do() {
         "4096,100,100,100,0,1,4096,8",
         "a reply is a second transfer",
     );
+    let cycling = text("v2006.icf");
+    assert!(cycling.contains("1          4          2          EXP"));
+    let deep = cycling.replace(
+        "1          4          2          EXP",
+        "1          4294967295          2          EXP",
+    );
+    let words = refused(&deep, &[]);
+    assert!(words.contains("outstanding I/Os; the limit is 1048576"), "{words}");
+    let many = cycling.replace("1          4          2          EXPONENTIAL", "1 9999999 1 LINEAR");
+    let words = refused(&many, &[]);
+    assert!(words.contains("more than 4096 tests"), "{words}");
     assert!(lower_text(&base.replace("127.0.0.1", ""), &["--map", "TESTBED=localhost"]).is_ok());
 }
 
