@@ -48,7 +48,11 @@ pub fn read_command(arguments: &[String], temporary: &str) -> Result<Command, Di
     let mut takes_files = false;
     while let Some(word) = rest.next() {
         if word == "+" || word.starts_with('+') {
-            let text = [&word[1..]].into_iter().chain(rest.by_ref()).collect::<Vec<_>>().join(" ");
+            let text = [&word[1..]]
+                .into_iter()
+                .chain(rest.by_ref())
+                .collect::<Vec<_>>()
+                .join(" ");
             let text = text.trim();
             if text.contains(' ') {
                 return Err(Diagnostic::new(format!("Embedded blanks not acceptable: '{text}'")));
@@ -75,12 +79,17 @@ pub fn read_command(arguments: &[String], temporary: &str) -> Result<Command, Di
             (true, "") => rest.next().unwrap_or_default().to_owned(),
             (_, glued) => glued.to_owned(),
         };
-        command.scanned.push(format!("-{letter}{value}").trim_end_matches('\0').to_owned());
+        command
+            .scanned
+            .push(format!("-{letter}{value}").trim_end_matches('\0').to_owned());
         read_option(&mut command, word, letter, &value, temporary)?;
         takes_files |= letter == 'f';
         if letter == 'l' && glued.is_empty() {
             // Its value is optional: a number that follows is it.
-            let next = rest.clone().next().filter(|next| next.starts_with(|c: char| c.is_ascii_digit()) && !next.contains('='));
+            let next = rest
+                .clone()
+                .next()
+                .filter(|next| next.starts_with(|c: char| c.is_ascii_digit()) && !next.contains('='));
             command.repeat = Some(next.and_then(seconds));
             if next.is_some() {
                 rest.next();
@@ -94,10 +103,18 @@ pub fn read_command(arguments: &[String], temporary: &str) -> Result<Command, Di
     Ok(command)
 }
 
-fn read_option(command: &mut Command, word: &str, letter: char, value: &str, temporary: &str) -> Result<(), Diagnostic> {
+fn read_option(
+    command: &mut Command,
+    word: &str,
+    letter: char,
+    value: &str,
+    temporary: &str,
+) -> Result<(), Diagnostic> {
     let whole = |name: &str| {
         let what = format!("Invalid execution parameter: '{word}'");
-        value.parse::<u64>().map_err(|_| Diagnostic::new(what).help(format!("give {name} as a whole number of seconds")))
+        value
+            .parse::<u64>()
+            .map_err(|_| Diagnostic::new(what).help(format!("give {name} as a whole number of seconds")))
     };
     let refuse = |what: &str, help: &str| Err(Diagnostic::new(what.to_owned()).help(help.to_owned()));
     match letter {
@@ -114,7 +131,12 @@ fn read_option(command: &mut Command, word: &str, letter: char, value: &str, tem
         'l' if value.is_empty() => {}
         'l' => match seconds(value) {
             Some(time) => command.repeat = Some(Some(time)),
-            None => return refuse(&format!("Invalid execution parameter: '{word}'"), "give a time: `-l 30m`"),
+            None => {
+                return refuse(
+                    &format!("Invalid execution parameter: '{word}'"),
+                    "give a time: `-l 30m`",
+                );
+            }
         },
         't' => return self_test(command, word, value, temporary),
         'v' | 'j' => {
@@ -123,9 +145,19 @@ fn read_option(command: &mut Command, word: &str, letter: char, value: &str, tem
                 "check data with `fathom fio` and `verify=`, also after a kill (`verify_state_save`)",
             );
         }
-        'c' => return refuse(&format!("{word} cleans anchors, and file system workloads are not run yet"), "remove the tree yourself"),
+        'c' => {
+            return refuse(
+                &format!("{word} cleans anchors, and file system workloads are not run yet"),
+                "remove the tree yourself",
+            );
+        }
         '\0' => return refuse("Use of parameter file is now required.", HELP_FILE),
-        _ => return refuse(&format!("Invalid execution parameter: '{word}'"), "docs/vdbench.md lists the options"),
+        _ => {
+            return refuse(
+                &format!("Invalid execution parameter: '{word}'"),
+                "docs/vdbench.md lists the options",
+            );
+        }
     }
     Ok(())
 }
@@ -173,7 +205,10 @@ mod tests {
     fn values_are_glued_or_separate() {
         let command = read("-fx -o out -e 60 -i5 -w 10 a=1 y ab=2 -s -l 2h").unwrap();
         assert_eq!(command.files, ["x", "y"]);
-        assert_eq!((command.elapsed, command.interval, command.warmup), (Some(60), Some(5), Some(10)));
+        assert_eq!(
+            (command.elapsed, command.interval, command.warmup),
+            (Some(60), Some(5), Some(10))
+        );
         assert_eq!(command.output.as_deref(), Some("out"));
         assert_eq!(command.variables[0].0, "ab", "the longest name first");
         assert!(command.simulate);

@@ -182,7 +182,10 @@ pub(super) struct Block {
 pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Parameters, Diagnostic> {
     let (items, copies) = scan(&command.files, &command.variables, command.plus.as_deref(), env)?;
     let blocks = group(items)?;
-    let mut parameters = Parameters { copies, ..Parameters::default() };
+    let mut parameters = Parameters {
+        copies,
+        ..Parameters::default()
+    };
     parameters.general.compratio = 1.0;
     for block in &blocks {
         refuse(block, &mut parameters.refusals);
@@ -211,20 +214,35 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
         }
     }
     if parameters.rds.is_empty() {
-        return Err(Diagnostic::new("No RD parameters specified").help("add a run: `rd=rd1,wd=*,iorate=max,elapsed=60`"));
+        return Err(
+            Diagnostic::new("No RD parameters specified").help("add a run: `rd=rd1,wd=*,iorate=max,elapsed=60`")
+        );
     }
     Ok(parameters)
 }
 
 /// Items to definitions, with the defaults of their kind in front.
 fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
-    let start = items.first().map_or(Place { file: String::new(), line: 0, text: String::new() }, |item| item.at.clone());
-    let mut blocks = vec![Block { section: Section::General, name: String::new(), params: Vec::new(), at: start }];
+    let start = items.first().map_or(
+        Place {
+            file: String::new(),
+            line: 0,
+            text: String::new(),
+        },
+        |item| item.at.clone(),
+    );
+    let mut blocks = vec![Block {
+        section: Section::General,
+        name: String::new(),
+        params: Vec::new(),
+        at: start,
+    }];
     let mut defaults: Vec<(Section, Vec<(&'static Row, Item)>)> = Vec::new();
     for item in items {
         let present = blocks.last().map_or(Section::General, |block| block.section);
         let begins = Section::of_keyword(&item.keyword).filter(|section| {
-            section.rank() > present.rank() || section.rank() == present.rank() && *section == present
+            section.rank() > present.rank()
+                || section.rank() == present.rank() && *section == present
                 || section.rank() == present.rank() && present.rank() == 2
         });
         if let Some(section) = begins {
@@ -233,8 +251,16 @@ fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
                 defaults.retain(|(of, _)| *of != before.section);
                 defaults.push((before.section, before.params.clone()));
             }
-            let params = defaults.iter().find(|(of, _)| *of == section).map_or(Vec::new(), |(_, params)| params.clone());
-            blocks.push(Block { section, name, params, at: item.at });
+            let params = defaults
+                .iter()
+                .find(|(of, _)| *of == section)
+                .map_or(Vec::new(), |(_, params)| params.clone());
+            blocks.push(Block {
+                section,
+                name,
+                params,
+                at: item.at,
+            });
             continue;
         }
         let Some(row) = item.row(present) else {
@@ -242,7 +268,13 @@ fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
                 Section::Host => format!("HostParms.ReadParms(): invalid keyword: {}", item.keyword),
                 _ => format!("Unknown keyword: {}", item.keyword),
             };
-            let name = crate::nearest(&item.keyword, super::ROWS.iter().filter(|row| row.section == present).map(|row| row.name));
+            let name = crate::nearest(
+                &item.keyword,
+                super::ROWS
+                    .iter()
+                    .filter(|row| row.section == present)
+                    .map(|row| row.name),
+            );
             let error = Diagnostic::new(what).at(item.at);
             return Err(match name {
                 Some(name) => error.help(format!("did you mean `{name}`?")),
@@ -250,7 +282,8 @@ fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
             });
         };
         let block = blocks.last_mut().expect("the general block is always there");
-        if row.section == Section::Rd && row.field == "wd" && block.params.iter().any(|(known, _)| known.field == "wd") {
+        if row.section == Section::Rd && row.field == "wd" && block.params.iter().any(|(known, _)| known.field == "wd")
+        {
             let name = &block.name;
             let what = format!(
                 "rd={name}: the 'wd=' parameter may be specified only once per RD, but you may specify it as follows: \
@@ -270,8 +303,9 @@ fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
 /// Notes what a run of a definition is refused for.
 fn refuse(block: &Block, refusals: &mut Vec<Diagnostic>) {
     if matches!(block.section, Section::Fsd | Section::Fwd) {
-        if let Status::Refused(why) = super::table::find(block.section, if block.section == Section::Fsd { "fsd" } else { "fwd" })
-            .map_or(Status::CarriedOut, |row| row.status)
+        if let Status::Refused(why) =
+            super::table::find(block.section, if block.section == Section::Fsd { "fsd" } else { "fwd" })
+                .map_or(Status::CarriedOut, |row| row.status)
         {
             refusals.push(block.error(format!("cannot run file system workloads: {why}")));
         }
@@ -283,7 +317,11 @@ fn refuse(block: &Block, refusals: &mut Vec<Diagnostic>) {
             && !harmless
         {
             let what = format!("cannot carry out `{}={}`: {why}", row.name, item.words().join(","));
-            refusals.push(Diagnostic::new(what).at(item.at.clone()).help(format!("remove `{}=`", row.name)));
+            refusals.push(
+                Diagnostic::new(what)
+                    .at(item.at.clone())
+                    .help(format!("remove `{}=`", row.name)),
+            );
         }
     }
 }
@@ -368,7 +406,10 @@ fn histogram(block: &Block) -> Result<Vec<u64>, Diagnostic> {
             "s" => Some(1_000_000),
             _ => None,
         };
-        let Some(limit) = factor.and_then(|factor| digits.parse::<u64>().ok()?.checked_mul(factor)).filter(|limit| *limit > 0) else {
+        let Some(limit) = factor
+            .and_then(|factor| digits.parse::<u64>().ok()?.checked_mul(factor))
+            .filter(|limit| *limit > 0)
+        else {
             return Err(block.error(format!("Invalid contents for 'histogram=': {word}")));
         };
         match limits.last().copied() {
@@ -395,7 +436,10 @@ fn host(block: &Block, parameters: &mut Parameters, env: &dyn VdbenchEnv) {
     }
     let system = block.item("system").map_or(block.name.clone(), Item::word);
     if !env.is_local(&system) {
-        let what = format!("cannot run on host {system} (hd={}): only this machine's work is carried out", block.name);
+        let what = format!(
+            "cannot run on host {system} (hd={}): only this machine's work is carried out",
+            block.name
+        );
         let help = "start `fathom agent` there and run a native job with `--hosts`, or run this file on that host";
         parameters.refusals.push(block.error(what).help(help));
     }
@@ -410,7 +454,9 @@ fn sds(block: &Block, all: &mut Vec<Sd>) -> Result<(), Diagnostic> {
     let count = block.numbers("count")?;
     let numbers: Vec<Option<u64>> = match count[..] {
         [] => vec![None],
-        [start, count] => (0..(count as u64).min(100_000)).map(|number| Some(start as u64 + number)).collect(),
+        [start, count] => (0..(count as u64).min(100_000))
+            .map(|number| Some(start as u64 + number))
+            .collect(),
         _ => return Err(block.error("'count=(start,count)' parameter requires two values".into())),
     };
     let counted = numbers.len() as u64;
@@ -428,7 +474,9 @@ fn sd(block: &Block, number: Option<u64>, _counted: u64) -> Result<Sd, Diagnosti
     let name = numbered(&block.name, number);
     let lun = block.item("lun").map(Item::word).unwrap_or_default();
     if lun.is_empty() {
-        return Err(block.error(format!("No lun name specified for sd={name}")).help("give `lun=` a file or device"));
+        return Err(block
+            .error(format!("No lun name specified for sd={name}"))
+            .help("give `lun=` a file or device"));
     }
     let offset = block.number("offset")?.unwrap_or(0.0) as u64;
     let align = block.number("align")?.unwrap_or(0.0) as u64;
@@ -440,7 +488,9 @@ fn sd(block: &Block, number: Option<u64>, _counted: u64) -> Result<Sd, Diagnosti
     }
     let threads = block.part("threads")?.unwrap_or(8.0);
     if !(1.0..=65_536.0).contains(&threads) {
-        return Err(block.error(format!("Invalid contents for 'threads=': {threads}")).help("give 1 to 65536"));
+        return Err(block
+            .error(format!("Invalid contents for 'threads=': {threads}"))
+            .help("give 1 to 65536"));
     }
     Ok(Sd {
         lun: numbered(&lun, number),
@@ -467,7 +517,10 @@ fn numbered(text: &str, number: Option<u64>) -> String {
         let digits: usize = width.parse().unwrap_or(0);
         let pad = if width.starts_with('0') { "0" } else { " " };
         let number = number.to_string();
-        return format!("{before}{}{number}{after}", pad.repeat(digits.min(32).saturating_sub(number.len())));
+        return format!(
+            "{before}{}{number}{after}",
+            pad.repeat(digits.min(32).saturating_sub(number.len()))
+        );
     }
     match text.split_once('*') {
         Some((before, after)) => format!("{before}{number}{after}"),
@@ -487,7 +540,11 @@ fn range(block: &Block) -> Result<Option<(f64, f64)>, Diagnostic> {
 }
 
 fn flags(block: &Block) -> Result<Vec<String>, Diagnostic> {
-    let flags: Vec<String> = block.words("openflags").iter().map(|flag| flag.to_ascii_lowercase()).collect();
+    let flags: Vec<String> = block
+        .words("openflags")
+        .iter()
+        .map(|flag| flag.to_ascii_lowercase())
+        .collect();
     const KNOWN: &[&str] = &["none", "o_direct", "directio", "o_sync", "o_dsync", "o_rsync", "fsync"];
     match flags.iter().find(|flag| !KNOWN.contains(&flag.as_str())) {
         Some(flag) => Err(block
@@ -501,7 +558,9 @@ fn percent(block: &Block, field: &str, default: f64) -> Result<f64, Diagnostic> 
     let value = block.number(field)?.unwrap_or(default).abs();
     match (0.0..=100.0).contains(&value) {
         true => Ok(value),
-        false => Err(block.error(format!("Invalid contents for '{field}=': {value}")).help("give 0 to 100")),
+        false => Err(block
+            .error(format!("Invalid contents for '{field}=': {value}"))
+            .help("give 0 to 100")),
     }
 }
 
@@ -585,8 +644,9 @@ fn transfer(block: &Block) -> Result<Transfer, Diagnostic> {
                 false => Err(block.error(format!("Invalid contents for 'xfersize=': {min} is above {max}"))),
             }
         }
-        _ if numbers.len() % 2 == 1 => Err(block
-            .error("Xfersize distribution list must be in pairs, e.g. xfersize=(1k,25,2k,25,4k,50)".into())),
+        _ if numbers.len() % 2 == 1 => {
+            Err(block.error("Xfersize distribution list must be in pairs, e.g. xfersize=(1k,25,2k,25,4k,50)".into()))
+        }
         _ => {
             let pairs = numbers.chunks(2).map(|pair| Ok((whole(pair[0])?, pair[1].abs())));
             let pairs = pairs.collect::<Result<Vec<(u64, f64)>, Diagnostic>>()?;
@@ -608,24 +668,36 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
         return Err(block.error("'elapsed=' time value must be at least twice the 'interval=' value".into()));
     }
     if !elapsed.is_multiple_of(interval) {
-        return Err(block.error(format!("'elapsed={elapsed}' must be multiple of 'interval={interval}'.")));
+        return Err(block.error(format!(
+            "'elapsed={elapsed}' must be multiple of 'interval={interval}'."
+        )));
     }
     if !warmup.is_multiple_of(interval) {
         return Err(block.error(format!("'interval={interval}' must be multiple of 'warmup={warmup}'.")));
     }
-    let distribution = block.words("distribution").first().map_or("exponential".into(), |word| word.to_ascii_lowercase());
+    let distribution = block
+        .words("distribution")
+        .first()
+        .map_or("exponential".into(), |word| word.to_ascii_lowercase());
     let known = ["exponential", "uniform", "deterministic", "variable", "spike"];
-    let Some(distribution) = known.iter().find(|known| distribution.len() >= 2 && known.starts_with(&distribution)) else {
+    let Some(distribution) = known
+        .iter()
+        .find(|known| distribution.len() >= 2 && known.starts_with(&distribution))
+    else {
         return Err(block.error(format!("Unknown keyword value: {distribution}")));
     };
     let rates = rates(block)?;
     let mut loops: Vec<(&'static str, Vec<f64>)> = Vec::new();
     for (row, item) in &block.params {
-        let is_loop = row.name.starts_with("for") && row.name != "format" && row.kind == Kind::Numbers || LOOPS.contains(&row.name);
+        let is_loop = row.name.starts_with("for") && row.name != "format" && row.kind == Kind::Numbers
+            || LOOPS.contains(&row.name);
         if is_loop {
             let values = item.numbers(row.name)?.unwrap_or_default();
             if values.is_empty() {
-                let what = format!("For_loop(): 'rd={},{}=' or …: the list of NUMERIC values is empty. ", block.name, row.name);
+                let what = format!(
+                    "For_loop(): 'rd={},{}=' or …: the list of NUMERIC values is empty. ",
+                    block.name, row.name
+                );
                 return Err(Diagnostic::new(what).at(item.at.clone()));
             }
             loops.retain(|(field, _)| *field != row.field);
@@ -662,7 +734,9 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
 }
 
 /// Names without `for` that are loops.
-const LOOPS: &[&str] = &["xfersize", "threads", "rdpct", "rhpct", "whpct", "seekpct", "hitarea", "compratio"];
+const LOOPS: &[&str] = &[
+    "xfersize", "threads", "rdpct", "rhpct", "whpct", "seekpct", "hitarea", "compratio",
+];
 
 fn rates(block: &Block) -> Result<Vec<f64>, Diagnostic> {
     let Some(item) = block.item("iorate").or(block.item("fwdrate")) else {

@@ -5,14 +5,19 @@ use super::table::Section;
 use crate::Diagnostic;
 
 const OPERATIONS: &[&str] = &[
-    "read", "write", "mkdir", "rmdir", "copy", "move", "create", "delete", "getattr", "setattr", "access", "open", "close",
+    "read", "write", "mkdir", "rmdir", "copy", "move", "create", "delete", "getattr", "setattr", "access", "open",
+    "close",
 ];
-const FORMATS: &[&str] = &["no", "yes", "restart", "only", "clean", "directories", "once", "limited", "complete"];
+const FORMATS: &[&str] = &[
+    "no", "yes", "restart", "only", "clean", "directories", "once", "limited", "complete",
+];
 
 /// Checks definitions of FSDs and FWDs, and what RDs say of them.
 pub(super) fn check(blocks: &[Block]) -> Result<(), Diagnostic> {
     let of = |section: Section| {
-        blocks.iter().filter(move |block| block.section == section && block.name != "default")
+        blocks
+            .iter()
+            .filter(move |block| block.section == section && block.name != "default")
     };
     let mut anchors: Vec<(String, String)> = Vec::new();
     for fsd in of(Section::Fsd) {
@@ -57,7 +62,10 @@ fn check_workload(fwd: &Block, anchors: &[(String, String)]) -> Result<(), Diagn
     if fsds.is_empty() {
         return Err(fwd.error("fwd parameter requires at least one 'fsd='".into()));
     }
-    if let Some(missing) = fsds.iter().find(|wanted| !anchors.iter().any(|(name, _)| matches_name(wanted, name))) {
+    if let Some(missing) = fsds
+        .iter()
+        .find(|wanted| !anchors.iter().any(|(name, _)| matches_name(wanted, name)))
+    {
         return Err(fwd.error(format!("Could not find fsd={missing} for fwd={}", fwd.name)));
     }
     let operations = fwd.words("operation");
@@ -68,7 +76,11 @@ fn check_workload(fwd: &Block, anchors: &[(String, String)]) -> Result<(), Diagn
         return Err(fwd.error(format!("Unknown operation: {unknown}")));
     }
     let sizes = fwd.numbers("xfersizes")?;
-    let sum: f64 = sizes.chunks(2).filter_map(|pair| pair.get(1)).map(|share| share.abs()).sum();
+    let sum: f64 = sizes
+        .chunks(2)
+        .filter_map(|pair| pair.get(1))
+        .map(|share| share.abs())
+        .sum();
     match sizes.len() > 1 && (sum - 100.0).abs() > 0.0001 {
         true => Err(fwd.error("Xfersize distribution does not add up to 100".into())),
         false => Ok(()),

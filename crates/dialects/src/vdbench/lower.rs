@@ -7,15 +7,15 @@ use model::content::Content;
 use model::draws::DrawsForm;
 use model::mix::{Mix, MixRule};
 use model::plan::{
-    AllocateMode, AtEndOfJob, CacheMode, Consent, Depth, Dialect, EndsWith, EngineChoice, EngineKind, Extent, Flow, Grid,
-    GridScope, Job, Origin, Pacing, Pattern, Phases, Plan, Prepare, Process, Rate, Region, Step, Stop, Stream, StreamTarget,
-    SyncRule, Target, TargetId, TargetKind, TargetRules, Worker, WriteThrough,
+    AllocateMode, AtEndOfJob, CacheMode, Consent, Depth, Dialect, EndsWith, EngineChoice, EngineKind, Extent, Flow,
+    Grid, GridScope, Job, Origin, Pacing, Pattern, Phases, Plan, Prepare, Process, Rate, Region, Step, Stop, Stream,
+    StreamTarget, SyncRule, Target, TargetId, TargetKind, TargetRules, Worker, WriteThrough,
 };
 use model::{Bytes, Nanos, PerDirection};
 
+use super::VdbenchEnv;
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::runs::{Run, RunRate};
-use super::VdbenchEnv;
 use crate::Diagnostic;
 
 /// What a run means here.
@@ -67,7 +67,10 @@ pub fn lower_all(
                 left_out.push(format!("rd={}: {percent} % of the last observed rate", run.name));
                 continue;
             }
-            RunRate::Curve => left_out.push(format!("rd={}: points of `iorate=curve`, whose rates follow from its first run", run.name)),
+            RunRate::Curve => left_out.push(format!(
+                "rd={}: points of `iorate=curve`, whose rates follow from its first run",
+                run.name
+            )),
             RunRate::Max | RunRate::Number(_) | RunRate::Variable => {}
         }
         lowering.step(run)?;
@@ -88,8 +91,14 @@ pub fn needs_format(runs: &[Run], parameters: &Parameters, env: &dyn VdbenchEnv)
         let is_short = present.unwrap_or(0) < wanted;
         let known = found.iter().any(|other| other.sd.lun == sd.lun);
         if !known && !sd.lun.starts_with("/dev/") && wanted > 0 && (is_short || again) {
-            let sd = Sd { size: Some(wanted), ..sd.clone() };
-            found.push(Format { sd, present: if again { 0 } else { present.unwrap_or(0) } });
+            let sd = Sd {
+                size: Some(wanted),
+                ..sd.clone()
+            };
+            found.push(Format {
+                sd,
+                present: if again { 0 } else { present.unwrap_or(0) },
+            });
         }
     }
     found
@@ -98,14 +107,27 @@ pub fn needs_format(runs: &[Run], parameters: &Parameters, env: &dyn VdbenchEnv)
 /// The lay-out: sequential writes from the present end of each file, 2 at a time.
 pub fn format_plan(formats: &[Format], parameters: &Parameters, seed: u64) -> Lowered {
     let smallest = formats.iter().filter_map(|format| format.sd.size).min().unwrap_or(0);
-    let block = parameters.general.format_block.unwrap_or(if smallest < 131_072 { 512 } else { 131_072 }).max(512);
+    let block = parameters
+        .general
+        .format_block
+        .unwrap_or(if smallest < 131_072 { 512 } else { 131_072 })
+        .max(512);
     let jobs = formats.iter().enumerate().map(|(number, format)| {
         let size = format.sd.size.unwrap_or(0);
         let from = (format.present - format.present % (1 << 20)).min(size);
-        let sequential = Sequential { advance: Advance::Length { skip: 0 }, at_end: AtEnd::Finish, ..Sequential::default() };
+        let sequential = Sequential {
+            advance: Advance::Length { skip: 0 },
+            at_end: AtEnd::Finish,
+            ..Sequential::default()
+        };
         let stream = Stream {
-            target: StreamTarget::One { target: TargetId(number as u32) },
-            region: Region { base: Extent::bytes(from), length: Some(Extent::bytes((size - from) / block * block)) },
+            target: StreamTarget::One {
+                target: TargetId(number as u32),
+            },
+            region: Region {
+                base: Extent::bytes(from),
+                length: Some(Extent::bytes((size - from) / block * block)),
+            },
             mix: Mix::WRITES,
             pattern: Pattern::simple(Access::Sequential(sequential), Bytes(block)),
             content: Content::Once,
@@ -114,7 +136,10 @@ pub fn format_plan(formats: &[Format], parameters: &Parameters, seed: u64) -> Lo
         };
         Job {
             name: format.sd.name.clone(),
-            stop: Stop { passes: Some(1), ..Stop::default() },
+            stop: Stop {
+                passes: Some(1),
+                ..Stop::default()
+            },
             workers: vec![worker(vec![stream], 2, mixed_seed(seed, number as u64))],
             ..Job::default()
         }
@@ -155,8 +180,20 @@ pub fn format_plan(formats: &[Format], parameters: &Parameters, seed: u64) -> Lo
 impl Run {
     /// `SD_format`.
     pub fn format(formats: &[Format], block: u64) -> Run {
-        let sds: Vec<Sd> = formats.iter().map(|format| Sd { threads: 2, ..format.sd.clone() }).collect();
-        let wd = Wd { name: "SD_format".into(), xfersize: Transfer::One(block), rdpct: 0, seekpct: -1, ..Wd::default() };
+        let sds: Vec<Sd> = formats
+            .iter()
+            .map(|format| Sd {
+                threads: 2,
+                ..format.sd.clone()
+            })
+            .collect();
+        let wd = Wd {
+            name: "SD_format".into(),
+            xfersize: Transfer::One(block),
+            rdpct: 0,
+            seekpct: -1,
+            ..Wd::default()
+        };
         Run {
             name: "SD_format".into(),
             rate: RunRate::Max,
@@ -183,16 +220,25 @@ impl Run {
 }
 
 fn grids(interval: u64) -> Vec<Grid> {
-    let grid = |seconds, scope| Grid { length_ns: Nanos::secs(seconds), scope };
+    let grid = |seconds, scope| Grid {
+        length_ns: Nanos::secs(seconds),
+        scope,
+    };
     vec![grid(1, GridScope::Job), grid(interval, GridScope::Stream)]
 }
 
 fn rules() -> TargetRules {
-    TargetRules { consent: Consent::Implied, ..TargetRules::default() }
+    TargetRules {
+        consent: Consent::Implied,
+        ..TargetRules::default()
+    }
 }
 
 fn origin() -> Origin {
-    Origin { dialect: Dialect::Vdbench, ..Origin::default() }
+    Origin {
+        dialect: Dialect::Vdbench,
+        ..Origin::default()
+    }
 }
 
 fn mixed_seed(seed: u64, number: u64) -> u64 {
@@ -202,7 +248,11 @@ fn mixed_seed(seed: u64, number: u64) -> u64 {
 fn worker(streams: Vec<Stream>, depth: u32, seed: u64) -> Worker {
     Worker {
         engine: EngineChoice {
-            kind: if depth == 1 { EngineKind::Psync } else { EngineKind::Auto },
+            kind: if depth == 1 {
+                EngineKind::Psync
+            } else {
+                EngineKind::Auto
+            },
             ..EngineChoice::default()
         },
         depth: match streams.len() {
@@ -290,8 +340,15 @@ impl<'a> Lowering<'a> {
                     }),
                     ..Phases::default()
                 },
-                stop: Stop { passes: ends.then_some(1), ..self.stop(run, count * workers_all)? },
-                ends_with: EndsWith { workers_on_failure: true, plan: true, ..EndsWith::default() },
+                stop: Stop {
+                    passes: ends.then_some(1),
+                    ..self.stop(run, count * workers_all)?
+                },
+                ends_with: EndsWith {
+                    workers_on_failure: true,
+                    plan: true,
+                    ..EndsWith::default()
+                },
                 workers,
                 ..Job::default()
             });
@@ -303,7 +360,11 @@ impl<'a> Lowering<'a> {
             if let [one] = ending[..] {
                 jobs[one].ends_with.jobs = (0..jobs.len() as u32).filter(|job| *job != one as u32).collect();
             } else if !ending.is_empty() {
-                return Err(cannot(run, "several SDs with `seekpct=eof` beside others", "give them a run of their own"));
+                return Err(cannot(
+                    run,
+                    "several SDs with `seekpct=eof` beside others",
+                    "give them a run of their own",
+                ));
             }
         }
         share_over_sds(run, &mut jobs)?;
@@ -325,7 +386,11 @@ impl<'a> Lowering<'a> {
                 on().all(|(wd, _)| wd.seekpct < 0) || on().all(|(wd, _)| wd.seekpct >= 0)
             });
             if !separate {
-                return Err(cannot(run, "workloads with and without `seekpct=eof` on one SD", "give them SDs of their own"));
+                return Err(cannot(
+                    run,
+                    "workloads with and without `seekpct=eof` on one SD",
+                    "give them SDs of their own",
+                ));
             }
         }
         let bytes = match run.maxdata {
@@ -346,7 +411,8 @@ impl<'a> Lowering<'a> {
     fn size(&self, sd: &Sd) -> Result<u64, Diagnostic> {
         let size = sd.size.or_else(|| self.env.size_of(&sd.lun)).filter(|size| *size > 0);
         size.ok_or_else(|| {
-            Diagnostic::new("No lun or file size available.").help(format!("give sd={} a `size=`, or make {}", sd.name, sd.lun))
+            Diagnostic::new("No lun or file size available.")
+                .help(format!("give sd={} a `size=`, or make {}", sd.name, sd.lun))
         })
     }
 
@@ -383,7 +449,12 @@ impl<'a> Lowering<'a> {
         let size = self.size(sd)?;
         let target = self.target(sd, size);
         let seed = mixed_seed(self.seed, (self.steps.len() * 4096 + number) as u64);
-        let on_sd = || run.workloads.iter().enumerate().filter(|(_, (wd, _))| wd.sds.contains(&sd.name));
+        let on_sd = || {
+            run.workloads
+                .iter()
+                .enumerate()
+                .filter(|(_, (wd, _))| wd.sds.contains(&sd.name))
+        };
         if let Some((index, (wd, _))) = on_sd().find(|(_, (wd, _))| wd.streams.is_some()) {
             return self.streams(run, sd, wd, index, target, seed);
         }
@@ -391,7 +462,15 @@ impl<'a> Lowering<'a> {
         for (index, (wd, share)) in on_sd() {
             let share = share / wd.sds.len() as f64;
             for piece in self.pieces(run, sd, wd)? {
-                streams.push(stream(run, sd, wd, target, share * piece.share, (number + index) as u64, piece));
+                streams.push(stream(
+                    run,
+                    sd,
+                    wd,
+                    target,
+                    share * piece.share,
+                    (number + index) as u64,
+                    piece,
+                ));
                 workloads.push(index);
             }
         }
@@ -411,17 +490,28 @@ impl<'a> Lowering<'a> {
     ) -> Result<(Vec<Worker>, Vec<Vec<usize>>), Diagnostic> {
         let streams = wd.streams.unwrap_or(1);
         if run.workloads.len() > 1 {
-            return Err(cannot(run, "`streams=` beside other workloads", "give it a run of its own"));
+            return Err(cannot(
+                run,
+                "`streams=` beside other workloads",
+                "give it a run of its own",
+            ));
         }
         if run.rate != RunRate::Max {
             return Err(Diagnostic::new("Use of the streams= parameter requires iorate=max"));
         }
         if !sd.threads.is_multiple_of(streams) {
-            let what = format!("'threads={}' must be a multiple of the amount of streams={streams}", sd.threads);
+            let what = format!(
+                "'threads={}' must be a multiple of the amount of streams={streams}",
+                sd.threads
+            );
             return Err(Diagnostic::new(what));
         }
         let Transfer::One(block) = wd.xfersize else {
-            return Err(cannot(run, "`streams=` with several transfer sizes", "give `xfersize=` one size"));
+            return Err(cannot(
+                run,
+                "`streams=` with several transfer sizes",
+                "give `xfersize=` one size",
+            ));
         };
         let (low, high) = self.region(sd, wd)?[0];
         let part = (high - low) / u64::from(streams) / block * block;
@@ -433,7 +523,10 @@ impl<'a> Lowering<'a> {
                 share: 1.0,
                 region: (low + part * u64::from(number), part),
                 mix: mix(f64::from(wd.rdpct)),
-                access: Access::Sequential(Sequential { advance: Advance::Length { skip: 0 }, ..Sequential::default() }),
+                access: Access::Sequential(Sequential {
+                    advance: Advance::Length { skip: 0 },
+                    ..Sequential::default()
+                }),
                 sizes: BlockSizes::Fixed { size: Bytes(block) },
                 align: 0,
             };
@@ -453,9 +546,20 @@ impl<'a> Lowering<'a> {
             Transfer::Steps(_, max, _) => *max,
         };
         let others = self.parameters.wds.iter().filter(|other| other.sds.contains(&sd.name));
-        let loops = self.parameters.rds.iter().flat_map(|rd| &rd.loops).filter(|(field, _)| *field == "xfersize");
+        let loops = self
+            .parameters
+            .rds
+            .iter()
+            .flat_map(|rd| &rd.loops)
+            .filter(|(field, _)| *field == "xfersize");
         let loops = loops.flat_map(|(_, values)| values).map(|value| *value as u64);
-        others.map(|wd| of(&wd.xfersize)).chain([of(&wd.xfersize)]).chain(loops).max().unwrap_or(4096).max(512)
+        others
+            .map(|wd| of(&wd.xfersize))
+            .chain([of(&wd.xfersize)])
+            .chain(loops)
+            .max()
+            .unwrap_or(4096)
+            .max(512)
     }
 
     /// From where to where a workload uses an SD; two parts where it goes on at the start.
@@ -482,7 +586,10 @@ impl<'a> Lowering<'a> {
                 .help(format!("sd={} needs room for two transfers of {block} bytes", sd.name)));
         }
         parts.retain(|(low, high)| high > low);
-        Ok(parts.into_iter().map(|(low, high)| (low + sd.offset, high + sd.offset)).collect())
+        Ok(parts
+            .into_iter()
+            .map(|(low, high)| (low + sd.offset, high + sd.offset))
+            .collect())
     }
 
     /// What the streams of a workload on an SD do.
@@ -492,7 +599,11 @@ impl<'a> Lowering<'a> {
         let access = access(run, wd)?;
         let is_random = wd.seekpct == 100 && wd.stride.is_none();
         if regions.len() > 1 && !is_random {
-            return Err(cannot(run, "a `range=` beyond 100 % with sequential work", "use two SDs"));
+            return Err(cannot(
+                run,
+                "a `range=` beyond 100 % with sequential work",
+                "use two SDs",
+            ));
         }
         let total: u64 = regions.iter().map(|(low, high)| high - low).sum();
         for (low, high) in regions {
@@ -523,9 +634,17 @@ fn share_over_sds(run: &Run, jobs: &mut [Job]) -> Result<(), Diagnostic> {
     for worker in jobs.iter_mut().flat_map(|job| &mut job.workers) {
         let [stream] = &mut worker.streams[..] else {
             let help = "give the run a rate, or each SD one workload with one transfer size and no hits";
-            return Err(cannot(run, "`skew=` under `iorate=max` over several SDs with several streams each", help));
+            return Err(cannot(
+                run,
+                "`skew=` under `iorate=max` over several SDs with several streams each",
+                help,
+            ));
         };
-        stream.flow = Some(Flow { id: 1, weight: stream.weight, pause_ns: Nanos(0) });
+        stream.flow = Some(Flow {
+            id: 1,
+            weight: stream.weight,
+            pause_ns: Nanos(0),
+        });
     }
     Ok(())
 }
@@ -550,18 +669,31 @@ fn mix(reads: f64) -> Mix {
     match reads {
         _ if reads >= 100.0 => Mix::READS,
         _ if reads <= 0.0 => Mix::WRITES,
-        _ => Mix::Drawn { write_percent: 100.0 - reads, rule: MixRule::Independent },
+        _ => Mix::Drawn {
+            write_percent: 100.0 - reads,
+            rule: MixRule::Independent,
+        },
     }
 }
 
 fn access(run: &Run, wd: &Wd) -> Result<Access, Diagnostic> {
     let uniform = Placement::Uniform(Uniform::default());
     let sequential = |skip: i64, at_end: AtEnd| {
-        Access::Sequential(Sequential { advance: Advance::Length { skip }, at_end, ..Sequential::default() })
+        Access::Sequential(Sequential {
+            advance: Advance::Length { skip },
+            at_end,
+            ..Sequential::default()
+        })
     };
     Ok(match (wd.stride, wd.seekpct) {
         (Some((min, max)), 1..) if min == max => sequential(min as i64, AtEnd::Wrap),
-        (Some(_), 1..) => return Err(cannot(run, "a `stride=` of varying length", "give both values the same length")),
+        (Some(_), 1..) => {
+            return Err(cannot(
+                run,
+                "a `stride=` of varying length",
+                "give both values the same length",
+            ));
+        }
         (_, ..0) => sequential(0, AtEnd::Finish),
         (_, 0) => sequential(0, AtEnd::Wrap),
         (None, 100..) => Access::Random { placement: uniform },
@@ -599,7 +731,10 @@ fn hits(run: &Run, sd: &Sd, wd: &Wd, low: u64, high: u64) -> Result<Vec<(f64, f6
 /// so each size is a stream.
 fn sizes(run: &Run, sd: &Sd, wd: &Wd, is_random: bool) -> Result<Vec<(f64, BlockSizes, u64)>, Diagnostic> {
     const MAX_SIZES: u64 = 4096;
-    let entry = |size: u64, percent: f64| SizeShare { size: Bytes(size), percent };
+    let entry = |size: u64, percent: f64| SizeShare {
+        size: Bytes(size),
+        percent,
+    };
     match &wd.xfersize {
         Transfer::One(size) => Ok(vec![(1.0, BlockSizes::Fixed { size: Bytes(*size) }, sd.align)]),
         Transfer::Shares(shares) if is_random => Ok(shares
@@ -621,16 +756,24 @@ fn sizes(run: &Run, sd: &Sd, wd: &Wd, is_random: bool) -> Result<Vec<(f64, Block
             }
             let count = (max - min) / align.max(&512) + 1;
             if count > MAX_SIZES {
-                return Err(cannot(run, "an `xfersize=` of more than 4096 sizes", "give a larger step"));
+                return Err(cannot(
+                    run,
+                    "an `xfersize=` of more than 4096 sizes",
+                    "give a larger step",
+                ));
             }
-            let entries = (0..count).map(|number| entry(min + number * align, 100.0 / count as f64)).collect();
+            let entries = (0..count)
+                .map(|number| entry(min + number * align, 100.0 / count as f64))
+                .collect();
             Ok(vec![(1.0, BlockSizes::Split { entries }, *align)])
         }
     }
 }
 
 fn stream(run: &Run, sd: &Sd, wd: &Wd, target: TargetId, percent: f64, generator: u64, piece: Piece) -> Stream {
-    let flags = [&run.flags, &wd.flags, &sd.flags].into_iter().find(|flags| !flags.is_empty());
+    let flags = [&run.flags, &wd.flags, &sd.flags]
+        .into_iter()
+        .find(|flags| !flags.is_empty());
     let has = |names: &[&str]| flags.is_some_and(|flags| flags.iter().any(|flag| names.contains(&flag.as_str())));
     let weight = ((percent * 10_000.0).round() as u32).max(1);
     let pacing = match run.rate {
@@ -639,7 +782,10 @@ fn stream(run: &Run, sd: &Sd, wd: &Wd, target: TargetId, percent: f64, generator
     };
     Stream {
         target: StreamTarget::One { target },
-        region: Region { base: Extent::bytes(piece.region.0), length: Some(Extent::bytes(piece.region.1)) },
+        region: Region {
+            base: Extent::bytes(piece.region.0),
+            length: Some(Extent::bytes(piece.region.1)),
+        },
         mix: piece.mix,
         pattern: Pattern {
             access: vec![piece.access],
@@ -664,7 +810,10 @@ fn stream(run: &Run, sd: &Sd, wd: &Wd, target: TargetId, percent: f64, generator
             },
             ..CacheMode::BUFFERED
         },
-        sync: SyncRule { at_end: has(&["fsync"]), ..SyncRule::default() },
+        sync: SyncRule {
+            at_end: has(&["fsync"]),
+            ..SyncRule::default()
+        },
         // A schedule decides shares by itself.
         weight: if pacing == Pacing::Unpaced { weight } else { 1 },
         pacing,

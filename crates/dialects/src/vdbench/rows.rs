@@ -7,8 +7,7 @@ use super::table::{Row, row};
 const FILES: &str = "file system workloads are read and checked, but not run yet; fio's `filecreate`, `filestat` and `filedelete` engines are";
 const REPLAY: &str = "replaying traces of Swat is not built; fio's `read_iolog` replays blktrace";
 const DEDUP: &str = "duplicates in the data are not built for this tool; fio's `dedupe_percentage` has them";
-const VALIDATE: &str =
-    "Vdbench's keys and journals are not built; `fathom fio` with `verify=` checks data, also after a kill (`verify_state_save`)";
+const VALIDATE: &str = "Vdbench's keys and journals are not built; `fathom fio` with `verify=` checks data, also after a kill (`verify_state_save`)";
 const CLASS: &str = "it loads user code of Java";
 const COMMANDS: &str = "commands named in parameter files are not run; run them before and after";
 const NO_NEED: &str = "it changes nothing here";
@@ -17,7 +16,14 @@ const LOCAL: &str = "the test runs in one process of this machine";
 
 /// All parameters, those of a section in the order in which abbreviations are resolved.
 pub const ROWS: &[Row] = &[
-    row(G, N, "abort_failed_skew", "off", "fail where a workload's share differs by more percent").refused("skew is kept by weights"),
+    row(
+        G,
+        N,
+        "abort_failed_skew",
+        "off",
+        "fail where a workload's share differs by more percent",
+    )
+    .refused("skew is kept by weights"),
     row(G, W, "auxreport", "", "user code for reports").refused(CLASS),
     row(G, N, "compratio", "none", "compression ratio of what is written"),
     row(G, N, "compression", "none", "the same in percent of what is left").refused("give `compratio=`"),
@@ -31,9 +37,21 @@ pub const ROWS: &[Row] = &[
     row(G, W, "deduphotsets", "", "sets that are used more").idle(DEDUP),
     row(G, W, "dedupflipflop", "", "copies that change").idle(DEDUP),
     row(G, W, "dedupacross", "", "sets of all SDs").idle(DEDUP),
-    row(G, W, "formatsds", "where needed", "`yes`: lay out every SD before the first run; `no`: never"),
+    row(
+        G,
+        W,
+        "formatsds",
+        "where needed",
+        "`yes`: lay out every SD before the first run; `no`: never",
+    ),
     row(G, N, "formatxfersize", "128k", "block of the lay-out"),
-    row(G, W, "histogram", "27 buckets", "limits of the buckets: `(default,1m,10m)`; `suppress` is accepted"),
+    row(
+        G,
+        W,
+        "histogram",
+        "27 buckets",
+        "limits of the buckets: `(default,1m,10m)`; `suppress` is accepted",
+    ),
     row(G, W, "include", "", "a file whose lines are inserted"),
     row(G, W, "journal", "no", "journal of data validation").refused(VALIDATE),
     row(G, W, "loop", "1", "repeat all RDs n times, or for a time (`30m`)"),
@@ -43,10 +61,20 @@ pub const ROWS: &[Row] = &[
     row(G, N, "port", "5570", "TCP port").idle(LOCAL),
     row(G, W, "report", "", "more or fewer report files").idle("the usual files are written"),
     row(G, W, "report_run_totals", "no", "another file of totals").idle("`totals.html` has them"),
-    row(G, W, "startcmd", "", "command before the first RD").exact().refused(COMMANDS),
-    row(G, W, "start_cmd", "", "the same").exact().of("startcmd").refused(COMMANDS),
-    row(G, W, "endcmd", "", "command after the last RD").exact().refused(COMMANDS),
-    row(G, W, "end_cmd", "", "the same").exact().of("endcmd").refused(COMMANDS),
+    row(G, W, "startcmd", "", "command before the first RD")
+        .exact()
+        .refused(COMMANDS),
+    row(G, W, "start_cmd", "", "the same")
+        .exact()
+        .of("startcmd")
+        .refused(COMMANDS),
+    row(G, W, "endcmd", "", "command after the last RD")
+        .exact()
+        .refused(COMMANDS),
+    row(G, W, "end_cmd", "", "the same")
+        .exact()
+        .of("endcmd")
+        .refused(COMMANDS),
     row(G, W, "validate", "no", "data validation; `no` is accepted").refused(VALIDATE),
     row(G, W, "debug", "", "").idle(NO_NEED),
     row(G, W, "misc", "", "").idle(NO_NEED),
@@ -68,10 +96,28 @@ pub const ROWS: &[Row] = &[
     row(Sd, W, "sd", "", "name, or `default`"),
     row(Sd, W, "lun", "required", "file or block device"),
     row(Sd, W, "host", "all", "hosts that have it").idle(LOCAL),
-    row(Sd, N, "size", "that of the file or device", "bytes that are used; `(total,n)` divides"),
+    row(
+        Sd,
+        N,
+        "size",
+        "that of the file or device",
+        "bytes that are used; `(total,n)` divides",
+    ),
     row(Sd, N, "threads", "8", "operations in flight; `(total,n)` divides"),
-    row(Sd, W, "openflags", "none", "`o_direct` `directio` `o_sync` `o_dsync` `o_rsync` `fsync`"),
-    row(Sd, N, "range", "(0,100)", "part that is used, in percent or (above 200) bytes; beyond 100 % it goes on at the start"),
+    row(
+        Sd,
+        W,
+        "openflags",
+        "none",
+        "`o_direct` `directio` `o_sync` `o_dsync` `o_rsync` `fsync`",
+    ),
+    row(
+        Sd,
+        N,
+        "range",
+        "(0,100)",
+        "part that is used, in percent or (above 200) bytes; beyond 100 % it goes on at the start",
+    ),
     row(Sd, N, "offset", "0", "added to every address"),
     row(Sd, N, "align", "0", "random addresses are multiples of it"),
     row(Sd, N, "hitarea", "1m", "where hits go"),
@@ -102,12 +148,24 @@ pub const ROWS: &[Row] = &[
     row(Wd, W, "wd", "", "name, or `default`"),
     row(Wd, W, "sd", "required", "SDs, with `*` at the end"),
     row(Wd, W, "host", "all", "hosts that run it").idle(LOCAL),
-    row(Wd, N, "xfersize", "4096", "one size; `(size,percent,…)`; `(min,max,align)`"),
+    row(
+        Wd,
+        N,
+        "xfersize",
+        "4096",
+        "one size; `(size,percent,…)`; `(min,max,align)`",
+    ),
     row(Wd, N, "rdpct", "100", "percent of reads"),
     row(Wd, N, "readpct", "100", "the same").of("rdpct"),
     row(Wd, N, "wrpct", "0", "percent of writes"),
     row(Wd, N, "writepct", "0", "the same").of("wrpct"),
-    row(Wd, N, "seekpct", "100", "percent of random addresses; `seq`, `rand`, `eof`; `poisson` is refused"),
+    row(
+        Wd,
+        N,
+        "seekpct",
+        "100",
+        "percent of random addresses; `seq`, `rand`, `eof`; `poisson` is refused",
+    ),
     row(Wd, N, "stride", "", "`(min,max)`: jumps forward; only of one length"),
     row(Wd, N, "skew", "what others leave", "percent of the operations"),
     row(Wd, N, "iorate", "", "a rate of its own").refused("give the RD a rate and the WDs shares by `skew=`"),
@@ -117,7 +175,13 @@ pub const ROWS: &[Row] = &[
     row(Wd, N, "range", "that of the SD", "as for an SD"),
     row(Wd, N, "hotband", "", "").refused("favourite places are not built; fio's `random_distribution` has them"),
     row(Wd, W, "openflags", "those of the SD", "as for an SD"),
-    row(Wd, N, "streams", "", "sequential positions at once; with `iorate=max` and one WD"),
+    row(
+        Wd,
+        N,
+        "streams",
+        "",
+        "sequential positions at once; with `iorate=max` and one WD",
+    ),
     row(Wd, N, "threads", "", "").refused(TWICE),
     row(Wd, W, "user", "", "").refused(CLASS),
     row(Fwd, W, "fwd", "", "name, `default` or `format`").refused(FILES),
@@ -140,7 +204,13 @@ pub const ROWS: &[Row] = &[
     row(Rd, W, "fwd", "", "file system workloads").exact(),
     row(Rd, W, "sd", "those of the WDs", "other SDs; `single`: a run for each").exact(),
     row(Rd, W, "fsd", "those of the FWDs", "other FSDs").exact(),
-    row(Rd, N, "iorate", "required", "operations a second; `max`, `curve`, lists, `70%` of the last rate"),
+    row(
+        Rd,
+        N,
+        "iorate",
+        "required",
+        "operations a second; `max`, `curve`, lists, `70%` of the last rate",
+    ),
     row(Rd, N, "fwdrate", "", "the same for file systems"),
     row(Rd, N, "curve", "(10,50,70,80,90,100)", "points in percent"),
     row(Rd, N, "stopcurve", "off", "ms of response time that end everything"),
@@ -148,8 +218,20 @@ pub const ROWS: &[Row] = &[
     row(Rd, N, "interval", "1", "seconds"),
     row(Rd, N, "warmup", "0", "seconds before, on top of `elapsed`"),
     row(Rd, N, "pause", "0", "seconds after"),
-    row(Rd, W, "distribution", "exponential", "arrivals: `exponential`, `uniform`, `deterministic`; `variable` and `spike` are refused"),
-    row(Rd, N, "maxdata", "", "bytes that end the run, divided among its SDs; up to 100: times their size"),
+    row(
+        Rd,
+        W,
+        "distribution",
+        "exponential",
+        "arrivals: `exponential`, `uniform`, `deterministic`; `variable` and `spike` are refused",
+    ),
+    row(
+        Rd,
+        N,
+        "maxdata",
+        "",
+        "bytes that end the run, divided among its SDs; up to 100: times their size",
+    ),
     row(Rd, N, "maxdataread", "", "").refused("give `maxdata=`"),
     row(Rd, N, "maxdatawritten", "", "").refused("give `maxdata=`"),
     row(Rd, N, "xfersize", "", "loop"),

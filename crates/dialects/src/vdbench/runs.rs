@@ -72,7 +72,8 @@ pub fn expand(parameters: &Parameters, from: Option<&str>) -> Result<Vec<Run>, D
     let first = match from {
         None => 0,
         Some(name) => parameters.rds.iter().position(|rd| rd.name == name).ok_or_else(|| {
-            Diagnostic::new(format!("Could not find RD={name}, requested by -r")).help("name a run definition of the file")
+            Diagnostic::new(format!("Could not find RD={name}, requested by -r"))
+                .help("name a run definition of the file")
         })?,
     };
     let mut runs = Vec::new();
@@ -91,7 +92,8 @@ pub fn expand(parameters: &Parameters, from: Option<&str>) -> Result<Vec<Run>, D
             // All SDs of the file, whatever the workloads name.
             true => {
                 let each = parameters.sds.iter();
-                each.map(|sd| (format!("{}_{}", rd.name, sd.name), vec![sd.name.clone()])).collect()
+                each.map(|sd| (format!("{}_{}", rd.name, sd.name), vec![sd.name.clone()]))
+                    .collect()
             }
         };
         for (name, sds) in copies {
@@ -107,7 +109,13 @@ fn workloads(rd: &Rd, parameters: &Parameters) -> Result<Vec<Wd>, String> {
     let mut found: Vec<Wd> = Vec::new();
     for wanted in &rd.wds {
         let before = found.len();
-        found.extend(parameters.wds.iter().filter(|wd| matches_name(wanted, &wd.name)).cloned());
+        found.extend(
+            parameters
+                .wds
+                .iter()
+                .filter(|wd| matches_name(wanted, &wd.name))
+                .cloned(),
+        );
         if found.len() == before {
             return Err(format!("Could not find WD={wanted} for RD={}", rd.name));
         }
@@ -115,7 +123,10 @@ fn workloads(rd: &Rd, parameters: &Parameters) -> Result<Vec<Wd>, String> {
     match found.is_empty() && rd.fwds.is_empty() {
         true if rd.sds.is_empty() => Err(format!("No wd= or fwd= specified for rd={}", rd.name)),
         // Without a workload the latest defaults are one.
-        true => Ok(vec![Wd { name: "default".into(), ..parameters.default_wd.clone() }]),
+        true => Ok(vec![Wd {
+            name: "default".into(),
+            ..parameters.default_wd.clone()
+        }]),
         false => Ok(found),
     }
 }
@@ -141,12 +152,19 @@ fn base(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Paramete
     let controlled = wds.iter().any(|wd| wd.skew.is_some() || wd.controlled);
     let fixed: f64 = wds.iter().filter_map(|wd| wd.skew).sum();
     let open = wds.iter().filter(|wd| wd.skew.is_none()).count();
-    let each = if open > 0 { (100.0 - fixed).max(0.0) / open as f64 } else { 0.0 };
+    let each = if open > 0 {
+        (100.0 - fixed).max(0.0) / open as f64
+    } else {
+        0.0
+    };
     let total = fixed + each * open as f64;
     if rd.fwds.is_empty() && (total - 100.0).abs() > 0.0001 {
         return Err(format!("rd={}: Total skew must add up to 100: {total:.2}", rd.name));
     }
-    let used = parameters.sds.iter().filter(|sd| wds.iter().any(|wd| wd.sds.contains(&sd.name)));
+    let used = parameters
+        .sds
+        .iter()
+        .filter(|sd| wds.iter().any(|wd| wd.sds.contains(&sd.name)));
     let first = rd.rates.first().copied().unwrap_or(MAX_RATE);
     let rate = match rd.distribution.as_str() {
         "variable" | "spike" => RunRate::Variable,
@@ -164,12 +182,20 @@ fn base(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Paramete
         maxdata: rd.maxdata,
         flags: rd.flags.clone(),
         sds: used.cloned().collect(),
-        workloads: wds.into_iter().map(|wd| (wd.skew.unwrap_or(each), wd)).map(|(share, wd)| (wd, share)).collect(),
+        workloads: wds
+            .into_iter()
+            .map(|wd| (wd.skew.unwrap_or(each), wd))
+            .map(|(share, wd)| (wd, share))
+            .collect(),
         compratio: parameters.general.compratio,
         controlled,
         loops: Vec::new(),
         has_threads_loop: false,
-        points: if rate == RunRate::Curve { rd.curve.clone() } else { Vec::new() },
+        points: if rate == RunRate::Curve {
+            rd.curve.clone()
+        } else {
+            Vec::new()
+        },
         is_point: false,
         stopcurve: rd.stopcurve,
         on_files: !rd.fwds.is_empty(),
@@ -188,7 +214,10 @@ fn rate_of(rate: f64) -> RunRate {
 /// All turns of the loops of an RD, the first loop outermost.
 fn turns(rd: &Rd, run: Run, all: &mut Vec<Run>) -> Result<(), String> {
     const MAX_TURNS: usize = 100_000;
-    let count = rd.loops.iter().try_fold(1usize, |product, (_, values)| product.checked_mul(values.len()));
+    let count = rd
+        .loops
+        .iter()
+        .try_fold(1usize, |product, (_, values)| product.checked_mul(values.len()));
     let Some(count) = count.filter(|count| all.len() + count <= MAX_TURNS) else {
         return Err(format!("rd={}: the loops make more than {MAX_TURNS} runs", rd.name));
     };
@@ -268,7 +297,11 @@ impl Run {
         match self.loops.is_empty() {
             true => "For loops: None".into(),
             false => {
-                let pairs: Vec<String> = self.loops.iter().map(|(name, value)| format!("{name}={value}")).collect();
+                let pairs: Vec<String> = self
+                    .loops
+                    .iter()
+                    .map(|(name, value)| format!("{name}={value}"))
+                    .collect();
                 format!("For loops: {}", pairs.join(" "))
             }
         }

@@ -1,7 +1,7 @@
 //! The lexical grammar: files to lines, lines to `keyword=value` items.
 
 use super::table::{self, Section};
-use super::{values, VdbenchEnv};
+use super::{VdbenchEnv, values};
 use crate::{Diagnostic, Place};
 
 /// One item of a parameter file.
@@ -70,7 +70,10 @@ pub fn scan(
             line.text = format!("{},{plus}", line.text);
         }
         let joined = match logical.take() {
-            Some(before) => Line { text: before.text + &line.text, ..before },
+            Some(before) => Line {
+                text: before.text + &line.text,
+                ..before
+            },
             None => line,
         };
         match joined.text.ends_with(',') || depth(&joined.text, &joined.at)? > 0 {
@@ -106,7 +109,9 @@ fn with_includes(
             continue;
         };
         let folder = file.rsplit_once('/').map(|(folder, _)| format!("{folder}/{path}"));
-        let beside = folder.filter(|_| !path.contains('/')).and_then(|path| Some((env.read_file(&path).ok()?, path)));
+        let beside = folder
+            .filter(|_| !path.contains('/'))
+            .and_then(|path| Some((env.read_file(&path).ok()?, path)));
         let found = beside.or_else(|| Some((env.read_file(path).ok()?, path.to_owned())));
         let Some((text, name)) = found else {
             return Err(Diagnostic::new(format!("include={path} file not found")).at(line.at));
@@ -121,7 +126,10 @@ fn with_includes(
                 continue;
             };
             if include_path(&inner.text).is_some() {
-                let what = format!("Using the 'include=' parameter recusrively is not allowed: {}", inner.text);
+                let what = format!(
+                    "Using the 'include=' parameter recusrively is not allowed: {}",
+                    inner.text
+                );
                 return Err(Diagnostic::new(what).at(inner.at));
             }
             lines.push(inner);
@@ -138,7 +146,11 @@ fn include_path(line: &str) -> Option<&str> {
 fn numbered(file: &str, text: &str) -> Vec<Line> {
     let line = |(index, text): (usize, &str)| Line {
         text: text.trim().to_owned(),
-        at: Place { file: file.to_owned(), line: index + 1, text: text.trim().to_owned() },
+        at: Place {
+            file: file.to_owned(),
+            line: index + 1,
+            text: text.trim().to_owned(),
+        },
     };
     text.lines().enumerate().map(line).collect()
 }
@@ -250,7 +262,10 @@ fn atoms(value: &str) -> Vec<Value> {
     };
     // A dash at the beginning of an atom is the sign of a number.
     let pieces = pieces(list, |c, depth| (c == ',' || c == '-') && depth == 0);
-    pieces.into_iter().map(|(text, before)| atom(text, before == Some('-'))).collect()
+    pieces
+        .into_iter()
+        .map(|(text, before)| atom(text, before == Some('-')))
+        .collect()
 }
 
 impl Item {
@@ -264,11 +279,12 @@ impl Item {
     /// # Errors
     /// A list that mixes both, or a range that is none.
     pub fn numbers(&self, name: &str) -> Result<Option<Vec<f64>>, Diagnostic> {
-        let minutes = ["el", "in", "pa", "wa", "reset"].iter().any(|start| name.starts_with(start));
+        let minutes = ["el", "in", "pa", "wa", "reset"]
+            .iter()
+            .any(|start| name.starts_with(start));
         let number = |value: &Value| (!value.quoted).then(|| values::number(&value.text, minutes)).flatten();
-        let is_step = |index: usize| {
-            index == 2 && self.values[1].ends_range && self.values[2].text.eq_ignore_ascii_case("d")
-        };
+        let is_step =
+            |index: usize| index == 2 && self.values[1].ends_range && self.values[2].text.eq_ignore_ascii_case("d");
         if self.values.iter().all(|value| number(value).is_none()) {
             return Ok(None);
         }

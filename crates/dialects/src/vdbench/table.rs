@@ -62,8 +62,23 @@ pub struct Row {
     pub help: &'static str,
 }
 
-pub(super) const fn row(section: Section, kind: Kind, name: &'static str, default: &'static str, help: &'static str) -> Row {
-    Row { section, name, field: name, exact: false, kind, default, status: Status::CarriedOut, help }
+pub(super) const fn row(
+    section: Section,
+    kind: Kind,
+    name: &'static str,
+    default: &'static str,
+    help: &'static str,
+) -> Row {
+    Row {
+        section,
+        name,
+        field: name,
+        exact: false,
+        kind,
+        default,
+        status: Status::CarriedOut,
+        help,
+    }
 }
 
 impl Row {
@@ -76,11 +91,17 @@ impl Row {
     }
 
     pub(super) const fn refused(self, why: &'static str) -> Row {
-        Row { status: Status::Refused(why), ..self }
+        Row {
+            status: Status::Refused(why),
+            ..self
+        }
     }
 
     pub(super) const fn idle(self, why: &'static str) -> Row {
-        Row { status: Status::WithoutEffect(why), ..self }
+        Row {
+            status: Status::WithoutEffect(why),
+            ..self
+        }
     }
 }
 

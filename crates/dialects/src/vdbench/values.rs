@@ -101,7 +101,14 @@ mod tests {
 
     #[test]
     fn numbers_have_suffixes() {
-        for (text, value) in [("4k", 4096.0), ("4KB", 4096.0), ("1.5m", 1_572_864.0), ("50%", -50.0), ("2h", 7200.0), ("10", 10.0)] {
+        for (text, value) in [
+            ("4k", 4096.0),
+            ("4KB", 4096.0),
+            ("1.5m", 1_572_864.0),
+            ("50%", -50.0),
+            ("2h", 7200.0),
+            ("10", 10.0),
+        ] {
             assert_eq!(number(text, false), Some(value), "{text}");
         }
         assert_eq!(number("2m", true), Some(120.0));
@@ -118,14 +125,26 @@ mod tests {
         assert_eq!(range(4.0, 1.0, "d"), Some(vec![4.0, 2.0, 1.0]));
         assert_eq!(range(0.0, 4.0, "d"), None);
         assert_eq!(range(1.0, 4.0, "0"), None);
-        assert_eq!(name_range("sd1", "sd3"), Some(vec!["sd1".into(), "sd2".into(), "sd3".into()]));
-        assert_eq!(name_range("sd08", "sd10"), Some(vec!["sd08".into(), "sd09".into(), "sd10".into()]));
+        assert_eq!(
+            name_range("sd1", "sd3"),
+            Some(vec!["sd1".into(), "sd2".into(), "sd3".into()])
+        );
+        assert_eq!(
+            name_range("sd08", "sd10"),
+            Some(vec!["sd08".into(), "sd09".into(), "sd10".into()])
+        );
         assert_eq!(name_range("my", "disk"), None);
     }
 
     #[test]
     fn loops_show_sizes_in_short() {
-        for (value, text) in [(512.0, "512"), (4096.0, "4k"), (1_572_864.0, "1.500m"), (-50.0, "50%"), (1024.0, "1k")] {
+        for (value, text) in [
+            (512.0, "512"),
+            (4096.0, "4k"),
+            (1_572_864.0, "1.500m"),
+            (-50.0, "50%"),
+            (1024.0, "1k"),
+        ] {
             assert_eq!(loop_text(value), text);
         }
         assert_eq!(rate_text(MAX_RATE), "max");

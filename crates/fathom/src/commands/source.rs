@@ -113,7 +113,8 @@ fn read_file(file: &str) -> Result<Source, Faults> {
         _ => match results::saved(file) {
             Ok(results) => Ok(results.plan.into()),
             Err(faults) => {
-                let help = "a source is FILE.xml, FILE.toml, FILE.parm, a saved result, or a dialect with its arguments";
+                let help =
+                    "a source is FILE.xml, FILE.toml, FILE.parm, a saved result, or a dialect with its arguments";
                 Err(Faults::usage(Fault::new(faults.first()).help(help)))
             }
         },
@@ -124,7 +125,10 @@ fn read_file(file: &str) -> Result<Source, Faults> {
 fn read_vdbench(line: &[String]) -> Result<Source, Faults> {
     let (plan, lost) = vdbench::plan_of(line).map_err(|error| Faults::from(vec![error]))?;
     let lost = lost.iter().map(|what| format!("Vdbench {what}")).collect();
-    Ok(Source { lost, ..Source::from(plan) })
+    Ok(Source {
+        lost,
+        ..Source::from(plan)
+    })
 }
 
 fn read_diskspd(line: &[String]) -> Result<Source, Faults> {

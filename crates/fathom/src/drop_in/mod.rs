@@ -7,12 +7,12 @@
 
 pub mod diskspd;
 pub mod fio;
-pub mod vdbench;
 #[cfg(not(windows))]
 mod named_events;
 #[cfg(windows)]
 #[path = "named_events_of_windows.rs"]
 mod named_events;
+pub mod vdbench;
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;

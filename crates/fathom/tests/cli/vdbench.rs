@@ -29,9 +29,14 @@ fn a_run_writes_the_files_of_vdbench() {
     ran.expect(0, &starts);
     assert_eq!(fs::metadata(&file).unwrap().len(), 4 << 20);
     let output = folder.path().join("output");
-    for name in ["summary", "totals", "flatfile", "histogram", "logfile", "errorlog", "parmfile", "status", "skew", "sd1", "wd1"] {
+    for name in [
+        "summary", "totals", "flatfile", "histogram", "logfile", "errorlog", "parmfile", "status", "skew", "sd1", "wd1",
+    ] {
         let page = fs::read_to_string(output.join(format!("{name}.html"))).unwrap();
-        assert!(page.starts_with(&format!("<title>Vdbench output/{name}.html</title><pre>\n")), "{name}");
+        assert!(
+            page.starts_with(&format!("<title>Vdbench output/{name}.html</title><pre>\n")),
+            "{name}"
+        );
     }
     // The lay-out is 4 MiB in blocks of 128 KiB; rows of the run are three intervals and their average.
     let flat = fs::read_to_string(output.join("flatfile.html")).unwrap();
@@ -42,7 +47,10 @@ fn a_run_writes_the_files_of_vdbench() {
         .collect();
     let column = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
     let of = |run: &str, name: &str| -> Vec<&str> {
-        rows.iter().filter(|row| row[column("Run")] == run).map(|row| row[column(name)]).collect()
+        rows.iter()
+            .filter(|row| row[column("Run")] == run)
+            .map(|row| row[column(name)])
+            .collect()
     };
     assert_eq!(of("SD_format", "rate"), ["32.0000", "32.0000"]);
     assert_eq!(of("rd1", "Interval"), ["1", "2", "3", "avg_2-3"]);
@@ -50,16 +58,26 @@ fn a_run_writes_the_files_of_vdbench() {
     assert_eq!(of("rd1", "threads")[0], "2");
     // Two runs take the same directory; a page that is not Vdbench's stays.
     fs::write(output.join("mine.html"), "<html>").unwrap();
-    vdbench(folder.path(), &parameters, &["-s"]).expect(0, &["Simulating RD=rd1; I/O rate: 200; elapsed=3; For loops: None"]);
+    vdbench(folder.path(), &parameters, &["-s"])
+        .expect(0, &["Simulating RD=rd1; I/O rate: 200; elapsed=3; For loops: None"]);
     assert!(names(&output).contains(&"mine.html".to_owned()));
-    assert!(!names(&output).contains(&"sd1.html".to_owned()), "a simulation has no report of an SD");
+    assert!(
+        !names(&output).contains(&"sd1.html".to_owned()),
+        "a simulation has no report of an SD"
+    );
 }
 
 #[test]
 fn wrong_input_ends_with_157_and_the_text() {
     let folder = tempfile::tempdir().unwrap();
-    vdbench(folder.path(), "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1,xfresize=4k\n", &[])
-        .expect(157, &["Unknown keyword: xfresize", "help: did you mean `xfersize`?", "parmfile:2"]);
+    vdbench(folder.path(), "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1,xfresize=4k\n", &[]).expect(
+        157,
+        &[
+            "Unknown keyword: xfresize",
+            "help: did you mean `xfersize`?",
+            "parmfile:2",
+        ],
+    );
     vdbench(folder.path(), "", &["-z"]).expect(157, &["Invalid execution parameter: '-z'"]);
     fathom(&["vdbench"]).expect(157, &["No input parameters specified"]);
     let traversal = "sd=../x,lun=/tmp/x,size=1m\nwd=wd1,sd=*\nrd=rd1,wd=wd1,iorate=max";
@@ -70,8 +88,14 @@ fn wrong_input_ends_with_157_and_the_text() {
 fn other_commands_take_parameter_files() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("test.parm");
-    fs::write(&file, "sd=sd1,lun=/tmp/nowhere,size=64m\nwd=wd1,sd=sd1,rdpct=70\nrd=rd1,wd=wd1,iorate=curve,elapsed=60\n").unwrap();
-    fathom(&["convert", "--to", "fio", text(&file)])
-        .expect(0, &["filename=/tmp/nowhere", "rwmixread=70", "points of `iorate=curve`"]);
+    fs::write(
+        &file,
+        "sd=sd1,lun=/tmp/nowhere,size=64m\nwd=wd1,sd=sd1,rdpct=70\nrd=rd1,wd=wd1,iorate=curve,elapsed=60\n",
+    )
+    .unwrap();
+    fathom(&["convert", "--to", "fio", text(&file)]).expect(
+        6,
+        &["filename=/tmp/nowhere", "rwmixread=70", "points of `iorate=curve`"],
+    );
     fathom(&["lint", "vdbench", "-f", text(&file)]).expect(0, &["BUFFERED (sd1)"]);
 }

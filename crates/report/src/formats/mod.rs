@@ -3,12 +3,12 @@
 mod csv;
 pub mod diskspd;
 pub mod fio;
-pub mod vdbench;
 mod json;
 mod markdown;
 pub(crate) mod openmetrics;
 mod tables;
 mod text;
+pub mod vdbench;
 
 use std::io::{self, Write};
 

@@ -10,7 +10,11 @@ const SIZE: u64 = 64 << 20;
 /// Whether it reads, address and length of each operation of a recorded case's plan, and what was recorded: whether it reads, address.
 fn both(case: &str) -> (Vec<(bool, u64, u64)>, Vec<(bool, u64)>) {
     let log = fs::read_to_string(format!("{DATA}/addresses/{case}.txt")).unwrap();
-    let text: String = log.lines().filter_map(|line| line.strip_prefix("* ")).map(|line| format!("{line}\n")).collect();
+    let text: String = log
+        .lines()
+        .filter_map(|line| line.strip_prefix("* "))
+        .map(|line| format!("{line}\n"))
+        .collect();
     let recorded = log.lines().filter(|line| !line.starts_with('*')).map(|line| {
         let words: Vec<&str> = line.split_whitespace().collect();
         (words[2] == "1", words[3].parse().unwrap())
@@ -23,7 +27,11 @@ fn both(case: &str) -> (Vec<(bool, u64, u64)>, Vec<(bool, u64)>) {
     let issued = execute(&plan, 0, 0, &[SIZE], 2000).remove(0);
     let ours = issued.iter().map(|one| {
         let operation = one.operation;
-        (operation.direction == model::Direction::Read, operation.offset, u64::from(operation.length))
+        (
+            operation.direction == model::Direction::Read,
+            operation.offset,
+            u64::from(operation.length),
+        )
     });
     let ours: Vec<(bool, u64, u64)> = ours.collect();
     assert!(ours.len() > 500, "{case}: {}", ours.len());
@@ -33,14 +41,19 @@ fn both(case: &str) -> (Vec<(bool, u64, u64)>, Vec<(bool, u64)>) {
 /// Both keep a rule of addresses.
 fn check(case: &str, rule: impl Fn(bool, u64) -> bool) {
     let (ours, recorded) = both(case);
-    assert!(recorded.iter().all(|(reads, at)| rule(*reads, *at)), "{case}: the rule is not Vdbench's");
+    assert!(
+        recorded.iter().all(|(reads, at)| rule(*reads, *at)),
+        "{case}: the rule is not Vdbench's"
+    );
     let wrong = ours.iter().find(|(reads, at, _)| !rule(*reads, *at));
     assert_eq!(wrong, None, "{case}");
 }
 
 #[test]
 fn regions_and_alignments_are_those_of_vdbench() {
-    check("range", |_, at| at % 65_536 == 0 && (16_777_216..50_331_648).contains(&at));
+    check("range", |_, at| {
+        at % 65_536 == 0 && (16_777_216..50_331_648).contains(&at)
+    });
     check("align", |_, at| at % (1 << 20) == 0 && at < SIZE);
     check("offset", |_, at| at % 4096 == 512);
     check("wrap", |_, at| at < SIZE / 10 || at >= SIZE / 10 * 8 - 65_536);
@@ -61,13 +74,20 @@ fn sizes_of_a_list_are_aligned_to_themselves() {
     let (ours, _) = both("mixed");
     assert!(ours.iter().all(|(_, at, length)| at % length == 0));
     let large = ours.iter().filter(|(_, _, length)| *length == 65_536).count();
-    assert!((0.4..0.6).contains(&(large as f64 / ours.len() as f64)), "{large} of {}", ours.len());
+    assert!(
+        (0.4..0.6).contains(&(large as f64 / ours.len() as f64)),
+        "{large} of {}",
+        ours.len()
+    );
 }
 
 #[test]
 fn a_part_of_the_steps_jumps() {
     let (ours, _) = both("seek20");
-    let jumps = ours.windows(2).filter(|pair| pair[0].1 + pair[0].2 != pair[1].1).count();
+    let jumps = ours
+        .windows(2)
+        .filter(|pair| pair[0].1 + pair[0].2 != pair[1].1)
+        .count();
     let share = jumps as f64 / (ours.len() - 1) as f64;
     assert!((0.16..0.24).contains(&share), "{share}: 0.2 was asked for");
     assert_eq!(both("seek20").1.first(), Some(&(true, 0)), "it starts at the beginning");

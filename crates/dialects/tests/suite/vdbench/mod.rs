@@ -48,13 +48,18 @@ fn read(args: &str, env: &mut Fixture) -> Result<(Command, Parameters, Vec<Run>)
 
 /// A text read and lowered, as a run of it begins.
 fn run(args: &str, text: &str) -> Result<Vec<vdbench::Lowered>, String> {
-    let mut env = Fixture { text: Some(text.to_owned()), ..Fixture::default() };
+    let mut env = Fixture {
+        text: Some(text.to_owned()),
+        ..Fixture::default()
+    };
     let what = |error: Diagnostic| error.what;
     let (_, parameters, runs) = read(args, &mut env).map_err(what)?;
     if let Some(refusal) = parameters.refusals.first() {
         return Err(refusal.what.clone());
     }
-    runs.iter().map(|run| lower(run, &parameters, &env, 1).map_err(what)).collect()
+    runs.iter()
+        .map(|run| lower(run, &parameters, &env, 1).map_err(what))
+        .collect()
 }
 
 #[test]
@@ -70,7 +75,10 @@ fn the_runs_of_recorded_files_start_with_the_recorded_lines() {
             continue;
         }
         let text = |file: &str| fs::read_to_string(folder.join(file)).unwrap();
-        let mut env = Fixture { folder: folder.display().to_string(), text: None };
+        let mut env = Fixture {
+            folder: folder.display().to_string(),
+            text: None,
+        };
         let (command, parameters, runs) =
             read(&text("args"), &mut env).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut ours: Vec<String> = Vec::new();
@@ -78,7 +86,11 @@ fn the_runs_of_recorded_files_start_with_the_recorded_lines() {
             for run in &runs {
                 ours.push(run.start_text(command.simulate));
                 if command.simulate {
-                    ours.extend(run.points.iter().map(|percent| run.point(*percent, 10_000.0).start_text(true)));
+                    ours.extend(
+                        run.points
+                            .iter()
+                            .map(|percent| run.point(*percent, 10_000.0).start_text(true)),
+                    );
                 }
             }
         }
@@ -86,7 +98,10 @@ fn the_runs_of_recorded_files_start_with_the_recorded_lines() {
         // Without a simulation, points of a curve depend on what was measured.
         let theirs: Vec<&str> = starts
             .lines()
-            .filter_map(|line| line.strip_prefix("Starting RD=").or(line.strip_prefix("Simulating RD=")))
+            .filter_map(|line| {
+                line.strip_prefix("Starting RD=")
+                    .or(line.strip_prefix("Simulating RD="))
+            })
             .filter(|line| !line.starts_with("SD_format") && (command.simulate || !line.contains("_(")))
             .collect();
         assert!(!theirs.is_empty(), "{name}");
@@ -113,13 +128,23 @@ fn wrong_files_have_the_recorded_texts() {
     let mut compared = 0;
     for case in table.split("\n== ").skip(1) {
         let (name, rest) = case.split_once('\n').unwrap();
-        let args = rest.lines().find_map(|line| line.strip_prefix("args: ")).unwrap_or_default();
-        let text: String = rest.lines().filter_map(|line| line.strip_prefix("    ")).map(|line| format!("{line}\n")).collect();
+        let args = rest
+            .lines()
+            .find_map(|line| line.strip_prefix("args: "))
+            .unwrap_or_default();
+        let text: String = rest
+            .lines()
+            .filter_map(|line| line.strip_prefix("    "))
+            .map(|line| format!("{line}\n"))
+            .collect();
         let exit = rest.lines().find_map(|line| line.strip_prefix("exit ")).unwrap();
         let (code, expected) = exit.split_once(": ").unwrap();
         let outcome = run(args, &text);
         match own.iter().find(|(own, _)| *own == name) {
-            Some((_, text)) => assert!(outcome.as_ref().is_err_and(|what| what.starts_with(text)), "{name}: {outcome:?}"),
+            Some((_, text)) => assert!(
+                outcome.as_ref().is_err_and(|what| what.starts_with(text)),
+                "{name}: {outcome:?}"
+            ),
             None if code == "0" => assert!(outcome.is_ok(), "{name}: {outcome:?}"),
             None => assert_eq!(outcome.err().as_deref(), Some(expected), "{name}"),
         }
@@ -139,7 +164,10 @@ fn threads_belong_to_the_sd_and_shares_are_exact() {
     let plan = run("-f parmfile", &text).unwrap().remove(0).plan;
     let jobs = &plan.steps[0].jobs;
     assert_eq!(jobs.iter().map(model::plan::Job::depth).collect::<Vec<_>>(), [4, 8]);
-    let rates = jobs.iter().flat_map(|job| &job.workers).flat_map(|worker| &worker.streams);
+    let rates = jobs
+        .iter()
+        .flat_map(|job| &job.workers)
+        .flat_map(|worker| &worker.streams);
     let rates: Vec<f64> = rates
         .map(|stream| match stream.pacing {
             model::plan::Pacing::Together { rate } => rate.per_second(),
@@ -147,7 +175,11 @@ fn threads_belong_to_the_sd_and_shares_are_exact() {
         })
         .collect();
     assert_eq!(rates, [250.0, 375.0, 375.0]);
-    assert_eq!(jobs[0].phases.warm_up_ns, model::Nanos::secs(2), "the first interval is not averaged");
+    assert_eq!(
+        jobs[0].phases.warm_up_ns,
+        model::Nanos::secs(2),
+        "the first interval is not averaged"
+    );
     assert_eq!(jobs[0].stop.after_ns, Some(model::Nanos::secs(4)));
     plan.check().unwrap();
 }
@@ -165,7 +197,10 @@ fn what_is_not_built_is_refused_with_its_name() {
     ] {
         let text = format!("{SD}wd=wd1,sd=sd1,{wd}\nrd=rd1,wd=wd1,{rd},elapsed=4");
         let what = run("-f parmfile", &text).unwrap_err();
-        assert!(what.contains("cannot carry out") && what.contains(named), "{wd} {rd}: {what}");
+        assert!(
+            what.contains("cannot carry out") && what.contains(named),
+            "{wd} {rd}: {what}"
+        );
     }
     let remote = format!("hd=far,system=example.org\n{SD}wd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max");
     assert!(run("-f parmfile", &remote).unwrap_err().contains("example.org"));
@@ -182,7 +217,10 @@ fn the_grammar_has_its_traps() {
     for (text, expected) in [
         ("x=4k\n", "Keyword must contain a minimum of 2 characters: x=4k"),
         ("histogram=(default,1m))\n", "Unmatched Parenthesis "),
-        ("sd=sd1,lun=$x\n", "Unknown variable substitution request in parameter file: sd=sd1,lun=$x"),
+        (
+            "sd=sd1,lun=$x\n",
+            "Unknown variable substitution request in parameter file: sd=sd1,lun=$x",
+        ),
     ] {
         assert_eq!(run("-f parmfile", text).unwrap_err(), expected);
     }

@@ -19,7 +19,10 @@ fn parameters() -> String {
     ];
     let mut text = String::new();
     for (section, heading) in sections {
-        let _ = write!(text, "### {heading}\n\n| parameter | default | meaning | here |\n| --- | --- | --- | --- |\n");
+        let _ = write!(
+            text,
+            "### {heading}\n\n| parameter | default | meaning | here |\n| --- | --- | --- | --- |\n"
+        );
         for row in ROWS.iter().filter(|row| row.section == section) {
             let exact = if row.exact { " (whole)" } else { "" };
             let here = match row.status {
@@ -27,7 +30,11 @@ fn parameters() -> String {
                 Status::WithoutEffect(why) => format!("no effect: {why}"),
                 Status::Refused(why) => format!("refused: {why}"),
             };
-            let _ = writeln!(text, "| `{}`{exact} | {} | {} | {here} |", row.name, row.default, row.help);
+            let _ = writeln!(
+                text,
+                "| `{}`{exact} | {} | {} | {here} |",
+                row.name, row.default, row.help
+            );
         }
         text.push('\n');
     }
@@ -42,13 +49,18 @@ fn the_page_is_current() {
         std::fs::write(&path, &page).unwrap();
     }
     let there = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(there == page, "docs/vdbench.md is not what the table gives; FATHOM_UPDATE=1 writes it anew");
+    assert!(
+        there == page,
+        "docs/vdbench.md is not what the table gives; FATHOM_UPDATE=1 writes it anew"
+    );
 }
 
 #[test]
 fn no_parameter_has_two_rows() {
     for (index, row) in ROWS.iter().enumerate() {
-        let twice = ROWS[..index].iter().any(|other| (other.section, other.name) == (row.section, row.name));
+        let twice = ROWS[..index]
+            .iter()
+            .any(|other| (other.section, other.name) == (row.section, row.name));
         assert!(!twice, "{}", row.name);
     }
 }

@@ -5,9 +5,7 @@ use engine::probe::CoreTimes;
 use model::event::{Event, Phase};
 use model::results::Results;
 use model::{Direction, PerDirection};
-use report::formats::vdbench::{
-    Cpu, FlatFacts, Layout, Side, Tally, flat_row, header, histogram, row,
-};
+use report::formats::vdbench::{Cpu, FlatFacts, Layout, Side, Tally, flat_row, header, histogram, row};
 
 use super::output::{Output, date, time, timestamp};
 
@@ -55,7 +53,13 @@ pub struct Outcome {
 
 impl<'a> Follow<'a> {
     /// Nothing has been seen yet.
-    pub fn new(run: &'a Run, facts: FlatFacts, style: Style, limits_us: &'a [u64], output: &'a mut Output) -> Follow<'a> {
+    pub fn new(
+        run: &'a Run,
+        facts: FlatFacts,
+        style: Style,
+        limits_us: &'a [u64],
+        output: &'a mut Output,
+    ) -> Follow<'a> {
         let warm_up = match (run.ends_with_data() || run.elapsed.is_none(), run.warmup) {
             (true, _) => 0,
             (false, 0) => run.interval,
@@ -81,13 +85,20 @@ impl<'a> Follow<'a> {
     /// Follows an event.
     pub fn take(&mut self, event: &Event) {
         match event {
-            Event::Phase { phase: Phase::WarmUp | Phase::Measured, .. } if !self.has_begun => {
+            Event::Phase {
+                phase: Phase::WarmUp | Phase::Measured,
+                ..
+            } if !self.has_begun => {
                 self.has_begun = true;
                 self.cpu = CoreTimes::read();
                 self.cpu_of_average = self.cpu.clone();
             }
             Event::Interval(interval) if matches!(interval.phase, Phase::WarmUp | Phase::Measured) => {
-                let before = if interval.phase == Phase::Measured { self.warm_up } else { 0 };
+                let before = if interval.phase == Phase::Measured {
+                    self.warm_up
+                } else {
+                    0
+                };
                 let (length, last) = (self.run.interval * 1_000_000_000, self.run.intervals().0);
                 let start = before * 1_000_000_000 + interval.start_ns.0;
                 // An interval that began a moment late belongs to the one that it mostly lies in.
@@ -98,8 +109,13 @@ impl<'a> Follow<'a> {
                     if tallies.len() <= number as usize {
                         tallies.resize(number as usize + 1, Tally::default());
                     }
-                    let side = |direction| Side::from_interval(interval.counts[direction], interval.latency[direction].as_ref());
-                    tallies[number as usize].add(&Tally { reads: side(Direction::Read), writes: side(Direction::Write) });
+                    let side = |direction| {
+                        Side::from_interval(interval.counts[direction], interval.latency[direction].as_ref())
+                    };
+                    tallies[number as usize].add(&Tally {
+                        reads: side(Direction::Read),
+                        writes: side(Direction::Write),
+                    });
                     *complete = (start + interval.length_ns.0 + length / 1000) / length;
                 }
             }
@@ -110,9 +126,11 @@ impl<'a> Follow<'a> {
             }
             _ => return,
         }
-        while self.sds.iter().all(|(tallies, complete, ended)| {
-            *complete > self.shown || *ended && tallies.len() as u64 <= self.shown
-        }) && self.has_more()
+        while self
+            .sds
+            .iter()
+            .all(|(tallies, complete, ended)| *complete > self.shown || *ended && tallies.len() as u64 <= self.shown)
+            && self.has_more()
         {
             self.show_interval();
         }
@@ -127,7 +145,13 @@ impl<'a> Follow<'a> {
         let mut sum = Tally::default();
         for index in 0..self.sds.len() {
             let tally = self.sds[index].0.get(self.shown as usize).cloned().unwrap_or_default();
-            self.write_row(&self.run.sds[index].name.clone(), &number.to_string(), number, &tally, None);
+            self.write_row(
+                &self.run.sds[index].name.clone(),
+                &number.to_string(),
+                number,
+                &tally,
+                None,
+            );
             sum.add(&tally);
         }
         let now = CoreTimes::read();
@@ -185,7 +209,15 @@ impl<'a> Follow<'a> {
             true => self.average_seconds(),
             false => self.run.interval as f64,
         };
-        row(self.style.layout, &time(), label, tally, seconds, self.style.decimal, cpu)
+        row(
+            self.style.layout,
+            &time(),
+            label,
+            tally,
+            seconds,
+            self.style.decimal,
+            cpu,
+        )
     }
 
     fn average_seconds(&self) -> f64 {
@@ -194,13 +226,26 @@ impl<'a> Follow<'a> {
     }
 
     fn write_flat(&mut self, label: &str, tally: &Tally, seconds: f64, cpu: Cpu) {
-        let line = flat_row(self.style.layout, (&time(), &timestamp()), label, &self.facts, tally, seconds, cpu);
+        let line = flat_row(
+            self.style.layout,
+            (&time(), &timestamp()),
+            label,
+            &self.facts,
+            tally,
+            seconds,
+            cpu,
+        );
         self.output.write("flatfile", &line);
     }
 
     /// A line of the status file.
     pub fn write_status(&mut self, state: &str) {
-        let line = format!("{}\t{state}\trd={}\t{}", timestamp(), self.run.name, self.run.loops_text());
+        let line = format!(
+            "{}\t{state}\trd={}\t{}",
+            timestamp(),
+            self.run.name,
+            self.run.loops_text()
+        );
         self.output.write("status", &line);
     }
 
@@ -285,43 +330,74 @@ impl<'a> Follow<'a> {
         }
         let all: u64 = observed.iter().map(|(_, _, n)| n).sum();
         if !only {
-            self.output.write("skew", &format!("{:<12} {:<20} {:>10} {:>10}", time(), "Workload", "requested", "observed"));
+            self.output.write(
+                "skew",
+                &format!(
+                    "{:<12} {:<20} {:>10} {:>10}",
+                    time(),
+                    "Workload",
+                    "requested",
+                    "observed"
+                ),
+            );
             for (name, share, n) in observed {
                 let seen = 100.0 * n as f64 / all.max(1) as f64;
-                self.output.write("skew", &format!("{:<12} {name:<20} {share:>10.2} {seen:>10.2}", ""));
+                self.output
+                    .write("skew", &format!("{:<12} {name:<20} {share:>10.2} {seen:>10.2}", ""));
             }
         }
     }
 }
 
 /// What one workload did in the measured window: by interval, and in all.
-fn of_workload(results: &Results, workload_of: &[Vec<Vec<usize>>], wanted: usize, interval: u64) -> (Vec<Tally>, Tally) {
+fn of_workload(
+    results: &Results,
+    workload_of: &[Vec<Vec<usize>>],
+    wanted: usize,
+    interval: u64,
+) -> (Vec<Tally>, Tally) {
     let (mut intervals, mut total): (Vec<Tally>, Tally) = (Vec::new(), Tally::default());
     let jobs = results.steps.first().map_or(&[][..], |step| &step.jobs);
     for (job, workers) in jobs.iter().zip(workload_of) {
-        let is_wanted = |worker: usize, stream: usize| {
-            workers.get(worker).and_then(|streams| streams.get(stream)) == Some(&wanted)
-        };
+        let is_wanted =
+            |worker: usize, stream: usize| workers.get(worker).and_then(|streams| streams.get(stream)) == Some(&wanted);
         for series in &job.series {
-            let of_stream = series.of.is_some_and(|(worker, stream)| is_wanted(worker as usize, stream as usize));
+            let of_stream = series
+                .of
+                .is_some_and(|(worker, stream)| is_wanted(worker as usize, stream as usize));
             if !of_stream || series.length_ns.0 != interval * 1_000_000_000 {
                 continue;
             }
             let PerDirection { read, write, .. } = &series.points;
             intervals.resize(intervals.len().max(read.len()).max(write.len()), Tally::default());
-            read.iter().enumerate().for_each(|(at, point)| intervals[at].reads.add(&Side::from_point(point)));
-            write.iter().enumerate().for_each(|(at, point)| intervals[at].writes.add(&Side::from_point(point)));
+            read.iter()
+                .enumerate()
+                .for_each(|(at, point)| intervals[at].reads.add(&Side::from_point(point)));
+            write
+                .iter()
+                .enumerate()
+                .for_each(|(at, point)| intervals[at].writes.add(&Side::from_point(point)));
         }
         for (number, worker) in job.workers.iter().enumerate() {
-            let streams = worker.streams.iter().enumerate().filter(|(stream, _)| is_wanted(number, *stream));
+            let streams = worker
+                .streams
+                .iter()
+                .enumerate()
+                .filter(|(stream, _)| is_wanted(number, *stream));
             for (_, stream) in streams {
                 let side = |direction: Direction| {
                     stream.directions[direction].as_ref().map_or(Side::default(), |found| {
-                        let counts = model::event::Counts { operations: found.operations, bytes: found.bytes };
+                        let counts = model::event::Counts {
+                            operations: found.operations,
+                            bytes: found.bytes,
+                        };
                         Side::from_interval(counts, Some(found.latency()))
                     })
                 };
-                total.add(&Tally { reads: side(Direction::Read), writes: side(Direction::Write) });
+                total.add(&Tally {
+                    reads: side(Direction::Read),
+                    writes: side(Direction::Write),
+                });
             }
         }
     }
@@ -336,5 +412,9 @@ fn cpu_between(now: &CoreTimes, then: &CoreTimes) -> Cpu {
         idle += core.idle_ns.0;
     }
     let all = (user + system + idle).max(1) as f64;
-    Cpu { user: 100.0 * user as f64 / all, system: 100.0 * system as f64 / all, idle: 100.0 * idle as f64 / all }
+    Cpu {
+        user: 100.0 * user as f64 / all,
+        system: 100.0 * system as f64 / all,
+        idle: 100.0 * idle as f64 / all,
+    }
 }

@@ -14,8 +14,8 @@ use ::run::RunError;
 use archive::history::{EntryKind, Recording, Subject};
 use dialects::Diagnostic;
 use dialects::vdbench::{
-    self, Command, Format, Lowered, Parameters, Run, RunRate, Transfer, VdbenchEnv, expand, format_plan, lower, needs_format,
-    read_command, read_parameters,
+    self, Command, Format, Lowered, Parameters, Run, RunRate, Transfer, VdbenchEnv, expand, format_plan, lower,
+    needs_format, read_command, read_parameters,
 };
 use model::results::Results;
 use report::formats::vdbench::{FLAT_COMMENT, FlatFacts, Layout, flat_header};
@@ -102,7 +102,10 @@ impl From<Diagnostic> for Failure {
     fn from(diagnostic: Diagnostic) -> Failure {
         let place = diagnostic.at.filter(|at| at.line > 0).map(|at| format!("  --> {at}"));
         let help = diagnostic.help.map(|help| format!("help: {help}"));
-        Failure { text: diagnostic.what, more: place.into_iter().chain(help).collect() }
+        Failure {
+            text: diagnostic.what,
+            more: place.into_iter().chain(help).collect(),
+        }
     }
 }
 
@@ -149,8 +152,13 @@ struct Drive<'a> {
 impl<'a> Drive<'a> {
     fn begin(session: &'a Session, mut command: Command) -> Result<Drive<'a>, Failure> {
         if session.leads() {
-            let text = "cannot run a parameter file on several hosts: its hosts are those of `hd=`, and only this one is used".to_owned();
-            return Err(Failure { text, more: vec!["help: run it without `--hosts`".into()] });
+            let text =
+                "cannot run a parameter file on several hosts: its hosts are those of `hd=`, and only this one is used"
+                    .to_owned();
+            return Err(Failure {
+                text,
+                more: vec!["help: run it without `--hosts`".into()],
+            });
         }
         let layout = match std::env::var(LAYOUT).as_deref() {
             Err(_) | Ok("5.04.07" | "50407" | "") => Layout::V50407,
@@ -167,10 +175,15 @@ impl<'a> Drive<'a> {
             return Err(format!("Requested parameter file does not exist: {missing}").into());
         }
         let (output, is_new) = Output::open(command.output.as_deref().unwrap_or("output"))?;
-        let clock = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |time| time.as_nanos() as u64);
+        let clock = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(1, |time| time.as_nanos() as u64);
         let mut drive = Drive {
             session,
-            style: Style { layout, decimal: command.decimal },
+            style: Style {
+                layout,
+                decimal: command.decimal,
+            },
             command,
             env,
             output,
@@ -179,7 +192,14 @@ impl<'a> Drive<'a> {
             shown: 0,
             last_rate: 0.0,
         };
-        drive.output.create("logfile", &[String::new(), "Vdbench distribution: vdbench50407".into(), String::new()])?;
+        drive.output.create(
+            "logfile",
+            &[
+                String::new(),
+                "Vdbench distribution: vdbench50407".into(),
+                String::new(),
+            ],
+        )?;
         if is_new {
             let folder = drive.output.folder.display().to_string();
             drive.output.say_now(&format!("Created output directory '{folder}'"));
@@ -197,7 +217,10 @@ impl<'a> Drive<'a> {
             Err(failure) => {
                 failure.report(Some(&mut self.output));
                 // It is reported; only the exit code is left.
-                Err(Failure { text: String::new(), more: Vec::new() })
+                Err(Failure {
+                    text: String::new(),
+                    more: Vec::new(),
+                })
             }
         }
     }
@@ -222,7 +245,10 @@ impl<'a> Drive<'a> {
         }
         let formats = needs_format(&runs, &parameters, &self.env);
         let format_run = (!formats.is_empty()).then(|| {
-            let block = format_plan(&formats, &parameters, 0).plan.steps[0].jobs[0].workers[0].streams[0].pattern.longest(&model::mix::Mix::WRITES).0;
+            let block = format_plan(&formats, &parameters, 0).plan.steps[0].jobs[0].workers[0].streams[0]
+                .pattern
+                .longest(&model::mix::Mix::WRITES)
+                .0;
             Run::format(&formats, block)
         });
         let all: Vec<&Run> = format_run.iter().chain(&runs).collect();
@@ -280,7 +306,10 @@ impl<'a> Drive<'a> {
             }
         }
         if run.pause > 0 {
-            self.output.say_now(&format!("Waiting {} seconds; requested by 'pause' parameter", run.pause));
+            self.output.say_now(&format!(
+                "Waiting {} seconds; requested by 'pause' parameter",
+                run.pause
+            ));
             self.sleep(Duration::from_secs(run.pause))?;
         }
         Ok(true)
@@ -298,13 +327,19 @@ impl<'a> Drive<'a> {
     }
 
     fn run(&mut self, run: &Run, parameters: &Parameters) -> Result<Outcome, Failure> {
-        let lowered = lower(run, parameters, &self.env, self.seed.wrapping_add(u64::from(self.shown)))?;
+        let lowered = lower(
+            run,
+            parameters,
+            &self.env,
+            self.seed.wrapping_add(u64::from(self.shown)),
+        )?;
         self.execute(run, lowered, parameters)
     }
 
     /// Lays files out. One that was not completed gets its length back, so that it is not taken for complete.
     fn lay_out(&mut self, run: &Run, formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
-        self.output.say_now("Vdbench will attempt to expand a disk file if the requested file size is a multiple of 1mb");
+        self.output
+            .say_now("Vdbench will attempt to expand a disk file if the requested file size is a multiple of 1mb");
         for format in formats {
             let lun = &format.sd.lun;
             self.output.say_now(&match parameters.general.format {
@@ -316,7 +351,12 @@ impl<'a> Drive<'a> {
         if done.is_err() {
             for format in formats {
                 let grown = fs::metadata(&format.sd.lun).is_ok_and(|metadata| metadata.len() > format.present);
-                let shortened = || File::options().write(true).open(&format.sd.lun)?.set_len(format.present);
+                let shortened = || {
+                    File::options()
+                        .write(true)
+                        .open(&format.sd.lun)?
+                        .set_len(format.present)
+                };
                 if grown && parameters.general.format != Some(true) {
                     let _ = shortened();
                 }
@@ -327,7 +367,9 @@ impl<'a> Drive<'a> {
 
     fn execute(&mut self, run: &Run, lowered: Lowered, parameters: &Parameters) -> Result<Outcome, Failure> {
         // Runs start on a full second.
-        let past = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
+        let past = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .map_or(0, |time| time.subsec_nanos());
         self.sleep(Duration::from_nanos(1_000_000_000 - u64::from(past)))?;
         let started = format!("Starting RD={}", run.start_text(false));
         self.output.say_now(&started);
@@ -344,7 +386,10 @@ impl<'a> Drive<'a> {
         let mut follow = Follow::new(run, facts, self.style, &limits, &mut self.output);
         follow.write_status("Starting");
         let permissions = permissions::from_env();
-        let outcome = self.session.execution(lowered.plan, &permissions).run(&mut |event| follow.take(&event));
+        let outcome = self
+            .session
+            .execution(lowered.plan, &permissions)
+            .run(&mut |event| follow.take(&event));
         let results = match outcome {
             Ok(results) => results,
             Err(error) => return Err(failure_of(&error)),
@@ -359,7 +404,10 @@ impl<'a> Drive<'a> {
         self.keep(results)?;
         note_findings(results);
         let jobs = results.steps.iter().flat_map(|step| &step.jobs);
-        let failures: Vec<_> = jobs.flat_map(|job| &job.workers).filter_map(|worker| worker.failure.as_ref()).collect();
+        let failures: Vec<_> = jobs
+            .flat_map(|job| &job.workers)
+            .filter_map(|worker| worker.failure.as_ref())
+            .collect();
         for failure in &failures {
             let line = format!("{} {}: {}", time(), failure.at, failure.what);
             self.output.say(&line);
@@ -385,7 +433,10 @@ impl<'a> Drive<'a> {
         } else if ended_early && run.maxdata.is_some() {
             let bytes = run.maxdata.unwrap_or_default();
             let text = vdbench::values::loop_text(bytes);
-            self.output.say_now(&format!("Reached maxdata={text}. rd={} shutting down after next interval. ", run.name));
+            self.output.say_now(&format!(
+                "Reached maxdata={text}. rd={} shutting down after next interval. ",
+                run.name
+            ));
         }
         Ok(())
     }
@@ -393,10 +444,12 @@ impl<'a> Drive<'a> {
     /// Keeps the native result where that is asked for: that of the first run under the name itself, others with their number.
     fn keep(&mut self, results: &Results) -> Result<(), Failure> {
         self.kept += 1;
-        let path = std::env::var_os("FATHOM_RESULT").map(PathBuf::from).map(|path| match self.kept {
-            1 => path,
-            number => numbered(&path, number),
-        });
+        let path = std::env::var_os("FATHOM_RESULT")
+            .map(PathBuf::from)
+            .map(|path| match self.kept {
+                1 => path,
+                number => numbered(&path, number),
+            });
         if let Some(path) = &path {
             archive::save(results, path).map_err(|error| format!("FATHOM_RESULT: {error}"))?;
         }
@@ -435,7 +488,8 @@ impl<'a> Drive<'a> {
         }
         let line = format!("{} Vdbench {what} completed successfully", time());
         self.output.write("summary", &line);
-        self.output.write("status", &format!("{}\tVdbench complete", output::timestamp()));
+        self.output
+            .write("status", &format!("{}\tVdbench complete", output::timestamp()));
         let folder = self.output.folder.display().to_string();
         self.output.say(&format!("{line}. Output directory: {folder} \n"));
         Ok(())
@@ -445,7 +499,14 @@ impl<'a> Drive<'a> {
         self.output.create("parmfile", &[])?;
         for (name, lines) in &parameters.copies {
             let whole = fs::canonicalize(name).map_or(name.clone(), |path| path.display().to_string());
-            for line in [String::new(), format!("* Contents of parameter file: {whole}"), String::new()].iter().chain(lines) {
+            for line in [
+                String::new(),
+                format!("* Contents of parameter file: {whole}"),
+                String::new(),
+            ]
+            .iter()
+            .chain(lines)
+            {
                 self.output.write("parmfile", line);
             }
         }
@@ -455,11 +516,21 @@ impl<'a> Drive<'a> {
     /// The files that a simulation has as well.
     fn create_common(&mut self) -> Result<(), Failure> {
         let links = ["logfile", "totals", "status", "parmfile", "errorlog", "flatfile"];
-        let mut lines = vec![String::new(), format!("Vdbench summary report, created {}", head_time()), String::new()];
+        let mut lines = vec![
+            String::new(),
+            format!("Vdbench summary report, created {}", head_time()),
+            String::new(),
+        ];
         lines.extend(links.map(|name| format!("Link to {name:<25}<A HREF=\"{name}.html\">{name}</A>")));
         self.output.create("summary", &lines)?;
         self.output.create("totals", &["Run totals".into(), String::new()])?;
-        self.output.create("status", &["* Vdbench status: one line for each change, separated by tabs.".into(), String::new()])?;
+        self.output.create(
+            "status",
+            &[
+                "* Vdbench status: one line for each change, separated by tabs.".into(),
+                String::new(),
+            ],
+        )?;
         let comment: Vec<String> = FLAT_COMMENT.iter().map(ToString::to_string).collect();
         self.output.create("flatfile", &comment)?;
         self.output.write("flatfile", &flat_header(self.style.layout));
@@ -468,28 +539,51 @@ impl<'a> Drive<'a> {
 
     fn create_reports(&mut self, runs: &[&Run]) -> Result<(), Failure> {
         let sds: Vec<String> = distinct(runs.iter().flat_map(|run| run.sds.iter().map(|sd| sd.name.clone())));
-        let wds: Vec<String> = distinct(runs.iter().flat_map(|run| run.workloads.iter().map(|(wd, _)| wd.name.clone())));
+        let wds: Vec<String> = distinct(
+            runs.iter()
+                .flat_map(|run| run.workloads.iter().map(|(wd, _)| wd.name.clone())),
+        );
         for name in sds.iter().chain(&wds) {
             let is_taken = STANDARD.contains(&name.as_str()) || name.ends_with(".histogram");
             if is_taken || name.is_empty() || name.contains(['/', '\\', '\0']) {
                 let text = format!("cannot name a report file after `{name}`");
-                return Err(Failure { text, more: vec!["help: give the SD or WD another name".into()] });
+                return Err(Failure {
+                    text,
+                    more: vec!["help: give the SD or WD another name".into()],
+                });
             }
         }
         if let Some(both) = sds.iter().find(|name| wds.contains(name)) {
             let text = format!("cannot name two report files `{both}`: an SD and a WD have that name");
-            return Err(Failure { text, more: vec!["help: give one of them another name".into()] });
+            return Err(Failure {
+                text,
+                more: vec!["help: give one of them another name".into()],
+            });
         }
         self.create_common()?;
-        self.output.create("histogram", &["Total response time histogram.".into(), String::new()])?;
-        self.output.create("skew", &["Workload skew report".into(), String::new()])?;
-        self.output.create("localhost", &["Host summary report(s) for host=localhost".into(), String::new()])?;
-        self.output.create("localhost-0", &["Slave summary report for slave=localhost-0".into(), String::new()])?;
+        self.output
+            .create("histogram", &["Total response time histogram.".into(), String::new()])?;
+        self.output
+            .create("skew", &["Workload skew report".into(), String::new()])?;
+        self.output.create(
+            "localhost",
+            &["Host summary report(s) for host=localhost".into(), String::new()],
+        )?;
+        self.output.create(
+            "localhost-0",
+            &["Slave summary report for slave=localhost-0".into(), String::new()],
+        )?;
         for (kind, names) in [("SD report for sd", &sds), ("Workload report for wd", &wds)] {
             for name in names {
                 self.output.create(name, &[format!("{kind}={name}"), String::new()])?;
-                self.output.create(&format!("{name}.histogram"), &[format!("Response time histogram of {name}")])?;
-                self.output.write("summary", &format!("Link to report:                  <A HREF=\"{name}.html\">{name}</A>"));
+                self.output.create(
+                    &format!("{name}.histogram"),
+                    &[format!("Response time histogram of {name}")],
+                )?;
+                self.output.write(
+                    "summary",
+                    &format!("Link to report:                  <A HREF=\"{name}.html\">{name}</A>"),
+                );
             }
         }
         Ok(())
@@ -521,8 +615,15 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
 
 /// The files that show a run.
 fn files_of(run: &Run) -> Vec<String> {
-    let standard = ["summary", "totals", "histogram", "skew", "localhost", "localhost-0", "logfile"].map(str::to_owned);
-    let items = run.sds.iter().map(|sd| &sd.name).chain(run.workloads.iter().map(|(wd, _)| &wd.name));
+    let standard = [
+        "summary", "totals", "histogram", "skew", "localhost", "localhost-0", "logfile",
+    ]
+    .map(str::to_owned);
+    let items = run
+        .sds
+        .iter()
+        .map(|sd| &sd.name)
+        .chain(run.workloads.iter().map(|(wd, _)| &wd.name));
     let items = items.flat_map(|name| [name.clone(), format!("{name}.histogram")]);
     standard.into_iter().chain(items).collect()
 }

@@ -14,7 +14,8 @@ const MARK: &str = "<title>Vdbench ";
 
 /// Files that always have these names.
 pub const STANDARD: &[&str] = &[
-    "summary", "totals", "flatfile", "histogram", "logfile", "errorlog", "parmfile", "status", "skew", "localhost", "localhost-0",
+    "summary", "totals", "flatfile", "histogram", "logfile", "errorlog", "parmfile", "status", "skew", "localhost",
+    "localhost-0",
 ];
 
 /// An output directory with its open files.
@@ -46,7 +47,9 @@ pub fn timestamp() -> String {
 /// The directory that `-o` means: `+` at its end stands for the next free number, `.tod` for the time.
 fn resolve(name: &str) -> PathBuf {
     if let Some(stem) = name.strip_suffix('+') {
-        let free = (1..=999).map(|number| PathBuf::from(format!("{stem}{number:03}"))).find(|path| !path.exists());
+        let free = (1..=999)
+            .map(|number| PathBuf::from(format!("{stem}{number:03}")))
+            .find(|path| !path.exists());
         return free.unwrap_or_else(|| PathBuf::from(stem));
     }
     match name.strip_suffix(".tod") {
@@ -78,7 +81,15 @@ impl Output {
             }
         }
         let shown = path.display().to_string();
-        Ok((Output { folder, shown, files: BTreeMap::new(), failed: None }, is_new))
+        Ok((
+            Output {
+                folder,
+                shown,
+                files: BTreeMap::new(),
+                failed: None,
+            },
+            is_new,
+        ))
     }
 
     /// Begins a file, without its `.html`.

@@ -43,8 +43,9 @@ pub struct FlatFacts {
 
 const COLUMNS: &[&str] = &[
     "Run", "Interval", "reqrate", "rate", "MB/sec", "bytes/io", "read%", "resp", "read_resp", "write_resp", "resp_max",
-    "read_max", "write_max", "resp_std", "read_std", "write_std", "xfersize", "threads", "rdpct", "rhpct", "whpct", "seekpct",
-    "lunsize", "version", "compratio", "dedupratio", "queue_depth", "cpu_used", "cpu_user", "cpu_kernel", "cpu_wait", "cpu_idle",
+    "read_max", "write_max", "resp_std", "read_std", "write_std", "xfersize", "threads", "rdpct", "rhpct", "whpct",
+    "seekpct", "lunsize", "version", "compratio", "dedupratio", "queue_depth", "cpu_used", "cpu_user", "cpu_kernel",
+    "cpu_wait", "cpu_idle",
 ];
 
 fn is_in(layout: Layout, column: &str) -> bool {
@@ -123,8 +124,20 @@ mod tests {
     #[test]
     fn every_row_has_a_word_for_each_column() {
         for (layout, count) in [(Layout::V50406, 30), (Layout::V50407, 34)] {
-            let facts = FlatFacts { run: "run1".into(), threads: Some(8), ..FlatFacts::default() };
-            let row = flat_row(layout, ("21:51:18.051", "11/23/2026-21:51:18-UTC"), "1", &facts, &Tally::default(), 1.0, Cpu::default());
+            let facts = FlatFacts {
+                run: "run1".into(),
+                threads: Some(8),
+                ..FlatFacts::default()
+            };
+            let row = flat_row(
+                layout,
+                ("21:51:18.051", "11/23/2026-21:51:18-UTC"),
+                "1",
+                &facts,
+                &Tally::default(),
+                1.0,
+                Cpu::default(),
+            );
             assert_eq!(row.split_whitespace().count(), count);
             assert_eq!(flat_header(layout).split_whitespace().count(), count);
             assert_eq!(row.len(), flat_header(layout).len());

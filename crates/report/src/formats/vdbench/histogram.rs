@@ -12,7 +12,11 @@ pub const DEFAULT_LIMITS_US: [u64; 26] = [
 
 /// The lines of a run: a table for all operations and, where there are both, for reads and for writes.
 pub fn histogram(tally: &Tally, limits_us: &[u64]) -> Vec<String> {
-    let limits: &[u64] = if limits_us.is_empty() { &DEFAULT_LIMITS_US } else { limits_us };
+    let limits: &[u64] = if limits_us.is_empty() {
+        &DEFAULT_LIMITS_US
+    } else {
+        limits_us
+    };
     match (tally.reads.n, tally.writes.n) {
         (0, 0) => vec!["No statistics generated for this run.".into(), String::new()],
         (_, 0) => table("Only reads done for this workload:", &tally.reads, limits),
@@ -38,7 +42,9 @@ fn table(title: &str, side: &Side, limits: &[u64]) -> Vec<String> {
     let (mut low, mut below) = (0u64, 0u64);
     let uppers = limits.iter().map(|limit| Some(*limit)).chain([None]);
     for upper in uppers {
-        let to = upper.map_or(histogram.n(), |limit| histogram.count_up_to((limit * 1000).saturating_sub(1)));
+        let to = upper.map_or(histogram.n(), |limit| {
+            histogram.count_up_to((limit * 1000).saturating_sub(1))
+        });
         let count = to - below.min(to);
         let (own, all) = (100.0 * count as f64 / n, 100.0 * to as f64 / n);
         let plus = "+".repeat((own / 2.0) as usize);
@@ -63,7 +69,11 @@ fn table(title: &str, side: &Side, limits: &[u64]) -> Vec<String> {
 fn thousands(count: u64) -> String {
     let digits = count.to_string();
     let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
-    groups.iter().map(|group| String::from_utf8_lossy(group)).collect::<Vec<_>>().join(",")
+    groups
+        .iter()
+        .map(|group| String::from_utf8_lossy(group))
+        .collect::<Vec<_>>()
+        .join(",")
 }
 
 #[cfg(test)]
@@ -76,8 +86,18 @@ mod tests {
         times.record_times(10_000, 1_416);
         times.record_times(30_000, 33);
         times.record_times(5_000_000_000, 1);
-        let side = Side { n: times.n(), histogram: Some(times), ..Side::default() };
-        let lines = histogram(&Tally { reads: side, writes: Side::default() }, &[]);
+        let side = Side {
+            n: times.n(),
+            histogram: Some(times),
+            ..Side::default()
+        };
+        let lines = histogram(
+            &Tally {
+                reads: side,
+                writes: Side::default(),
+            },
+            &[],
+        );
         assert_eq!(lines[0], "Only reads done for this workload:");
         assert_eq!(lines.len(), 3 + 27 + 1);
         assert_eq!(
@@ -93,6 +113,9 @@ mod tests {
 
     #[test]
     fn nothing_counted_has_a_line() {
-        assert_eq!(histogram(&Tally::default(), &[])[0], "No statistics generated for this run.");
+        assert_eq!(
+            histogram(&Tally::default(), &[])[0],
+            "No statistics generated for this run."
+        );
     }
 }

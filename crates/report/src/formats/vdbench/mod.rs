@@ -36,12 +36,22 @@ pub fn header(layout: Layout, date: &str, decimal: bool, with_cpu: bool) -> [Str
     let unit = if decimal { "1000**2" } else { "1024**2" };
     let (first, second) = match layout {
         Layout::V50407 => (
-            format!("{date:<12}    interval        i/o   MB/sec   bytes   read     resp     read    write     read    write     resp  queue"),
-            format!("{:<12}                   rate  {unit}     i/o    pct     time     resp     resp      max      max   stddev  depth", ""),
+            format!(
+                "{date:<12}    interval        i/o   MB/sec   bytes   read     resp     read    write     read    write     resp  queue"
+            ),
+            format!(
+                "{:<12}                   rate  {unit}     i/o    pct     time     resp     resp      max      max   stddev  depth",
+                ""
+            ),
         ),
         Layout::V50406 => (
-            format!("{date:<12}  interval        i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue"),
-            format!("{:<12}                 rate  {unit}     i/o    pct     time     resp     resp      max   stddev depth", ""),
+            format!(
+                "{date:<12}  interval        i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue"
+            ),
+            format!(
+                "{:<12}                 rate  {unit}     i/o    pct     time     resp     resp      max   stddev depth",
+                ""
+            ),
         ),
     };
     match with_cpu {
@@ -51,7 +61,15 @@ pub fn header(layout: Layout, date: &str, decimal: bool, with_cpu: bool) -> [Str
 }
 
 /// A row: `seconds` are the nominal length of the interval, or of all that are averaged.
-pub fn row(layout: Layout, time: &str, label: &str, tally: &Tally, seconds: f64, decimal: bool, cpu: Option<Cpu>) -> String {
+pub fn row(
+    layout: Layout,
+    time: &str,
+    label: &str,
+    tally: &Tally,
+    seconds: f64,
+    decimal: bool,
+    cpu: Option<Cpu>,
+) -> String {
     let all = tally.all();
     let megabytes = all.bytes as f64 / if decimal { 1e6 } else { 1_048_576.0 } / seconds;
     let (rate, bytes, read) = (all.n as f64 / seconds, tally.bytes_each(), tally.read_percent());
@@ -87,7 +105,10 @@ mod tests {
             max_ns: mean_us * 2000,
             ..Side::default()
         };
-        Tally { reads: side(53, 10), writes: side(51, 14) }
+        Tally {
+            reads: side(53, 10),
+            writes: side(51, 14),
+        }
     }
 
     #[test]
@@ -102,7 +123,11 @@ mod tests {
                 "16:24:36.053   avg_2-5      26.00     0.03    1024  50.96    0.012    0.010    0.014    0.028    0.002   0.0   4.6   0.9",
             ),
         ] {
-            let cpu = Cpu { user: 3.7, system: 0.9, idle: 95.4 };
+            let cpu = Cpu {
+                user: 3.7,
+                system: 0.9,
+                idle: 95.4,
+            };
             let row = row(layout, "16:24:36.053", "avg_2-5", &tally(), 4.0, false, Some(cpu));
             assert_eq!(row, expected);
             let [first, second] = header(layout, "Jan 24, 2019", false, true);
