@@ -39,9 +39,9 @@ pub struct General {
     pub histogram: Vec<u64>,
     /// `compratio=`.
     pub compratio: f64,
-    /// `loop=`: so many times.
+    /// `loop=`: a number of times.
     pub repeats: Option<u64>,
-    /// `loop=`: for so many seconds.
+    /// `loop=`: a number of seconds.
     pub repeat_seconds: Option<u64>,
 }
 

@@ -189,7 +189,7 @@ pub(super) fn stream(
     }
 }
 
-/// A schedule of so many operations a second, as an exact fraction.
+/// A schedule of this rate, as an exact fraction.
 fn pacing(run: &Run, rate: f64, generator: u64) -> Pacing {
     const PARTS: u64 = 1_000_000;
     let (amount, time) = ((rate * PARTS as f64).round().max(1.0) as u64, PARTS * 1_000_000_000);
