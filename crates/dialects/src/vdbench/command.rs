@@ -21,7 +21,7 @@ pub struct Command {
     pub variables: Vec<(String, String)>,
     /// What is added to every `rd=`.
     pub plus: Option<String>,
-    /// Repeat all RDs, for so many seconds or for ever.
+    /// Repeat all RDs, for these seconds or for ever.
     pub repeat: Option<Option<u64>>,
     /// Megabytes are 10⁶ bytes.
     pub decimal: bool,

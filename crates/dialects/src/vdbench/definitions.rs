@@ -3,6 +3,7 @@
 use super::scan::{Item, scan};
 use super::table::{Kind, Row, Section, Status};
 use super::values::MAX_RATE;
+use super::workloads::wd;
 use super::{Command, Copies, VdbenchEnv, files};
 use crate::{Diagnostic, Place};
 
@@ -38,9 +39,9 @@ pub struct General {
     pub histogram: Vec<u64>,
     /// `compratio=`.
     pub compratio: f64,
-    /// `loop=`: so many times.
+    /// `loop=`: a number of times.
     pub repeats: Option<u64>,
-    /// `loop=`: for so many seconds.
+    /// `loop=`: a number of seconds.
     pub repeat_seconds: Option<u64>,
 }
 
@@ -302,13 +303,14 @@ fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
 
 /// Notes what a run of a definition is refused for.
 fn refuse(block: &Block, refusals: &mut Vec<Diagnostic>) {
-    if matches!(block.section, Section::Fsd | Section::Fwd) {
-        if let Status::Refused(why) =
-            super::table::find(block.section, if block.section == Section::Fsd { "fsd" } else { "fwd" })
-                .map_or(Status::CarriedOut, |row| row.status)
-        {
-            refusals.push(block.error(format!("cannot run file system workloads: {why}")));
-        }
+    let kind = match block.section {
+        Section::Fsd => "fsd",
+        _ => "fwd",
+    };
+    if matches!(block.section, Section::Fsd | Section::Fwd)
+        && let Some(Status::Refused(why)) = super::table::find(block.section, kind).map(|row| row.status)
+    {
+        refusals.push(block.error(format!("cannot run file system workloads: {why}")));
     }
     for (row, item) in &block.params {
         let value = item.words().join(",");
@@ -459,9 +461,8 @@ fn sds(block: &Block, all: &mut Vec<Sd>) -> Result<(), Diagnostic> {
             .collect(),
         _ => return Err(block.error("'count=(start,count)' parameter requires two values".into())),
     };
-    let counted = numbers.len() as u64;
     for number in numbers {
-        let sd = sd(block, number, counted)?;
+        let sd = sd(block, number)?;
         if all.iter().any(|other| other.name == sd.name) {
             return Err(block.error(format!("An SD can only be defined once: sd={}", sd.name)));
         }
@@ -470,7 +471,7 @@ fn sds(block: &Block, all: &mut Vec<Sd>) -> Result<(), Diagnostic> {
     Ok(())
 }
 
-fn sd(block: &Block, number: Option<u64>, _counted: u64) -> Result<Sd, Diagnostic> {
+fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
     let name = numbered(&block.name, number);
     let lun = block.item("lun").map(Item::word).unwrap_or_default();
     if lun.is_empty() {
@@ -528,7 +529,7 @@ fn numbered(text: &str, number: Option<u64>) -> String {
     }
 }
 
-fn range(block: &Block) -> Result<Option<(f64, f64)>, Diagnostic> {
+pub(super) fn range(block: &Block) -> Result<Option<(f64, f64)>, Diagnostic> {
     match block.numbers("range")?[..] {
         [] => Ok(None),
         [low, high, ..] if high > low => Ok(Some((low, high))),
@@ -539,7 +540,7 @@ fn range(block: &Block) -> Result<Option<(f64, f64)>, Diagnostic> {
     }
 }
 
-fn flags(block: &Block) -> Result<Vec<String>, Diagnostic> {
+pub(super) fn flags(block: &Block) -> Result<Vec<String>, Diagnostic> {
     let flags: Vec<String> = block
         .words("openflags")
         .iter()
@@ -554,108 +555,13 @@ fn flags(block: &Block) -> Result<Vec<String>, Diagnostic> {
     }
 }
 
-fn percent(block: &Block, field: &str, default: f64) -> Result<f64, Diagnostic> {
+pub(super) fn percent(block: &Block, field: &str, default: f64) -> Result<f64, Diagnostic> {
     let value = block.number(field)?.unwrap_or(default).abs();
     match (0.0..=100.0).contains(&value) {
         true => Ok(value),
         false => Err(block
             .error(format!("Invalid contents for '{field}=': {value}"))
             .help("give 0 to 100")),
-    }
-}
-
-fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnostic> {
-    if parameters.wds.iter().any(|other| other.name == block.name) {
-        return Err(block.error(format!("duplicate WD names not allowed: {}", block.name)));
-    }
-    let host = parameters.hosts.first().map_or("localhost", String::as_str);
-    let mut sds: Vec<String> = Vec::new();
-    for wanted in block.words("sd") {
-        let found = parameters.sds.iter().filter(|sd| matches_name(&wanted, &sd.name));
-        let found: Vec<String> = found.map(|sd| sd.name.clone()).collect();
-        if found.is_empty() {
-            return Err(block.error(format!("Could not find sd={wanted} for wd={},host={host}", block.name)));
-        }
-        if let Some(twice) = found.iter().find(|name| sds.contains(name)) {
-            return Err(block.error(format!("SD={twice} is requested more than once in wd={}", block.name)));
-        }
-        sds.extend(found);
-    }
-    let rdpct = match block.item("wrpct") {
-        Some(_) => 100.0 - percent(block, "wrpct", 0.0)?,
-        None => percent(block, "rdpct", 100.0)?,
-    };
-    let stride = match block.numbers("stride")?[..] {
-        [] => None,
-        [min, max] => Some((min as u64, max as u64)),
-        _ => return Err(block.error("stride= requires two parameters: 'stride=(min,max)'".into())),
-    };
-    let streams = block.number("streams")?.map(|streams| streams as u32);
-    if streams.is_some_and(|streams| streams < 2) {
-        return Err(block.error("'streams=' parameter must specific a minimum of two streams".into()));
-    }
-    Ok(Wd {
-        name: block.name.clone(),
-        sds,
-        xfersize: transfer(block)?,
-        rdpct: rdpct as u32,
-        seekpct: seek(block)?,
-        stride,
-        skew: block.number("skew")?.filter(|skew| *skew > 0.0),
-        hits: (percent(block, "rhpct", 0.0)?, percent(block, "whpct", 0.0)?),
-        range: range(block)?,
-        flags: flags(block)?,
-        streams,
-        controlled: block.item("iorate").or(block.item("priority")).is_some(),
-    })
-}
-
-fn seek(block: &Block) -> Result<i32, Diagnostic> {
-    let Some(item) = block.item("seekpct") else {
-        return Ok(100);
-    };
-    let word = item.word().to_ascii_lowercase();
-    match item.numbers("seekpct")? {
-        Some(_) => Ok(percent(block, "seekpct", 100.0)? as i32),
-        None if word == "eof" => Ok(-1),
-        None if word.starts_with("seq") => Ok(0),
-        None if word.starts_with("rand") => Ok(100),
-        None if word == "poisson" => Err(block
-            .error("cannot carry out `seekpct=poisson`: that distribution is not built".into())
-            .help("`fathom fio` has `random_distribution=zipf` and `pareto`")),
-        None => Err(block.error(format!("Invalid contents for 'seekpct=': {word}"))),
-    }
-}
-
-fn transfer(block: &Block) -> Result<Transfer, Diagnostic> {
-    let numbers = block.numbers("xfersize")?;
-    let whole = |bytes: f64| match bytes > 0.0 && bytes % 512.0 == 0.0 && bytes < 2_147_483_648.0 {
-        true => Ok(bytes as u64),
-        false => Err(block.error(format!("data transfer size not multiple of 512 bytes: {bytes}"))),
-    };
-    match numbers[..] {
-        [] => Ok(Transfer::One(4096)),
-        [size] if size >= 1.0 && size < 2_147_483_648.0 => Ok(Transfer::One(size as u64)),
-        [size] => Err(block.error(format!("Invalid contents for 'xfersize=': {size}"))),
-        [min, max, align] => {
-            let (min, max, align) = (whole(min)?, whole(max)?, whole(align)?);
-            match min <= max {
-                true => Ok(Transfer::Steps(min, max, align)),
-                false => Err(block.error(format!("Invalid contents for 'xfersize=': {min} is above {max}"))),
-            }
-        }
-        _ if numbers.len() % 2 == 1 => {
-            Err(block.error("Xfersize distribution list must be in pairs, e.g. xfersize=(1k,25,2k,25,4k,50)".into()))
-        }
-        _ => {
-            let pairs = numbers.chunks(2).map(|pair| Ok((whole(pair[0])?, pair[1].abs())));
-            let pairs = pairs.collect::<Result<Vec<(u64, f64)>, Diagnostic>>()?;
-            let sum: f64 = pairs.iter().map(|(_, share)| share).sum();
-            match (sum - 100.0).abs() < 0.0001 {
-                true => Ok(Transfer::Shares(pairs)),
-                false => Err(block.error(format!("Xfersize distribution does not add up to 100: {}", sum as u64))),
-            }
-        }
     }
 }
 

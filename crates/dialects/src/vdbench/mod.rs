@@ -13,7 +13,9 @@ mod lower;
 mod rows;
 mod runs;
 mod scan;
+mod streams;
 mod table;
+mod workloads;
 
 pub use command::{Command, read_command};
 pub use definitions::{General, Parameters, Rd, Sd, Transfer, Wd, read_parameters};

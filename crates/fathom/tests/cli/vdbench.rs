@@ -94,7 +94,7 @@ fn other_commands_take_parameter_files() {
     )
     .unwrap();
     fathom(&["convert", "--to", "fio", text(&file)]).expect(
-        0,
+        6,
         &["filename=/tmp/nowhere", "rwmixread=70", "points of `iorate=curve`"],
     );
     fathom(&["lint", "vdbench", "-f", text(&file)]).expect(0, &["BUFFERED (sd1)"]);

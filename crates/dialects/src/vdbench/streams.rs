@@ -1,0 +1,217 @@
+//! What the streams of a workload on an SD do: addresses, sizes, hits, schedules.
+
+use model::access::{Access, Advance, AtEnd, Continuation, Mixed, Placement, Sequential, Uniform};
+use model::block_size::{BlockSizes, SizeShare};
+use model::content::Content;
+use model::mix::{Mix, MixRule};
+use model::plan::{
+    CacheMode, Extent, Pacing, Pattern, Process, Rate, Region, Stream, StreamTarget, SyncRule, TargetId, WriteThrough,
+};
+use model::{Bytes, Nanos, PerDirection};
+
+use super::definitions::{Sd, Transfer, Wd};
+use super::lower::cannot;
+use super::runs::{Run, RunRate};
+use crate::Diagnostic;
+
+/// A part of a workload on an SD that one stream does.
+pub(super) struct Piece {
+    /// Share of the workload, of 1.
+    pub(super) share: f64,
+    pub(super) region: (u64, u64),
+    pub(super) mix: Mix,
+    pub(super) access: Access,
+    pub(super) sizes: BlockSizes,
+    pub(super) align: u64,
+}
+
+pub(super) fn mix(reads: f64) -> Mix {
+    match reads {
+        _ if reads >= 100.0 => Mix::READS,
+        _ if reads <= 0.0 => Mix::WRITES,
+        _ => Mix::Drawn {
+            write_percent: 100.0 - reads,
+            rule: MixRule::Independent,
+        },
+    }
+}
+
+pub(super) fn access(run: &Run, wd: &Wd) -> Result<Access, Diagnostic> {
+    let uniform = Placement::Uniform(Uniform::default());
+    let sequential = |skip: i64, at_end: AtEnd| {
+        Access::Sequential(Sequential {
+            advance: Advance::Length { skip },
+            at_end,
+            ..Sequential::default()
+        })
+    };
+    Ok(match (wd.stride, wd.seekpct) {
+        (Some((min, max)), 1..) if min == max => sequential(min as i64, AtEnd::Wrap),
+        (Some(_), 1..) => {
+            return Err(cannot(
+                run,
+                "a `stride=` of varying length",
+                "give both values the same length",
+            ));
+        }
+        (_, ..0) => sequential(0, AtEnd::Finish),
+        (_, 0) => sequential(0, AtEnd::Wrap),
+        (None, 100..) => Access::Random { placement: uniform },
+        (None, percent) => Access::Mixed(Mixed {
+            placement: uniform,
+            random_percent: PerDirection::all(percent as u8),
+            continuation: Continuation::Shared,
+        }),
+    })
+}
+
+/// Share, percent of reads and region of hits and misses.
+pub(super) fn hits(run: &Run, sd: &Sd, wd: &Wd, low: u64, high: u64) -> Result<Vec<(f64, f64, u64, u64)>, Diagnostic> {
+    let (reads, (of_reads, of_writes)) = (f64::from(wd.rdpct), wd.hits);
+    if of_reads == 0.0 && of_writes == 0.0 {
+        return Ok(vec![(1.0, reads, low, high)]);
+    }
+    if sd.hitarea == 0 || low + sd.hitarea >= high {
+        let help = format!("rd={}: make `hitarea=` smaller than what sd={} uses", run.name, sd.name);
+        return Err(Diagnostic::new("Negative seek range. ").help(help));
+    }
+    let part = |of_reads: f64, of_writes: f64, low: u64, high: u64| {
+        let (reads, writes) = (reads * of_reads / 1e4, (100.0 - reads) * of_writes / 1e4);
+        let share = reads + writes;
+        (share, if share > 0.0 { 100.0 * reads / share } else { 0.0 }, low, high)
+    };
+    let border = low + sd.hitarea;
+    Ok(vec![
+        part(of_reads, of_writes, low, border),
+        part(100.0 - of_reads, 100.0 - of_writes, border, high),
+    ])
+}
+
+/// Share, sizes and alignment of the streams that a workload's transfer sizes need. Random transfers are aligned to their own size,
+/// so each size is a stream.
+pub(super) fn sizes(run: &Run, sd: &Sd, wd: &Wd, is_random: bool) -> Result<Vec<(f64, BlockSizes, u64)>, Diagnostic> {
+    const MAX_SIZES: u64 = 4096;
+    let entry = |size: u64, percent: f64| SizeShare {
+        size: Bytes(size),
+        percent,
+    };
+    match &wd.xfersize {
+        Transfer::One(size) => Ok(vec![(1.0, BlockSizes::Fixed { size: Bytes(*size) }, sd.align)]),
+        Transfer::Shares(shares) if is_random => Ok(shares
+            .iter()
+            .map(|(size, percent)| (percent / 100.0, BlockSizes::Fixed { size: Bytes(*size) }, sd.align))
+            .collect()),
+        Transfer::Shares(shares) => {
+            let entries = shares.iter().map(|(size, percent)| entry(*size, *percent)).collect();
+            Ok(vec![(1.0, BlockSizes::Split { entries }, sd.align)])
+        }
+        Transfer::Steps(min, max, align) => {
+            if sd.align != *align {
+                let what = format!(
+                    "The 'sd={},lun={},align=xxx' parameter must be set to the same alignment value used in \
+                     'xfersize=(min,max,align)' ({align})",
+                    sd.name, sd.lun
+                );
+                return Err(Diagnostic::new(what));
+            }
+            let count = (max - min) / align.max(&512) + 1;
+            if count > MAX_SIZES {
+                return Err(cannot(
+                    run,
+                    "an `xfersize=` of more than 4096 sizes",
+                    "give a larger step",
+                ));
+            }
+            let entries = (0..count)
+                .map(|number| entry(min + number * align, 100.0 / count as f64))
+                .collect();
+            Ok(vec![(1.0, BlockSizes::Split { entries }, *align)])
+        }
+    }
+}
+
+pub(super) fn stream(
+    run: &Run,
+    sd: &Sd,
+    wd: &Wd,
+    target: TargetId,
+    percent: f64,
+    generator: u64,
+    piece: Piece,
+) -> Stream {
+    let flags = [&run.flags, &wd.flags, &sd.flags]
+        .into_iter()
+        .find(|flags| !flags.is_empty());
+    let has = |names: &[&str]| flags.is_some_and(|flags| flags.iter().any(|flag| names.contains(&flag.as_str())));
+    let weight = ((percent * 10_000.0).round() as u32).max(1);
+    let pacing = match run.rate {
+        RunRate::Number(rate) => pacing(run, rate * percent / 100.0, generator),
+        RunRate::Max | RunRate::Curve | RunRate::OfLast(_) | RunRate::Variable => Pacing::Unpaced,
+    };
+    Stream {
+        target: StreamTarget::One { target },
+        region: Region {
+            base: Extent::bytes(piece.region.0),
+            length: Some(Extent::bytes(piece.region.1)),
+        },
+        mix: piece.mix,
+        pattern: Pattern {
+            access: vec![piece.access],
+            sizes: PerDirection::all(piece.sizes),
+            alignment: PerDirection::all(Bytes(piece.align)),
+            ..Pattern::default()
+        },
+        content: match run.compratio {
+            ratio if ratio > 1.0 => Content::Compressible {
+                percent: (100.0 - 100.0 / ratio).round() as u8,
+                chunk: 0,
+                pattern: Vec::new(),
+            },
+            _ => Content::Once,
+        },
+        cache: CacheMode {
+            direct: has(&["o_direct", "directio"]),
+            write_through: match (has(&["o_sync", "o_rsync"]), has(&["o_dsync"])) {
+                (true, _) => WriteThrough::DataAndMetadata,
+                (false, true) => WriteThrough::Data,
+                (false, false) => WriteThrough::Off,
+            },
+            ..CacheMode::BUFFERED
+        },
+        sync: SyncRule {
+            at_end: has(&["fsync"]),
+            ..SyncRule::default()
+        },
+        // A schedule decides shares by itself.
+        weight: if pacing == Pacing::Unpaced { weight } else { 1 },
+        pacing,
+        ..Stream::default()
+    }
+}
+
+/// A schedule of this rate, as an exact fraction.
+fn pacing(run: &Run, rate: f64, generator: u64) -> Pacing {
+    const PARTS: u64 = 1_000_000;
+    let (amount, time) = ((rate * PARTS as f64).round().max(1.0) as u64, PARTS * 1_000_000_000);
+    let common = gcd(amount, time);
+    let process = match run.distribution.as_str() {
+        "uniform" => Process::Uniform,
+        "deterministic" => Process::Linear,
+        _ => Process::Poisson,
+    };
+    Pacing::Together {
+        rate: Rate {
+            per_ns: Nanos(time / common),
+            process,
+            phase_ns: match process {
+                Process::Linear => Nanos::micros(100_000 + 100 * generator),
+                Process::Poisson | Process::Uniform => Nanos(0),
+            },
+            ..Rate::iops(amount / common)
+        },
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}

@@ -1,0 +1,100 @@
+//! Workload definitions: `wd=`.
+
+use super::definitions::{Block, Parameters, Transfer, Wd, flags, matches_name, percent, range};
+use crate::Diagnostic;
+
+/// A workload definition, or the defaults of those that follow.
+pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnostic> {
+    if parameters.wds.iter().any(|other| other.name == block.name) {
+        return Err(block.error(format!("duplicate WD names not allowed: {}", block.name)));
+    }
+    let host = parameters.hosts.first().map_or("localhost", String::as_str);
+    let mut sds: Vec<String> = Vec::new();
+    for wanted in block.words("sd") {
+        let found = parameters.sds.iter().filter(|sd| matches_name(&wanted, &sd.name));
+        let found: Vec<String> = found.map(|sd| sd.name.clone()).collect();
+        if found.is_empty() {
+            return Err(block.error(format!("Could not find sd={wanted} for wd={},host={host}", block.name)));
+        }
+        if let Some(twice) = found.iter().find(|name| sds.contains(name)) {
+            return Err(block.error(format!("SD={twice} is requested more than once in wd={}", block.name)));
+        }
+        sds.extend(found);
+    }
+    let rdpct = match block.item("wrpct") {
+        Some(_) => 100.0 - percent(block, "wrpct", 0.0)?,
+        None => percent(block, "rdpct", 100.0)?,
+    };
+    let stride = match block.numbers("stride")?[..] {
+        [] => None,
+        [min, max] => Some((min as u64, max as u64)),
+        _ => return Err(block.error("stride= requires two parameters: 'stride=(min,max)'".into())),
+    };
+    let streams = block.number("streams")?.map(|streams| streams as u32);
+    if streams.is_some_and(|streams| streams < 2) {
+        return Err(block.error("'streams=' parameter must specific a minimum of two streams".into()));
+    }
+    Ok(Wd {
+        name: block.name.clone(),
+        sds,
+        xfersize: transfer(block)?,
+        rdpct: rdpct as u32,
+        seekpct: seek(block)?,
+        stride,
+        skew: block.number("skew")?.filter(|skew| *skew > 0.0),
+        hits: (percent(block, "rhpct", 0.0)?, percent(block, "whpct", 0.0)?),
+        range: range(block)?,
+        flags: flags(block)?,
+        streams,
+        controlled: block.item("iorate").or(block.item("priority")).is_some(),
+    })
+}
+
+fn seek(block: &Block) -> Result<i32, Diagnostic> {
+    let Some(item) = block.item("seekpct") else {
+        return Ok(100);
+    };
+    let word = item.word().to_ascii_lowercase();
+    match item.numbers("seekpct")? {
+        Some(_) => Ok(percent(block, "seekpct", 100.0)? as i32),
+        None if word == "eof" => Ok(-1),
+        None if word.starts_with("seq") => Ok(0),
+        None if word.starts_with("rand") => Ok(100),
+        None if word == "poisson" => Err(block
+            .error("cannot carry out `seekpct=poisson`: that distribution is not built".into())
+            .help("`fathom fio` has `random_distribution=zipf` and `pareto`")),
+        None => Err(block.error(format!("Invalid contents for 'seekpct=': {word}"))),
+    }
+}
+
+fn transfer(block: &Block) -> Result<Transfer, Diagnostic> {
+    let numbers = block.numbers("xfersize")?;
+    let whole = |bytes: f64| match bytes > 0.0 && bytes % 512.0 == 0.0 && bytes < 2_147_483_648.0 {
+        true => Ok(bytes as u64),
+        false => Err(block.error(format!("data transfer size not multiple of 512 bytes: {bytes}"))),
+    };
+    match numbers[..] {
+        [] => Ok(Transfer::One(4096)),
+        [size] if (1.0..2_147_483_648.0).contains(&size) => Ok(Transfer::One(size as u64)),
+        [size] => Err(block.error(format!("Invalid contents for 'xfersize=': {size}"))),
+        [min, max, align] => {
+            let (min, max, align) = (whole(min)?, whole(max)?, whole(align)?);
+            match min <= max {
+                true => Ok(Transfer::Steps(min, max, align)),
+                false => Err(block.error(format!("Invalid contents for 'xfersize=': {min} is above {max}"))),
+            }
+        }
+        _ if numbers.len() % 2 == 1 => {
+            Err(block.error("Xfersize distribution list must be in pairs, e.g. xfersize=(1k,25,2k,25,4k,50)".into()))
+        }
+        _ => {
+            let pairs = numbers.chunks(2).map(|pair| Ok((whole(pair[0])?, pair[1].abs())));
+            let pairs = pairs.collect::<Result<Vec<(u64, f64)>, Diagnostic>>()?;
+            let sum: f64 = pairs.iter().map(|(_, share)| share).sum();
+            match (sum - 100.0).abs() < 0.0001 {
+                true => Ok(Transfer::Shares(pairs)),
+                false => Err(block.error(format!("Xfersize distribution does not add up to 100: {}", sum as u64))),
+            }
+        }
+    }
+}
