@@ -292,7 +292,24 @@ fn larger_size(target: &TargetFacts) -> Option<u64> {
     (gib > target.size.0 >> 30).then_some(gib)
 }
 
-/// Commands worth running next, each with its reason. `program` is how this program was called.
+/// What the user allowed to be overwritten, as flags again.
+fn permissions(results: &Results) -> String {
+    let mut words = results.plan.origin.arguments.iter();
+    let mut flags = String::new();
+    while let Some(word) = words.next() {
+        let (name, value) = word
+            .split_once('=')
+            .map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+        if ["--allow-overwrite", "--allow-destroy"].contains(&name)
+            && let Some(value) = value.or_else(|| words.next().map(String::as_str))
+        {
+            flags += &format!(" {name} {}", shell_word(value));
+        }
+    }
+    flags
+}
+
+/// Commands worth running next, each with its reason. They run as they stand. `program` is how this program was called.
 pub fn next(results: &Results, program: &str) -> Vec<(String, String)> {
     let Some(target) = results.plan.targets.first() else {
         return Vec::new();
@@ -301,8 +318,11 @@ pub fn next(results: &Results, program: &str) -> Vec<(String, String)> {
     let facts = results.hosts.first().and_then(|host| host.environment.targets.first());
     // A file that was here before is used as large as it is.
     let made = facts.is_some_and(|facts| facts.prepared.ends_with("for this run"));
-    let size = match facts.filter(|_| made).and_then(larger_size) {
-        Some(gib) => format!(" --size {gib}g"),
+    let size = match facts.filter(|_| made) {
+        Some(facts) => match larger_size(facts) {
+            Some(gib) => format!(" --size {gib}g"),
+            None => format!(" --size {}m", facts.size.0 >> 20),
+        },
         None => String::new(),
     };
     let workers = results.plan.jobs().map(|(_, job)| job.workers.len()).max().unwrap_or(1);
@@ -320,7 +340,10 @@ pub fn next(results: &Results, program: &str) -> Vec<(String, String)> {
     )];
     if writes {
         commands.push((
-            format!("{program} run --target {path} --write 100 --flush-every 1 --time 1m"),
+            format!(
+                "{program} run --target {path}{size} --write 100 --flush-every 1 --time 1m{}",
+                permissions(results)
+            ),
             "writes that are flushed to the medium, as a database log does".into(),
         ));
     }

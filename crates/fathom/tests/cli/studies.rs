@@ -297,7 +297,7 @@ fn a_limit_has_one_reader() {
         limit(wrong).expect(4, &[part]);
         require(wrong).expect(4, &[part]);
     }
-    limit("iops>=6000").expect(4, &["this is no limit on a latency", "for example p99<=3ms"]);
+    limit("iops>=6000").expect(4, &["this is not a limit on a latency", "for example p99<=3ms"]);
 }
 
 #[test]
@@ -373,7 +373,7 @@ fn equal_devices_are_the_same_and_ten_percent_are_found() {
     let worse = fathom(&["ab", text(&fast), text(&slow), "--time", "500ms", "-q"]);
     worse.expect(0, &["B is worse than A: -10 %", "Wilcoxon"]);
     fathom(&["ab", "--from", text(&saved)]).expect(0, &["B is better than A"]);
-    fathom(&["sweep", "--from", text(&saved)]).expect(4, &["no sweep"]);
+    fathom(&["sweep", "--from", text(&saved)]).expect(4, &["not a sweep"]);
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn number(parameter: Parameter, text: &str) -> Result<f64, String> {
         return match bytes.0 > 0 && bytes.to_string().parse() == Ok(bytes) {
             true => Ok(bytes.0 as f64),
             false => Err(format!(
-                "{text} is no block size that can be varied; use whole units, such as 4KiB"
+                "{text} is not a block size that can be varied; use whole units, such as 4KiB"
             )),
         };
     }
@@ -102,7 +102,7 @@ fn number(parameter: Parameter, text: &str) -> Result<f64, String> {
     };
     let value = digits
         .parse::<f64>()
-        .map_err(|_| format!("`{text}` is no value of {name}"))?
+        .map_err(|_| format!("`{text}` is not a value of {name}"))?
         * factor;
     let (least, most) = match parameter {
         Parameter::Read => (0.0, 100.0),
