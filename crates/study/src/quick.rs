@@ -405,6 +405,14 @@ mod tests {
     }
 
     #[test]
+    fn what_was_allowed_is_allowed_again() {
+        let mut results = Results::default();
+        let words = "fathom quick /a --allow-overwrite /a --allow-destroy=/dev/b --size 64m";
+        results.plan.origin.arguments = words.split(' ').map(str::to_owned).collect();
+        assert_eq!(permissions(&results), " --allow-overwrite /a --allow-destroy /dev/b");
+    }
+
+    #[test]
     fn without_writes_nothing_is_written() {
         let plan = screening(false).plan();
         assert_eq!(plan.steps.len(), 3);

@@ -64,10 +64,7 @@ fn met_limit(subject: &Subject<'_>, bound: &Bound) -> Sign {
     let (used, limit) = (words(bound.used, unit), words(bound.limit.low, unit));
     let sentence = match bound.kind {
         LayerKind::Application => {
-            format!(
-                "nothing but {}, its own pace: {used} of {limit} ({percent:.1} %)",
-                bound.layer
-            )
+            format!("nothing but {}: {used} of {limit} ({percent:.1} %)", bound.layer)
         }
         LayerKind::ControlGroup | LayerKind::Machine | LayerKind::Disk | LayerKind::Link => {
             let all = match bound.jobs.len() {

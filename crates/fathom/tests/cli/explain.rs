@@ -297,7 +297,7 @@ fn runs_of_vdbench_are_explained_and_judged() {
     assert!(told.contains("20,000 IOPS of 20,000 IOPS is 100.0 %"), "{told}");
     let flatfile = fathom(&["explain", &data("vdbench/flatfile-50407.html")]);
     let told = flat(&flatfile.expect(0, &["a flat file of Vdbench"]).out);
-    assert!(told.contains("did 4 KiB random reads for 25 s"), "{told}");
+    assert!(told.contains("issued 4 KiB random reads for 25 s"), "{told}");
     let older = fathom(&["explain", &data("vdbench/summary-503.txt")]);
     let told = flat(&older.expect(0, &[]).out);
     let expected = "Vdbench 503 issued operations of 65,536 bytes on average for 3 s, after 1 s of warm-up.";

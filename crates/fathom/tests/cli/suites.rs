@@ -173,7 +173,7 @@ fn mistakes_are_reported_before_anything_runs() {
         &["--sign-off", "/nowhere/page.md"],
     )
     .expect(3, &["cannot write /nowhere/page.md"]);
-    fathom(&["suite", "/nowhere.toml"]).expect(4, &["cannot read /nowhere.toml"]);
+    fathom(&["suite", "/nowhere.toml"]).expect(3, &["cannot read /nowhere.toml"]);
     fathom(&["suite"]).expect(4, &["FILE.toml"]);
     let example = fathom(&["suite", "--example"]);
     let file = folder.path().join("example.toml");
