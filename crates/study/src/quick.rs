@@ -293,8 +293,8 @@ fn larger_size(target: &TargetFacts) -> Option<u64> {
 }
 
 /// What the user allowed to be overwritten, as flags again.
-fn permissions(results: &Results) -> String {
-    let mut words = results.plan.origin.arguments.iter();
+fn permissions(arguments: &[String]) -> String {
+    let mut words = arguments.iter();
     let mut flags = String::new();
     while let Some(word) = words.next() {
         let (name, value) = word
@@ -342,7 +342,7 @@ pub fn next(results: &Results, program: &str) -> Vec<(String, String)> {
         commands.push((
             format!(
                 "{program} run --target {path}{size} --write 100 --flush-every 1 --time 1m{}",
-                permissions(results)
+                permissions(&results.plan.origin.arguments)
             ),
             "writes that are flushed to the medium, as a database log does".into(),
         ));
@@ -406,10 +406,9 @@ mod tests {
 
     #[test]
     fn what_was_allowed_is_allowed_again() {
-        let mut results = Results::default();
         let words = "fathom quick /a --allow-overwrite /a --allow-destroy=/dev/b --size 64m";
-        results.plan.origin.arguments = words.split(' ').map(str::to_owned).collect();
-        assert_eq!(permissions(&results), " --allow-overwrite /a --allow-destroy /dev/b");
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        assert_eq!(permissions(&words), " --allow-overwrite /a --allow-destroy /dev/b");
     }
 
     #[test]

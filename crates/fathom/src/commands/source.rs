@@ -70,8 +70,12 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
             let fault = Fault::new(format!(
                 "cannot read `{first}` and `{second}` at once: one file is one test"
             ));
-            let help =
-                "name one file, or begin a command line with its dialect: `diskspd -b8K …`, `fio --rw=randread …`";
+            let help = match second.starts_with("--") {
+                true => "write options before the file: `fathom lint --json FILE`",
+                false => {
+                    "name one file, or begin a command line with its dialect: `diskspd -b8K …`, `fio --rw=randread …`"
+                }
+            };
             Err(Faults::usage(fault.help(help)))
         }
     }

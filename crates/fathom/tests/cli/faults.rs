@@ -71,6 +71,7 @@ fn errors_of_other_dialects_are_lines_of_their_own() {
     fathom(&["ab", "--bogus 3", "null"]).expect(4, &["error: unexpected argument '--bogus' found"]);
     fathom(&["quick", "--seed", "abc"]).expect(4, &["'abc' for '--seed <NUMBER>': expected a number"]);
     fathom(&["lint", "foo", "bar"]).expect(4, &["one file is one test"]);
+    fathom(&["lint", "foo", "--json"]).expect(4, &["write options before the file"]);
     let ended = fathom(&["quick", "--time", "3"]);
     ended.expect(4, &["unexpected argument '--time'"]);
     assert!(!ended.err.contains("tip:"), "{}", ended.err);

@@ -432,7 +432,7 @@ fn what_is_asked_for_must_make_sense() {
     );
     fails(
         &["--policy", "aws/gp3"],
-        &["it needs `size`", "fathom policies aws/gp3"],
+        &["the policy needs `size`", "fathom policies aws/gp3"],
     );
     fails(
         &["--policy", "aws/gp3", "--size", "1TiB", "--iops", "900000"],

@@ -348,10 +348,7 @@ mod tests {
             "at the limit of VM: 1,953 IOPS of 1,920 IOPS is 101.7 %.",
         );
         check(said(1953.3, None, &two), "18,080 IOPS of them (90 %) cannot be reached");
-        check(
-            said(1000.0, None, &two),
-            "at no limit that is known: nearest is that of VM",
-        );
+        check(said(1000.0, None, &two), "at no known limit: the nearest is that of VM");
         check(said(78_000.0, None, &two), "goes beyond the limit of VM");
         check(said(1900.0, Some(1900.0), &two), "does not show where a limit lies");
         check(said(1900.0, Some(4000.0), &two), "at the limit of VM");
