@@ -597,7 +597,7 @@ fn a_paced_sweep_over_depth_says_that_depth_changes_nothing() {
     let paced = paced.expect(
         0,
         &[
-            "so the depth changes nothing",
+            "it decides what is in flight",
             "--over rate=1000..64000",
             "16       0.20",
         ],
