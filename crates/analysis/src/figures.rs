@@ -37,10 +37,7 @@ pub(crate) fn change(ratio: f64) -> String {
     let left = ratio * 100.0;
     match percent.abs() {
         size if size < 0.005 => "0 %".into(),
-        _ if left > 0.0 && left < 0.095 => {
-            format!("-99.{} %", "9".repeat((-left.log10()).ceil().clamp(1.0, 6.0) as usize))
-        }
-        _ if left > 0.0 && left < 9.5 => format!("{percent:+.1} %"),
+        _ if left > 0.0 && left < 9.5 => format!("{:+.*} %", (-left.log10()).ceil().clamp(1.0, 6.0) as usize, percent),
         size if size >= 9.95 => format!("{percent:+.0} %"),
         size if size >= 0.995 => format!("{percent:+.1} %"),
         _ => format!("{percent:+.2} %"),
@@ -63,6 +60,7 @@ mod tests {
         assert_eq!(change(0.996), "-0.40 %");
         assert_eq!(change(0.95), "-5.0 %");
         assert_eq!(change(0.002), "-99.8 %");
+        assert_eq!(change(0.000_5), "-99.95 %");
         assert_eq!(change(0.0), "-100 %");
         assert_eq!(change(0.999_999), "0 %");
     }
