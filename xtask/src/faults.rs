@@ -83,7 +83,11 @@ pub(crate) fn faults(arguments: &[String]) -> Result<(), String> {
         let value = words.next().ok_or(format!("`{word}` needs a value"))?;
         match word.as_str() {
             "--program" => program = Some(PathBuf::from(value)),
-            "--seconds" => seconds = value.parse().map_err(|_| format!("{value} is no number of seconds"))?,
+            "--seconds" => {
+                seconds = value
+                    .parse()
+                    .map_err(|_| format!("{value} is not a number of seconds"))?
+            }
             "--scenario" => wanted.push(value.clone()),
             _ => return Err(format!("there is no option `{word}`")),
         }

@@ -33,8 +33,11 @@ pub(crate) fn time(ns: f64) -> String {
 /// A change as signed percent: `+36 %`, `-0.4 %`.
 pub(crate) fn change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
+    // Near nothing at all, what is left counts: 0.2 % of a figure is not none.
+    let left = ratio * 100.0;
     match percent.abs() {
         size if size < 0.005 => "0 %".into(),
+        _ if left > 0.0 && left < 9.5 => format!("{:+.*} %", (-left.log10()).ceil().clamp(1.0, 6.0) as usize, percent),
         size if size >= 9.95 => format!("{percent:+.0} %"),
         size if size >= 0.995 => format!("{percent:+.1} %"),
         _ => format!("{percent:+.2} %"),
@@ -56,6 +59,9 @@ mod tests {
         assert_eq!(change(1.3644), "+36 %");
         assert_eq!(change(0.996), "-0.40 %");
         assert_eq!(change(0.95), "-5.0 %");
+        assert_eq!(change(0.002), "-99.8 %");
+        assert_eq!(change(0.000_5), "-99.95 %");
+        assert_eq!(change(0.0), "-100 %");
         assert_eq!(change(0.999_999), "0 %");
     }
 }

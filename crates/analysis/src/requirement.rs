@@ -290,6 +290,12 @@ pub fn metric(name: &str) -> Result<(Metric, Option<Direction>), (String, String
                     "a percentile lies between 0 and 100, for example p99.9".into(),
                 ));
             }
+            None if rest.ends_with('=') => {
+                return Err((
+                    "a limit is written with `>=` or `<=`".into(),
+                    "for example iops>=4000 or p99<=3ms".into(),
+                ));
+            }
             None => {
                 return Err((
                     format!("there is no metric `{rest}`"),
@@ -324,7 +330,7 @@ fn target(metric: Metric, name: &str, text: &str) -> Result<f64, Complaint> {
     let value = match metric {
         Metric::Iops => iops(text),
         Metric::Throughput => throughput(name, text),
-        Metric::Mean | Metric::Quantile { .. } => time(text),
+        Metric::Mean | Metric::Quantile { .. } => parse_time(text),
         Metric::Availability => share(text),
     }?;
     let most = match metric {
@@ -363,7 +369,7 @@ fn iops(text: &str) -> Result<f64, Complaint> {
     };
     number(digits).map(|value| value * factor).ok_or_else(|| {
         (
-            format!("`{text}` is no number of operations per second"),
+            format!("`{text}` is not a number of operations per second"),
             "for example iops>=4000 or iops>=4k".into(),
         )
     })
@@ -381,18 +387,22 @@ fn throughput(name: &str, text: &str) -> Result<f64, Complaint> {
     let size = text.trim_end_matches("/s").trim_end_matches("ps").trim();
     size.parse::<Bytes>().map(|bytes| bytes.0 as f64).map_err(|_| {
         let help = "for example mbps>=200 (MB/s, 10⁶), mibps>=200 (MiB/s, 2²⁰) or throughput>=200MiB/s";
-        (format!("`{text}` is no throughput"), help.into())
+        (format!("`{text}` is not a throughput"), help.into())
     })
 }
 
-fn time(text: &str) -> Result<f64, Complaint> {
+/// A time in nanoseconds. It needs its unit: `3` may be meant as seconds or as milliseconds.
+///
+/// # Errors
+/// What is wrong, and what to write.
+pub fn parse_time(text: &str) -> Result<f64, (String, String)> {
     let help = "a time needs its unit: p99<=3ms, mean<=500us".to_owned();
     if number(text).is_some() {
         return Err((format!("`{text}` has no unit"), help));
     }
     text.parse::<Nanos>()
         .map(|time| time.0 as f64)
-        .map_err(|_| (format!("`{text}` is no time"), help))
+        .map_err(|_| (format!("`{text}` is not a time"), help))
 }
 
 fn share(text: &str) -> Result<f64, Complaint> {
@@ -403,7 +413,7 @@ fn share(text: &str) -> Result<f64, Complaint> {
         Some(value) if percent.is_none() && (1.0..100.0).contains(&value) => {
             Err((format!("`{text}` lacks its percent sign"), format!("write {text}%")))
         }
-        _ => Err((format!("`{text}` is no share below 100 %"), help)),
+        _ => Err((format!("`{text}` is not a share below 100 %"), help)),
     }
 }
 
@@ -459,14 +469,15 @@ mod tests {
             ("iops<=4000", "promised with >=", "iops>=4000"),
             ("p99>=3ms", "promised with <=", "p99<=3ms"),
             ("p99<=3", "has no unit", "3ms"),
-            ("p99<=fast", "is no time", "3ms"),
+            ("p99<=fast", "is not a time", "3ms"),
             ("p100<=3ms", "no percentile 100", "between 0 and 100"),
             ("max<=3ms", "a single operation", "p99.9"),
             ("speed>=3", "no metric `speed`", "iops"),
             ("trim.iops>=3", "no direction `trim`", "read.iops"),
-            ("iops>=many", "no number of operations", "iops>=4000"),
-            ("mbps>=fast", "is no throughput", "mbps>=200"),
+            ("iops>=many", "not a number of operations", "iops>=4000"),
+            ("mbps>=fast", "is not a throughput", "mbps>=200"),
             ("iops>=0", "not above 0", "missed"),
+            ("iops=>100", "written with `>=`", "iops>=4000"),
             ("availability>=100%", "below 100 %", "99.9%"),
             ("iops>=6,000", "a number has no comma", "write iops>=6000"),
             (

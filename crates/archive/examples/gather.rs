@@ -20,7 +20,7 @@ fn main() -> Result<(), String> {
     let [saved, ranks, out] = &arguments[..] else {
         return Err("gather SAVED RANKS OUT".into());
     };
-    let of: u32 = ranks.parse().map_err(|_| format!("`{ranks}` is no number"))?;
+    let of: u32 = ranks.parse().map_err(|_| format!("`{ranks}` is not a number"))?;
     let one = archive::load(Path::new(saved)).map_err(|error| error.to_string())?;
     let common = one.plan.clone();
     let hosts: Vec<String> = (0..of).map(host).collect();

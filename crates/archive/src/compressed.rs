@@ -91,7 +91,7 @@ fn inflate(mut compressed: impl BufRead, out: &mut dyn Write) -> io::Result<()> 
                 Ok(0) => break,
                 Ok(length) => length,
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                Err(error) => return Err(foreign(&format!("it is no zlib stream: {error}"))),
+                Err(error) => return Err(foreign(&format!("it is not a zlib stream: {error}"))),
             };
             if piece[..length].contains(&0) {
                 return Err(foreign("it holds records of fio's memory rather than lines"));
@@ -148,9 +148,9 @@ mod tests {
             assert_eq!(error.kind(), io::ErrorKind::InvalidData);
             assert!(error.to_string().starts_with(expected), "{error}");
         };
-        check(b"500, 3, 0, 0, 0\n", "it is no zlib stream");
+        check(b"500, 3, 0, 0, 0\n", "it is not a zlib stream");
         let whole = written(true, &["1, 2, 0, 4096, 0\n"; 100]);
-        check(&whole[..whole.len() - 5], "it is no zlib stream");
+        check(&whole[..whole.len() - 5], "it is not a zlib stream");
         check(&written(true, &["\0\0\0\0\0\0\0\0records"]), "it holds records");
     }
 }

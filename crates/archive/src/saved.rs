@@ -227,7 +227,7 @@ fn unpacked(bytes: &[u8], path: &Path) -> Result<Saved, ArchiveError> {
         foreign(match bytes.trim_ascii_start().first() {
             None => "it is empty".into(),
             Some(b'{' | b'[') => error.to_string(),
-            Some(_) => "what it holds is no JSON".into(),
+            Some(_) => "its content is not JSON".into(),
         })
     })?;
     let version = value.get("format_version").and_then(Value::as_u64);

@@ -77,7 +77,7 @@ fn what_is_no_saved_result_is_refused_with_a_reason() {
     let check = |content: &str, expected: &str| assert_eq!(complaint(content.as_bytes()), expected);
     let foreign = |why: &str| format!("FILE is not a saved result of fathom: {why}");
     check("", &foreign("it is empty"));
-    check("fathom 0.1.0, quick", &foreign("what it holds is no JSON"));
+    check("fathom 0.1.0, quick", &foreign("its content is not JSON"));
     check("[1, 2]", &foreign("it has no format_version"));
     check("{}", &foreign("it has no format_version"));
     check("{\"fio version\": \"fio-3.42\"}", &foreign("it has no format_version"));

@@ -25,7 +25,7 @@ impl Falloc {
             return Err(EngineError::unavailable(
                 EngineKind::Falloc,
                 format!(
-                    "{} is no regular file, so no space can be allocated in it",
+                    "{} is not a regular file, so no space can be allocated in it",
                     file.path().display()
                 ),
                 "name a regular file",

@@ -19,7 +19,7 @@ pub fn parse(option: &str, text: &str) -> Result<SocketAddr, Faults> {
         return Ok(SocketAddr::new(own, port));
     }
     text.parse().map_err(|_| {
-        let fault = Fault::new(format!("`{text}` is no address with a port")).at(format!("{option} {text}"));
+        let fault = Fault::new(format!("`{text}` is not an address with a port")).at(format!("{option} {text}"));
         Faults::usage(
             fault
                 .help("for example 127.0.0.1:9101, 9101 (this machine only), 0.0.0.0:9101 (every network), [::1]:9101"),

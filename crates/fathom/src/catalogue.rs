@@ -87,7 +87,7 @@ pub fn catalogue(args: &ArgMatches, also: Option<&Path>) -> Result<Catalogue, Fa
         }
     }
     if !faults.is_empty() {
-        return Err(Faults::many(faults, Exit::Usage));
+        return Err(Faults::many(faults, Exit::Refused));
     }
     Catalogue::with(&files).map_err(|faults| {
         let help = "`fathom policies NAME --toml` prints an entry as a model";

@@ -9,6 +9,7 @@ use dialects::native::{Group, OPTIONS};
 
 use crate::commands::{self, COMMANDS, CommandRow};
 use crate::exit::Exit;
+use crate::fault::Fault;
 use crate::{history, outputs, screen};
 
 const ABOUT: &str = "Measure any disk: get the numbers, what they mean, and how far to trust them";
@@ -84,10 +85,32 @@ pub fn explain(mut error: clap::Error) -> ExitCode {
         }
         _ => {
             suggest_command(&mut error);
-            screen::note(error.render().to_string().trim_end());
+            // An argument that begins with a dash is a flag that was mistyped, hardly ever a file.
+            error.remove(ContextKind::Suggested);
+            screen::note(&readable(&error.render().to_string()));
             Exit::Usage.code()
         }
     }
+}
+
+/// The first line of an error of clap's, for a command line within another.
+pub fn fault_of(error: &clap::Error) -> Fault {
+    let text = readable(&error.to_string());
+    Fault::new(text.lines().next().unwrap_or_default().trim_start_matches("error: "))
+}
+
+/// Says what a number must be where clap quotes Rust's parser.
+fn readable(text: &str) -> String {
+    let plain = [
+        "invalid digit found in string",
+        "cannot parse integer from empty string",
+        "invalid float literal",
+    ]
+    .iter()
+    .fold(text.trim_end().to_owned(), |text, words| {
+        text.replace(words, "expected a number, such as 10")
+    });
+    plain.replace("number too large to fit in target type", "the number is too large")
 }
 
 /// Suggests the command that was probably meant: clap does so for longer names only.

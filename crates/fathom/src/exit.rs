@@ -34,8 +34,9 @@ Exit codes:
   1        I/O errors, warnings with --strict, contradictory figures; a requirement is
            not met: FAIL
   2        the evidence does not decide it: INCONCLUSIVE
-  3        refused or impossible: the guard, the target, the plan
-  4        wrong command line or job file
+  3        refused or impossible: the guard, the target, the plan, a file to read
+           that is not there or not readable
+  4        wrong command line, or a mistake in a job file
   5        internal error, or a result could not be written
   6        partial: a worker or a host was lost, or a conversion lost something
   130/143  interrupted; what was measured is reported";

@@ -95,6 +95,11 @@ impl Faults {
         Faults::one(fault, Exit::Usage)
     }
 
+    /// A file to read that is not there or that the system does not let this user read.
+    pub fn unreadable(path: &Path, error: &io::Error) -> Faults {
+        Faults::one(Fault::of_file("read", path, error), Exit::Refused)
+    }
+
     /// The same with another code.
     pub fn with(self, exit: Exit) -> Faults {
         Faults { exit, ..self }
@@ -250,13 +255,14 @@ impl From<ArchiveError> for Faults {
     fn from(error: ArchiveError) -> Faults {
         // What a user names and this program cannot read is no fault of ours.
         match &error {
+            ArchiveError::System { verb: "read", path, source } => Faults::unreadable(path, source),
             ArchiveError::System { verb, path, source } => {
                 Faults::one(Fault::of_file(verb, path, source), Exit::Internal)
             }
             ArchiveError::Version { .. } => Faults::one(Fault::new(error.to_string()), Exit::Refused),
             ArchiveError::Foreign { .. } | ArchiveError::NoStudy { .. } => Faults::one(
                 Fault::new(error.to_string()).help(
-                    "it takes a file that `--save FILE` has written, or an entry of the history (`history:12`; `fathom history` \
+                    "name a file that `--save FILE` has written, or an entry of the history (`history:12`; `fathom history` \
                      lists them)",
                 ),
                 Exit::Refused,

@@ -213,7 +213,7 @@ pub fn of_options(process: &Process, args: Option<&ArgMatches>) -> Result<Option
         None => None,
     };
     if named.as_ref().is_some_and(|text| text.trim().is_empty()) {
-        let fault = Fault::new("it names no host").at("--hosts");
+        let fault = Fault::new("--hosts names no host").at("--hosts");
         return Err(Faults::usage(
             fault.help("name them: --hosts db1,db2; without --hosts this machine runs alone"),
         ));

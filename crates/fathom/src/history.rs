@@ -195,7 +195,7 @@ pub fn number(history: &History, word: &str) -> Result<u64, Faults> {
         return history.last()?.ok_or_else(empty);
     }
     text.parse().map_err(|_| {
-        let fault = Fault::new(format!("`{word}` is no entry of the history"));
+        let fault = Fault::new(format!("`{word}` is not an entry of the history"));
         Faults::usage(fault.help("an entry is named by its number, or is `last`; `fathom history` lists them"))
     })
 }

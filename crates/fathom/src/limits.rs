@@ -269,7 +269,7 @@ impl Storage {
 fn set(storage: &mut StoragePath, name: &str, value: &str) -> Result<(), String> {
     let number = |least: u32| match value.parse::<u32>() {
         Ok(number) if (least..=100).contains(&number) => Ok(number),
-        _ => Err(format!("`{value}` is no number from {least} to 100")),
+        _ => Err(format!("`{value}` is not a number from {least} to 100")),
     };
     match name {
         "path" => storage.cache = Some(parse_path(value)?),

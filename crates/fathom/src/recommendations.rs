@@ -352,7 +352,7 @@ fn a_recommendation_of_what_does_not_exist_is_found() {
         "`run` has no option --sequential",
         "there is no command `measure`",
         "there is no option --no-such-thing",
-        "`content`: `fresh` is none of",
+        "`content`: `fresh` is not one of",
         "`time`: ",
         "`verify` prints it and has no option --confirm",
     ];

@@ -88,7 +88,7 @@ pub fn obstacle() -> Option<&'static str> {
         None => cfg!(unix),
     };
     if !std::io::stderr().is_terminal() {
-        Some("standard error is no terminal")
+        Some("standard error is not a terminal")
     } else if dumb {
         Some("TERM names no terminal that can be drawn on")
     } else if !terminal::is_in_foreground() {

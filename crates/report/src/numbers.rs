@@ -24,6 +24,17 @@ pub fn rate(value: f64) -> String {
     }
 }
 
+/// A rate with three significant digits, where many stand beside each other.
+pub fn rough(value: f64) -> String {
+    // Below a thousand a rate has no more anyway.
+    let unit = 10f64.powf((value.max(100.0).log10() - 2.0).floor());
+    if value < 1000.0 {
+        rate(value)
+    } else {
+        rate((value / unit).round() * unit)
+    }
+}
+
 /// A throughput in millions of bytes or MiB per second: whole from a thousand on, else with one decimal, and two below ten.
 pub fn throughput(value: f64) -> String {
     match value {
@@ -85,6 +96,9 @@ mod tests {
         assert_eq!(rate(99.94), "99.9");
         assert_eq!(rate(99.96), "100");
         assert_eq!(rate(9.994), "9.99");
+        assert_eq!(rough(123_456.4), "123,000");
+        assert_eq!(rough(999.6), "1,000");
+        assert_eq!((rough(12.34), rough(0.0)), ("12.3".into(), "0.00".into()));
         assert_eq!(throughput(512.34), "512.3");
         assert_eq!(throughput(0.5), "0.50");
         assert_eq!(throughput(999.94), "999.9");

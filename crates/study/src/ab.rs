@@ -193,7 +193,9 @@ pub fn expected_of_mirror(word: Word, writes: f64) -> &'static str {
             "Reads of a node that does not own the volume were expected to be slower: a cache may have answered, or the network is no \
              part of what limits."
         }
-        Word::Undecided => "So it cannot be said whether this is as a three-way mirror leads one to expect.",
+        Word::Undecided | Word::DifferentLoad => {
+            "So it cannot be said whether this is as a three-way mirror leads one to expect."
+        }
     }
 }
 
@@ -214,6 +216,8 @@ fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<Stri
         })
         .into_iter()
         .collect();
+    let contrary = compare::contrary(found.word, &found.changes);
+    said.extend(contrary.map(|both| format!("Not in everything: B is {both}.")));
     let of_ranks = found.p_of_ranks.map_or(String::new(), |p| {
         format!(" and Wilcoxon's signed ranks (p {})", probability(p))
     });

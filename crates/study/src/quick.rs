@@ -336,7 +336,24 @@ fn larger_size(target: &TargetFacts) -> Option<u64> {
     (gib > target.size.0 >> 30).then_some(gib)
 }
 
-/// Commands worth running next, each with its reason. `program` is how this program was called.
+/// What the user allowed to be overwritten, as flags again.
+fn permissions(arguments: &[String]) -> String {
+    let mut words = arguments.iter();
+    let mut flags = String::new();
+    while let Some(word) = words.next() {
+        let (name, value) = word
+            .split_once('=')
+            .map_or((word.as_str(), None), |(name, value)| (name, Some(value)));
+        if ["--allow-overwrite", "--allow-destroy"].contains(&name)
+            && let Some(value) = value.or_else(|| words.next().map(String::as_str))
+        {
+            flags += &format!(" {name} {}", shell_word(value));
+        }
+    }
+    flags
+}
+
+/// Commands worth running next, each with its reason. They run as they stand. `program` is how this program was called.
 pub fn next(results: &Results, program: &str) -> Vec<(String, String)> {
     let Some(target) = results.plan.targets.first() else {
         return Vec::new();
@@ -345,8 +362,11 @@ pub fn next(results: &Results, program: &str) -> Vec<(String, String)> {
     let facts = results.hosts.first().and_then(|host| host.environment.targets.first());
     // A file that was here before is used as large as it is.
     let made = facts.is_some_and(|facts| facts.prepared.ends_with("for this run"));
-    let size = match facts.filter(|_| made).and_then(larger_size) {
-        Some(gib) => format!(" --size {gib}g"),
+    let size = match facts.filter(|_| made) {
+        Some(facts) => match larger_size(facts) {
+            Some(gib) => format!(" --size {gib}g"),
+            None => format!(" --size {}m", facts.size.0 >> 20),
+        },
         None => String::new(),
     };
     let workers = results.plan.jobs().map(|(_, job)| job.workers.len()).max().unwrap_or(1);
@@ -364,7 +384,10 @@ pub fn next(results: &Results, program: &str) -> Vec<(String, String)> {
     )];
     if writes {
         commands.push((
-            format!("{program} run --target {path} --write 100 --flush-every 1 --time 1m"),
+            format!(
+                "{program} run --target {path}{size} --write 100 --flush-every 1 --time 1m{}",
+                permissions(&results.plan.origin.arguments)
+            ),
             "writes that are flushed to the medium, as a database log does".into(),
         ));
     }
@@ -424,6 +447,13 @@ mod tests {
         assert_eq!(Nanos(time), Nanos::secs(35));
         let wide: Vec<usize> = plan.jobs().map(|(_, job)| job.workers.len()).collect();
         assert_eq!(wide, [1, 1, 8, 8, 1, 1, 8], "no more than eight workers");
+    }
+
+    #[test]
+    fn what_was_allowed_is_allowed_again() {
+        let words = "fathom quick /a --allow-overwrite /a --allow-destroy=/dev/b --size 64m";
+        let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+        assert_eq!(permissions(&words), " --allow-overwrite /a --allow-destroy /dev/b");
     }
 
     #[test]

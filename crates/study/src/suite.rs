@@ -160,7 +160,7 @@ pub fn sign_off(report: &SuiteReport) -> String {
             );
         }
     }
-    page += "\nPASS and FAIL are given only where the confidence interval allows it; INCONCLUSIVE is neither, and no PASS.\n";
+    page += "\nPASS and FAIL are given only where the confidence interval allows it; INCONCLUSIVE is neither.\n";
     for held in &report.workloads {
         page += &details(held);
     }

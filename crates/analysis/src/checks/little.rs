@@ -81,7 +81,11 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Option<Finding> {
 fn judge(job: &JobView<'_>) -> Option<Finding> {
     let flushes = |worker: &WorkerResults| worker.streams.iter().any(|stream| stream.sync.is_some());
     let found = job.results.in_flight()?;
-    let digits = if found.depth < 10 { 3 } else { 1 };
+    let digits = match found.average {
+        average if average < 0.995 => 3,
+        average if average < 9.995 => 2,
+        _ => 1,
+    };
     let figures = format!(
         "{:.digits$} operations were in flight on average, of {}",
         found.average, found.depth
@@ -116,7 +120,7 @@ fn judge(job: &JobView<'_>) -> Option<Finding> {
         (
             "the queue was not kept full: the program could not issue operations fast enough, so the figures are \
                  lower than what the target can do at this depth",
-            "use more workers with less depth each, larger blocks, or leave `engine` to `auto`",
+            "use more workers with less depth each, or larger blocks: `fathom run --workers 4 --depth 8 --block 64k`; `engine` is best left to `auto`",
         )
     };
     Some(finding.why(why).help(help))

@@ -45,6 +45,8 @@ pub enum Word {
     Worse,
     /// Neither can be said.
     Undecided,
+    /// The plans ask for different loads, so the change is that of the load.
+    DifferentLoad,
 }
 
 impl Word {
@@ -55,6 +57,7 @@ impl Word {
             Word::Same => "same",
             Word::Worse => "worse",
             Word::Undecided => "not known",
+            Word::DifferentLoad => "different load",
         }
     }
 }
@@ -274,6 +277,25 @@ pub(super) fn judged(mut changes: Vec<Change>, margin: f64) -> Vec<Change> {
     changes
 }
 
+/// Where figures that chance does not explain point the other way than `word`: what is better and what is worse.
+pub fn contrary(word: Word, changes: &[Change]) -> Option<String> {
+    let of = |wanted: Word| {
+        let named = changes.iter().filter(|change| change.word == wanted);
+        let named: Vec<String> = named
+            .map(|one| format!("{} {}", one.figure.name(), change(one.ratio)))
+            .collect();
+        (!named.is_empty()).then(|| named.join(", "))
+    };
+    match word {
+        Word::Better | Word::Worse => Some(format!(
+            "better in {}; worse in {}",
+            of(Word::Better)?,
+            of(Word::Worse)?
+        )),
+        Word::Same | Word::Undecided | Word::DifferentLoad => None,
+    }
+}
+
 /// A change in a sentence about the second result, `name`, against the first, `base`.
 pub fn sentence(found: &Change, name: &str, base: &str, margin: f64) -> String {
     let what = match found.figure {
@@ -289,6 +311,7 @@ pub fn sentence(found: &Change, name: &str, base: &str, margin: f64) -> String {
             "{name} and {base} are the same within {:.0} %: {words} {what}.",
             margin * 100.0
         ),
+        Word::DifferentLoad => format!("{name} and {base} are different loads, so neither is better: {words} {what}."),
         Word::Undecided if found.low.is_none() => format!(
             "Whether {name} differs from {base} is not known: {words} {what}, and nothing tells how much of it is chance."
         ),

@@ -97,6 +97,18 @@ pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
     found
 }
 
+/// Facts that decide how many operations there are, or how long one takes, whatever the storage is.
+const FORCING: [&str; 7] = [
+    "rate", "pacing", "in flight", "workers", "pauses", "block size", "block sizes",
+];
+
+/// True if the plans themselves ask for other figures.
+pub fn forces_figures(differences: &[Difference]) -> bool {
+    differences
+        .iter()
+        .any(|difference| FORCING.contains(&difference.name.as_str()))
+}
+
 /// Facts of a plan in its own words, and the plain ones that tell the same where they can.
 const IN_SHORT: [(&str, &str); 5] = [
     ("positions", "pattern"),

@@ -9,8 +9,10 @@ mod interleaved;
 mod trend;
 mod words;
 
-pub use change::{Change, Figure, MARGIN, Word, changes, primary, sentence};
-pub use fingerprint::{Difference, Fact, FactKind, differences, facts_of_observation, facts_of_results};
+pub use change::{Change, Figure, MARGIN, Word, changes, contrary, primary, sentence};
+pub use fingerprint::{
+    Difference, Fact, FactKind, differences, facts_of_observation, facts_of_results, forces_figures,
+};
 pub use interleaved::{Interleaved, interleaved};
 pub use trend::{Level, LevelChange, MIN_LEVEL, MIN_RUNS, Moment, Trend, TrendPoint, trend};
 

@@ -73,6 +73,30 @@ fn ten_percent_are_found_in_every_figure() {
 }
 
 #[test]
+fn what_is_better_and_what_is_worse_are_both_named() {
+    let change = |figure: Figure, word: Word, ratio: f64| Change {
+        figure,
+        from: 1.0,
+        to: ratio,
+        ratio,
+        low: None,
+        high: None,
+        p: None,
+        word,
+    };
+    let found = [
+        change(Figure::Iops, Word::Better, 1.5),
+        change(Figure::Quantile(0.99), Word::Worse, 3.0),
+    ];
+    assert_eq!(
+        contrary(Word::Better, &found).as_deref(),
+        Some("better in IOPS +50 %; worse in p99 +200 %")
+    );
+    assert_eq!(contrary(Word::Better, &found[..1]), None);
+    assert_eq!(contrary(Word::Same, &found), None);
+}
+
+#[test]
 fn equal_runs_are_the_same_and_never_better_by_more_than_chance_allows() {
     let draws = &mut draws();
     let mut wrong = 0;

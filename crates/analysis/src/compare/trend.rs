@@ -272,7 +272,7 @@ fn sentences(trend: &Trend, moments: &[Moment], last: &Segment) -> Vec<String> {
     ));
     if let Some(entry) = trend.alone {
         said.push(format!(
-            "The latest, {}, stands alone with {}: one run is no level, so repeat it.",
+            "The latest, {}, stands alone with {}: one run does not show a level, so repeat it.",
             of(entry),
             figure.words(latest.value)
         ));
@@ -374,7 +374,7 @@ mod tests {
         let (trend, text) = said(&[100.0, 101.0, 99.0, 100.0, 101.0, 99.0, 60.0]);
         assert_eq!((trend.changes.len(), trend.alone), (0, Some(16)));
         assert!(
-            text.contains("The latest, 16 (day 6), stands alone with 60: one run is no level, so repeat it."),
+            text.contains("The latest, 16 (day 6), stands alone with 60: one run does not show a level, so repeat it."),
             "{text}"
         );
         let (trend, text) = said(&[100.0, 100.0, 100.0, 50.0, 50.0]);

@@ -640,6 +640,13 @@ fn the_rate_of_a_promise_is_not_advised_away() {
     assert_eq!(found.answer, Answer::Cap, "{}", found.sentence);
     assert!(found.advice.is_empty(), "{:?}", found.advice);
     assert!(judged(&kept, Question::Limit).advice[0].contains("leave the rate out"));
+    // Seconds that were behind and caught up are paced all the same.
+    let uneven = with_series(kept.clone(), &[vec![900.0; 15], vec![1100.0; 15]].concat());
+    assert_eq!(judged(&uneven, Question::MissedRate).answer, Answer::Cap);
+    let said = judged(&kept, Question::MissedLatency).sentence;
+    assert!(said.contains("does not explain the latency"), "{said}");
+    kept.load.rate_iops = Some(1005.0);
+    assert_eq!(judged(&kept, Question::MissedLatency).answer, Answer::Undetermined);
 }
 
 #[test]

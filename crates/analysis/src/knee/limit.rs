@@ -46,7 +46,7 @@ impl FromStr for Limit {
             Metric::Mean => LimitedFigure::Mean,
             Metric::Quantile { share } => LimitedFigure::Quantile(share),
             Metric::Iops | Metric::Throughput | Metric::Availability => {
-                return Err(refused("this is no limit on a latency"));
+                return Err(refused("this is not a limit on a latency"));
             }
         };
         if clause.direction.is_some() {

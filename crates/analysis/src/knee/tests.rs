@@ -268,6 +268,9 @@ fn where_the_rate_still_grows_the_most_lies_between_two_points() {
         "The most with p99 <= 1 ms is 40,000 operations per second at 8 in flight; 32 in flight may not keep it, since its \
          p99 may be as high as 1.5 ms."
     );
+    // Three digits would say that it may be as high as the limit, which keeps it.
+    let close = sentence(&[first, point(32.0, 40_000.0, 0.9e6, 1.000_4e6)]);
+    assert!(close.ends_with("its p99 may be as high as 1.0004 ms."), "{close}");
 }
 
 #[test]
@@ -317,7 +320,7 @@ fn limits_are_read() {
         ("p99", "a clause has a metric"),
         ("p99<=", "a clause has a metric"),
         ("p100<=1ms", "no percentile 100"),
-        ("iops>=6000", "no limit on a latency"),
+        ("iops>=6000", "not a limit on a latency"),
         ("p99<=5", "has no unit"),
         ("p99<=0ms", "not above 0"),
         ("p99>=3ms", "promised with <="),

@@ -73,7 +73,7 @@ fn load(axis: Axis, load: f64) -> String {
 pub(super) fn advice(knee: &Knee, axis: Axis, limit: Option<&Limit>) -> Advice {
     if knee.points.len() < 2 {
         return Advice {
-            sentence: "One point is no curve: nothing can be said about a knee.".into(),
+            sentence: "One point does not make a curve: measure more to find a knee.".into(),
             ..Advice::default()
         };
     }
@@ -162,6 +162,24 @@ fn of_limit(knee: &Knee, axis: Axis, limit: &Limit, kept: &Kept) -> Advice {
     }
 }
 
+/// A time beyond a limit, with as many digits as it takes to differ from it.
+fn beyond(high: f64, most: f64) -> String {
+    match time(high) {
+        text if text != time(most) => text,
+        _ => {
+            let (unit, name) = match most {
+                ns if ns >= 1e9 => (1e9, "s"),
+                ns if ns >= 1e6 => (1e6, "ms"),
+                ns if ns >= 1e3 => (1e3, "us"),
+                _ => (1.0, "ns"),
+            };
+            let written = |ns: f64, digits: usize| format!("{:.digits$} {name}", ns / unit);
+            let digits = (2..9).find(|digits| written(high, *digits) != written(most, *digits));
+            written(high, digits.unwrap_or(9))
+        }
+    }
+}
+
 /// A limit that the point `at` keeps and the next does not.
 fn between_points(
     knee: &Knee,
@@ -181,7 +199,7 @@ fn between_points(
             "{} may not keep it, since its {} may be as high as {}",
             load(axis, next),
             limit.figure,
-            time(high)
+            beyond(high, most)
         ),
         None => format!("{} does not keep it", load(axis, next)),
     };

@@ -10,6 +10,8 @@ use super::{Intent, Rule, Subject, Warmed};
 const FULL: f64 = 0.80;
 /// Share that makes no difference to how full it is.
 const UNNOTICED: f64 = 0.01;
+/// Share beyond which even a small test looks for space.
+const NEARLY_FULL: f64 = 0.95;
 /// Share below which it is hardly used.
 const EMPTY: f64 = 0.10;
 /// Share of a spinning device that a test should cover: the arm must have to move.
@@ -58,7 +60,7 @@ pub(super) const SPACE: Rule = Rule {
 pub(super) const FILL_80: Rule = Rule {
     name: "FILL-80",
     severity: Severity::Error,
-    about: "The file system would be more than 80 % full.",
+    about: "The file system would be more than 80 % full, 95 % for a test that needs no more than 1 % of it.",
     why: "nearly full file systems and thin volumes look for space with every write, so the figures are not those of the storage",
     fix: "use smaller files or make room; `--silence FILL-80` leaves this out where a full file system is what you test",
     detect: |rule, test, findings| {
@@ -66,11 +68,11 @@ pub(super) const FILL_80: Rule = Rule {
             let used = room.size - room.available.min(room.size) + room.needed;
             let share = used as f64 / room.size.max(1) as f64;
             if share > FULL && room.needed <= room.available {
-                // A file system that is full already and gets hardly more is worth a word, no more.
-                let severity = if room.needed as f64 > UNNOTICED * room.size as f64 {
-                    rule.severity
-                } else {
-                    Severity::Warning
+                // A small test finds its space on a file system that was filled before.
+                let severity = match room.needed as f64 > UNNOTICED * room.size as f64 {
+                    true => rule.severity,
+                    false if share > NEARLY_FULL => Severity::Warning,
+                    false => continue,
                 };
                 let what = format!(
                     "{:.0} % of the file system will be in use, reserved blocks included",

@@ -107,7 +107,7 @@ impl fmt::Display for PolicyError {
             PolicyError::UnknownInput { name, known } => {
                 write!(out, "it takes no `{name}`; it takes {}", known.join(", "))
             }
-            PolicyError::Missing { name, help } => write!(out, "it needs `{name}`: {help}"),
+            PolicyError::Missing { name, help } => write!(out, "the policy needs `{name}`: {help}"),
             PolicyError::Unreadable { name, value, help } => write!(out, "`{name}` cannot be `{value}`: {help}"),
             PolicyError::OutOfBounds { name, value, low, high } => {
                 write!(out, "`{name}` must lie between {low} and {high}, and {value} does not")

@@ -343,6 +343,11 @@ fn of_each_second(observation: &Observation, waited: &Latency) -> Option<Spread>
     })
 }
 
+/// A quantile of what a user waits, however few operations lie beyond it.
+pub(super) fn unsupported_quantile(observation: &Observation, direction: Option<Direction>, share: f64) -> Option<f64> {
+    flow(observation, direction)?.waited()?.quantile(share)
+}
+
 /// A quantile of what a user waits, held against a target.
 pub(super) fn quantile(
     observation: &Observation,

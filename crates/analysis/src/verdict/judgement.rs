@@ -137,6 +137,12 @@ impl Case<'_> {
     }
 
     fn unknown(&self, clause: &Clause, unknown: Unknown, reasons: &[Reason]) -> ClauseVerdict {
+        let measured = match (unknown, clause.metric) {
+            (Unknown::TooFew { .. }, Metric::Quantile { share }) => {
+                estimate::unsupported_quantile(self.observation, clause.direction, share)
+            }
+            _ => None,
+        };
         let (cause, reason) =
             match unknown {
                 Unknown::Absent => (
@@ -164,7 +170,7 @@ impl Case<'_> {
             probability_if_kept: None,
             cause: Some(cause),
             action: Some(self.action(clause, cause)),
-            reason,
+            reason: with_value(clause, measured, reason),
         }
     }
 
@@ -197,7 +203,8 @@ impl Case<'_> {
         let (outcome, cause, reason, action) = match against {
             Some(doubt) => {
                 let action = doubt.action.unwrap_or_else(|| self.action(clause, doubt.cause));
-                (Outcome::Inconclusive, Some(doubt.cause), doubt.why, Some(action))
+                let why = with_value(clause, Some(estimate.value), doubt.why);
+                (Outcome::Inconclusive, Some(doubt.cause), why, Some(action))
             }
             None => (outcome, None, self.explain(clause, estimate, outcome), None),
         };
@@ -404,6 +411,14 @@ fn shown(clause: &Clause, estimate: &Estimate) -> String {
         (Some(low), None) => format!("{} (at least {})", show(estimate.value), show(low)),
         (None, Some(high)) => format!("{} (at most {})", show(estimate.value), show(high)),
         (None, None) => show(estimate.value),
+    }
+}
+
+/// Why a clause is not decided, after the figure that was measured unless the reason names it.
+fn with_value(clause: &Clause, value: Option<f64>, why: String) -> String {
+    match value.map(|value| clause.metric.show(value)) {
+        Some(figure) if !why.starts_with(&figure) => format!("measured {figure}; {why}"),
+        _ => why,
     }
 }
 

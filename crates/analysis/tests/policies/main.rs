@@ -348,7 +348,7 @@ fn inputs_are_held_to_their_bounds() {
     let error = fails("aws/gp3", &[("size", "500")]).to_string();
     assert!(error.contains("between 1 GiB and 64 TiB"), "{error}");
     let error = fails("aws/gp3", &[]).to_string();
-    assert!(error.contains("it needs `size`"), "{error}");
+    assert!(error.contains("the policy needs `size`"), "{error}");
     let error = fails("aws/gp3", &[("size", "1TiB"), ("speed", "9")]).to_string();
     assert!(error.contains("takes no `speed`; it takes size, iops, mbps"), "{error}");
     let error = fails("aws/gp3", &[("size", "big")]).to_string();

@@ -64,7 +64,7 @@ pub enum HistoryError {
         path: PathBuf,
     },
     /// It is a device, a pipe or a directory.
-    #[error("{path} is no regular file")]
+    #[error("{path} is not a regular file")]
     NoFile {
         /// What it is named.
         path: PathBuf,

@@ -88,7 +88,7 @@ fn filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, Trouble
     let moment = |name: &str| {
         let moment = |text: String| {
             browse.pages.moment(&text, name == "until").ok_or_else(|| {
-                let what = format!("`{text}` is no date and no age");
+                let what = format!("`{text}` is not a date or an age");
                 wrong(what, "for example 2026-11-22, 2026-11-22T18:00, 7d, 36h")
             })
         };

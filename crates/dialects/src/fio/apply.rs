@@ -29,7 +29,7 @@ impl JobOptions {
             };
             for row in table::rows().filter(|row| !row.default.is_empty()) {
                 let taken = reader.value(row, row.default);
-                debug_assert!(taken.is_ok(), "the default of {} is no value of it", row.name);
+                debug_assert!(taken.is_ok(), "the default of {} is not a value of it", row.name);
             }
             options.adjust_defaults();
             options

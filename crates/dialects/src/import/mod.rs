@@ -248,7 +248,7 @@ fn nothing_known(file: &str, text: &str) -> Diagnostic {
     let known: Vec<&str> = Form::ALL.iter().map(|form| form.name()).collect();
     let what = format!("{file} holds no result that fathom knows");
     let help = format!(
-        "it reads {}, and its own saved results; figures from a picture or a page can be written down (docs/explain.md)",
+        "fathom reads {}, and its own saved results; figures from a picture or a page can be written down (docs/explain.md)",
         known.join(", ")
     );
     let complaint = Diagnostic::new(what).help(help);

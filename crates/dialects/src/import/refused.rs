@@ -38,7 +38,7 @@ pub(super) fn recognise(text: &str) -> Option<Foreign> {
         )
     } else if text.lines().any(is_dd) {
         let instead = "`fathom explain anti-patterns dd` tells why, and what to run instead";
-        of("output of dd", "dd is no test of storage", instead)
+        of("output of dd", "dd is not a storage test", instead)
     } else {
         None
     }

@@ -5,7 +5,7 @@ use model::Bytes;
 use model::caps::{Applies, Layer, LayerKind, Limit};
 use model::plan::CachePath;
 
-use crate::nearest::nearest;
+use super::values::{unknown, word};
 
 /// Keys of a limit.
 const CAP_KEYS: [&str; 9] = ["iops", "mbps", "mibps", "unit", "for", "kind", "path", "role", "job"];
@@ -60,7 +60,7 @@ pub fn parse_cap(text: &str) -> Result<Layer, String> {
         }
     }
     match layer.iops.is_none() && layer.bytes_per_sec.is_none() {
-        true => Err("it has neither iops= nor mbps= nor mibps=".into()),
+        true => Err("the limit has no rate: it needs iops=, mbps= or mibps=".into()),
         false => Ok(layer),
     }
 }
@@ -68,7 +68,7 @@ pub fn parse_cap(text: &str) -> Result<Layer, String> {
 fn number(text: &str, factor: f64) -> Result<f64, String> {
     match text.replace('_', "").parse::<f64>() {
         Ok(value) if value > 0.0 && value.is_finite() => Ok(value * factor),
-        _ => Err(format!("`{text}` is no number above 0")),
+        _ => Err(format!("`{text}` is not a number above 0")),
     }
 }
 
@@ -79,20 +79,6 @@ fn unit(text: &str) -> Result<Bytes, String> {
     (unit.0 > 0)
         .then_some(unit)
         .ok_or_else(|| "a unit is above 0 bytes".into())
-}
-
-fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
-    let found = words.iter().find(|(word, _)| *word == text);
-    let names: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
-    found.map(|(_, value)| *value).ok_or_else(|| unknown(text, &names))
-}
-
-fn unknown(text: &str, names: &[&str]) -> String {
-    let known = names.join(", ");
-    match nearest(text, names.iter().copied()) {
-        Some(near) => format!("`{text}` is none of {known}; did you mean `{near}`?"),
-        None => format!("`{text}` is none of {known}"),
-    }
 }
 
 /// Reads `cached` or `uncached`.

@@ -127,7 +127,11 @@ impl Reader<'_> {
                     for job in jobs {
                         match job.get_ref() {
                             DeValue::Table(table) => {
-                                let mut spec = defaults.clone();
+                                let line = self.place(job.span().start).line;
+                                let mut spec = JobSpec {
+                                    line,
+                                    ..defaults.clone()
+                                };
                                 self.fill_job(&mut spec, table);
                                 document.jobs.push(spec);
                             }
@@ -283,7 +287,7 @@ impl Reader<'_> {
                     ),
                 },
                 _ if find(name).is_some_and(|option| !option.of_part) => {
-                    let help = "it belongs to the job, above its parts";
+                    let help = format!("write `{name}` in the job, above its parts");
                     self.complain(key.span().start, format!("`{name}` cannot differ between parts"), help);
                 }
                 _ => self.fill_option(&mut scratch, (key, value)),
@@ -486,7 +490,11 @@ mod tests {
         check(&format!("{0}{0}", job("name = \"a\"\n")), "has this name");
         check(&job("rate = \"100MB\""), "write `100MB/s`");
         check(&job("after = \"b\""), "not an earlier job");
-        check(&job("pause-after = 5"), "it has no pause");
+        check(
+            "name = \"n\"\n\n[[job]]\ntarget = \"null\"\nafter = \"x\"",
+            "test.toml:3  job `job1`",
+        );
+        check(&job("pause-after = 5"), "the job has none");
         check(&job("poll = true\nengine = \"psync\""), "cannot poll");
         check(&job("poll = true\nengine = \"libaio\""), "cannot poll");
         check(&job("submission-thread = true\nengine = \"libaio\""), "only io_uring");
@@ -535,12 +543,12 @@ mod tests {
             assert!(all.contains(part), "`{part}` in:\n{all}");
         };
         let job = |rest: &str| format!("[[job]]\ntarget = \"null\"\n{rest}");
-        check(&job("path = \"/mnt\""), "`/mnt` is none of cached, uncached");
+        check(&job("path = \"/mnt\""), "`/mnt` is not one of cached, uncached");
         check(&job("replicas = 0"), "must be 1 to");
         check(&job("role = \" \""), "a name is missing");
         check(&job("cap = \"iosp=5\""), "did you mean `iops`");
         check(&job("cap = 5"), "`5` is not written as KEY=VALUE");
-        check("cap = {}\n[[job]]\ntarget = \"null\"", "neither iops= nor mbps=");
+        check("cap = {}\n[[job]]\ntarget = \"null\"", "needs iops=, mbps= or mibps=");
     }
 
     #[test]

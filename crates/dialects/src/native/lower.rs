@@ -84,7 +84,7 @@ fn lower_step(
     for (index, spec) in document.jobs.iter().enumerate().filter(|(_, job)| job.step == number) {
         let name = spec.name.clone().unwrap_or_else(|| format!("job{}", index + 1));
         if let Some(what) = contradiction(spec) {
-            faults.push(in_job(document, &name, what));
+            faults.push(in_job(document, spec, &name, what));
         }
         match lower_job(spec, &name, document, plan, *first_worker) {
             Ok(mut job) => {
@@ -93,14 +93,16 @@ fn lower_step(
                         Some(position) => job.after.push(Dependency(position as u32)),
                         None => faults.push(in_job(
                             document,
+                            spec,
                             &name,
-                            format!("`after` names `{after}`, which is not an earlier job of the same step"),
+                            format!("`after` names `{after}`, which is not an earlier job of the same step; name one that stands above this job and has the same `step`"),
                         )),
                     }
                 }
                 if step.jobs.iter().any(|earlier| earlier.name == job.name) {
                     faults.push(in_job(
                         document,
+                        spec,
                         &name,
                         "another job in the same step has this name".into(),
                     ));
@@ -108,7 +110,7 @@ fn lower_step(
                 *first_worker += spec.workers;
                 step.jobs.push(job);
             }
-            Err(what) => faults.push(in_job(document, &name, what)),
+            Err(what) => faults.push(in_job(document, spec, &name, what)),
         }
     }
     // A failed job makes the others of its step, and all later steps, worthless.
@@ -168,11 +170,11 @@ fn default_name(document: &Document) -> String {
     stem.map_or("run", |stem| stem.trim_end_matches(".toml")).to_owned()
 }
 
-fn in_job(document: &Document, name: &str, what: String) -> Diagnostic {
+fn in_job(document: &Document, spec: &JobSpec, name: &str, what: String) -> Diagnostic {
     let file = document.file.clone().unwrap_or_else(|| "command line".into());
     let place = Place {
         file,
-        line: 0,
+        line: spec.line,
         text: format!("job `{name}`"),
     };
     match what.split_once("; ") {
@@ -265,7 +267,7 @@ fn contradiction(spec: &JobSpec) -> Option<String> {
         return Some("`arrivals` and `catch-up` need a rate; give a `rate`".into());
     }
     if spec.pause.is_none() && spec.pause_after != 1 {
-        return Some("`pause-after` says how often it pauses, and it has no pause; give a `pause`".into());
+        return Some("`pause-after` needs a pause, and the job has none; give a `pause`".into());
     }
     if spec.poll && !spec.mapped && !spec.engine.info().polls {
         return Some("this engine cannot poll; leave `engine` out or set it to `io_uring` or `pvsync2`".into());

@@ -208,7 +208,7 @@ fn words<'a, const N: usize>(text: &'a str, shape: &str) -> Result<[&'a str; N],
 fn number(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
         Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
-        _ => Err(format!("`{text}` is no number of at least 0")),
+        _ => Err(format!("`{text}` is not a number of at least 0")),
     }
 }
 

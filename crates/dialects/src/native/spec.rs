@@ -49,6 +49,8 @@ pub struct SimulatedSpec {
 /// One job.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobSpec {
+    /// Where the job begins in its file, counted from 1; 0 on a command line.
+    pub line: usize,
     /// Shown in reports.
     pub name: Option<String>,
     /// Paths, `null` or `simulated:NAME`.
@@ -176,6 +178,7 @@ impl Default for PartSpec {
 impl Default for JobSpec {
     fn default() -> Self {
         JobSpec {
+            line: 0,
             name: None,
             targets: Vec::new(),
             size: None,

@@ -9,6 +9,8 @@ use model::content::Content;
 use model::plan::RateUnit;
 use model::{Bytes, Nanos, PerDirection};
 
+use crate::nearest::nearest;
+
 pub(super) fn size(text: &str) -> Result<Bytes, String> {
     let bytes: Bytes = text
         .parse()
@@ -76,14 +78,18 @@ pub(super) fn flag(text: &str) -> Result<bool, String> {
 
 /// One of a few words.
 pub(super) fn word<T: Copy>(text: &str, words: &[(&str, T)]) -> Result<T, String> {
-    let known = || words.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(", ");
     let found = words.iter().find(|(word, _)| *word == text.trim());
-    found
-        .map(|(_, value)| *value)
-        .ok_or_else(|| match crate::nearest::nearest(text, words.iter().map(|(w, _)| *w)) {
-            Some(near) => format!("`{text}` is none of {}; did you mean `{near}`?", known()),
-            None => format!("`{text}` is none of {}", known()),
-        })
+    let known: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+    found.map(|(_, value)| *value).ok_or_else(|| unknown(text, &known))
+}
+
+/// What is wrong with a word that is not one of `known`.
+pub(super) fn unknown(text: &str, known: &[&str]) -> String {
+    let list = known.join(", ");
+    match nearest(text, known.iter().copied()) {
+        Some(near) => format!("`{text}` is not one of {list}; did you mean `{near}`?"),
+        None => format!("`{text}` is not one of {list}"),
+    }
 }
 
 /// `4000`, `4000 iops`, `100MiB/s`.
@@ -178,11 +184,7 @@ pub(super) fn access(text: &str) -> Result<Access, String> {
             let known = [
                 "random", "sequential", "random-once", "zipf", "pareto", "normal", "hot", "mixed",
             ];
-            let list = known.join(", ");
-            return Err(match crate::nearest::nearest(other, known) {
-                Some(near) => format!("`{other}` is none of {list}; did you mean `{near}`?"),
-                None => format!("`{other}` is none of {list}"),
-            });
+            return Err(unknown(other, &known));
         }
     };
     Ok(Access::Random { placement })
@@ -272,7 +274,7 @@ pub(super) fn content(text: &str) -> Result<Content, String> {
             constant: None,
         }),
         other => Err(format!(
-            "`{other}` is none of random, once, zeros, counting, compressible:PERCENT, duplicated:PERCENT"
+            "`{other}` is not one of random, once, zeros, counting, compressible:PERCENT, duplicated:PERCENT"
         )),
     }
 }

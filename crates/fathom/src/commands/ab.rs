@@ -194,7 +194,7 @@ pub(super) fn show(
 ) -> Result<(), Faults> {
     let report = Report::from_study(study, margin).ok_or_else(|| {
         let fault = Fault::new(format!(
-            "{file} holds a study of another kind: it is no comparison in turns"
+            "{file} holds a study of another kind: it is not a comparison in turns"
         ));
         Faults::usage(fault.help("`fathom sweep --from` shows sweeps"))
     })?;
@@ -287,15 +287,7 @@ fn document(session: &Session, args: &ArgMatches, side: &str) -> Result<Document
             let fault = |why: &str| Faults::usage(Fault::new(why).at(flags));
             let words = words_of(flags).ok_or_else(|| fault("a quote is not closed"))?;
             let own = run::command().no_binary_name(true).try_get_matches_from(words);
-            let own = own.map_err(|error| {
-                fault(
-                    error
-                        .to_string()
-                        .lines()
-                        .next()
-                        .unwrap_or("flags of `fathom run` are wrong"),
-                )
-            })?;
+            let own = own.map_err(|error| Faults::usage(command_line::fault_of(&error).at(flags)))?;
             // What is beside both comes first, so that each of the two can say otherwise.
             let mut document = run::document_of(own.get_one::<String>("file"))?;
             run::apply_flags(&mut document, args)?;

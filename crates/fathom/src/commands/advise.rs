@@ -4,7 +4,6 @@ use std::path::Path;
 
 use analysis::policies::{Advice, PolicyKind, Wish, advise};
 use analysis::requirement::{self, Metric};
-use archive::ArchiveError;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use model::observation::Observation;
 use model::{Bytes, Nanos};
@@ -122,20 +121,21 @@ fn percent(args: &ArgMatches) -> Result<Option<f64>, Faults> {
     let read = |text: &String| {
         let value = text.trim_end_matches('%').parse::<f64>().ok();
         let value = value.filter(|value| (0.0..=100.0).contains(value));
-        value.ok_or_else(|| fault("read", text, "it is no percentage", "for example --read 70"))
+        value.ok_or_else(|| {
+            fault(
+                "read",
+                text,
+                &format!("`{text}` is not a percentage from 0 to 100"),
+                "for example --read 70",
+            )
+        })
     };
     args.get_one::<String>("read").map(read).transpose()
 }
 
 /// The load of a saved result: that of its first job.
 fn of_result(file: &Path) -> Result<Wish, Faults> {
-    // A file of the user's: it is not our fault if it cannot be read.
-    let results = archive::load(file).map_err(|error| {
-        Faults::usage(match error {
-            ArchiveError::System { verb, path, source } => Fault::of_file(verb, &path, &source),
-            other => Fault::new(other.to_string()).help("name a file that `--save` has written"),
-        })
-    })?;
+    let results = archive::load(file)?;
     let Some(observation) = Observation::all(&results).into_iter().next() else {
         return Err(Faults::usage(
             Fault::new(format!("{} has measured nothing", file.display())).help("name a result with figures"),

@@ -86,7 +86,7 @@ fn name(args: &ArgMatches) -> Result<&String, Faults> {
     match DocumentStore::is_name(name) {
         true => Ok(name),
         false => {
-            let fault = Fault::new(format!("`{name}` is no name for a baseline"));
+            let fault = Fault::new(format!("`{name}` cannot be the name of a baseline"));
             Err(Faults::usage(fault.help(
                 "use letters, digits, `-`, `_` and `.`, with a letter or digit first",
             )))

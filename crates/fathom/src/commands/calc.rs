@@ -2,6 +2,7 @@
 
 use analysis::calc;
 use analysis::knee::{self, Axis, Point};
+use analysis::requirement;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use model::{Bytes, Nanos};
 use report::numbers::{duration, rate, throughput};
@@ -166,14 +167,14 @@ fn number(text: &str) -> Result<f64, String> {
     };
     match digits.trim().parse::<f64>() {
         Ok(value) if value.is_finite() && value >= 0.0 => Ok(value * factor),
-        _ => Err(format!("`{text}` is no number; write 4000, 4k or 5.4M")),
+        _ => Err(format!("`{text}` is not a number; write 4000, 4k or 5.4M")),
     }
 }
 
-fn seconds(text: &str) -> Result<f64, String> {
-    text.parse::<Nanos>()
-        .map(Nanos::as_secs)
-        .map_err(|error| error.to_string())
+/// Time of one operation, which needs its unit.
+fn latency(text: &str) -> Result<f64, String> {
+    let read = requirement::parse_time(text).map(|ns| ns / 1e9);
+    read.map_err(|(why, _)| format!("{why}: write 3ms or 500us"))
 }
 
 fn size(text: &str) -> Result<f64, String> {
@@ -189,7 +190,7 @@ fn two_of(names: &str) -> Faults {
 }
 
 fn little(args: &ArgMatches) -> Result<Answer, Faults> {
-    let (iops, latency) = (read(args, "iops", number)?, read(args, "latency", seconds)?);
+    let (iops, latency) = (read(args, "iops", number)?, read(args, "latency", latency)?);
     let found = calc::little(iops, latency, read(args, "depth", number)?);
     let found = found.ok_or_else(|| two_of("--iops, --latency and --depth"))?;
     let latency = Nanos((found.latency_sec * 1e9).round() as u64);
@@ -321,20 +322,23 @@ fn burst(args: &ArgMatches) -> Result<Answer, Faults> {
     let figure = |name: &str| read(args, name, reader).map(|value| value.unwrap_or(0.0));
     let found = calc::burst(figure("capacity")?, figure("refill")?, figure("ceiling")?);
     let found = found.ok_or_else(|| Faults::usage(Fault::new("capacity and ceiling must be above 0")))?;
-    let lasts = found
-        .lasts_sec
-        .map_or("without end: the refill keeps up".to_owned(), |sec| {
-            format!("{} ({sec:.0} s)", in_time(sec))
-        });
-    let refills = found.refills_sec.map_or("never: nothing flows in".to_owned(), |sec| {
-        format!("after {} ({sec:.0} s)", in_time(sec))
-    });
-    let text = format!(
-        "A full bucket lasts {lasts} at the ceiling.\nAn empty one is full again {refills} without load.\n{}",
-        wrapped(
-            "A test that is shorter than that, on a full bucket, measures the burst and not what can be had for long."
-        )
-    );
+    let clock = |sec: f64| format!("{} ({sec:.0} s)", in_time(sec));
+    let text = match found.lasts_sec {
+        None => wrapped(
+            "The burst never ends: the refill is as fast as the ceiling, so any test measures what can be had for long.",
+        ),
+        Some(sec) => {
+            let refills = found.refills_sec.map(|sec| format!("after {}", clock(sec)));
+            format!(
+                "A full bucket lasts {} at the ceiling.\nAn empty one is full again {} without load.\n{}",
+                clock(sec),
+                refills.unwrap_or_else(|| "never: the refill is 0,".into()),
+                wrapped(
+                    "A test that is shorter than the burst, on a full bucket, measures the burst and not what can be had for long."
+                )
+            )
+        }
+    };
     Ok(answer(text, &found))
 }
 
@@ -361,7 +365,7 @@ fn curve(args: &ArgMatches) -> Result<Answer, Faults> {
             .and_then(|(depth, iops)| Some((number(depth).ok()?, number(iops).ok()?)));
         let read = read.filter(|(depth, iops)| *depth > 0.0 && *iops > 0.0);
         let (depth, iops) = read.ok_or_else(|| {
-            let fault = Fault::new(format!("`{text}` is no point"));
+            let fault = Fault::new(format!("`{text}` is not a point"));
             Faults::usage(fault.help("write DEPTH=IOPS, such as 64=107000"))
         })?;
         points.push(Point::of_closed_loop(depth, iops));

@@ -1,6 +1,6 @@
 //! `fathom compare`.
 
-use analysis::compare::{self, Change, Difference, Fact, Ranked};
+use analysis::compare::{self, Change, Difference, Fact, Ranked, Word};
 use archive::Saved;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use model::observation::Observation;
@@ -245,15 +245,29 @@ fn compared(files: &[String], job: &[&Measured], margin: f64) -> Compared {
     let changes: Vec<To> = others
         .iter()
         .zip(&files[1..])
-        .map(|(other, file)| To {
-            file: file.clone(),
-            changes: compare::changes(first, other, margin),
+        .zip(&facts[1..])
+        .map(|((other, file), around)| {
+            let mut changes = compare::changes(first, other, margin);
+            if compare::forces_figures(&compare::differences(&[facts[0].clone(), around.clone()])) {
+                changes.iter_mut().for_each(|change| change.word = Word::DifferentLoad);
+            }
+            To {
+                file: file.clone(),
+                changes,
+            }
         })
         .collect();
     let primary = compare::primary(&observations);
     let decisive = |to: &To| {
         let change = to.changes.iter().find(|change| Some(change.figure) == primary)?;
-        Some(compare::sentence(change, &to.file, &files[0], margin))
+        let sentence = compare::sentence(change, &to.file, &files[0], margin);
+        let contrary = compare::contrary(change.word, &to.changes);
+        Some(
+            sentence
+                + &contrary.map_or(String::new(), |both| {
+                    format!(" Not in everything: {} is {both}.", to.file)
+                }),
+        )
     };
     Compared {
         job: first.name.clone(),
@@ -320,7 +334,12 @@ fn text(comparison: &Comparison) -> String {
             text += &ab::changes(&to.changes);
         }
         if comparison.files.len() > 2 {
-            text += &ranking(&comparison.files, &job.ranking);
+            let mut changes = job.changes.iter().flat_map(|to| &to.changes);
+            let heading = match changes.any(|change| change.word == Word::DifferentLoad) {
+                true => "In the order of their figures, although the loads differ",
+                false => "From the best to the worst",
+            };
+            text += &ranking(heading, &comparison.files, &job.ranking);
         }
         text += "\nWhat this means\n";
         job.sentences.iter().for_each(|sentence| text += &wrapped(sentence));
@@ -332,15 +351,15 @@ fn text(comparison: &Comparison) -> String {
     text
 }
 
-fn ranking(files: &[String], ranking: &[Ranked]) -> String {
-    let mut text = String::from("\nFrom the best to the worst\n");
+fn ranking(heading: &str, files: &[String], ranking: &[Ranked]) -> String {
+    let mut text = format!("\n{heading}\n");
     for (place, one) in ranking.iter().enumerate() {
         let against = match &one.to_best {
             None => "the best".to_owned(),
             Some(change) => match change.word {
-                compare::Word::Same => format!("the same as the best: {}", change.words()),
-                compare::Word::Undecided => format!("not distinguished from the best: {}", change.words()),
-                compare::Word::Better | compare::Word::Worse => change.words(),
+                Word::Same => format!("the same as the best: {}", change.words()),
+                Word::Undecided => format!("not distinguished from the best: {}", change.words()),
+                Word::Better | Word::Worse | Word::DifferentLoad => change.words(),
             },
         };
         text += &format!("  {}. {}: {against}\n", place + 1, files[one.index]);

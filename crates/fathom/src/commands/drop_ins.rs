@@ -26,7 +26,7 @@ pub fn diskspd() -> Command {
          ends with its exit codes. The program does the same without this word where it is called `diskspd`, by a copy \
          or a link.\n\n\
          `fathom diskspd -?` lists the switches; docs/diskspd.md tells what each does here. FATHOM_NOTES=1 shows notes \
-         where stderr is no terminal, FATHOM_RESULT=FILE saves the native result too, FATHOM_HISTORY=on keeps it in the history, FATHOM_ALLOW_DESTROY=DEVICE \
+         where stderr is not a terminal, FATHOM_RESULT=FILE saves the native result too, FATHOM_HISTORY=on keeps it in the history, FATHOM_ALLOW_DESTROY=DEVICE \
          names a device again that the guard would not give away, FATHOM_DISKSPD_TEXT=2.0 prints the report in its \
          older form.",
         "Switches and targets, as for DiskSpd",
@@ -58,7 +58,7 @@ pub fn fio() -> Command {
          with its exit codes. The program does the same without this word where it is called `fio`, by a copy or a \
          link.\n\n\
          `fathom fio --help` lists the options, `fathom fio --cmdhelp` those of jobs; docs/fio.md tells what each does here. \
-         FATHOM_NOTES=1 shows notes where stderr is no terminal, FATHOM_RESULT=FILE saves the native result too, FATHOM_HISTORY=on keeps \
+         FATHOM_NOTES=1 shows notes where stderr is not a terminal, FATHOM_RESULT=FILE saves the native result too, FATHOM_HISTORY=on keeps \
          it in the history, FATHOM_ALLOW_DESTROY=DEVICE names a device again that the guard would not give away, FATHOM_ALLOW_EXEC=1 \
          permits commands of the shell in jobs.",
         "Options and job files, as for fio",

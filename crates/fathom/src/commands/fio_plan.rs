@@ -10,12 +10,35 @@ use crate::fault::{Fault, Faults};
 /// # Errors
 /// What fio would say of them.
 pub fn fio_plan(arguments: &[String]) -> Result<Source, Faults> {
-    let read = fio::plan_of(arguments).map_err(|lines| {
-        let fault = Fault::new(lines.join("\n")).help("docs/fio.md lists the options and what they take");
-        Faults::one(fault, Exit::Usage)
-    });
-    read.map(|(plan, capped_depths)| Source {
-        capped_depths,
-        ..Source::from(plan)
-    })
+    fio::plan_of(arguments)
+        .map_err(|printed| faults(&printed.join("\n")))
+        .map(|(plan, capped_depths)| Source {
+            capped_depths,
+            ..Source::from(plan)
+        })
+}
+
+/// What fio prints comes in blocks of lines, such as a table of the valid values; its own complaints begin with `fio: `.
+fn faults(printed: &str) -> Faults {
+    let lines = printed.lines().map(str::trim).filter(|line| !line.is_empty());
+    let (complaints, why): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("fio: "));
+    let mut list: Vec<Fault> = complaints.into_iter().map(Fault::new).collect();
+    if list.is_empty() {
+        list.push(Fault::new("fio does not accept this command line or job file"));
+    }
+    list[0].why = match why.first().and_then(|line| line.strip_prefix("valid values:")) {
+        Some(first) => {
+            let lines = std::iter::once(first).chain(why[1..].iter().map(|line| line.trim_start_matches(':')));
+            let words: Vec<&str> = lines.filter_map(|line| line.split_whitespace().next()).collect();
+            vec![format!("valid values: {}", words.join(", "))]
+        }
+        None => why.into_iter().map(str::to_owned).collect(),
+    };
+    let exit = match list.iter().any(|fault| fault.what.starts_with("fio: unable to open '")) {
+        true => Exit::Refused,
+        false => Exit::Usage,
+    };
+    let last = list.pop().expect("there is one at least");
+    list.push(last.help("docs/fio.md lists the options and what they take"));
+    Faults::many(list, exit)
 }

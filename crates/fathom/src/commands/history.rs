@@ -179,7 +179,7 @@ pub(super) fn filter(args: &ArgMatches) -> Result<Filter, Faults> {
 /// A date of the local calendar, or an age.
 fn moment(option: &str, text: &str) -> Result<u64, Faults> {
     moment_of(text, option == "until", Timestamp::now(), &TimeZone::system()).ok_or_else(|| {
-        let fault = Fault::new(format!("`{text}` is no date and no age")).at(format!("--{option} {text}"));
+        let fault = Fault::new(format!("`{text}` is not a date or an age")).at(format!("--{option} {text}"));
         Faults::usage(fault.help("for example 2026-11-22, 2026-11-22T18:00, 7d, 36h"))
     })
 }
@@ -284,7 +284,7 @@ fn prune(args: &ArgMatches) -> Result<Exit, Faults> {
         (None, Some(text)) => {
             let age = age(text).and_then(|age| Timestamp::now().checked_sub(age).ok());
             let age = age.ok_or_else(|| {
-                let fault = Fault::new(format!("`{text}` is no age")).at(format!("--older-than {text}"));
+                let fault = Fault::new(format!("`{text}` is not an age")).at(format!("--older-than {text}"));
                 Faults::usage(fault.help("for example 90d, 12w, 36h"))
             })?;
             Keep::Since(u64::try_from(age.as_nanosecond()).unwrap_or(0))

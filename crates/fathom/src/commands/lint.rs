@@ -2,6 +2,7 @@
 
 use ::run::targets::guard::Decision;
 use analysis::lint::{self, Intent, Purpose, Test};
+use analysis::requirement;
 use clap::builder::PossibleValuesParser;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::probe::{self, System};
@@ -107,7 +108,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         .collect();
     let silenced = silenced::from_args(args)?;
     let purpose = purpose(args)?;
-    let watch = time(args, "watch")?;
+    let watch = value::<Nanos>(args, "watch")?;
     let source = source::read(session, &words)?;
     let plan = source.plan;
     let purpose = Purpose {
@@ -163,15 +164,25 @@ fn purpose(args: &ArgMatches) -> Result<Purpose, Faults> {
     Ok(Purpose {
         intent: intent.map(|(_, intent)| *intent),
         promised_iops: args.get_one::<f64>("promised-iops").copied(),
-        promised_latency_ns: time(args, "promised-latency")?.map(|time| time.0 as f64),
+        promised_latency_ns: promised_latency(args)?,
         host_cache: value(args, "host-cache")?,
         allow_full: args.get_flag("allow-full"),
         ..Purpose::default()
     })
 }
 
-fn time(args: &ArgMatches, name: &str) -> Result<Option<Nanos>, Faults> {
-    value(args, name)
+fn promised_latency(args: &ArgMatches) -> Result<Option<f64>, Faults> {
+    let Some(text) = args.get_one::<String>("promised-latency") else {
+        return Ok(None);
+    };
+    let fault = |(why, _)| {
+        Fault::new(why)
+            .at(format!("--promised-latency {text}"))
+            .help("write 3ms or 500us")
+    };
+    requirement::parse_time(text)
+        .map(Some)
+        .map_err(|wrong| Faults::usage(fault(wrong)))
 }
 
 /// A value with a unit.
@@ -180,7 +191,7 @@ fn value<T: std::str::FromStr<Err: std::fmt::Display>>(args: &ArgMatches, name: 
         return Ok(None);
     };
     let read = text.parse::<T>();
-    let fault = |why: T::Err| Faults::usage(Fault::new(format!("--{name} {text}: {why}")));
+    let fault = |why: T::Err| Faults::usage(Fault::new(why.to_string()).at(format!("--{name} {text}")));
     read.map(Some).map_err(fault)
 }
 

@@ -13,12 +13,12 @@ use model::study::Study;
 use study::explain::Source;
 
 use crate::exit::Exit;
-use crate::fault::{Fault, Faults};
+use crate::fault::Faults;
 use crate::history;
 use crate::user_file;
 
 /// The name that stands for standard input.
-const STDIN: &str = "-";
+pub const STDIN: &str = "-";
 /// No report is longer; what is, is something else.
 const LONGEST: u64 = 1 << 30;
 
@@ -89,13 +89,11 @@ fn bytes_of(file: &str) -> Result<Vec<u8>, Faults> {
     if history::is_entry(file) {
         return history::document(file);
     }
-    let failed =
-        |error: std::io::Error| Faults::one(Fault::of_file("read", Path::new(&shown(file)), &error), Exit::Refused);
     let read = match file {
         STDIN => user_file::read_limited(std::io::stdin().lock(), LONGEST),
         file => user_file::read_bytes(Path::new(file), LONGEST),
     };
-    read.map_err(failed)
+    read.map_err(|error| Faults::unreadable(Path::new(&shown(file)), &error))
 }
 
 fn shown(file: &str) -> String {

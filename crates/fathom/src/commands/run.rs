@@ -244,12 +244,13 @@ pub(super) fn document_of(file: Option<&String>) -> Result<Document, Faults> {
     Ok(match file {
         Some(file) => {
             refuse_other_tool(file)?;
-            let text = user_file::read_text(Path::new(file), user_file::MAX_TEXT).map_err(|error| {
-                let fault = Fault::of_file("read", Path::new(file), &error);
-                Faults::usage(match error.kind() {
-                    std::io::ErrorKind::IsADirectory => fault.help(format!("test it with --target {file}")),
-                    _ => fault,
-                })
+            let path = Path::new(file);
+            let text = user_file::read_text(path, user_file::MAX_TEXT).map_err(|error| match error.kind() {
+                std::io::ErrorKind::IsADirectory => {
+                    let fault = Fault::of_file("read", path, &error).help(format!("test it with --target {file}"));
+                    Faults::one(fault, Exit::Refused)
+                }
+                _ => Faults::unreadable(path, &error),
             })?;
             native::read_job_file(file, &text)?
         }

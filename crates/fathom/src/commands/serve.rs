@@ -94,7 +94,7 @@ fn token(args: &ArgMatches, wanted: SocketAddr) -> Result<Option<Token>, Faults>
         Some(word) => match Token::parse(&word) {
             Some(token) => Ok(Some(token)),
             None => {
-                let fault = Fault::new("this is no token: it has 16 to 128 letters, digits, `-`, `_`, `.`");
+                let fault = Fault::new("a token has 16 to 128 letters, digits, `-`, `_`, `.`");
                 Err(Faults::usage(
                     fault
                         .at("--token")

@@ -1,5 +1,6 @@
 //! Where a test comes from: a command line of one of the dialects, a job file, a profile, a saved result.
 
+use std::io;
 use std::path::Path;
 
 use clap::Arg;
@@ -10,6 +11,7 @@ use model::plan::Plan;
 
 use super::fio_plan::fio_plan;
 use super::{results, run};
+use crate::command_line;
 use crate::drop_in::{self, diskspd::surroundings::Here};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -67,8 +69,15 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
         (flag, _) if flag.starts_with("--") => read_flags(session, words).map(Source::from),
         (file, []) => read_file(file),
         (_, [second, ..]) => {
-            let fault = Fault::new(format!("`{first}` is a file, and `{second}` follows it"));
-            let help = "name the dialect of a command line first: `diskspd -b8K …`";
+            let fault = Fault::new(format!(
+                "cannot read `{first}` and `{second}` at once: one file is one test"
+            ));
+            let help = match second.starts_with("--") {
+                true => "write options before the file: `fathom lint --json FILE`",
+                false => {
+                    "name one file, or begin a command line with its dialect: `diskspd -b8K …`, `fio --rw=randread …`"
+                }
+            };
             Err(Faults::usage(fault.help(help)))
         }
     }
@@ -78,11 +87,7 @@ fn read_flags(session: &Session, flags: &[String]) -> Result<Plan, Faults> {
     let given = run::command()
         .no_binary_name(true)
         .try_get_matches_from(flags)
-        .map_err(|error| {
-            let what = error.to_string();
-            let what = what.lines().next().unwrap_or_default().trim_start_matches("error: ");
-            Faults::usage(Fault::new(what).help("`fathom run --help` lists the flags"))
-        })?;
+        .map_err(|error| Faults::usage(command_line::fault_of(&error).help("`fathom run --help` lists the flags")))?;
     Ok(native::lower(&run::document(session, &given)?)?)
 }
 
@@ -92,13 +97,16 @@ fn read_file(file: &str) -> Result<Source, Faults> {
     let extension = path
         .extension()
         .map(|extension| extension.to_string_lossy().to_ascii_lowercase());
-    let text = || {
-        let read = user_file::read_text(path, user_file::MAX_TEXT);
-        read.map_err(|error| Faults::usage(Fault::of_file("read", path, &error)))
-    };
+    let unreadable = |error: io::Error| Faults::unreadable(path, &error);
+    if !history::is_entry(file) && file != results::STDIN {
+        user_file::open(path).map_err(unreadable)?;
+    }
     match extension.as_deref() {
         Some("toml") => {
-            let document = native::read_job_file(file, &text()?)?;
+            let document = native::read_job_file(
+                file,
+                &user_file::read_text(path, user_file::MAX_TEXT).map_err(unreadable)?,
+            )?;
             Ok(native::lower(&document)?.into())
         }
         Some("xml") => {
@@ -140,11 +148,17 @@ fn read_vdbench(line: &[String]) -> Result<Source, Faults> {
 }
 
 fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
+    if let Some(profile) = line.iter().find_map(|word| word.strip_prefix("-X")) {
+        user_file::open(Path::new(profile)).map_err(|error| Faults::unreadable(Path::new(profile), &error))?;
+    }
     let mut around = Quiet(Here::default());
     let request = match diskspd::read("diskspd", line, &mut around) {
         Reading::Run(request) | Reading::Print(request) => request,
         Reading::End(end) if end.stderr.is_empty() => {
-            return Err(Faults::usage(Fault::new("this DiskSpd line runs nothing")));
+            let fault = Fault::new("the command line of DiskSpd names nothing to test");
+            return Err(Faults::usage(
+                fault.help("write it as for DiskSpd: `diskspd -b8K -d10 -c1G test.dat`"),
+            ));
         }
         Reading::End(end) => return Err(refused(&end.stderr)),
     };

@@ -138,7 +138,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     }
     let file = args.get_one::<String>("file").expect("clap asks for a file");
     let text = user_file::read_text(Path::new(file), user_file::MAX_TEXT)
-        .map_err(|error| Faults::usage(Fault::of_file("read", Path::new(file), &error)))?;
+        .map_err(|error| Faults::unreadable(Path::new(file), &error))?;
     let read = read_suite(file, &text)?;
     let ready = all_ready(session, args, file, &read)?;
     let permissions = permissions::from_args(args);

@@ -265,8 +265,7 @@ fn wanted(session: &Session, args: &ArgMatches) -> Result<Wanted, Faults> {
 /// What is there.
 fn examined(path: &str) -> Result<TargetFacts, Faults> {
     let one = Path::new(path);
-    let meta =
-        std::fs::metadata(one).map_err(|error| Faults::one(Fault::of_file("read", one, &error), Exit::Refused))?;
+    let meta = std::fs::metadata(one).map_err(|error| Faults::unreadable(one, &error))?;
     if meta.is_dir() {
         return Err(unfit(
             path,

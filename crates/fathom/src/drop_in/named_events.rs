@@ -207,7 +207,7 @@ mod tests {
         }
         fs::create_dir(&path).unwrap();
         let error = NamedEvent::open_or_make(&name).unwrap_err().to_string();
-        assert!(error.contains("is no regular file"), "{error}");
+        assert!(error.contains("is not a regular file"), "{error}");
         fs::remove_dir(&path).unwrap();
 
         let made = NamedEvent::open_or_make(&name).unwrap();

@@ -295,7 +295,7 @@ pub fn listen_at(path: &Path) -> io::Result<Listener> {
         if !meta.file_type().is_socket() {
             return Err(io::Error::new(
                 io::ErrorKind::AlreadyExists,
-                "there is a file that is no socket",
+                "there is a file that is not a socket",
             ));
         }
         if UnixStream::connect(path).is_ok() {

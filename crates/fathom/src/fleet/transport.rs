@@ -40,8 +40,7 @@ pub fn named(text: &str) -> Result<Vec<String>, Faults> {
         None => text.to_owned(),
         Some(file) => {
             let path = std::path::Path::new(file);
-            user_file::read_text(path, user_file::MAX_TEXT)
-                .map_err(|error| Faults::one(Fault::of_file("read", path, &error), Exit::Usage))?
+            user_file::read_text(path, user_file::MAX_TEXT).map_err(|error| Faults::unreadable(path, &error))?
         }
     };
     let lines = list.lines().map(|line| line.split('#').next().unwrap_or_default());
@@ -61,7 +60,7 @@ pub fn named(text: &str) -> Result<Vec<String>, Faults> {
         .find(|host| host.contains('*') && !host.starts_with("listen://"))
     {
         let fault = Fault::new(format!(
-            "`{several}` is no host: `*COUNT` belongs to listen://ADDRESS*COUNT alone"
+            "`{several}` is not a host: only listen://ADDRESS*COUNT takes a `*COUNT`"
         ));
         let help = "name a host once for each process: --hosts local,local";
         return Err(Faults::usage(fault.at("--hosts").help(help)));

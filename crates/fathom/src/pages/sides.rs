@@ -1,6 +1,6 @@
 //! Pages that hold results against each other: A and B in turns, and saved results.
 
-use analysis::compare::{Change, Difference, Figure, Word};
+use analysis::compare::{self, Change, Difference, Figure, Word};
 use model::observation::Observation;
 use model::study::{Role, Study};
 use report::Summary;
@@ -41,7 +41,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
         verdict: report
             .found
             .as_ref()
-            .map_or_else(Verdict::default, |found| word(found.word, "B", "A")),
+            .map_or_else(Verdict::default, |found| word((found.word, &found.changes), "B", "A")),
         lead: vec![Lead {
             topic: "What this means".into(),
             sentence: report.sentences.join(" "),
@@ -55,8 +55,19 @@ pub fn ab(report: &Report, study: &Study) -> Page {
 }
 
 /// Better, same or worse on the first screen.
-fn word(word: Word, what: &str, than: &str) -> Verdict {
+fn word((word, changes): (Word, &[Change]), what: &str, than: &str) -> Verdict {
+    let contrary = compare::contrary(word, changes);
     let (said, tone, sentence) = match word {
+        _ if contrary.is_some() => (
+            "MIXED",
+            page::Tone::Unsure,
+            format!("{what} against {than}: {}.", contrary.unwrap_or_default()),
+        ),
+        Word::DifferentLoad => (
+            "DIFFERENT LOAD",
+            page::Tone::Plain,
+            format!("{what} and {than} are different loads, so neither is better."),
+        ),
         Word::Better => (
             "BETTER",
             page::Tone::Good,
@@ -285,10 +296,12 @@ pub fn compared<T: Serialize>(files: &[String], jobs: &[Sides<'_>], margin: f64,
         return compared_page(files, Verdict::default(), jobs, sections, document);
     };
     let decisive = match &only.changes[..] {
-        [to] => to.iter().find(|change| change.figure == Figure::Iops),
+        [to] => to.iter().find(|change| change.figure == Figure::Iops).zip(Some(*to)),
         _ => None,
     };
-    let verdict = decisive.map_or_else(Verdict::default, |change| word(change.word, &files[1], &files[0]));
+    let verdict = decisive.map_or_else(Verdict::default, |(change, to)| {
+        word((change.word, to), &files[1], &files[0])
+    });
     compared_page(files, verdict, jobs, sections, document)
 }
 

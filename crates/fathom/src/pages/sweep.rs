@@ -552,10 +552,7 @@ fn table(report: &Report) -> Section {
         let mut cells: Vec<String> = row.settings.iter().map(|setting| setting.value.clone()).collect();
         let half = row.iops_half_width;
         let interval = half.map_or("-".into(), |half| format!("{:.1} %", 100.0 * half / row.iops));
-        cells.extend([
-            row.in_flight.map_or("-".into(), |depth| depth.to_string()),
-            rate(row.iops),
-        ]);
+        cells.extend([row.in_flight_words(), rate(row.iops)]);
         cells.extend(has_intervals.then_some(interval));
         cells.extend([
             throughput(row.bytes_per_sec / 1e6),
@@ -624,7 +621,7 @@ pub fn csv(report: &Report) -> String {
         let mut cells: Vec<String> = row.settings.iter().map(|setting| or_empty(setting.number)).collect();
         cells.extend([
             row.order.to_string(),
-            or_empty(row.in_flight.map(|depth| depth as f64)),
+            or_empty(row.in_flight_mean.or(row.in_flight.map(|depth| depth as f64))),
             row.iops.to_string(),
             or_empty(row.iops_half_width),
             row.bytes_per_sec.to_string(),

@@ -25,7 +25,7 @@ fn figures_are_kept_and_compared_with() {
     baseline(&["import", &report, "--name", "disk-a"])
         .expect(3, &["there is a baseline `disk-a` already", "--replace"]);
     baseline(&["import", &report, "--name", "disk-a", "--replace"]).expect(0, &[]);
-    baseline(&["import", &report, "--name", "../x"]).expect(4, &["no name for a baseline"]);
+    baseline(&["import", &report, "--name", "../x"]).expect(4, &["cannot be the name of a baseline"]);
     baseline(&["list"]).expect(0, &["disk-a", "a text report of DiskSpd"]);
     baseline(&["show", "disk-a"]).expect(0, &["7,177", "8.91 ms", "23.8 ms"]);
 

@@ -69,7 +69,7 @@ fn limits_with_and_without_the_hosts_cache_are_distinguished() {
     let told = flat(&plain.expect(0, &["NO-LATENCY"]).out);
     assert!(told.contains("13,053 IOPS of 12,800 IOPS is 102.0 %"), "{told}");
     assert!(
-        told.contains("It goes beyond the limit of VM Standard_D8ds_v4, uncached"),
+        told.contains("The load goes beyond the limit of VM Standard_D8ds_v4, uncached"),
         "{told}"
     );
     let cached = fathom(&["explain", &figures, "--vm", "Standard_D8ds_v4", "--host-cache"]);
@@ -97,7 +97,7 @@ fn paths_of_jobs_have_limits_of_their_own() {
         }
     };
     let both = [
-        "It lies at the limit of VM Standard_D8ds_v4, cached: 78,300 IOPS of 77,000 IOPS is 101.7 %",
+        "The load is at the limit of VM Standard_D8ds_v4, cached: 78,300 IOPS of 77,000 IOPS is 101.7 %",
         "VM Standard_D8ds_v4, uncached writer1 12,600 IOPS 12,800 IOPS 98.4 % reached",
         "VM Standard_D8ds_v4, cached + uncached reader1 + writer1 90,900 IOPS 89,800 IOPS 101.2 % reached",
         "Both limits of the machine are reached",
@@ -112,7 +112,7 @@ fn paths_of_jobs_have_limits_of_their_own() {
             "90,900 IOPS (reader1 + writer1 together) is 118.1 % of 77,000 IOPS",
             "101.2 % of the cached and uncached limits together (89,800 IOPS)",
             "Both limits of the machine are reached. All jobs together did 90,900 IOPS",
-            "It lies at the limit of VM Standard_D8ds_v4, cached + uncached: 90,900 IOPS (reader1 + writer1 together) of \
+            "The load is at the limit of VM Standard_D8ds_v4, cached + uncached: 90,900 IOPS (reader1 + writer1 together) of \
              89,800 IOPS is 101.2 %",
             "name the path of each (--path JOB=uncached",
         ],
@@ -129,7 +129,7 @@ fn paths_of_jobs_have_limits_of_their_own() {
         (&90_900.0.into(), &true.into())
     );
     fathom(&["explain", &figures, "--path", "reader=cached"]).expect(4, &["no job is named `reader`", "reader1"]);
-    fathom(&["explain", &figures, "--path", "reader1=warm"]).expect(4, &["`warm` is none of cached, uncached"]);
+    fathom(&["explain", &figures, "--path", "reader1=warm"]).expect(4, &["`warm` is not one of cached, uncached"]);
     fathom(&["explain", &figures, "--cap", "x:iops=5,role=log"]).expect(4, &["no job has the limit `x`"]);
 }
 
@@ -181,7 +181,7 @@ fn clones_of_a_job_of_fio_share_its_path() {
         assert!(told.contains(expected), "`{expected}` is missing:\n{}", ran.out);
     }
     assert!(
-        !told.contains("It goes beyond"),
+        !told.contains("The load goes beyond"),
         "the sum of both paths has no limit of one:\n{}",
         ran.out
     );
@@ -217,7 +217,7 @@ fn a_promise_is_judged() {
     );
     let policy = fathom(&["explain", &figures, "--policy", "ssd-ultra", "--size", "400GB"]);
     assert!(
-        flat(&policy.expect(0, &[]).out).contains("It was held to 4,000 per second and kept that"),
+        flat(&policy.expect(0, &[]).out).contains("The load was held to 4,000 per second and kept that"),
         "{}",
         policy.out
     );
@@ -271,9 +271,9 @@ fn runs_of_vdbench_are_explained_and_judged() {
     for expected in [
         "a summary of Vdbench",
         "rd1 (xfersize=4k threads=8)",
-        "Vdbench 50407 did 4 KiB operations for 25 s, after 5 s of warm-up.",
-        "20,000 operations per second (IOPS), 78.1 MiB/s (81.9 MB/s); one took 400 us on average (standard deviation 105 us).",
-        "N = 8.00 operations were in flight on average (its own count says 8.0); how many were allowed the result does not say.",
+        "Vdbench 50407 issued 4 KiB operations for 25 s, after 5 s of warm-up.",
+        "20,000 operations per second (IOPS), 78.1 MiB/s (81.9 MB/s); an operation took 400 us on average (standard deviation 105 us).",
+        "N = 8.00 operations were in flight on average (its own count says 8.0); the result does not say how many were allowed.",
         "All processors together were 21.4 % busy.",
         "8 KiB operations, 70 % of them reads, for 25 s, after 5 s of warm-up: held to 5,000 per second.",
         "3,500 reads per second at 500 us and 1,500 writes per second at 1 ms",
@@ -297,10 +297,10 @@ fn runs_of_vdbench_are_explained_and_judged() {
     assert!(told.contains("20,000 IOPS of 20,000 IOPS is 100.0 %"), "{told}");
     let flatfile = fathom(&["explain", &data("vdbench/flatfile-50407.html")]);
     let told = flat(&flatfile.expect(0, &["a flat file of Vdbench"]).out);
-    assert!(told.contains("did 4 KiB random reads for 25 s"), "{told}");
+    assert!(told.contains("issued 4 KiB random reads for 25 s"), "{told}");
     let older = fathom(&["explain", &data("vdbench/summary-503.txt")]);
     let told = flat(&older.expect(0, &[]).out);
-    let expected = "Vdbench 503 did operations of 65,536 bytes on average for 3 s, after 1 s of warm-up.";
+    let expected = "Vdbench 503 issued operations of 65,536 bytes on average for 3 s, after 1 s of warm-up.";
     assert!(told.contains(expected), "{told}");
 }
 
@@ -338,8 +338,8 @@ fn results_of_iometer_are_explained_and_judged() {
     let told = flat(&ran.expect(0, &["results of Iometer"]).out);
     for expected in [
         "on TESTHOST, at 2026-11-23 10:00:00:123, 2 processors",
-        "Iometer 2006.07.27 did 4 KiB random reads on 2 targets: 2 workers, up to 32 in flight.",
-        "16,000 operations per second (IOPS), 62.5 MiB/s (65.5 MB/s); one took 2 ms on average.",
+        "Iometer 2006.07.27 issued 4 KiB random reads on 2 targets: 2 workers, up to 32 in flight.",
+        "16,000 operations per second (IOPS), 62.5 MiB/s (65.5 MB/s); an operation took 2 ms on average.",
         "N = 32.00 operations were in flight on average, of 32 allowed: the queue was full all the time",
         "8 KiB random operations, 67 % of them reads, on 2 targets",
         "4,020 reads per second at 4 ms and 1,980 writes per second at 8.04 ms",
@@ -409,7 +409,7 @@ fn what_cannot_be_explained_is_refused_with_the_reason() {
     fathom(&["explain", "/nowhere/at/all"]).expect(3, &["cannot read /nowhere/at/all"]);
     fathom(&["explain", &path("a", "hello")])
         .expect(3, &["holds no result that fathom knows", "a text report of DiskSpd"]);
-    fathom(&["explain", &path("b", "10 bytes (10 B) copied, 1 s, 10 B/s")]).expect(3, &["dd is no test of storage"]);
+    fathom(&["explain", &path("b", "10 bytes (10 B) copied, 1 s, 10 B/s")]).expect(3, &["dd is not a storage test"]);
     fathom(&["explain", &path("c", "{\"format_version\": 99}")]).expect(3, &["format 99"]);
     let cdm = "CrystalDiskMark 8.0.4 x64 (C) 2007-2021 hiyohiyo\n[Read]\n  RND    4KiB (Q= 32, T= 1):   300.100 MB/s [ 73266.6 IOPS] <   430.00 us>\n";
     let ran = fathom(&["explain", &path("d", cdm), "--require", "iops>=1000"]);
@@ -464,7 +464,7 @@ fn saved_results_are_explained_and_shown_again() {
         3,
         &[
             "is not a saved result of fathom",
-            "help: it takes a file that `--save FILE`",
+            "help: name a file that `--save FILE`",
         ],
     );
 }

@@ -28,8 +28,7 @@ fn words_that_mean_nothing_are_usage_errors() {
     fathom(&["run", "--target", "null", "--block", "4q"])
         .expect(4, &["`block`", "--> command line: --block 4q", "help:"]);
     fathom(&["run"]).expect(4, &["no target", "help:"]);
-    fathom(&["run", "/no/such/job.toml"]).expect(4, &["/no/such/job.toml", "No such file"]);
-    fathom(&["run", "/tmp"]).expect(4, &["cannot read /tmp", "Is a directory", "--target /tmp"]);
+    fathom(&["run", "/tmp"]).expect(3, &["cannot read /tmp", "Is a directory", "--target /tmp"]);
     fathom(&["run", "--target", "null", "--out", "yaml"]).expect(4, &["no output format `yaml`", "text, json, csv"]);
     fathom(&["run", "--target", "null", "--out", "text,json"]).expect(4, &["only one output", "json=result.json"]);
     fathom(&["run", "--target", "null", "--read", "70", "--trim"]).expect(4, &["--read", "--trim"]);
@@ -39,6 +38,51 @@ fn words_that_mean_nothing_are_usage_errors() {
     fathom(&["quick", "--size", "4k"]).expect(4, &["--size must be at least 1 MiB"]);
     fathom(&["run", "--target", "null", "--read", "150"]).expect(4, &["Example: --read 70"]);
     fathom(&["run", "--target", "null", "--rate", "fast"]).expect(4, &["Example: --rate '4000 iops'"]);
+}
+
+/// One code for a file to read that is not there, whichever command is to read it.
+#[test]
+fn a_file_that_cannot_be_read_has_one_code() {
+    let lines = "run F.toml;sweep F.toml;sweep --from F;ab F.toml null;ab --from F;explain F;compare F F;report F;show F;\
+        convert F --to fio;convert F.fio --to fio;convert F.toml --to fio;convert F.xml --to fio;lint F;lint F.toml;\
+        lint F.xml;lint F.fio;lint fio F.fio;lint diskspd -XF.xml;suite F.toml;advise --from F;warm-up F;recover F;\
+        policies --catalogue F;verify /tmp --require iops>=1 --policy F.toml;verify F.toml --require iops>=1;\
+        run --target null --hosts @F";
+    for line in lines.replace('F', "/no/such/file").split(';') {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        fathom(&words).expect(3, &["error", "/no/such/file"]);
+    }
+}
+
+#[test]
+fn errors_of_other_dialects_are_lines_of_their_own() {
+    let folder = need(Directory::new()).expect("a folder can be made");
+    let job = folder.path().join("wrong.fio");
+    fs::write(&job, "[a]\nrw=randraed\n").unwrap();
+    let ended = fathom(&["lint", text(&job)]);
+    ended.expect(
+        4,
+        &[
+            "error: fio: failed parsing rw=randraed",
+            "why: valid values: read, write, trim, randread",
+        ],
+    );
+    assert!(!ended.err.contains("\\n"), "{}", ended.err);
+    fathom(&["ab", "--bogus 3", "null"]).expect(4, &["error: unexpected argument '--bogus' found"]);
+    fathom(&["quick", "--seed", "abc"]).expect(4, &["'abc' for '--seed <NUMBER>': expected a number"]);
+    fathom(&["lint", "foo", "bar"]).expect(4, &["one file is one test"]);
+    fathom(&["lint", "foo", "--json"]).expect(4, &["write options before the file"]);
+    let ended = fathom(&["quick", "--time", "3"]);
+    ended.expect(4, &["unexpected argument '--time'"]);
+    assert!(!ended.err.contains("tip:"), "{}", ended.err);
+    let unit = ["`3` has no unit", "write 3ms or 500us"];
+    fathom(&["calc", "little", "--iops", "4000", "--latency", "3"]).expect(4, &unit);
+    fathom(&["lint", "--promised-latency", "3", "--target", "null"]).expect(4, &unit);
+    fathom(&["verify", "null", "--require", "iops=>100"]).expect(4, &["a limit is written with `>=` or `<=`"]);
+    fathom(&[
+        "calc", "burst", "--capacity", "5M", "--refill", "4000", "--ceiling", "3000",
+    ])
+    .expect(0, &["The burst never ends"]);
 }
 
 /// Each of these used to allocate for minutes, or until memory ran out.
@@ -89,14 +133,14 @@ fn pipes_and_devices_are_no_job_files() {
     let socket = folder.path().join("socket.toml");
     let _socket = UnixListener::bind(&socket).unwrap();
     for command in ["run", "lint"] {
-        fathom(&[command, text(&pipe)]).expect(4, &["pipe.toml", "named pipe"]);
-        fathom(&[command, text(&socket)]).expect(4, &["socket.toml", "a socket"]);
-        fathom(&[command, "/dev/zero"]).expect(4, &["/dev/zero", "character device"]);
+        fathom(&[command, text(&pipe)]).expect(3, &["pipe.toml", "named pipe"]);
+        fathom(&[command, text(&socket)]).expect(3, &["socket.toml", "a socket"]);
+        fathom(&[command, "/dev/zero"]).expect(3, &["/dev/zero", "character device"]);
     }
     fathom(&["fio", text(&pipe)]).expect(1, &["unable to open", "named pipe"]);
     fathom(&["fio", "/dev/zero"]).expect(1, &["unable to open", "character device"]);
     let hosts = format!("@{}", text(&pipe));
-    fathom(&["run", "--target", "null", "--hosts", &hosts]).expect(4, &["pipe.toml", "named pipe"]);
+    fathom(&["run", "--target", "null", "--hosts", &hosts]).expect(3, &["pipe.toml", "named pipe"]);
     let trace = format!("--read_iolog={}", text(&pipe));
     fathom(&["fio", "--name=a", "--ioengine=null", &trace]).expect(1, &["pipe.toml", "regular file"]);
     let pattern = format!("--buffer_pattern='{}'", text(&pipe));

@@ -91,7 +91,7 @@ fn what_a_command_measures_is_kept_and_shown_again() {
         .expect(4, &["the history has no entry 3"]);
     place
         .fathom(&["show", "history:first"])
-        .expect(4, &["`history:first` is no entry of the history"]);
+        .expect(4, &["`history:first` is not an entry of the history"]);
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn entries_are_labelled_found_and_pruned() {
         .expect(0, &["no entry is like that"]);
     place
         .fathom(&["history", "--since", "soon"])
-        .expect(4, &["`soon` is no date and no age", "--since soon"]);
+        .expect(4, &["`soon` is not a date or an age", "--since soon"]);
     let csv = place.fathom(&["history", "--out", "csv"]).out;
     assert!(
         csv.starts_with("entry,started,kind,name,label,") && csv.contains(",before the update,"),
@@ -303,7 +303,7 @@ fn a_damaged_newer_or_foreign_history_harms_no_run() {
     assert!(fs::read(&path).unwrap() == newer, "it is left as it is");
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
-    a_run_that_warns(&place, &["is no regular file"]);
+    a_run_that_warns(&place, &["is not a regular file"]);
 }
 
 #[test]

@@ -427,7 +427,7 @@ fn a_view_that_is_asked_for_needs_a_terminal() {
     ran.expect(
         4,
         &[
-            "there is no place for the live view: standard error is no terminal",
+            "there is no place for the live view: standard error is not a terminal",
             "--> --live view",
         ],
     );

@@ -63,7 +63,7 @@ fn a_summary_is_distinguished_from_a_saved_result() {
     run(&["--out", &format!("json={summary}"), "--save", &saved]).expect(0, &[]);
     let parts = [
         "it is a summary (`--out json`)",
-        "help: it takes a file that `--save FILE` has written",
+        "help: name a file that `--save FILE` has written",
     ];
     let readers: [&[&str]; 6] = [
         &["show", &summary],

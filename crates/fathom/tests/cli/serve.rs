@@ -191,7 +191,7 @@ fn the_history_is_listed_shown_and_compared() {
     );
     assert!(!narrowed.text().contains("href=\"/entry/1\""));
     server.get("/?kind=verify").expect(200, &["No entry is like that"]);
-    server.get("/?since=soon").expect(400, &["`soon` is no date"]);
+    server.get("/?since=soon").expect(400, &["`soon` is not a date"]);
     server
         .get("/?label=%3C%2Fscript%3E")
         .expect(200, &["value=\"&lt;/script&gt;\"", "href=\"/entry/2\""]);
@@ -304,7 +304,7 @@ fn elsewhere_than_on_this_machine_a_token_is_asked_for() {
     });
     assert!(words[0] != words[1] && words[0].len() == 32, "{words:?}");
     let short = finish(&mut place.command(&["serve", "--listen", "0.0.0.0:0", "--token", "short"]));
-    short.expect(4, &["this is no token"]);
+    short.expect(4, &["a token has 16 to 128"]);
 }
 
 #[test]
@@ -331,7 +331,7 @@ fn a_busy_port_and_a_wrong_address_are_refused_before_anything_is_measured() {
     ran.expect(3, &["cannot listen on", "--metrics"]);
     assert_eq!(ran.out, "");
     let ran = finish(&mut place.command(&["run", "job.toml", "--metrics", "somewhere"]));
-    ran.expect(4, &["`somewhere` is no address"]);
+    ran.expect(4, &["`somewhere` is not an address"]);
 }
 
 #[test]

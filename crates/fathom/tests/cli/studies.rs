@@ -297,7 +297,7 @@ fn a_limit_has_one_reader() {
         limit(wrong).expect(4, &[part]);
         require(wrong).expect(4, &[part]);
     }
-    limit("iops>=6000").expect(4, &["this is no limit on a latency", "for example p99<=3ms"]);
+    limit("iops>=6000").expect(4, &["this is not a limit on a latency", "for example p99<=3ms"]);
 }
 
 #[test]
@@ -373,7 +373,7 @@ fn equal_devices_are_the_same_and_ten_percent_are_found() {
     let worse = fathom(&["ab", text(&fast), text(&slow), "--time", "500ms", "-q"]);
     worse.expect(0, &["B is worse than A: -10 %", "Wilcoxon"]);
     fathom(&["ab", "--from", text(&saved)]).expect(0, &["B is better than A"]);
-    fathom(&["sweep", "--from", text(&saved)]).expect(4, &["no sweep"]);
+    fathom(&["sweep", "--from", text(&saved)]).expect(4, &["not a sweep"]);
 }
 
 #[test]
@@ -579,4 +579,44 @@ fn sums_are_right() {
         ran.expect(4, &["error: "]);
         assert_eq!(ran.out, "");
     }
+}
+
+/// The rate decides, not the depth: the table shows what was in flight, and no knee is looked for.
+#[test]
+fn a_paced_sweep_over_depth_says_that_depth_changes_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let job = folder.path().join("paced.toml");
+    let text_of = |rate: &str| {
+        format!(
+            "[[job]]\ntarget = \"simulated:disk\"\ndepth = 8\nwarm-up = \"0s\"\ntime = \"2s\"\n{rate}\
+             [simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"200us\"\n"
+        )
+    };
+    fs::write(&job, text_of("rate = \"1000iops\"\n")).unwrap();
+    let paced = fathom(&["sweep", text(&job), "--over", "depth=1,4,16", "-q"]);
+    let paced = paced.expect(
+        0,
+        &[
+            "it decides what is in flight",
+            "--over rate=1000..64000",
+            "16       0.20",
+        ],
+    );
+    assert!(!paced.out.contains("Recommendation"), "{}", paced.out);
+
+    // Saved runs of different plans are not better or worse than each other.
+    let saved = |name: &str, rate: &str| {
+        fs::write(&job, text_of(rate)).unwrap();
+        let file = folder.path().join(name);
+        fathom(&["run", text(&job), "-q", "--save", text(&file)]).expect(0, &[]);
+        file
+    };
+    let (free, held) = (saved("free", ""), saved("held", "rate = \"10iops\"\n"));
+    let compared = fathom(&["compare", text(&free), text(&held), "--force"]);
+    let compared = compared.expect(0, &["-99.95 %", "different load", "so neither is better"]);
+    assert!(
+        !compared.out.contains("  better") && !compared.out.contains("  worse"),
+        "{}",
+        compared.out
+    );
 }

@@ -449,7 +449,7 @@ fn binary_traces_are_merged_into_one() {
         ),
         (
             "--name=m --read_iolog=first --merge_blktrace_file=x --merge_blktrace_iters=0.5",
-            "fio: merge_blktrace_iters: 0.5 is no number of iterations",
+            "fio: merge_blktrace_iters: 0.5 is not a number of iterations",
         ),
     ] {
         let ran = place.line(line);

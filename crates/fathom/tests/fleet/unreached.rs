@@ -40,7 +40,7 @@ fn what_does_not_reach_a_host_says_why() {
 #[test]
 fn several_processes_of_one_host_are_named_one_by_one() {
     let Some(ground) = Ground::new(SIMULATED) else { return };
-    let parts = ["`local*2` is no host", "listen://ADDRESS*COUNT", "local,local"];
+    let parts = ["`local*2` is not a host", "listen://ADDRESS*COUNT", "local,local"];
     end(ground.with_hosts(None, "local*2", "saved")).expect(4, &parts);
 }
 

@@ -182,7 +182,7 @@ fn number(value: &toml::Value) -> f64 {
     let whole = value.as_integer().map(|value| value as f64);
     whole
         .or(value.as_float())
-        .unwrap_or_else(|| panic!("{value} is no number"))
+        .unwrap_or_else(|| panic!("{value} is not a number"))
 }
 
 /// Runs a plan on the simulated clock.

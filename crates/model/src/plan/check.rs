@@ -97,7 +97,7 @@ impl Plan {
 
     fn check_job(&self, job: &Job, index: usize, jobs: usize, faults: &mut Faults) {
         if job.workers.is_empty() {
-            faults.add("it has no worker");
+            faults.add("the job has no worker");
         }
         check_stop(&job.stop, faults);
         check_passes(job, faults);
@@ -109,14 +109,14 @@ impl Plan {
         let others = job.after.iter().map(|d| d.0).chain(job.ends_with.jobs.iter().copied());
         for other in others.chain(job.ends_with.on_failure.iter().copied()) {
             if other as usize >= jobs {
-                faults.add(format!("it refers to job {other} of its step, which has {jobs}"));
+                faults.add(format!("the job refers to job {other} of its step, which has {jobs}"));
             }
         }
         // Waiting only for earlier jobs rules out circles.
         for dependency in &job.after {
             if dependency.0 as usize >= index {
                 faults.add(format!(
-                    "it waits for job {}, which does not come before it",
+                    "the job waits for job {}, which does not come before it",
                     dependency.0
                 ));
             }
@@ -134,7 +134,7 @@ impl Plan {
 
     fn check_worker(&self, worker: &Worker, faults: &mut Faults) {
         if worker.streams.is_empty() {
-            faults.add("it has no stream");
+            faults.add("the worker has no stream");
         }
         let slots = match worker.depth {
             Depth::PerStream => worker.streams.iter().map(|stream| u64::from(stream.depth)).sum(),
@@ -158,10 +158,10 @@ impl Plan {
             faults.add("none of its streams has a weight above 0");
         }
         if worker.batching.submit == Some(0) {
-            faults.add("it cannot hand over 0 operations at once");
+            faults.add("the worker cannot hand over 0 operations at once");
         }
         if worker.batching.complete_max == Some(0) {
-            faults.add("it cannot take 0 completions at once");
+            faults.add("the worker cannot take 0 completions at once");
         }
         for stream in &worker.streams {
             self.check_stream(stream, faults);
@@ -240,7 +240,7 @@ fn check_stop(stop: &Stop, faults: &mut Faults) {
         faults.add("nothing ends it: give a time, bytes, operations or passes");
     }
     if stop.repeat_until_time && stop.after_ns.is_none() {
-        faults.add("it repeats until its time is over, but has no time");
+        faults.add("the job repeats until its time is over, but has no time");
     }
     let zero = [
         stop.after_ns.map(|t| t.0),
@@ -250,7 +250,7 @@ fn check_stop(stop: &Stop, faults: &mut Faults) {
         stop.passes.map(u64::from),
     ];
     if zero.contains(&Some(0)) {
-        faults.add("it ends before it begins: times, bytes, operations and passes must be above 0");
+        faults.add("the job ends before it begins: times, bytes, operations and passes must be above 0");
     }
 }
 
@@ -337,7 +337,9 @@ fn check_passes(job: &Job, faults: &mut Faults) {
         patterns.any(|access| !access.ends())
     };
     if job.workers.iter().flat_map(|worker| &worker.streams).any(endless) {
-        faults.add("it ends after a number of passes, but a pass of its access pattern has no end: set a time as well");
+        faults.add(
+            "the job ends after a number of passes, but a pass of its access pattern has no end: set a time as well",
+        );
     }
 }
 

@@ -88,7 +88,7 @@ pub enum TraceError {
         name: String,
     },
     /// A record that does not begin as records of blktrace do.
-    #[error("record {record} is none of blktrace, or of another version of it")]
+    #[error("record {record} is not a record of blktrace, or is of another version")]
     Record {
         /// Its number, from 1.
         record: u64,

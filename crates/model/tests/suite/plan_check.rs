@@ -49,10 +49,10 @@ fn a_sound_plan_is_not_complained_about() {
 fn a_plan_needs_work() {
     check(|plan| plan.steps.clear(), "the plan: there is no job in it");
     check(|plan| plan.steps[0].jobs.clear(), "the plan: there is no job in it");
-    check_job(|job| job.workers.clear(), "job `first`: it has no worker");
+    check_job(|job| job.workers.clear(), "job `first`: the job has no worker");
     check_job(
         |job| job.workers[0].streams.clear(),
-        "job `first`, worker 0: it has no stream",
+        "job `first`, worker 0: the worker has no stream",
     );
 }
 
@@ -96,7 +96,7 @@ fn something_must_end_a_job() {
         |job| job.stop = Stop::default(),
         "job `first`: nothing ends it: give a time, bytes, operations or passes",
     );
-    let at_once = "job `first`: it ends before it begins: times, bytes, operations and passes must be above 0";
+    let at_once = "job `first`: the job ends before it begins: times, bytes, operations and passes must be above 0";
     check_job(|job| job.stop = Stop::after(Nanos(0)), at_once);
     check_job(|job| job.stop.bytes = Some(Bytes(0)), at_once);
     check_job(|job| job.stop.operations = Some(0), at_once);
@@ -110,7 +110,7 @@ fn something_must_end_a_job() {
                 ..Stop::default()
             }
         },
-        "job `first`: it repeats until its time is over, but has no time",
+        "job `first`: the job repeats until its time is over, but has no time",
     );
 }
 
@@ -131,7 +131,7 @@ fn passes_must_come_to_an_end() {
             ..Sequential::default()
         })
     };
-    let endless = "job `first`: it ends after a number of passes, but a pass of its access pattern has no end: set a time \
+    let endless = "job `first`: the job ends after a number of passes, but a pass of its access pattern has no end: set a time \
                    as well";
     check_job(passes(walk(AtEnd::Finish)), "");
     check_job(passes(walk(AtEnd::Wrap)), endless);
@@ -159,19 +159,19 @@ fn jobs_wait_only_for_earlier_ones() {
     check(|plan| after(plan, [&[], &[0]]), "");
     check(
         |plan| after(plan, [&[0], &[]]),
-        "job `first`: it waits for job 0, which does not come before it",
+        "job `first`: the job waits for job 0, which does not come before it",
     );
     // Each waits for the other: the first of them is told.
     check(
         |plan| after(plan, [&[1], &[0]]),
-        "job `first`: it waits for job 1, which does not come before it",
+        "job `first`: the job waits for job 1, which does not come before it",
     );
-    let missing = "job `first`: it refers to job 7 of its step, which has 1";
+    let missing = "job `first`: the job refers to job 7 of its step, which has 1";
     check_job(|job| job.ends_with.jobs = vec![7], missing);
     check_job(|job| job.ends_with.on_failure = vec![7], missing);
     check_job(
         |job| job.after = vec![Dependency(7)],
-        &format!("{missing}\njob `first`: it waits for job 7, which does not come before it"),
+        &format!("{missing}\njob `first`: the job waits for job 7, which does not come before it"),
     );
 }
 
@@ -198,7 +198,7 @@ fn a_worker_needs_a_depth_it_can_keep() {
     );
     check_job(
         |job| job.workers[0].batching.submit = Some(0),
-        "job `first`, worker 0: it cannot hand over 0 operations at once",
+        "job `first`, worker 0: the worker cannot hand over 0 operations at once",
     );
 }
 

@@ -36,7 +36,7 @@
       const map = chart.heat, column = Math.min(map.x.length - 1, Math.floor(across * map.x.length));
       const row = Math.min(map.y.length - 1, Math.floor(up * map.y.length)), cell = map.z[row][column];
       const head = `${shown(map.x[column])}${behind(chart.x)}, ${shown(map.y[row])}${behind(chart.y)}`;
-      return [head, [cell === null ? "nothing" : `${shown(cell)} ${map.title}`], (column + 0.5) / map.x.length];
+      return [head, [cell === null ? "nothing" : `${shown(Number(cell.toPrecision(3)))} ${map.title}`], (column + 0.5) / map.x.length];
     };
     const wordsOfSeries = across => {
       let nearest = Infinity;

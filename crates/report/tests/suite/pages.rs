@@ -246,7 +246,7 @@ fn the_figures_of_charts_are_those_of_the_results() {
     // Rates over time times the length of the intervals are the operations.
     let number = |x: &X| match x {
         X::Number(number) => *number,
-        X::Name(name) => panic!("{name} is no number"),
+        X::Name(name) => panic!("{name} is not a number"),
     };
     let measured = job.measured().as_secs();
     for (name, direction) in [("reads", Direction::Read), ("writes", Direction::Write)] {

@@ -98,7 +98,7 @@ impl MessageReader {
         if length > MAX_FRAME || begin + length > MAX_MESSAGE {
             return Err(invalid(format!(
                 "a frame of {length} bytes after {begin} of its message is too long (at most {} MiB, and {} MiB in a message): \
-                 what sends it is no fathom of this version",
+                 what sends it is not this version of fathom",
                 MAX_FRAME >> 20,
                 MAX_MESSAGE >> 20
             )));

@@ -29,16 +29,16 @@ pub enum HandshakeError {
     #[error("the two sides do not have the same token")]
     WrongToken,
     /// The greeting is that of another program.
-    #[error("what answers there is no fathom")]
+    #[error("what answers there is not fathom")]
     NotFathom,
     /// The greeting is that of another version.
     #[error("another version of fathom answers there; install the same version on all hosts")]
     OtherVersion,
     /// Nothing came.
-    #[error("it says nothing: it serves another one, or is no fathom")]
+    #[error("it says nothing: it serves another coordinator, or is not fathom")]
     Silent,
     /// The connection ended before a greeting.
-    #[error("it ends the connection without a greeting: it is no fathom, or is ending")]
+    #[error("it ends the connection without a greeting: it is not fathom, or is ending")]
     HungUp,
     /// The connection ended within the handshake.
     #[error("it ended the connection before the handshake was complete")]

@@ -57,8 +57,8 @@ pub fn rendezvous(variable: impl Fn(&str) -> Option<String>) -> Result<Option<Re
         },
     };
     let parts = place.rsplit_once(':');
-    let (host, port) = parts.ok_or_else(|| wrong("is no host and port"))?;
-    let port = port.parse().map_err(|_| wrong("is no host and port"))?;
+    let (host, port) = parts.ok_or_else(|| wrong("is not a host and port"))?;
+    let port = port.parse().map_err(|_| wrong("is not a host and port"))?;
     let number = announced_rank(&variable).ok_or_else(|| {
         let what = "nothing says which of the processes this is";
         let help = "srun, Indexed Jobs of Kubernetes and launchers of MPI do; else set FATHOM_RANK on each, from 0 on";
@@ -153,7 +153,10 @@ mod tests {
             &[("FATHOM_HEAD", "h:1"), ("FATHOM_RANK", "0")],
             Err("how many processes"),
         );
-        check(&[("FATHOM_HEAD", "h"), ("FATHOM_RANK", "0")], Err("no host and port"));
+        check(
+            &[("FATHOM_HEAD", "h"), ("FATHOM_RANK", "0")],
+            Err("not a host and port"),
+        );
         check(
             &[("FATHOM_HEAD", "h:1*x"), ("FATHOM_RANK", "0")],
             Err("does not say how many"),

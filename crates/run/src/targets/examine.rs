@@ -243,6 +243,18 @@ pub(super) fn spare(total: u64, available: u64) -> u64 {
     available.saturating_sub(part(FREE_SHARE_MIN)).max(unnoticed)
 }
 
+/// The rule of [`spare`] that a larger file would break.
+pub(super) fn broken_rule(total: u64, available: u64) -> &'static str {
+    let spare = spare(total, available);
+    match () {
+        () if spare + (total as f64 * FREE_SHARE_MIN) as u64 <= available => {
+            "leave less than 20 % of its file system free"
+        }
+        () if spare == available / 2 => "take more than half of what is left on its file system, which is nearly full",
+        () => "take more than 1 % of its file system, which is nearly full",
+    }
+}
+
 /// The size of a file that is to be made in a folder, checked against the space there.
 fn size_in(folder: &Path, wanted: Option<u64>, name: &str) -> Result<u64, TargetError> {
     let look = |source| TargetError::Look {
@@ -326,7 +338,7 @@ fn empty_file(target: &Target) -> TargetError {
 
 #[cfg(test)]
 mod tests {
-    use super::spare;
+    use super::{broken_rule, spare};
 
     #[test]
     fn what_is_filled_leaves_a_fifth_or_is_hardly_anything() {
@@ -340,5 +352,12 @@ mod tests {
         assert_eq!(spare_of(21), 10);
         assert_eq!(spare_of(8), 4);
         assert_eq!(spare_of(0), 0);
+    }
+
+    #[test]
+    fn a_refusal_names_the_rule_that_was_broken() {
+        assert!(broken_rule(1000, 500).contains("less than 20 %"));
+        assert!(broken_rule(1000, 205).contains("more than 1 %"));
+        assert!(broken_rule(1000, 8).contains("half of what is left"));
     }
 }

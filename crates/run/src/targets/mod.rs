@@ -69,7 +69,7 @@ pub enum TargetError {
     },
     /// Preparation would fill the file system.
     #[error(
-        "{wanted} for {path} would leave less than 20 % of its file system free: {available} of {total} are available"
+        "{wanted} for {path} would {}: {available} of {total} are available", examine::broken_rule(total.0, available.0)
     )]
     NoRoom {
         /// The path.

@@ -304,7 +304,7 @@ fn what_windows_does_not_list_at_all_is_a_doubt_about_every_disk() {
     let said = hidden.refusal().unwrap().reasons[0].to_string();
     assert_eq!(
         said,
-        "cannot determine whether it is in use: it is none of the disks and partitions that the system lists, nor a volume on one of them"
+        "cannot determine whether it is in use: the system does not list it among its disks and partitions, nor as a volume on one of them"
     );
     let mut nameless = subject("X", 0, 0);
     nameless.identity = None;

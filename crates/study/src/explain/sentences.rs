@@ -53,8 +53,13 @@ fn what_was_done(load: &Observation) -> String {
     let size = size
         .map(|bytes| format!(" of {} bytes on average", rounded(bytes)))
         .unwrap_or_default();
+    // A list of figures does nothing: what it tells is what was measured.
+    let subject = match tool.as_str() {
+        "figures" => "The figures are of".to_owned(),
+        tool => format!("{tool} issued"),
+    };
     format!(
-        "{tool} did {}{size}{targets}{time}{warm_up}{}.",
+        "{subject} {}{size}{targets}{time}{warm_up}{}.",
         operations(&load.load),
         places(&load.load)
     )
@@ -111,9 +116,9 @@ fn figures(load: &Observation) -> Option<String> {
     let latency = waited(flow);
     match (rates.is_empty(), latency) {
         (true, None) => None,
-        (true, Some(latency)) => Some(format!("One operation took {latency}.")),
+        (true, Some(latency)) => Some(format!("An operation took {latency}.")),
         (false, None) => Some(format!("That is {}.", rates.join(", "))),
-        (false, Some(latency)) => Some(format!("That is {}; one took {latency}.", rates.join(", "))),
+        (false, Some(latency)) => Some(format!("That is {}; an operation took {latency}.", rates.join(", "))),
     }
 }
 
@@ -173,7 +178,7 @@ fn in_flight(load: &Observation, found: &Little) -> String {
     let (Some(depth), Some(share)) = (found.depth, found.share) else {
         let stated = load.stated.in_flight;
         let stated = stated.map_or_else(String::new, |stated| format!(" (its own count says {stated:.1})"));
-        return format!("{law}{stated}; how many were allowed the result does not say.");
+        return format!("{law}{stated}; the result does not say how many were allowed.");
     };
     let law = format!("{law}, of {depth} allowed");
     if share > 1.0 + found.tolerance {
@@ -232,7 +237,7 @@ fn of_limits(load: &Observation, limits: &[Standing]) -> Vec<String> {
         .iter()
         .map(|standing| {
             format!(
-                "It goes beyond the limit of {}: {} is {:.1} % of {}. Operations did not all come that way (a cache answered), or that \
+                "The load goes beyond the limit of {}: {} is {:.1} % of {}. Operations did not all come that way (a cache answered), or that \
                  is not the limit.",
                 standing.layer,
                 measured(standing),
@@ -246,7 +251,7 @@ fn of_limits(load: &Observation, limits: &[Standing]) -> Vec<String> {
         && found >= HELD * asked
     {
         list.push(format!(
-            "It was held to {} per second and kept that, so it does not show where a limit lies; that of {} is {}.",
+            "The load was held to {} per second and kept that, so it does not show where a limit lies; that of {} is {}.",
             rounded(asked),
             first.layer,
             limit(first)
@@ -256,7 +261,7 @@ fn of_limits(load: &Observation, limits: &[Standing]) -> Vec<String> {
     match first.met {
         true => list.extend(at_limit(first, &within[1..])),
         false => list.push(format!(
-            "It lies at no limit that is known: nearest is that of {}, {} of {} ({:.1} %).",
+            "The load is at no known limit: the nearest is that of {}, {} of {} ({:.1} %).",
             first.layer,
             measured(first),
             limit(first),
@@ -268,7 +273,7 @@ fn of_limits(load: &Observation, limits: &[Standing]) -> Vec<String> {
 
 fn at_limit(met: &Standing, others: &[&Standing]) -> Vec<String> {
     let mut list = vec![format!(
-        "It lies at the limit of {}: {} of {} is {:.1} %.",
+        "The load is at the limit of {}: {} of {} is {:.1} %.",
         met.layer,
         measured(met),
         limit(met),
@@ -343,10 +348,7 @@ mod tests {
             "at the limit of VM: 1,953 IOPS of 1,920 IOPS is 101.7 %.",
         );
         check(said(1953.3, None, &two), "18,080 IOPS of them (90 %) cannot be reached");
-        check(
-            said(1000.0, None, &two),
-            "at no limit that is known: nearest is that of VM",
-        );
+        check(said(1000.0, None, &two), "at no known limit: the nearest is that of VM");
         check(said(78_000.0, None, &two), "goes beyond the limit of VM");
         check(said(1900.0, Some(1900.0), &two), "does not show where a limit lies");
         check(said(1900.0, Some(4000.0), &two), "at the limit of VM");
@@ -381,6 +383,6 @@ mod tests {
             said.contains("2,800 reads per second at 1.01 ms and 1,201 writes per second at 469 us"),
             "{said}"
         );
-        assert!(said.contains("how many were allowed the result does not say"), "{said}");
+        assert!(said.contains("the result does not say how many were allowed"), "{said}");
     }
 }

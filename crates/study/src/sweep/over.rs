@@ -86,7 +86,7 @@ fn number(parameter: Parameter, text: &str) -> Result<f64, String> {
         return match bytes.0 > 0 && bytes.to_string().parse() == Ok(bytes) {
             true => Ok(bytes.0 as f64),
             false => Err(format!(
-                "{text} is no block size that can be varied; use whole units, such as 4KiB"
+                "{text} is not a block size that can be varied; use whole units, such as 4KiB"
             )),
         };
     }
@@ -102,7 +102,7 @@ fn number(parameter: Parameter, text: &str) -> Result<f64, String> {
     };
     let value = digits
         .parse::<f64>()
-        .map_err(|_| format!("`{text}` is no value of {name}"))?
+        .map_err(|_| format!("`{text}` is not a value of {name}"))?
         * factor;
     let (least, most) = match parameter {
         Parameter::Read => (0.0, 100.0),
@@ -178,7 +178,7 @@ mod tests {
         };
         check("depth", "write for example depth=1..512");
         check("deep=1", "these can: depth, workers, block, read, rate, targets");
-        check("depth=", "no value of depth");
+        check("depth=", "not a value of depth");
         check("depth=0..8", "depth must be 1");
         check("depth=8..1", "empty");
         check("depth=1.5", "depth must be 1");
@@ -186,7 +186,7 @@ mod tests {
         check("read=101", "read must be 0 to 100");
         check("block=4x", "not a unit");
         check("block=4097", "whole units");
-        check("rate=10MiB/s", "no value of rate");
+        check("rate=10MiB/s", "not a value of rate");
         check("depth=1..1000+1", "too many");
     }
 }

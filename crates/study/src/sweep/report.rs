@@ -39,6 +39,9 @@ pub struct Row {
     pub order: usize,
     /// Operations that may be in flight at once.
     pub in_flight: Option<u64>,
+    /// Operations that were in flight on average, of paced loads: the depth only allows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub in_flight_mean: Option<f64>,
     /// Operations per second.
     pub iops: f64,
     /// Half-width of its 95 % interval.
@@ -55,6 +58,17 @@ pub struct Row {
     pub p999_ns: Option<f64>,
     /// Rules that warned of the run.
     pub warnings: Vec<String>,
+}
+
+impl Row {
+    /// What may be in flight, or of paced loads what was.
+    pub fn in_flight_words(&self) -> String {
+        match (self.in_flight_mean, self.in_flight) {
+            (Some(mean), _) => format!("{:.*}", if mean < 10.0 { 2 } else { 1 }, mean),
+            (None, Some(depth)) => depth.to_string(),
+            (None, None) => "-".into(),
+        }
+    }
 }
 
 /// The points that differ only in their load.
@@ -109,6 +123,14 @@ impl Report {
         let mut notes: Vec<String> = drift(&study.runs).into_iter().collect();
         notes.extend(cut_short(&study.runs));
         notes.extend(warned(&rows));
+        let axis = rules::load_axis(varied).filter(|_| curves.is_empty() && !rows.is_empty());
+        notes.extend(axis.map(|(_, parameter)| {
+            format!(
+                "The job has a rate, and every point reached it: it decides what is in flight, so the {} changes nothing. \
+                 Leave the rate out, or vary it: --over rate=1000..64000.",
+                parameter.name()
+            )
+        }));
         Some(Report {
             name: study.name.clone(),
             varied: varied.iter().map(|varied| varied.parameter).collect(),
@@ -165,6 +187,15 @@ fn row(index: usize, run: &StudyRun) -> Option<Row> {
         settings: run.settings.clone(),
         order: index + 1,
         in_flight: found.load.depth,
+        // Little's law.
+        in_flight_mean: match found.load.rate_iops {
+            Some(_) => found
+                .total
+                .latency
+                .as_ref()
+                .and_then(|service| Some(found.total.iops? * service.mean_ns? / 1e9)),
+            None => None,
+        },
         iops: found.total.iops?,
         iops_half_width: iops_half_width(&found),
         bytes_per_sec: found.total.bytes_per_sec?,
@@ -176,12 +207,28 @@ fn row(index: usize, run: &StudyRun) -> Option<Row> {
     })
 }
 
+/// The job has a rate, and all of it was reached.
+fn holds_its_rate(run: &StudyRun) -> bool {
+    let found = Observation::from_results(&run.results, 0, 0);
+    found.is_some_and(|found| {
+        found
+            .load
+            .rate_iops
+            .zip(found.total.iops)
+            .is_some_and(|(asked, iops)| iops >= 0.99 * asked)
+    })
+}
+
 /// The curves of a sweep, in the order in which their first points were measured.
 pub(super) fn curves(varied: &[Varied], runs: &[StudyRun], limit: Option<&Limit>) -> Vec<Curve> {
     let Some((axis, parameter)) = rules::load_axis(varied) else {
         return Vec::new();
     };
     let points: Vec<&StudyRun> = runs.iter().filter(|run| run.role == Role::Point).collect();
+    // Where every point holds the rate of the job there is no knee over what may be in flight.
+    if parameter != Parameter::Rate && !points.is_empty() && points.iter().all(|run| holds_its_rate(run)) {
+        return Vec::new();
+    }
     let mut templates: Vec<&Vec<Setting>> = Vec::new();
     for run in &points {
         if !templates

@@ -31,7 +31,7 @@ pub(super) const EVENTS: Switch = Switch {
     group: Group::Others,
     scope: Scope::Process,
     default: "none",
-    detail: "An event is made if there is none of its name; another process sets it with `-ye`.",
+    detail: "An event is made if there is not one of its name; another process sets it with `-ye`.",
     forms: &[
         Form {
             head: "ys",

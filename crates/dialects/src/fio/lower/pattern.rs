@@ -103,7 +103,7 @@ pub(in crate::fio) fn check_zones(draft: &mut Draft<'_>) {
         ZoneMode::None | ZoneMode::Strided => {}
     }
     if no_bytes && mode != ZoneMode::Zoned {
-        draft.refuse("a zoneskip that is no number of bytes");
+        draft.refuse("a zoneskip that is not a number of bytes");
     }
 }
 

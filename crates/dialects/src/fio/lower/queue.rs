@@ -116,7 +116,7 @@ pub(in crate::fio) fn buffers(draft: &mut Draft<'_>) {
         draft.refuse("mem=cudamalloc");
     }
     if huge && !(size > 0 && size.unsigned_abs().is_power_of_two()) {
-        draft.refuse(format!("hugepage-size={size}, which is no power of two,"));
+        draft.refuse(format!("hugepage-size={size}, which is not a power of two,"));
     }
     if has_file {
         draft.refuse("mem with a file behind a colon");

@@ -31,7 +31,7 @@ pub(in crate::fio) fn cpu_nodes(draft: &mut Draft<'_>) {
     };
     match nodes(&text) {
         Some(nodes) => draft.parts.worker.placement.cpu_nodes = nodes,
-        None => draft.complain(format!("fio: numa_cpu_nodes: '{text}' is no list of nodes")),
+        None => draft.complain(format!("fio: numa_cpu_nodes: '{text}' is not a list of nodes")),
     }
 }
 
@@ -42,7 +42,7 @@ pub(in crate::fio) fn memory(draft: &mut Draft<'_>) {
     match memory_nodes(&text) {
         Some(nodes) => draft.parts.worker.placement.memory_nodes = Some(nodes),
         None => draft.complain(format!(
-            "fio: numa_mem_policy: '{text}' is none of default, local, prefer:N, bind:LIST, interleave:LIST"
+            "fio: numa_mem_policy: '{text}' is not one of default, local, prefer:N, bind:LIST, interleave:LIST"
         )),
     }
 }
@@ -179,7 +179,7 @@ fn number(name: &str, complaints: &mut Vec<crate::Diagnostic>) -> Option<i32> {
     if number.is_none() {
         crate::fio::draft::complain(
             complaints,
-            format!("fio: ignore_error: `{name}` is no error this program knows; give its number"),
+            format!("fio: ignore_error: `{name}` is not the name of a known error; give its number"),
         );
     }
     number

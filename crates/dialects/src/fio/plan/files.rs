@@ -157,7 +157,7 @@ impl Lowering<'_> {
             FileType::Character => (kind == FoundKind::CharacterDevice, "character device"),
         };
         if !fits {
-            complain(&mut self.complaints, format!("fio: filetype: {name} is no {wanted}"));
+            complain(&mut self.complaints, format!("fio: filetype: {name} is not a {wanted}"));
         }
     }
 

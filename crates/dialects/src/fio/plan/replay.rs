@@ -71,7 +71,7 @@ impl Lowering<'_> {
         let found = self.here.disk.find(name).filter(|_| name != "-");
         if found.is_some_and(|found| found.kind != FoundKind::File) {
             return Err(refusal(
-                "it is no regular file: save the trace in one, or give it on standard input (`-`)".into(),
+                "it is not a regular file: save the trace in one, or give it on standard input (`-`)".into(),
             ));
         }
         let TraceFile { path, mut bytes } = self

@@ -125,7 +125,7 @@ pub const ROWS: &[Row] = rows! {
             ),
         ]),
     boolean(first(330), field!(files.fill_device)).aliases(&["fill_fs"]).default("0").example("1")
-        .help("Write until no space is left, which is no error then.")
+        .help("Write until no space is left, which is then not an error.")
         .is(field_of_plan!(Flag: stream.on_error.full_is_end))
         .effects(&[("--rw=write --fill_device=1", "stream.on_error.full_is_end=true")]),
     boolean(first(1610), field!(files.create_serialize)).default("1").example("0")

@@ -170,7 +170,7 @@ impl Row {
                 set(to(parts), at(options).and_then(|number| u32::try_from(number).ok()));
             }
             (Kind::Text(at), PlanField::Text(to)) => set(to(parts), at(options).clone()),
-            _ => debug_assert!(false, "{} is no such field of a plan", self.name),
+            _ => debug_assert!(false, "{} is not a field of a plan", self.name),
         }
     }
 

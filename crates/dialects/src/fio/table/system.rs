@@ -58,7 +58,7 @@ pub const ROWS: &[Row] = rows! {
         .is(field_of_plan!(OptionalCount: worker.placement.group))
         .effects(&[("--gid=100", "worker.placement.group=100")]),
     optional_int(second(2290), field!(system.gtod_cpu)).example("0").help("Processor that keeps the time for all.")
-        .without_effect("reading the clock is no system call, so that no processor need be set apart for it"),
+        .without_effect("reading the clock is not a system call, so that no processor need be set apart for it"),
     text(second(2340), field!(system.cgroup)).example("fio")
         .help("Control group for block I/O that clones run in, below the mount of control groups; it is made if need be.")
         .means(lower::control_group).prints(print::system::cgroup)

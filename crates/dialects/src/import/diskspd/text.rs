@@ -458,7 +458,7 @@ fn of_typing(text: &str, commands: &[String]) -> Vec<Finding> {
     slips.dedup();
     for slip in slips {
         let digits: String = slip.chars().filter(char::is_ascii_digit).skip(1).collect();
-        let what = format!("`{slip}` is no switch of DiskSpd: it begins with the digit 0");
+        let what = format!("`{slip}` is not a switch of DiskSpd: it begins with the digit 0");
         let finding = Finding::new("OPTION-TYPO", Severity::Note, what);
         findings.push(finding.help(format!("-o{digits}, with the letter o, was probably meant")));
     }

@@ -270,17 +270,17 @@ fn what_nothing_here_does_is_refused() {
         ("--zonemode=strided", "zonemode=strided needs a zonesize"),
         (
             "--zonemode=strided --zonesize=4k --zoneskip=10%",
-            "a zoneskip that is no number of bytes is not supported by this program",
+            "a zoneskip that is not a number of bytes is not supported by this program",
         ),
         (
             "--filename=zoned --rw=write --zonemode=zbd --zonesize=64k",
             "zonemode=zbd on zoned, which is a zoned device, is not supported by this program: zones are those of the job, on a file \
              or a device without any",
         ),
-        ("--numa_cpu_nodes=x", "numa_cpu_nodes: 'x' is no list of nodes"),
+        ("--numa_cpu_nodes=x", "numa_cpu_nodes: 'x' is not a list of nodes"),
         (
             "--numa_mem_policy=prefer:0,1",
-            "numa_mem_policy: 'prefer:0,1' is none of default, local, prefer:N, bind:LIST, interleave:LIST",
+            "numa_mem_policy: 'prefer:0,1' is not one of default, local, prefer:N, bind:LIST, interleave:LIST",
         ),
     ] {
         assert_eq!(lowered(line).unwrap_err(), [format!("fio: {what}")], "{line}");
@@ -307,7 +307,7 @@ fn files_have_to_be_of_the_kind_that_was_said() {
     plan("--filename=there --filetype=file");
     plan("--filename=new --filetype=file");
     let wrong = lowered("--filename=there --filetype=block").unwrap_err();
-    assert_eq!(wrong, ["fio: filetype: there is no block device"]);
+    assert_eq!(wrong, ["fio: filetype: there is not a block device"]);
 }
 
 #[test]

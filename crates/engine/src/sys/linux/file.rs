@@ -61,7 +61,7 @@ pub fn open_own(path: &Path) -> io::Result<fs::File> {
     };
     let meta = file.metadata()?;
     match meta.is_file() {
-        false => not_own("is no regular file"),
+        false => not_own("is not a regular file"),
         true if meta.st_uid() != rustix::process::geteuid().as_raw() => not_own("belongs to another user"),
         true => Ok(file),
     }

@@ -50,7 +50,7 @@ pub fn command() -> Command {
         .after_help(
             "Examples:\n  fathom sweep /data --size 10g\n  \
              fathom sweep /dev/nvme1n1 --over depth=1..256 --slo 'p99<=3ms'\n  \
-             fathom sweep /data --size 10g --over depth=1..64 --over block=4k,8k,64k --read 70 --allow-overwrite FILE\n  \
+             fathom sweep /data --size 10g --over depth=1..64 --over block=4k,8k,64k --read 70\n  \
              fathom sweep nightly.toml --over rate=1000..64000 --save sweep.fathom\n  \
              fathom sweep --from sweep.fathom --slo 'p99.9<=10ms'",
         )
@@ -179,7 +179,7 @@ pub(super) fn show(
     outputs: &StudyOutputs,
 ) -> Result<(), Faults> {
     let report = Report::from_study(study, limit).ok_or_else(|| {
-        let fault = Fault::new(format!("{file} holds a study of another kind: it is no sweep"));
+        let fault = Fault::new(format!("{file} holds a study of another kind: it is not a sweep"));
         Faults::usage(fault.help("`fathom ab --from` shows comparisons in turns"))
     })?;
     outputs.prove(&[])?;

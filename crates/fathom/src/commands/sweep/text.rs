@@ -3,7 +3,7 @@
 use analysis::knee::{Axis, Bounds, Knee, Scalability};
 use model::results::Results;
 use model::study::{Parameter, Setting};
-use report::numbers::{rate, throughput, time};
+use report::numbers::{rate, rough, throughput, time};
 use report::{Summary, formats};
 use study::sweep::{Curve, Report, Row, words_of};
 
@@ -90,7 +90,7 @@ fn figures(row: &Row) -> String {
     let or_none = |value: Option<f64>| value.map_or("-".into(), time);
     format!(
         "{:>11}{:>11}{:>9}{:>10}{:>10}{:>10}{:>10}{:>10}{:>10}\n",
-        row.in_flight.map_or("-".into(), |depth| depth.to_string()),
+        row.in_flight_words(),
         rate(row.iops),
         share,
         throughput(row.bytes_per_sec / f64::from(1 << 20)),
@@ -145,7 +145,7 @@ fn heat(report: &Report) -> String {
             let here = |row: &&Row| row.settings[0] == **column && row.settings[1] == *line;
             let cell = report.rows.iter().find(here).map(|row| {
                 let shade = (row.iops / most * (SHADES.len() - 1) as f64).round() as usize;
-                format!("{} {}", rate(row.iops), SHADES[shade.min(SHADES.len() - 1)])
+                format!("{} {}", rough(row.iops), SHADES[shade.min(SHADES.len() - 1)])
             });
             text += &format!("{:>12}", cell.unwrap_or_else(|| ".".into()));
         }

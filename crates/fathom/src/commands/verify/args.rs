@@ -171,7 +171,7 @@ fn parse_workers(text: &str) -> Result<Workers, String> {
     match (text, text.parse::<u32>()) {
         ("auto", _) => Ok(Workers(None)),
         (_, Ok(count @ 1..=4096)) => Ok(Workers(Some(count))),
-        _ => Err("it must be `auto`, or a number from 1 to 4096".into()),
+        _ => Err("the value must be `auto`, or a number from 1 to 4096".into()),
     }
 }
 
@@ -260,6 +260,11 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str, file: Option<&Path>) -> Result
     };
     match file.and_then(of_file) {
         Some(policy) => Ok(policy),
+        // A name of the catalogue has no extension, so this was meant as a file.
+        None if name.ends_with(".toml") => Err(Faults::unreadable(
+            Path::new(name),
+            &std::io::Error::from_raw_os_error(2),
+        )),
         None => catalogue.find(name).map_err(|why| {
             Faults::usage(
                 Fault::new(why)
@@ -302,7 +307,12 @@ fn wrong(name: &str, text: &str, why: impl Into<String>, help: &str) -> Faults {
 
 fn size(args: &ArgMatches, name: &str) -> Result<Option<Bytes>, Faults> {
     let read = |text: &String| match text.parse::<Bytes>() {
-        Ok(Bytes(0)) => Err(wrong(name, text, "it must be above 0", "for example 32KiB")),
+        Ok(Bytes(0)) => Err(wrong(
+            name,
+            text,
+            format!("--{name} must be above 0"),
+            "for example 32KiB",
+        )),
         Ok(size) => Ok(size),
         Err(error) => Err(wrong(name, text, error.to_string(), "for example 32KiB")),
     };
@@ -321,7 +331,14 @@ fn overrides(args: &ArgMatches) -> Result<Overrides, Faults> {
     let read = |text: &String| {
         let value = text.trim_end_matches('%').parse::<f64>().ok();
         let value = value.filter(|value| (0.0..=100.0).contains(value));
-        value.ok_or_else(|| wrong("read", text, "it is no percentage", "for example --read 70"))
+        value.ok_or_else(|| {
+            wrong(
+                "read",
+                text,
+                format!("`{text}` is not a percentage from 0 to 100"),
+                "for example --read 70",
+            )
+        })
     };
     Ok(Overrides {
         block: size(args, "block")?,
@@ -350,7 +367,7 @@ fn rate(args: &ArgMatches) -> Result<Option<f64>, Faults> {
         Err(_) => Err(wrong(
             "rate",
             text,
-            "it is no number of operations per second",
+            format!("`{text}` is not a number of operations per second"),
             "write `--rate 4000` or `--rate 4000iops`; a limit in bytes per second is a clause: `--require 'mbps>=100'`",
         )),
     }

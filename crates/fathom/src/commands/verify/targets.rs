@@ -170,7 +170,6 @@ fn job_file(path: &Path) -> Result<Option<Document>, Faults> {
     if path.extension().is_none_or(|extension| extension != "toml") || !path.is_file() {
         return Ok(None);
     }
-    let text = user_file::read_text(path, user_file::MAX_TEXT)
-        .map_err(|error| Faults::usage(Fault::of_file("read", path, &error)))?;
+    let text = user_file::read_text(path, user_file::MAX_TEXT).map_err(|error| Faults::unreadable(path, &error))?;
     Ok(Some(native::read_job_file(&path.display().to_string(), &text)?))
 }

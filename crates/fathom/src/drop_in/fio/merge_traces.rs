@@ -44,7 +44,7 @@ fn merge_one(replay: &Replay, path: &str, stop: &AtomicBool) -> Result<(), Strin
     let iterations = paired("merge_blktrace_iters", &replay.merge_blktrace_iters, names.len(), 1.0)?;
     if let Some(wrong) = iterations.iter().find(|count| count.fract() != 0.0 || **count < 1.0) {
         return Err(format!(
-            "fio: merge_blktrace_iters: {wrong} is no number of iterations: give 1 or more"
+            "fio: merge_blktrace_iters: {wrong} is not a number of iterations: give 1 or more"
         ));
     }
     let same = |name: &&String| match (Path::new(name).canonicalize(), Path::new(path).canonicalize()) {

@@ -84,7 +84,8 @@ fn percentile_lines(name: &str, tone: Tone, latency: &Histogram, ns: f64) -> [Se
         let percent = 100.0 * fraction;
         let words = match step {
             0 => "the fastest operation".to_owned(),
-            _ => format!("{percent:.*} % of {} operations took no longer", digits(at), count(n)),
+            _ if supported => format!("{percent:.*} % of {} operations took no longer", digits(at), count(n)),
+            _ => format!("fewer than ten of {} operations took longer", count(n)),
         };
         let into = if supported { &mut good } else { &mut weak };
         let in_unit = |bound: u64| bound as f64 / ns;

@@ -112,7 +112,7 @@ pub(super) fn values(map: &Heat, area: &Area, out: &mut String) {
                 "<text class=\"{class}\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
                 area.left + (column as f64 + 0.5) * wide,
                 area.top + ((rows - 1 - row) as f64 + 0.5) * high + 4.0,
-                crate::numbers::rate(*value)
+                crate::numbers::rough(*value)
             );
         }
     }
@@ -124,7 +124,7 @@ pub(super) fn legend(map: &Heat) -> String {
     if low > high {
         return String::new();
     }
-    let mut out = format!("<p class=\"legend\">{} ", crate::numbers::rate(low));
+    let mut out = format!("<p class=\"legend\">{} ", crate::numbers::rough(low));
     let _ = write!(
         out,
         "<svg class=\"heat\" width=\"{}\" height=\"10\" aria-hidden=\"true\">",
@@ -137,6 +137,6 @@ pub(super) fn legend(map: &Heat) -> String {
             level * 14
         );
     }
-    let _ = writeln!(out, "</svg> {} {}</p>", crate::numbers::rate(high), text(&map.title));
+    let _ = writeln!(out, "</svg> {} {}</p>", crate::numbers::rough(high), text(&map.title));
     out
 }

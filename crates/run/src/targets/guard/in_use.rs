@@ -37,7 +37,7 @@ pub(super) fn reasons(inventory: &Inventory, subject: &Subject) -> Vec<Reason> {
 
 /// A device that is not among those that the system shows.
 fn hidden(inventory: &Inventory) -> Vec<Reason> {
-    let why = "it is none of the disks and partitions that the system lists, nor a volume on one of them".to_owned();
+    let why = "the system does not list it among its disks and partitions, nor as a volume on one of them".to_owned();
     let in_doubt = Reason::InDoubt {
         what: Relation::Itself,
         why,

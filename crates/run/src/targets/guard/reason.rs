@@ -327,7 +327,7 @@ impl fmt::Display for Reason {
             Reason::HasPartitions { names } => write!(f, "it has partitions: {}", names.join(", ")),
             Reason::CannotLook { why } => write!(f, "what it holds cannot be looked at: {why}"),
             Reason::NotInSystem => {
-                f.write_str("the kernel shows nothing about this device, so there is no telling whether it is in use")
+                f.write_str("the kernel shows nothing about this device, so it is unknown whether it is in use")
             }
             Reason::DeviceNotNamed => f.write_str("it is a device, and the loss of its contents was not permitted"),
             Reason::ForeignFile { size, mark } => {

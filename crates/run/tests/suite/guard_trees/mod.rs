@@ -557,7 +557,7 @@ fn a_device_that_the_kernel_shows_nothing_about() {
         question.tree = tree("container");
         question
     };
-    let reason = "the kernel shows nothing about this device, so there is no telling whether it is in use";
+    let reason = "the kernel shows nothing about this device, so it is unknown whether it is in use";
     unseen().refused(&[reason]);
     unseen().drop_in().refused(&[reason]);
 }

@@ -168,7 +168,7 @@ pub const COMPLAINTS: &[Saying] = &[
     (
         "hugepage-size",
         "--mem=mmaphuge --hugepage-size=3m",
-        "fio: hugepage-size=3145728, which is no power of two, is not supported by this program",
+        "fio: hugepage-size=3145728, which is not a power of two, is not supported by this program",
     ),
     (
         "buffer_pattern",
@@ -193,7 +193,7 @@ pub const COMPLAINTS: &[Saying] = &[
     (
         "read_iolog",
         "--read_iolog=dev",
-        "fio: read_iolog: dev: it is no regular file: save the trace in one, or give it on standard input (`-`)",
+        "fio: read_iolog: dev: it is not a regular file: save the trace in one, or give it on standard input (`-`)",
     ),
     (
         "verify",
@@ -223,18 +223,18 @@ pub const COMPLAINTS: &[Saying] = &[
     (
         "ignore_error",
         "--ignore_error=EWRONG",
-        "fio: ignore_error: `EWRONG` is no error this program knows; give its number",
+        "fio: ignore_error: `EWRONG` is not the name of a known error; give its number",
     ),
     (
         "filetype",
         "--filename=f --filetype=block",
-        "fio: filetype: f is no block device",
+        "fio: filetype: f is not a block device",
     ),
     ("zonesize", "--zonesize=1m", "fio: zonesize needs zonemode=strided"),
     (
         "zoneskip",
         "--zonemode=strided --zonesize=4k --zoneskip=10%",
-        "fio: a zoneskip that is no number of bytes is not supported by this program",
+        "fio: a zoneskip that is not a number of bytes is not supported by this program",
     ),
     (
         "mem",
