@@ -338,7 +338,13 @@ fn open_ring(setup: &Setup, features: &mut Vec<String>, without: &mut Vec<String
         ),
         (IoringSetupFlags::empty(), "plain ring"),
     ];
-    let submissions = setup.submit_batch.clamp(1, setup.slots.max(1)).min(MAX_ENTRIES);
+    // A kernel thread takes entries at its own pace, so all that may be in flight must have room.
+    let batch = if setup.choice.submission_thread {
+        setup.slots
+    } else {
+        setup.submit_batch
+    };
+    let submissions = batch.clamp(1, setup.slots.max(1)).min(MAX_ENTRIES);
     let completions = setup.slots.max(submissions) * 2;
     for (extra, name) in steps {
         // A kernel thread that submits excludes deferred task work.

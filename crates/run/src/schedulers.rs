@@ -45,6 +45,9 @@ impl Schedulers {
             let Some(device) = inventory.named(name) else { continue };
             let disk = device.partition_of.as_deref().and_then(|disk| inventory.named(disk));
             let disk = disk.unwrap_or(device);
+            if has(disk, wanted) {
+                continue;
+            }
             if let Some(other) = other_use(&inventory, disk, &of_files) {
                 return Err(SetupError::Unfit {
                     what: format!("the I/O scheduler of {} is left as it is: {other}", disk.path()),
@@ -96,6 +99,12 @@ impl Drop for Schedulers {
             let _ = fs::write(file, name);
         }
     }
+}
+
+/// The device has this scheduler already.
+fn has(disk: &BlockDevice, wanted: &str) -> bool {
+    let offered = fs::read_to_string(format!("/sys/block/{}/queue/scheduler", disk.name));
+    offered.is_ok_and(|offered| chosen(&offered) == Some(wanted))
 }
 
 /// The word in brackets.

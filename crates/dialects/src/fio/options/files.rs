@@ -31,7 +31,6 @@ pub struct Files {
     pub unlink: bool,
     pub unlink_each_loop: bool,
     pub file_service_count: Option<f64>,
-    pub filename_directory: Option<String>,
 }
 
 choices! {

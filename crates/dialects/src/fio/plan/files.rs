@@ -168,6 +168,16 @@ impl Lowering<'_> {
         if is_diskless(options) && sized || found.is_some_and(|found| !has_size(found)) {
             return Prepare::Existing;
         }
+        if let Some((line, errno, function)) = self.refusal(options, found, extents.file.unwrap_or(0)) {
+            self.unusable.push(Unusable {
+                job: place,
+                clone: clone.index as usize,
+                line: line.into(),
+                errno,
+                function: function.into(),
+            });
+            return Prepare::Existing;
+        }
         let Some(size) = extents.file else {
             let offset = extents.base.resolve(found.map_or(0, |found| found.size));
             let (what, function) = match found {
@@ -208,6 +218,32 @@ impl Lowering<'_> {
             on_open: options.files.create_on_open,
             may_create: options.files.allow_file_create,
         }
+    }
+}
+
+impl Lowering<'_> {
+    /// What fio fails at before it changes anything in a file: the line, the error number and the function.
+    fn refusal(
+        &self,
+        options: &JobOptions,
+        found: Option<Found>,
+        size: u64,
+    ) -> Option<(&'static str, i32, &'static str)> {
+        let is_file = found.is_none_or(|found| found.kind == FoundKind::File);
+        let trims = matches!(
+            options.pattern.rw,
+            Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite
+        );
+        if self.jobs.flags.readonly && is_file && found.is_none_or(|found| found.size < size) {
+            return Some(("fio: refusing extend of file due to read-only", 30, ""));
+        }
+        // The kernel discards blocks of devices. Of files it would punch holes, which is the engine `falloc`.
+        let discards = trims && options.queue.ioengine != "falloc";
+        (discards && is_file).then_some((
+            "fio: a trim needs a device; of files ioengine=falloc makes holes",
+            25,
+            "td_io_queue",
+        ))
     }
 }
 
@@ -412,8 +448,7 @@ fn names(clone: Clone<'_>, here: super::Here<'_>) -> Vec<String> {
     let disk = here.disk;
     let files = &clone.job.options.files;
     if !files.filename.is_empty() {
-        let directory = files.filename_directory.as_deref();
-        return files.filename.iter().map(|name| joined(directory, name)).collect();
+        return files.filename.clone();
     }
     let section = &clone.job.section;
     let count = files.nrfiles.max(1) as u32;
@@ -437,7 +472,8 @@ fn names(clone: Clone<'_>, here: super::Here<'_>) -> Vec<String> {
     (0..count).map(name).collect()
 }
 
-fn joined(directory: Option<&str>, name: &str) -> String {
+/// The path of a name in a directory.
+pub(in crate::fio) fn joined(directory: Option<&str>, name: &str) -> String {
     match directory {
         Some(directory) => format!("{directory}/{name}"),
         None => name.to_owned(),

@@ -3,7 +3,7 @@
 //! Each option is carried over by its row of the table; what depends on files, traces and other jobs is done here. What is done otherwise than fio does, or as fio does
 //! although a reader of the figures would not expect it, is reported in notes.
 
-mod files;
+pub(in crate::fio) mod files;
 mod job;
 mod replay;
 mod report;

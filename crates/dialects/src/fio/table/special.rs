@@ -9,15 +9,22 @@ use crate::fio::options::typed::{
     CpuRange, Distribution, LogName, Piece, PrioritySplit, Range, Split, SyncFileRange, Zone,
 };
 use crate::fio::options::{JobOptions, pattern};
+use crate::fio::plan::files::joined;
 use crate::fio::values::{self, Unit};
 
 /// Entries of a list of block sizes or zones, for each direction.
 const ENTRIES: usize = 64;
 
 pub(super) fn filename(reader: &mut Reader<'_>, text: &str) -> Taken {
-    // fio joins directory and name at this moment; a directory that comes later changes nothing.
-    reader.job.files.filename_directory = reader.job.files.directory.first().cloned();
-    reader.job.files.filename = values::names(text);
+    // fio joins directory and name at this moment: a directory that comes later changes nothing. Each option adds to those
+    // before it, also to those of [global]; a name that is there already stands for the file that it names.
+    let files = &mut reader.job.files;
+    let directory = files.directory.first().cloned();
+    files.filename.extend(
+        values::names(text)
+            .iter()
+            .map(|name| joined(directory.as_deref(), name)),
+    );
     Ok(())
 }
 

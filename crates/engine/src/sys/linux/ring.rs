@@ -277,13 +277,18 @@ impl Ring {
                 return Ok(pushed);
             }
         }
-        let taken = match timeout {
+        let entered = match timeout {
             None => {
                 // SAFETY: `push` has the caller's word for everything the submissions name. The number is that of the
                 // ring's own descriptor or of its registration, as the flags say.
-                unsafe { io_uring_enter(self.number(), self.pushed(), at_least, flags)? }
+                unsafe { io_uring_enter(self.number(), self.pushed(), at_least, flags) }
             }
-            Some(timeout) => self.enter_timed(at_least, timeout, flags)?,
+            Some(timeout) => self.enter_timed(at_least, timeout, flags),
+        };
+        let taken = match entered {
+            // The thread takes whatever the tail has passed, however the waiting ended.
+            Ok(_) | Err(Errno::AGAIN | Errno::BUSY | Errno::INTR | Errno::TIME) if self.kernel_thread => self.pushed(),
+            entered => entered?,
         };
         debug_assert!(taken <= self.pushed(), "the kernel takes no more than it is offered");
         self.taken_tail = self.taken_tail.wrapping_add(taken);
