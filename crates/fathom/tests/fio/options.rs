@@ -74,6 +74,40 @@ fn buffers_and_engines_go_together() {
     }
 }
 
+/// Neither option that a user takes for harmless may cost a byte.
+#[test]
+fn files_are_not_changed_by_reads_or_trims() {
+    let place = Place::new();
+    let path = filled(&place);
+    let job = "--name=x --filename=file --bs=4k --size=";
+    let ran = place.line(&format!("{job}4m --rw=read --readonly"));
+    ran.expect(1, &["fio: refusing extend of file due to read-only"]);
+    let ran = place.line("--name=x --filename=other --bs=4k --size=4k --rw=read --readonly");
+    ran.expect(1, &["due to read-only"]);
+    assert!(!place.path().join("other").exists());
+    for trim in ["trim", "randtrim", "trimwrite", "randtrimwrite"] {
+        let ran = place.line(&format!("{job}1m --rw={trim}"));
+        ran.expect(1, &["func=td_io_queue, error=Inappropriate ioctl for device"]);
+    }
+    assert_eq!(fs::read(&path).unwrap(), vec![7; MIB as usize]);
+    place.line(&format!("{job}512k --rw=read --readonly")).expect(0, &[]);
+}
+
+/// The kernel's thread takes entries of the ring at its own pace.
+#[test]
+fn a_thread_of_the_kernel_gets_every_operation_once() {
+    let place = Place::new();
+    filled(&place);
+    for batch in ["", "--iodepth_batch=4"] {
+        let ran = place.line(&format!(
+            "--name=x --filename=file --size=1m --bs=4k --rw=randread --ioengine=io_uring --sqthread_poll=1 --iodepth=8 \
+             --output-format=json {batch}"
+        ));
+        let json = ran.expect(0, &[]).json();
+        assert_eq!(json["jobs"][0]["read"]["total_ios"], 256);
+    }
+}
+
 #[test]
 fn files_can_be_made_and_left_alone() {
     let place = Place::new();

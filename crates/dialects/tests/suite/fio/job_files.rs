@@ -34,7 +34,7 @@ fn some_options_come_first_and_some_last() {
     let mut around = Around::with_file("a.fio", "[a]\nfilename=f\ndirectory=d\n");
     around.folders.push("d".into());
     let (_, read) = all(reading_in(&mut around, "--parse-only a.fio"));
-    assert_eq!(read.jobs[0].options.files.filename_directory.as_deref(), Some("d"));
+    assert_eq!(read.jobs[0].options.files.filename, ["d/f"]);
 }
 
 /// fio's own examples name directories that only their authors have.

@@ -307,11 +307,26 @@ fn a_directory_counts_for_names_that_come_after_it() {
     let of = |line: &str| all(reading_in(&mut around(), line)).1.jobs.remove(0).options.files;
     let after = of("--parse-only --name=x --filename=a --directory=d");
     assert_eq!(
-        (after.filename_directory.clone(), after.directory.clone()),
-        (None, vec!["d".to_string()])
+        (&after.filename[..], &after.directory[..]),
+        (&["a".to_owned()][..], &["d".to_owned()][..])
     );
     let before = of("--parse-only --name=x --directory=d --filename=a");
-    assert_eq!(before.filename_directory.as_deref(), Some("d"));
+    assert_eq!(before.filename, ["d/a"]);
+}
+
+/// Also to those of `[global]`, as in fio 3.33 and 3.42.
+#[test]
+fn every_filename_adds_to_those_before_it() {
+    let names = |line: &str| {
+        let mut around = Around::with_file("a.fio", "[global]\nfilename=x\n[a]\nfilename=y:z\n[b]\n");
+        let read = all(reading_in(&mut around, line)).1;
+        read.jobs
+            .iter()
+            .map(|job| job.options.files.filename.join(" "))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(names("--parse-only --name=x --filename=a:b --filename=c"), ["a b c"]);
+    assert_eq!(names("--parse-only a.fio"), ["x y z", "x"]);
 }
 
 /// What fio 3.33 was seen to suggest for slips. Aliases are left out in files, and on the line the value counts.
