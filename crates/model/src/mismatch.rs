@@ -1,5 +1,7 @@
 //! What verification found wrong: blocks that were read back and are not what was written.
 
+use std::path::{Path, PathBuf};
+
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -23,6 +25,12 @@ pub struct Mismatch {
     pub block_length: u32,
     /// What is wrong.
     pub fault: BlockFault,
+}
+
+/// The path of a dump, named as fio names it: the target's name, where the block begins, `received` or `expected`.
+pub fn dump_path(directory: &str, target: &str, block_offset: u64, kind: &str) -> PathBuf {
+    let name = Path::new(target).file_name().unwrap_or_default().to_string_lossy();
+    Path::new(directory).join(format!("{name}.{block_offset}.{kind}"))
 }
 
 /// What is wrong with a piece of a block.

@@ -53,11 +53,19 @@ fn a_second_process_finds_the_seeds_of_the_first() {
     ));
     ran.expect(0, &[]);
     let path = place.path().join("file");
-    let mut bytes = fs::read(&path).unwrap();
+    let good = fs::read(&path).unwrap();
+    let mut bytes = good.clone();
     bytes[100_000] ^= 1;
     fs::write(&path, bytes).unwrap();
-    let ran = place.line(&format!("{check} --bs=4k --verify_async=2"));
+    let ran = place.line(&format!("{check} --bs=4k --verify_async=2 --verify_dump=1"));
     assert_eq!(ran.code, Some(1), "{ran:#?}");
+    assert!(
+        ran.err.contains("       expected data dumped as file.98304.expected"),
+        "{ran:#?}"
+    );
+    let expected = fs::read(place.path().join("file.98304.expected")).unwrap();
+    // Of the header only the time and the number of the write are others.
+    assert_eq!(expected[64..], good[98_304 + 64..98_304 + 4096]);
 }
 
 #[test]

@@ -81,6 +81,12 @@ fn kind(method: VerifyMethod) -> u8 {
     }
 }
 
+/// The seed in the header at the beginning of a piece, if there is one.
+pub(crate) fn seed_in(piece: &[u8]) -> Option<u64> {
+    let seed = piece.get(8..16)?.try_into().ok()?;
+    (piece[..2] == MAGIC.to_ne_bytes()).then(|| u64::from_ne_bytes(seed))
+}
+
 impl Header {
     /// Writes the header to the beginning of a piece.
     pub(super) fn write(&self, form: Form, method: VerifyMethod, piece: &mut [u8]) {

@@ -21,6 +21,7 @@ use model::plan::{Verify, VerifyMethod};
 
 use checksum::Checksum;
 pub use checksum::compute as compute_checksum;
+pub(crate) use header::seed_in;
 use header::{Form, Header, Wanted};
 
 /// What is written, and what is expected when it is read back.

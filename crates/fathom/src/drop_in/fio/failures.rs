@@ -317,10 +317,19 @@ pub(super) fn of_results(results: &Results) -> Messages {
             for failure in &worker.tolerated {
                 messages.stderr.extend(operation_line(failure));
             }
-            worker
-                .mismatches
-                .iter()
-                .for_each(|mismatch| messages.stderr.extend(mismatches::lines(mismatch)));
+            for mismatch in &worker.mismatches {
+                messages.stderr.extend(mismatches::lines(mismatch));
+                let stream = plan
+                    .workers
+                    .get(number)
+                    .and_then(|worker| worker.streams.get(mismatch.stream as usize));
+                let verify = stream.and_then(|stream| stream.verify.as_ref());
+                messages.stderr.extend(
+                    verify
+                        .map(|verify| mismatches::dumps(mismatch, verify))
+                        .unwrap_or_default(),
+                );
+            }
             let not_kept = worker.not_kept.iter().map(|what| format!("fio: {what}"));
             messages.stderr.extend(not_kept);
             // Those that were never begun were reported then.

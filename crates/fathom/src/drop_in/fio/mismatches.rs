@@ -1,8 +1,19 @@
 //! What verification found wrong, in the lines of fio.
 
 use dialects::fio;
-use model::mismatch::{BlockFault, HeaderField, Mismatch};
-use model::plan::VerifyMethod;
+use model::mismatch::{BlockFault, HeaderField, Mismatch, dump_path};
+use model::plan::{Verify, VerifyMethod};
+
+/// The lines about what was kept of a block.
+pub(super) fn dumps(mismatch: &Mismatch, verify: &Verify) -> Vec<String> {
+    let kinds = ["received", "expected"].into_iter().filter(|_| verify.dump);
+    let line = |kind: &str| {
+        let path = dump_path(&verify.directory, &mismatch.path, mismatch.block_offset.0, kind);
+        path.exists()
+            .then(|| format!("       {kind} data dumped as {}", path.display()))
+    };
+    kinds.filter_map(line).collect()
+}
 
 /// The lines about one piece of a block.
 pub(super) fn lines(mismatch: &Mismatch) -> Vec<String> {

@@ -8,12 +8,13 @@ use engine::Slot;
 use engine::sys::file::open_without_waiting;
 use model::Direction;
 use model::draws::Purpose;
+use model::mismatch::dump_path;
 use model::plan::Verify;
 use model::results::{Failure, MAX_MISMATCHES};
 
 use super::{EndedOperation, Progress, SlotRecord, StreamVerification, Verification};
 use crate::verify::pool::{Checked, Gone};
-use crate::verify::{Block, Fault, mismatch};
+use crate::verify::{Block, Fault, mismatch, seed_in};
 use crate::worker::io_loop::IoLoop;
 
 /// EILSEQ of Linux, fio's error number for data that are not as they were written.
@@ -161,15 +162,18 @@ impl Verification {
 
 /// Writes what was read and, where its seed is known, what was expected to files that are named as fio names them.
 fn dump(io: &IoLoop, stream: &StreamVerification, record: &SlotRecord, block: &Block, received: &[u8]) {
-    let path = Path::new(io.errors.path(record.file));
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let file = |kind: &str| Path::new(&stream.plan.directory).join(format!("{name}.{}.{kind}", block.offset));
+    let file = |kind: &str| dump_path(&stream.plan.directory, io.errors.path(record.file), block.offset, kind);
     let write = |path: PathBuf, bytes: &[u8]| std::fs::File::create(path).and_then(|mut file| file.write_all(bytes));
     // A dump that fails is no reason to end the run: the mismatch itself is reported in any case.
     let _ = write(file("received"), received);
-    if block.seed.is_none() {
+    // What another process wrote has its seed in its header, if that is whole.
+    let Some(seed) = block.seed.or_else(|| seed_in(received)) else {
         return;
-    }
+    };
+    let block = &Block {
+        seed: Some(seed),
+        ..block.clone()
+    };
     let mut expected = vec![0; received.len()];
     let filler = io.streams[record.stream as usize].filler.as_ref();
     stream.checker.fill_expected(&mut expected, block, filler);
