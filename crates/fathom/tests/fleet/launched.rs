@@ -206,7 +206,7 @@ fn drop_ins_know_nothing_of_the_files_of_other_hosts() {
     );
     fs::remove_file(folder.join("made/1/f.dat")).unwrap();
     with_hosts(folder, "local,local", &read).expect(1, &["(rank 1)", "made/1/f.dat"]);
-    with_hosts(folder, "@missing.txt", &read).expect(4, &["missing.txt"]);
+    with_hosts(folder, "@missing.txt", &read).expect(3, &["missing.txt"]);
 }
 
 #[test]

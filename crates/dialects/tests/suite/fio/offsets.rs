@@ -18,7 +18,12 @@ const DRAWS: u64 = 20_000;
 fn plan(options: &str) -> Plan {
     let words = split(&format!("--name=t --filename=f {options}"));
     let lowered = lowered(&words).unwrap_or_else(|| panic!("{options} is refused"));
-    assert!(lowered.unusable.is_empty(), "{options}: {:?}", lowered.unusable);
+    // Trims were recorded on a device; here `f` is a file, of which they are refused.
+    let unusable = &lowered.unusable;
+    assert!(
+        unusable.iter().all(|one| one.function == "td_io_queue"),
+        "{options}: {unusable:?}"
+    );
     whole(lowered.plan)
 }
 
