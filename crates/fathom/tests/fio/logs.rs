@@ -131,7 +131,7 @@ fn compressed_logs_come_back() {
     let empty = place.line("--inflate-log=l_slat.1.log.fz");
     assert_eq!((empty.code, empty.out.as_str()), (Some(0), ""));
     assert!(place.path().join("h_clat_hist.1.log.fz").exists());
-    for (name, why) in [("nothing", "No such file"), ("j.0.0", "no zlib stream")] {
+    for (name, why) in [("nothing", "No such file"), ("j.0.0", "not a zlib stream")] {
         let ran = place.line(&format!("--inflate-log={name}"));
         ran.expect(1, &["fio: cannot inflate", why]);
     }
