@@ -16,7 +16,7 @@ use model::{Bytes, Nanos};
 use super::VdbenchEnv;
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::runs::{Run, RunRate};
-use super::streams::{Piece, access, hits, mix, sizes, stream};
+use super::streams::{Piece, access, content, hits, mix, sizes, stream};
 use crate::Diagnostic;
 
 /// What a run means here.
@@ -131,7 +131,7 @@ pub fn format_plan(formats: &[Format], parameters: &Parameters, seed: u64) -> Lo
             },
             mix: Mix::WRITES,
             pattern: Pattern::simple(Access::Sequential(sequential), Bytes(block)),
-            content: Content::Once,
+            content: content(parameters.general.compratio).unwrap_or(Content::Once),
             depth: 2,
             ..Stream::default()
         };
@@ -421,7 +421,7 @@ impl<'a> Lowering<'a> {
                 true => Prepare::LayOut {
                     size: Bytes(size),
                     allocate: AllocateMode::None,
-                    content: Some(Content::Fresh),
+                    content: content(self.parameters.general.compratio).or(Some(Content::Fresh)),
                     block: self.parameters.general.format_block.unwrap_or(131_072) as u32,
                     extend: true,
                     flush: false,

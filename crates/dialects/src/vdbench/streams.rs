@@ -161,14 +161,7 @@ pub(super) fn stream(
             alignment: PerDirection::all(Bytes(piece.align)),
             ..Pattern::default()
         },
-        content: match run.compratio {
-            ratio if ratio > 1.0 => Content::Compressible {
-                percent: (100.0 - 100.0 / ratio).round() as u8,
-                chunk: 0,
-                pattern: Vec::new(),
-            },
-            _ => Content::Once,
-        },
+        content: content(run.compratio).unwrap_or(Content::Once),
         cache: CacheMode {
             direct: has(&["o_direct", "directio"]),
             write_through: match (has(&["o_sync", "o_rsync"]), has(&["o_dsync"])) {
@@ -214,4 +207,13 @@ fn pacing(run: &Run, rate: f64, generator: u64) -> Pacing {
 
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
+}
+
+/// Data that can be compressed by this ratio; `None` for data that cannot.
+pub(super) fn content(compratio: f64) -> Option<Content> {
+    (compratio > 1.0).then(|| Content::Compressible {
+        percent: (100.0 - 100.0 / compratio).round() as u8,
+        chunk: 0,
+        pattern: Vec::new(),
+    })
 }

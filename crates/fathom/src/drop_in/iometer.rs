@@ -50,6 +50,13 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
     let Lowered { mut plan, notes } = lower(&arguments, &Here { reads_only: false }, seed)?;
     plan.origin.arguments.clone_from(&session.process.arguments);
     notes.iter().for_each(|text| note(text));
+    if is_same_file(&arguments.config, results) {
+        let fault = Fault::new(format!("cannot write results to {results}: it is the configuration"));
+        return Err(Faults::one(
+            fault.help("name another file for the results"),
+            Exit::Failed,
+        ));
+    }
     let mut file = open_results(results)?;
     if !can_keep() {
         return Ok(FAILED);
@@ -127,6 +134,11 @@ fn lower(arguments: &Arguments, here: &Here, seed: u64) -> Result<Lowered, Fault
     let Lowered { plan, mut notes } = iometer::lower(&config, arguments, here, cfg!(windows), seed)?;
     notes.splice(0..0, warnings);
     Ok(Lowered { plan, notes })
+}
+
+fn is_same_file(one: &str, other: &str) -> bool {
+    let real = |path: &str| fs::canonicalize(path).ok();
+    real(one).is_some_and(|one| Some(one) == real(other))
 }
 
 fn open_results(path: &str) -> Result<File, Faults> {

@@ -80,6 +80,13 @@ fn wrong_input_ends_with_157_and_the_text() {
     );
     vdbench(folder.path(), "", &["-z"]).expect(157, &["Invalid execution parameter: '-z'"]);
     fathom(&["vdbench"]).expect(157, &["No input parameters specified"]);
+    let idle = "sd=sd1,lun=/x,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=0\n";
+    vdbench(folder.path(), idle, &["-s"]).expect(157, &["iorate= parameter is missing."]);
+    // A comment in Latin-1 is no reason to refuse a file.
+    let mut latin = b"* Gr\xf6\xdfe\n".to_vec();
+    latin.extend(idle.replace("iorate=0", "iorate=max").bytes());
+    fs::write(folder.path().join("latin"), latin).unwrap();
+    finish(command(&["vdbench", "-f", "latin", "-s"]).current_dir(folder.path())).expect(0, &["Simulating RD=rd1"]);
     let traversal = "sd=../x,lun=/tmp/x,size=1m\nwd=wd1,sd=*\nrd=rd1,wd=wd1,iorate=max";
     vdbench(folder.path(), traversal, &[]).expect(157, &["cannot name a report file after `../x`"]);
 }
@@ -95,7 +102,7 @@ fn other_commands_take_parameter_files() {
     .unwrap();
     fathom(&["convert", "--to", "fio", text(&file)]).expect(
         6,
-        &["filename=/tmp/nowhere", "rwmixread=70", "points of `iorate=curve`"],
+        &["filename=/tmp/nowhere", "rwmixwrite=30", "points of `iorate=curve`"],
     );
     fathom(&["lint", "vdbench", "-f", text(&file)]).expect(0, &["BUFFERED (sd1)"]);
 }

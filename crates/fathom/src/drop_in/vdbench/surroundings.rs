@@ -24,7 +24,11 @@ impl VdbenchEnv for LocalEnv {
         if let Some(text) = self.self_test.as_ref().filter(|_| path == SELF_TEST) {
             return Ok(text.clone());
         }
-        user_file::read_text(Path::new(path), user_file::MAX_TEXT).map_err(|error| error.to_string())
+        // Comments are in whatever encoding their writer had, which Vdbench does not mind either.
+        let bytes = user_file::read_bytes(Path::new(path), user_file::MAX_TEXT);
+        bytes
+            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+            .map_err(|error| error.to_string())
     }
 
     fn size_of(&self, path: &str) -> Option<u64> {

@@ -19,6 +19,8 @@ impl IoLoop {
             self.round = self.round.wrapping_add(1);
             if self.batching.inline.seen {
                 self.submit_in_rotation(features);
+            } else if self.bursts.is_some() {
+                self.submit_bursts(features);
             } else {
                 for pool in 0..self.pools.len() {
                     while self.submit_from(pool, features.as_deref_mut()) {}
@@ -46,6 +48,21 @@ impl IoLoop {
                 self.batching.next_pool = pool + 1;
                 return;
             }
+        }
+    }
+
+    /// Queues operations of bursts, which go over all targets: their pools take turns, one operation each.
+    fn submit_bursts(&mut self, mut features: Option<&mut Features>) {
+        let pools = self.pools.len();
+        let mut refused = 0;
+        while refused < pools {
+            let pool = self.batching.next_pool % pools;
+            self.batching.next_pool = pool + 1;
+            refused = if self.submit_from(pool, features.as_deref_mut()) {
+                0
+            } else {
+                refused + 1
+            };
         }
     }
 
