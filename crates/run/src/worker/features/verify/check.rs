@@ -172,7 +172,7 @@ fn dump(io: &IoLoop, stream: &StreamVerification, record: &SlotRecord, block: &B
     };
     let block = &Block {
         seed: Some(seed),
-        ..block.clone()
+        ..*block
     };
     let mut expected = vec![0; received.len()];
     let filler = io.streams[record.stream as usize].filler.as_ref();
