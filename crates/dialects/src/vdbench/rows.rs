@@ -79,7 +79,7 @@ pub const ROWS: &[Row] = &[
     row(G, W, "debug", "", "").idle(NO_NEED),
     row(G, W, "misc", "", "").idle(NO_NEED),
     row(G, W, "psrset", "", "").idle(NO_NEED),
-    row(G, W, "showlba", "", "log of addresses").idle("fathom's operation log has them: `--operation-log`"),
+    row(G, W, "showlba", "", "log of addresses").idle("`fathom fio` writes them with write_iolog="),
     row(G, W, "heartbeat_error", "", "").idle(NO_NEED),
     row(G, W, "pattern_buffer", "", "").idle(NO_NEED),
     row(G, W, "unix2windows", "", "").idle(NO_NEED),
