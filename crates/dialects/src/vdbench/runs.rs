@@ -82,7 +82,7 @@ pub fn expand(parameters: &Parameters, from: Option<&str>) -> Result<Vec<Run>, D
             Some(at) => Diagnostic::new(what).at(at.clone()),
             None => Diagnostic::new(what),
         };
-        if rd.rates.is_empty() || rd.rates.contains(&0.0) {
+        if rd.rates.is_empty() || rd.rates == [0.0] {
             return Err(fail("iorate= parameter is missing.".into()).help("add `iorate=max`, or a number"));
         }
         let wds = workloads(rd, parameters).map_err(fail)?;
