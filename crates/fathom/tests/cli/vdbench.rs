@@ -87,6 +87,13 @@ fn wrong_input_ends_with_157_and_the_text() {
     latin.extend(idle.replace("iorate=0", "iorate=max").bytes());
     fs::write(folder.path().join("latin"), latin).unwrap();
     finish(command(&["vdbench", "-f", "latin", "-s"]).current_dir(folder.path())).expect(0, &["Simulating RD=rd1"]);
+    let script = "\"$0\" vdbench -f <(cat latin) -s";
+    let mut piped = std::process::Command::new("bash");
+    let piped = piped
+        .args(["-c", script, crate::support::PROGRAM])
+        .current_dir(folder.path());
+    finish(piped).expect(0, &["Simulating RD=rd1"]);
+    vdbench(folder.path(), "", &["-f", "/dev/null"]).expect(157, &["cannot read parameter file /dev/null"]);
     let traversal = "sd=../x,lun=/tmp/x,size=1m\nwd=wd1,sd=*\nrd=rd1,wd=wd1,iorate=max";
     vdbench(folder.path(), traversal, &[]).expect(157, &["cannot name a report file after `../x`"]);
 }

@@ -171,8 +171,11 @@ impl<'a> Drive<'a> {
             let path = text.split_once("lun=").and_then(|(_, rest)| rest.split(',').next());
             path.map(fs::remove_file);
         }
-        if let Some(missing) = command.files.iter().find(|file| env.read_file(file).is_err()) {
-            return Err(format!("Requested parameter file does not exist: {missing}").into());
+        for file in &command.files {
+            env.read_file(file).map_err(|why| match Path::new(file).exists() {
+                true => format!("cannot read parameter file {file}: {why}"),
+                false => format!("Requested parameter file does not exist: {file}"),
+            })?;
         }
         let (output, is_new) = Output::open(command.output.as_deref().unwrap_or("output"))?;
         let clock = SystemTime::now()

@@ -1,5 +1,6 @@
 //! What reading a parameter file asks for: files, sizes, names of this machine.
 
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
 use std::path::Path;
@@ -17,6 +18,8 @@ pub const SELF_TEST: &str = "parmfile";
 pub struct LocalEnv {
     /// The text of the built-in test, which is no file.
     pub self_test: Option<String>,
+    /// Files that were read: a pipe can be read only once.
+    texts: HashMap<String, String>,
 }
 
 impl VdbenchEnv for LocalEnv {
@@ -24,11 +27,15 @@ impl VdbenchEnv for LocalEnv {
         if let Some(text) = self.self_test.as_ref().filter(|_| path == SELF_TEST) {
             return Ok(text.clone());
         }
+        if let Some(text) = self.texts.get(path) {
+            return Ok(text.clone());
+        }
         // Comments are in whatever encoding their writer had, which Vdbench does not mind either.
         let bytes = user_file::read_bytes(Path::new(path), user_file::MAX_TEXT);
-        bytes
-            .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-            .map_err(|error| error.to_string())
+        let text = bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let text = text.map_err(|error| error.to_string())?;
+        self.texts.insert(path.to_owned(), text.clone());
+        Ok(text)
     }
 
     fn size_of(&self, path: &str) -> Option<u64> {
