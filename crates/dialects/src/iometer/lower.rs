@@ -15,7 +15,7 @@ use super::streams::{Shape, streams};
 use super::targets::{Finder, Machine, Place, content};
 use crate::{Diagnostic, bounds};
 
-/// Input/output errors are counted, and the test goes on.
+/// I/O errors are counted, and the test continues.
 const COUNTED_ERRORS: [i32; 1] = [crate::native::IO_ERROR];
 /// The version whose layout differs.
 const V2006: &str = "2006.07.27";

@@ -29,7 +29,7 @@ const fn version_date(year: u64, month: u64, day: u64) -> u64 {
 pub struct Parsed {
     /// What it says.
     pub config: Config,
-    /// What Iometer reports and goes on.
+    /// Problems that Iometer reports without stopping.
     pub warnings: Vec<String>,
 }
 

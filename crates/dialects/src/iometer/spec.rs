@@ -34,7 +34,7 @@ pub(super) fn read_name(reader: &mut Reader<'_>) {
 /// The lines of the specification that was named last.
 pub(super) fn read_lines(reader: &mut Reader<'_>) {
     let texts = reader.list();
-    let lines: Option<Vec<SpecLine>> = texts.iter().map(|text| line(text)).collect();
+    let lines: Option<Vec<SpecLine>> = texts.iter().map(|text| line(text, false)).collect();
     let Some(lines) = lines.filter(|lines| lines.len() <= MAX_LINES) else {
         return reader.refuse(INVALID, COLUMNS);
     };
@@ -53,7 +53,7 @@ pub(super) fn read_old(reader: &mut Reader<'_>) {
         if text.is_empty() || text.starts_with('\'') {
             continue;
         }
-        let Some(line) = old_line(text) else {
+        let Some(line) = line(text, true) else {
             return reader.refuse(INVALID, "a line is `size %ofsize %reads %random delay burst`");
         };
         lines.push(line);
@@ -77,37 +77,20 @@ fn shares(lines: &[SpecLine]) -> u32 {
     lines.iter().map(|line| line.percent).sum()
 }
 
-fn line(text: &str) -> Option<SpecLine> {
+/// A line of numbers. The old form has neither alignment nor reply.
+fn line(text: &str, is_old: bool) -> Option<SpecLine> {
     let mut value = Value(text);
     let mut next = || value.count();
-    valid(SpecLine {
+    let line = SpecLine {
         size: next()?,
         percent: next()?,
         reads: next()?,
         random: next()?,
         delay: next()?,
         burst: next()?,
-        align: next()?,
-        reply: next().unwrap_or_default(),
-    })
-}
-
-fn old_line(text: &str) -> Option<SpecLine> {
-    let mut value = Value(text);
-    let mut next = || value.count();
-    valid(SpecLine {
-        size: next()?,
-        percent: next()?,
-        reads: next()?,
-        random: next()?,
-        delay: next()?,
-        burst: next()?,
-        align: OLD_ALIGN,
-        reply: 0,
-    })
-}
-
-fn valid(line: SpecLine) -> Option<SpecLine> {
+        align: if is_old { OLD_ALIGN } else { next()? },
+        reply: if is_old { 0 } else { next().unwrap_or_default() },
+    };
     let shares = [line.percent, line.reads, line.random];
     let is_valid = line.size > 0 && line.burst > 0 && shares.iter().all(|share| *share <= 100);
     is_valid.then_some(line)

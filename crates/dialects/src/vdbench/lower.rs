@@ -552,7 +552,7 @@ impl<'a> Lowering<'a> {
             .max(512)
     }
 
-    /// From where to where a workload uses an SD; two parts where it goes on at the start.
+    /// Byte ranges of an SD that a workload uses: two of them where the range wraps around.
     fn region(&self, sd: &Sd, wd: &Wd) -> Result<Vec<(u64, u64)>, Diagnostic> {
         let size = self.size(sd)?;
         let block = self.largest(sd, wd);

@@ -86,7 +86,7 @@ impl Row {
         Row { exact: true, ..self }
     }
 
-    pub(super) const fn of(self, field: &'static str) -> Row {
+    pub(super) const fn alias_of(self, field: &'static str) -> Row {
         Row { field, ..self }
     }
 

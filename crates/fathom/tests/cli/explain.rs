@@ -21,7 +21,7 @@ fn flat(text: &str) -> String {
 fn the_published_report_of_a_database_is_explained() {
     let ran = fathom(&["explain", &data("diskspd/legacy/report.txt")]);
     ran.expect(0, &["SHORT-RUN", "IRQ-SKEW", "OPTION-DEPRECATED", "REPORT-EDITED"]);
-    let told = flat(&ran.out);
+    let answer = flat(&ran.out);
     for expected in [
         "64 KiB random operations, 80 % of them reads, without the page cache",
         "N = 63.98 operations were in flight on average, of 64 allowed: the queue was full",
@@ -33,10 +33,10 @@ fn the_published_report_of_a_database_is_explained() {
         "is 1.35 times its mean",
         "processor 0 spent 12.29 % of its time in the kernel",
     ] {
-        assert!(told.contains(expected), "`{expected}` is missing:\n{}", ran.out);
+        assert!(answer.contains(expected), "`{expected}` is missing:\n{}", ran.out);
     }
     assert!(
-        !told.contains("MISMATCH"),
+        !answer.contains("MISMATCH"),
         "its figures agree with each other:\n{}",
         ran.out
     );
@@ -50,13 +50,13 @@ fn the_limit_of_a_virtual_machine_is_named() {
         "explain", &figures, "--vm", "Standard_B2ms", "--disk", "P30", "--disks", "4",
     ]);
     ran.expect(0, &[]);
-    let told = flat(&ran.out);
+    let answer = flat(&ran.out);
     for expected in [
         "N = 64.00 operations were in flight on average, of 64",
         "at the limit of VM Standard_B2ms, uncached: 1,953 IOPS of 1,920 IOPS is 101.7 %",
         "4 × P30 would allow 20,000 IOPS: 18,080 IOPS of them (90 %) cannot be reached behind it",
     ] {
-        assert!(told.contains(expected), "`{expected}` is missing:\n{}", ran.out);
+        assert!(answer.contains(expected), "`{expected}` is missing:\n{}", ran.out);
     }
     let given = fathom(&["explain", &figures, "--cap", "iops=1920"]);
     assert!(flat(&given.expect(0, &[]).out).contains("1,953 IOPS of 1,920 IOPS is 101.7 %"));
@@ -66,18 +66,18 @@ fn the_limit_of_a_virtual_machine_is_named() {
 fn limits_with_and_without_the_hosts_cache_are_distinguished() {
     let figures = data("figures/azure-d8ds-v4.csv");
     let plain = fathom(&["explain", &figures, "--vm", "Standard_D8ds_v4"]);
-    let told = flat(&plain.expect(0, &["NO-LATENCY"]).out);
-    assert!(told.contains("13,053 IOPS of 12,800 IOPS is 102.0 %"), "{told}");
+    let answer = flat(&plain.expect(0, &["NO-LATENCY"]).out);
+    assert!(answer.contains("13,053 IOPS of 12,800 IOPS is 102.0 %"), "{answer}");
     assert!(
-        told.contains("The load goes beyond the limit of VM Standard_D8ds_v4, uncached"),
-        "{told}"
+        answer.contains("The load exceeds the limit of VM Standard_D8ds_v4, uncached"),
+        "{answer}"
     );
     let cached = fathom(&["explain", &figures, "--vm", "Standard_D8ds_v4", "--host-cache"]);
-    let told = flat(&cached.expect(0, &[]).out);
-    assert!(told.contains("78,521 IOPS of 77,000 IOPS is 102.0 %"), "{told}");
+    let answer = flat(&cached.expect(0, &[]).out);
+    assert!(answer.contains("78,521 IOPS of 77,000 IOPS is 102.0 %"), "{answer}");
     assert!(
-        !told.contains("MISMATCH"),
-        "bytes, counts, times and rates agree: {told}"
+        !answer.contains("MISMATCH"),
+        "bytes, counts, times and rates agree: {answer}"
     );
 }
 
@@ -91,9 +91,9 @@ fn paths_of_jobs_have_limits_of_their_own() {
         let ran = fathom(&[&["explain", &figures, "--vm", "Standard_D8ds_v4"], more].concat());
         flat(&ran.expect(0, &[]).out)
     };
-    let expect = |told: &str, expected: &[&str]| {
+    let expect = |answer: &str, expected: &[&str]| {
         for expected in expected {
-            assert!(told.contains(expected), "`{expected}` is missing:\n{told}");
+            assert!(answer.contains(expected), "`{expected}` is missing:\n{answer}");
         }
     };
     let both = [
@@ -172,16 +172,16 @@ fn clones_of_a_job_of_fio_share_its_path() {
         "--path",
         "reader1=cached",
     ]);
-    let told = flat(&ran.expect(0, &["all jobs of group 0 together"]).out);
+    let answer = flat(&ran.expect(0, &["all jobs of group 0 together"]).out);
     for expected in [
         "VM Standard_D8ds_v4, cached reader1 78,300 IOPS 77,000 IOPS 101.7 % reached",
         "VM Standard_D8ds_v4, uncached writer1 12,600 IOPS 12,800 IOPS 98.4 % reached",
         "Both limits of the machine are reached",
     ] {
-        assert!(told.contains(expected), "`{expected}` is missing:\n{}", ran.out);
+        assert!(answer.contains(expected), "`{expected}` is missing:\n{}", ran.out);
     }
     assert!(
-        !told.contains("The load goes beyond"),
+        !answer.contains("The load exceeds"),
         "the sum of both paths has no limit of one:\n{}",
         ran.out
     );
@@ -198,22 +198,22 @@ fn a_promise_is_judged() {
     ]);
     // The figures of DiskSpd are of all operations together, and its author concludes from them.
     ran.expect(0, &[]);
-    let told = flat(&ran.out);
-    assert!(told.contains("so this is the mean of all operations"), "{told}");
-    assert!(told.contains("PASS PASS iops >= 4000: 4001"), "{told}");
-    assert!(told.contains("PASS read.mean <= 3 ms: 1.01 ms"), "{told}");
-    assert!(told.contains("PASS write.mean <= 3 ms: 469 us"), "{told}");
+    let answer = flat(&ran.out);
+    assert!(answer.contains("so this is the mean of all operations"), "{answer}");
+    assert!(answer.contains("PASS PASS iops >= 4000: 4001"), "{answer}");
+    assert!(answer.contains("PASS read.mean <= 3 ms: 1.01 ms"), "{answer}");
+    assert!(answer.contains("PASS write.mean <= 3 ms: 469 us"), "{answer}");
     assert!(
-        told.contains("N = 3.40 operations were in flight on average, of 4"),
-        "{told}"
+        answer.contains("N = 3.40 operations were in flight on average, of 4"),
+        "{answer}"
     );
     assert!(
-        told.contains("N = 1.44 operations were in flight on average, of 2"),
-        "{told}"
+        answer.contains("N = 1.44 operations were in flight on average, of 2"),
+        "{answer}"
     );
     assert!(
-        told.contains("a full queue would reach 5,618 operations per second"),
-        "{told}"
+        answer.contains("a full queue would reach 5,618 operations per second"),
+        "{answer}"
     );
     let policy = fathom(&["explain", &figures, "--policy", "ssd-ultra", "--size", "400GB"]);
     assert!(
@@ -267,7 +267,7 @@ fn figures_that_contradict_each_other_fail() {
 fn runs_of_vdbench_are_explained_and_judged() {
     let summary = data("vdbench/summary-50407.html");
     let ran = fathom(&["explain", &summary]);
-    let told = flat(&ran.expect(0, &["SHORT-RUN"]).out);
+    let answer = flat(&ran.expect(0, &["SHORT-RUN"]).out);
     for expected in [
         "a summary of Vdbench",
         "rd1 (xfersize=4k threads=8)",
@@ -279,9 +279,9 @@ fn runs_of_vdbench_are_explained_and_judged() {
         "3,500 reads per second at 500 us and 1,500 writes per second at 1 ms",
         "N = 3.25 operations were in flight on average (its own count says 3.3)",
     ] {
-        assert!(told.contains(expected), "`{expected}` is missing:\n{}", ran.out);
+        assert!(answer.contains(expected), "`{expected}` is missing:\n{}", ran.out);
     }
-    assert!(!told.contains("MISMATCH") && !told.contains("p99"), "{}", ran.out);
+    assert!(!answer.contains("MISMATCH") && !answer.contains("p99"), "{}", ran.out);
     let require = |clauses: &str, code: i32, expected: &[&str]| {
         let ran = fathom(&["explain", &summary, "--require", clauses]);
         ran.expect(code, expected);
@@ -293,15 +293,15 @@ fn runs_of_vdbench_are_explained_and_judged() {
     // A mean is no percentile.
     require("p99<=10ms", 2, &["INCONCLUSIVE p99 <= 10 ms"]);
     let limits = fathom(&["explain", &summary, "--cap", "iops=20000"]);
-    let told = flat(&limits.expect(0, &[]).out);
-    assert!(told.contains("20,000 IOPS of 20,000 IOPS is 100.0 %"), "{told}");
+    let answer = flat(&limits.expect(0, &[]).out);
+    assert!(answer.contains("20,000 IOPS of 20,000 IOPS is 100.0 %"), "{answer}");
     let flatfile = fathom(&["explain", &data("vdbench/flatfile-50407.html")]);
-    let told = flat(&flatfile.expect(0, &["a flat file of Vdbench"]).out);
-    assert!(told.contains("issued 4 KiB random reads for 25 s"), "{told}");
+    let answer = flat(&flatfile.expect(0, &["a flat file of Vdbench"]).out);
+    assert!(answer.contains("issued 4 KiB random reads for 25 s"), "{answer}");
     let older = fathom(&["explain", &data("vdbench/summary-503.txt")]);
-    let told = flat(&older.expect(0, &[]).out);
+    let answer = flat(&older.expect(0, &[]).out);
     let expected = "Vdbench 503 issued operations of 65,536 bytes on average for 3 s, after 1 s of warm-up.";
-    assert!(told.contains(expected), "{told}");
+    assert!(answer.contains(expected), "{answer}");
 }
 
 #[test]
@@ -335,7 +335,7 @@ fn figures_of_vdbench_that_contradict_each_other_fail() {
 fn results_of_iometer_are_explained_and_judged() {
     let results = data("iometer/results-2006.csv");
     let ran = fathom(&["explain", &results]);
-    let told = flat(&ran.expect(0, &["results of Iometer"]).out);
+    let answer = flat(&ran.expect(0, &["results of Iometer"]).out);
     for expected in [
         "on TESTHOST, at 2026-11-23 10:00:00:123, 2 processors",
         "Iometer 2006.07.27 issued 4 KiB random reads on 2 targets: 2 workers, up to 32 in flight.",
@@ -345,9 +345,9 @@ fn results_of_iometer_are_explained_and_judged() {
         "4,020 reads per second at 4 ms and 1,980 writes per second at 8.04 ms",
         "No processor was more than 31.0 % busy",
     ] {
-        assert!(told.contains(expected), "`{expected}` is missing:\n{}", ran.out);
+        assert!(answer.contains(expected), "`{expected}` is missing:\n{}", ran.out);
     }
-    assert!(!told.contains("MISMATCH") && !told.contains("p99"), "{}", ran.out);
+    assert!(!answer.contains("MISMATCH") && !answer.contains("p99"), "{}", ran.out);
     fathom(&["explain", &results, "--require", "mean<=6ms"]).expect(0, &["PASS mean <= 6 ms"]);
     fathom(&["explain", &results, "--require", "p99<=60ms"]).expect(2, &["INCONCLUSIVE p99 <= 60 ms"]);
     let Some(folder) = need(Directory::new()) else { return };

@@ -237,7 +237,7 @@ fn of_limits(load: &Observation, limits: &[Standing]) -> Vec<String> {
         .iter()
         .map(|standing| {
             format!(
-                "The load goes beyond the limit of {}: {} is {:.1} % of {}. Operations did not all come that way (a cache answered), or that \
+                "The load exceeds the limit of {}: {} is {:.1} % of {}. Operations did not all come that way (a cache answered), or that \
                  is not the limit.",
                 standing.layer,
                 measured(standing),
@@ -349,7 +349,7 @@ mod tests {
         );
         check(said(1953.3, None, &two), "18,080 IOPS of them (90 %) cannot be reached");
         check(said(1000.0, None, &two), "at no known limit: the nearest is that of VM");
-        check(said(78_000.0, None, &two), "goes beyond the limit of VM");
+        check(said(78_000.0, None, &two), "exceeds the limit of VM");
         check(said(1900.0, Some(1900.0), &two), "does not show where a limit lies");
         check(said(1900.0, Some(4000.0), &two), "at the limit of VM");
         assert_eq!(said(1.0, None, &[]), "");

@@ -1,4 +1,4 @@
-//! One run while it goes on: intervals of its jobs become rows, as soon as every SD has reported one.
+//! Follows a run: an interval becomes a row as soon as every SD has reported it.
 
 use dialects::vdbench::Run;
 use engine::probe::CoreTimes;
