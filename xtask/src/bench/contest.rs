@@ -37,25 +37,22 @@ pub(crate) struct Rounds {
     start_up_cpu_secs: f64,
 }
 
-/// A workload for fathom.
-pub(crate) fn ours(work: Work) -> Contender {
-    Contender {
-        tool: Tool::Fathom,
-        work,
+impl Contender {
+    /// A workload and the program that runs it.
+    pub(crate) fn new(tool: Tool, work: &Work) -> Contender {
+        let work = work.clone();
+        Contender { tool, work }
     }
 }
 
-/// A workload for fathom in the place of fio.
-pub(crate) fn in_place(work: Work) -> Contender {
-    Contender {
-        tool: Tool::InPlace,
-        work,
-    }
+/// A workload for fathom.
+pub(crate) fn ours(work: Work) -> Contender {
+    Contender::new(Tool::Fathom, &work)
 }
 
 /// A workload for fio.
 pub(crate) fn theirs(work: Work) -> Contender {
-    Contender { tool: Tool::Fio, work }
+    Contender::new(Tool::Fio, &work)
 }
 
 impl Bench {
@@ -95,9 +92,11 @@ impl Bench {
     /// Notes a command line for the record.
     fn note(&self, tool: Tool, work: &Work) {
         let mut words = self.tools.line(tool, work);
-        if tool != Tool::Fio {
-            words[0] = "fathom".into();
-        }
+        words[0] = match tool {
+            Tool::Fio => "fio".into(),
+            Tool::Floor => "floor".into(),
+            Tool::Fathom | Tool::InPlace | Tool::DiskSpd => "fathom".into(),
+        };
         self.note_line(words.join(" "));
     }
 
@@ -117,6 +116,8 @@ impl Bench {
         match tool {
             Tool::Fathom => Outcome::of_fathom(&ended),
             Tool::InPlace | Tool::Fio => Outcome::of_fio(&ended),
+            Tool::DiskSpd => Outcome::of_diskspd(&ended),
+            Tool::Floor => Outcome::of_floor(&ended),
         }
     }
 

@@ -63,6 +63,36 @@ impl Outcome {
         })
     }
 
+    /// Of DiskSpd's text report: the first line of totals.
+    pub(crate) fn of_diskspd(ended: &Ended) -> Result<Outcome, Trouble> {
+        let total = ended.stdout.lines().find_map(|line| line.strip_prefix("total:"));
+        let columns: Vec<f64> = total
+            .into_iter()
+            .flat_map(|line| line.split('|').map_while(|column| column.trim().parse().ok()))
+            .collect();
+        match columns[..] {
+            [_bytes, operations, _mib_per_second, iops, ..] => Ok(Outcome {
+                operations,
+                iops,
+                usage: ended.usage,
+                ..Outcome::default()
+            }),
+            _ => Err(Trouble(format!("no totals in {:?}", ended.stdout))),
+        }
+    }
+
+    /// Of the bare loop, which measures no latency.
+    pub(crate) fn of_floor(ended: &Ended) -> Result<Outcome, Trouble> {
+        let json = json(&ended.stdout)?;
+        let operations = number(&json["operations"])?;
+        Ok(Outcome {
+            operations,
+            iops: operations / number(&json["seconds"])?,
+            usage: ended.usage,
+            ..Outcome::default()
+        })
+    }
+
     /// A percentile that the tool has reported.
     pub(crate) fn percentile(&self, percent: f64) -> Option<f64> {
         let near = |(this, _): &&(f64, f64)| (this - percent).abs() < 1e-6;
@@ -115,6 +145,17 @@ mod tests {
             (10.0, 5.0, 2.5, 9.0)
         );
         assert_eq!(found.percentile(99.9), Some(8.0));
+    }
+
+    #[test]
+    fn diskspd_and_the_floor_are_read() {
+        let text = "thread |       bytes     |     I/Os     |    MiB/s   |  I/O per s |\n\
+                    total:         8192000 |         2000 |       7.81 |    2000.00 |    0.012\n\
+                    total:               0 |            0 |       0.00 |       0.00 |    0.000\n";
+        let found = Outcome::of_diskspd(&ended(text)).unwrap();
+        assert_eq!((found.operations, found.iops), (2000.0, 2000.0));
+        let found = Outcome::of_floor(&ended("{\"operations\": 100, \"seconds\": 0.5}")).unwrap();
+        assert_eq!((found.operations, found.iops), (100.0, 200.0));
     }
 
     #[test]

@@ -13,8 +13,15 @@ pub(crate) enum Tool {
     Fathom,
     /// fathom in the place of fio, with fio's arguments.
     InPlace,
+    /// fathom in the place of DiskSpd, with DiskSpd's arguments.
+    DiskSpd,
     Fio,
+    /// The bare loop of `crates/engine/examples/floor.rs`.
+    Floor,
 }
+
+/// Where the bare loop is built, below the folder of a profile.
+const FLOOR: &str = "examples/floor";
 
 /// The programs.
 #[derive(Clone, Debug)]
@@ -32,8 +39,7 @@ impl Tools {
             Some(path) => path.canonicalize()?,
             None => {
                 run(cargo().args(["build", "--profile", profile, "--package", "fathom"])).map_err(Trouble)?;
-                let folder = std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from);
-                folder.join(profile).join("fathom")
+                target_folder().join(profile).join("fathom")
             }
         };
         let answers = |program: &str| {
@@ -48,19 +54,11 @@ impl Tools {
         })
     }
 
-    /// The program that puts results of many ranks together, beside fathom; built where that was.
-    pub(crate) fn gather(&self, is_given: bool) -> Result<String, Trouble> {
-        if !is_given {
-            let arguments = [
-                "build", "--profile", self.profile, "--package", "fathom-archive", "--example", "gather",
-            ];
-            run(cargo().args(arguments)).map_err(Trouble)?;
-        }
-        let program = self.fathom.with_file_name("examples").join("gather");
-        match program.exists() {
-            true => Ok(program.display().to_string()),
-            false => Err(Trouble(format!("there is no {}", program.display()))),
-        }
+    /// Builds an example of a crate with the profile of fathom and returns its path.
+    pub(crate) fn build_example(&self, package: &str, name: &str) -> Result<PathBuf, Trouble> {
+        let profile = self.profile;
+        run(cargo().args(["build", "--profile", profile, "--package", package, "--example", name])).map_err(Trouble)?;
+        Ok(target_folder().join(profile).join("examples").join(name))
     }
 
     /// fathom with arguments of its own.
@@ -73,18 +71,24 @@ impl Tools {
 
     /// The command line of a workload.
     pub(crate) fn line(&self, tool: Tool, work: &Work) -> Vec<String> {
+        let fathom = self.fathom.display().to_string();
         let (program, arguments) = match tool {
-            Tool::Fathom => (self.fathom.display().to_string(), work.fathom()),
+            Tool::Fathom => (vec![fathom], work.fathom()),
+            Tool::DiskSpd => (vec![fathom, "diskspd".into()], work.diskspd()),
+            Tool::Floor => (
+                vec![target_folder().join(self.profile).join(FLOOR).display().to_string()],
+                work.floor(),
+            ),
             Tool::InPlace | Tool::Fio => return self.fio(tool, &work.fio()),
         };
-        std::iter::once(program).chain(arguments).collect()
+        program.into_iter().chain(arguments).collect()
     }
 
     /// A command line of fio, for it or for what stands in its place.
     pub(crate) fn fio(&self, tool: Tool, arguments: &[String]) -> Vec<String> {
         let program = match tool {
             Tool::Fio => vec!["fio".to_owned()],
-            Tool::Fathom | Tool::InPlace => vec![self.fathom.display().to_string(), "fio".to_owned()],
+            _ => vec![self.fathom.display().to_string(), "fio".to_owned()],
         };
         program.into_iter().chain(arguments.iter().cloned()).collect()
     }
@@ -113,6 +117,10 @@ impl Tools {
         let [few, many] = operations;
         Ok((count(many)? - count(few)?) / (many - few) as f64)
     }
+}
+
+fn target_folder() -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| root().join("target"), PathBuf::from)
 }
 
 /// The count in what callgrind prints at its end.

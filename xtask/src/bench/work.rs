@@ -1,4 +1,4 @@
-//! One workload, said to both tools.
+//! One workload, in the words of every tool.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ pub(crate) struct Work {
     pub(crate) made: bool,
     /// Its name is the same in both tools.
     pub(crate) engine: &'static str,
-    /// Past the page cache.
+    /// Bypassing the page cache.
     pub(crate) direct: bool,
     pub(crate) access: Access,
     pub(crate) read_percent: u32,
@@ -201,6 +201,45 @@ impl Work {
     }
 }
 
+impl Work {
+    /// The arguments of DiskSpd, which chooses the engine itself. A single operation is one at a rate of 1/s.
+    pub(crate) fn diskspd(&self) -> Vec<String> {
+        let (seconds, rate) = match self.until {
+            Until::Seconds(seconds) => (seconds.ceil(), None),
+            Until::Operations(_) => (1.0, Some("-g1i".to_owned())),
+        };
+        let cache = if self.direct { "-Su" } else { "-Sb" };
+        let mut line = words(&["-r", "-W0", "-L", cache]);
+        line.extend([
+            format!("-b{}", self.block),
+            format!("-o{}", self.depth),
+            format!("-d{seconds}"),
+        ]);
+        line.extend(rate);
+        line.extend(self.target.iter().map(|path| path.display().to_string()));
+        line
+    }
+
+    /// The arguments of the bare loop.
+    pub(crate) fn floor(&self) -> Vec<String> {
+        let batch = self.ours.iter().skip_while(|word| *word != "--batch").nth(1);
+        let until = match self.until {
+            Until::Seconds(seconds) => format!("{seconds}s"),
+            Until::Operations(operations) => operations.to_string(),
+        };
+        let mut line: Vec<String> = self.target.iter().map(|path| path.display().to_string()).collect();
+        let cache = if self.direct { "direct" } else { "buffered" };
+        line.extend([
+            self.size.to_string(),
+            self.engine.to_owned(),
+            cache.to_owned(),
+            self.depth.to_string(),
+        ]);
+        line.extend([batch.cloned().unwrap_or_else(|| "1".into()), until]);
+        line
+    }
+}
+
 fn words(words: &[&str]) -> Vec<String> {
     words.iter().map(|word| (*word).to_owned()).collect()
 }
@@ -226,6 +265,14 @@ mod tests {
         ] {
             assert!(theirs.contains(part), "{part} in {theirs}");
         }
+    }
+
+    #[test]
+    fn the_floor_has_the_same_depth_and_batch() {
+        let work = Work::reads(Some(Path::new("/x")), 8192, "io_uring", Until::Seconds(4.0)).depth(32);
+        let batched = work.clone().ours(&["--batch", "8"]).floor().join(" ");
+        assert_eq!(batched, "/x 8192 io_uring buffered 32 8 4s");
+        assert_eq!(work.diskspd().join(" "), "-r -W0 -L -Sb -b4096 -o32 -d4 /x");
     }
 
     #[test]

@@ -145,7 +145,11 @@ fn report_copies(bench: &Bench, row: &'static str, folder: &Path, figures: &mut 
 
 /// Results of one process as those of many, through the code that puts real ones together.
 fn synthetic(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), Trouble> {
-    let gather = bench.tools.gather(bench.options.fathom.is_some())?;
+    let gather = bench
+        .tools
+        .build_example("fathom-archive", "gather")?
+        .display()
+        .to_string();
     let minute = folder.join("minute.toml");
     fs::write(&minute, MINUTE)?;
     let template = folder.join("minute");

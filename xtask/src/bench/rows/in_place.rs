@@ -3,7 +3,7 @@
 use super::ratio;
 use crate::bench::Trouble;
 use crate::bench::child;
-use crate::bench::contest::{Bench, compare, in_place, theirs, time};
+use crate::bench::contest::{Bench, Contender, compare, theirs, time};
 use crate::bench::figure::{Figure, Wanted};
 use crate::bench::outcome::Outcome;
 use crate::bench::tools::Tool;
@@ -23,7 +23,7 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
     ];
     let mut figures = Vec::new();
     for (what, work) in works {
-        let found = bench.contest(&[in_place(work.clone()), theirs(work)])?;
+        let found = bench.contest(&[Contender::new(Tool::InPlace, &work), theirs(work)])?;
         let cpu = compare(&found[0].cpu_ns(), &found[1].cpu_ns(), time);
         figures.push(ratio(
             row,

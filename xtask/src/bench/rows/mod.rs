@@ -4,6 +4,7 @@ mod cached;
 mod counts;
 mod device;
 mod fleet;
+mod floor;
 mod freeze;
 mod in_place;
 mod instructions;
@@ -36,6 +37,7 @@ pub(crate) const ROWS: &[(&str, Row)] = &[
     ("scale", scale::measure),
     ("start", start::measure),
     ("in place", in_place::measure),
+    ("floor", floor::measure),
     ("sparse", sparse::measure),
     ("layout", layout::measure),
     ("little", little::measure),

@@ -1,0 +1,59 @@
+//! CPU time per operation above that of the cheapest loop that issues the same reads.
+
+use super::ratio;
+use crate::bench::Trouble;
+use crate::bench::contest::{Bench, Contender, compare, time};
+use crate::bench::figure::{Figure, Wanted};
+use crate::bench::places::HOT;
+use crate::bench::tools::Tool;
+use crate::bench::work::Work;
+
+/// How fio is made to hand over and take back 32 at a time.
+const BATCHES: [&str; 3] = [
+    "--iodepth_batch=32",
+    "--iodepth_batch_complete_min=32",
+    "--iodepth_batch_complete_max=32",
+];
+
+pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, Trouble> {
+    bench.tools.build_example("fathom-engine", "floor")?;
+    let hot = |engine| Ok::<_, Trouble>(Work::reads(Some(bench.places.hot()?), HOT, engine, bench.time()));
+    let disk = Work::reads(Some(bench.places.file()?), bench.places.size, "io_uring", bench.time()).direct();
+    let deep = hot("io_uring")?.depth(32);
+    let batched = deep.clone().ours(&["--batch", "32"]).theirs(&BATCHES);
+    // What is at most wanted of a native run, of fio's command line and of DiskSpd's.
+    let works = [
+        ("page cache, psync", hot("psync")?, [Some(1.08), Some(1.08), None]),
+        ("page cache, io_uring, depth 32", deep, [Some(1.02); 3]),
+        (
+            "page cache, io_uring, batches of 32",
+            batched,
+            [Some(1.02), Some(1.02), None],
+        ),
+        (
+            "disk, io_uring, depth 32",
+            disk.depth(32).ours(&["--batch", "8"]),
+            [Some(1.05); 3],
+        ),
+    ];
+    let mut figures = Vec::new();
+    for (what, work, wanted) in works {
+        let forms = [
+            ("native", Tool::Fathom),
+            ("as fio", Tool::InPlace),
+            ("as DiskSpd", Tool::DiskSpd),
+        ];
+        let asked = forms.into_iter().zip(wanted);
+        let asked: Vec<_> = asked.filter_map(|(form, most)| Some((form, most?))).collect();
+        let tools = asked.iter().map(|((_, tool), _)| *tool);
+        let contenders = std::iter::once(Tool::Floor).chain(tools);
+        let contenders: Vec<Contender> = contenders.map(|tool| Contender::new(tool, &work)).collect();
+        let found = bench.contest(&contenders)?;
+        for (((name, _), most), rounds) in asked.into_iter().zip(&found[1..]) {
+            let what = format!("CPU time per operation above the bare loop, {what}, {name}");
+            let above = compare(&rounds.cpu_ns(), &found[0].cpu_ns(), time);
+            figures.push(ratio(row, &what, Wanted::AtMost(most), above));
+        }
+    }
+    Ok(figures)
+}
