@@ -7,6 +7,11 @@ pub trait Disk {
     /// What lies at a path.
     fn find(&self, path: &str) -> Option<Found>;
 
+    /// Whether a path where nothing is found has nothing; false where files are not looked at.
+    fn is_complete(&self) -> bool {
+        true
+    }
+
     /// Everything that a file holds.
     ///
     /// # Errors

@@ -150,9 +150,24 @@ fn unsaid(plan: &Plan, sections: &[Written]) -> Vec<Lost> {
             what: format!("{}: {name}={value}", dialect_name(plan.origin.dialect)),
             why: "a line of a fio job file ends at `#` and `;`, and `$` begins a variable".into(),
         });
-        lost.collect::<Vec<_>>()
+        lost.chain(trims_of_file(section)).collect::<Vec<_>>()
     };
     sections.iter().flat_map(of_section).collect()
+}
+
+/// fio trims devices only, and its engine that punches holes in files writes nothing.
+fn trims_of_file(section: &Written) -> Option<Lost> {
+    let value = |name: &str| {
+        let (_, value) = section.options.iter().find(|(row, _)| row.name == name)?;
+        value.as_deref()
+    };
+    let is_file = value("filename").is_some_and(|path| !compare::is_device(path));
+    let trims = value("rw").is_some_and(|rw| rw.contains("trim")) && value("ioengine") != Some("falloc");
+    (trims && is_file).then(|| Lost {
+        job: Some(section.name.clone()),
+        what: "trims of a file".into(),
+        why: "fio trims block devices only".into(),
+    })
 }
 
 /// Targets that may be directories, in which ours makes a file. Only who looks at them knows.

@@ -101,6 +101,10 @@ impl Disk for PlanDisk<'_> {
         })
     }
 
+    fn is_complete(&self) -> bool {
+        false
+    }
+
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
         Err(format!("{path} is not looked at"))
     }

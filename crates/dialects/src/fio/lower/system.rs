@@ -48,7 +48,7 @@ pub(in crate::fio) fn memory(draft: &mut Draft<'_>) {
 }
 
 /// Numbers and ranges of them, between commas.
-fn nodes(text: &str) -> Option<Vec<u32>> {
+pub(in crate::fio) fn nodes(text: &str) -> Option<Vec<u32>> {
     let mut nodes = Vec::new();
     for piece in text.split(',') {
         let (first, last) = piece.split_once('-').unwrap_or((piece, piece));

@@ -239,7 +239,8 @@ impl Lowering<'_> {
         }
         // The kernel discards blocks of devices. Of files it would punch holes, which is the engine `falloc`.
         let discards = trims && options.queue.ioengine != "falloc";
-        (discards && found.is_some() && is_file).then_some((
+        let is_known = found.is_some() || self.here.disk.is_complete();
+        (discards && is_file && is_known).then_some((
             "fio: a trim needs a device; of files ioengine=falloc makes holes",
             25,
             "td_io_queue",

@@ -3,6 +3,7 @@
 use model::PerDirection;
 
 use super::Row;
+use crate::bounds;
 use crate::fio::options::JobOptions;
 use crate::fio::values::{self, Number, Unit};
 
@@ -37,6 +38,16 @@ pub trait Surroundings {
 
     /// Memory of the machine in MiB (`$mb_memory`).
     fn memory_mib(&self) -> u64;
+
+    /// The highest number of a configured CPU; unknown where a job is read for another machine.
+    fn max_cpu(&self) -> Option<u32> {
+        None
+    }
+
+    /// Whether the machine has a NUMA node; true where a job is read for another machine.
+    fn has_numa_node(&self, _node: u32) -> bool {
+        true
+    }
 }
 
 /// A line to be reported, or the place among them of a job's banner.
@@ -98,6 +109,20 @@ impl Reader<'_> {
     pub(in crate::fio) fn fail(&mut self, line: impl Into<String>) -> Wrong {
         self.say(line);
         Wrong::Failed
+    }
+
+    /// The highest number of a CPU that can be named.
+    pub(in crate::fio) fn max_cpu(&self) -> u32 {
+        self.around
+            .as_ref()
+            .and_then(|around| around.max_cpu())
+            .unwrap_or(bounds::MAX_CPU)
+    }
+
+    /// Refuses a CPU beyond the highest.
+    pub(in crate::fio) fn fail_on_cpu(&mut self, cpu: i64) -> Wrong {
+        let max = self.max_cpu();
+        self.fail(format!("fio: CPU {cpu} too large (max={max})"))
     }
 
     /// A size or a count.

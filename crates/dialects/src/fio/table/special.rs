@@ -3,7 +3,7 @@
 use model::PerDirection;
 
 use super::reader::{Notice, Reader, Taken, Wrong, spread};
-use crate::bounds;
+use crate::fio::lower;
 use crate::fio::options::replay::Skip;
 use crate::fio::options::typed::{
     CpuRange, Distribution, LogName, Piece, PrioritySplit, Range, Split, SyncFileRange, Zone,
@@ -444,17 +444,49 @@ pub(super) fn log_cpus(reader: &mut Reader<'_>, text: &str) -> Taken {
     Ok(())
 }
 
-/// Ranges of processors, which are multiplied out later: neither a number nor their sum passes what machines have.
+pub(super) fn cpu_mask(reader: &mut Reader<'_>, text: &str) -> Taken {
+    let mask = reader.number(text)?.signed();
+    let beyond = (0..i64::BITS).find(|cpu| mask >> cpu & 1 == 1 && *cpu > reader.max_cpu());
+    if let Some(cpu) = beyond {
+        return Err(reader.fail_on_cpu(cpu.into()));
+    }
+    reader.job.system.cpumask = Some(mask);
+    Ok(())
+}
+
+pub(super) fn cpu_nodes(reader: &mut Reader<'_>, text: &str) -> Taken {
+    check_nodes(reader, text)?;
+    reader.job.system.numa_cpu_nodes = Some(text.to_owned());
+    Ok(())
+}
+
+pub(super) fn memory_policy(reader: &mut Reader<'_>, text: &str) -> Taken {
+    check_nodes(reader, text.split_once(':').map_or("", |(_, nodes)| nodes))?;
+    reader.job.system.numa_mem_policy = Some(text.to_owned());
+    Ok(())
+}
+
+/// Refuses nodes that this machine lacks. What is not a list at all is refused when the job is lowered.
+fn check_nodes(reader: &mut Reader<'_>, text: &str) -> Taken {
+    let around = reader.around.as_deref();
+    let mut nodes = lower::system::nodes(text).into_iter().flatten();
+    let missing = nodes.find(|node| around.is_some_and(|around| !around.has_numa_node(*node)));
+    match missing {
+        Some(_) => Err(reader.fail("fio: numa_parse_nodestring failed")),
+        None => Ok(()),
+    }
+}
+
+/// Ranges of processors, which are multiplied out later: neither a number nor their sum exceeds what machines have.
 fn cpu_ranges(reader: &mut Reader<'_>, option: &str, text: &str) -> Result<Vec<CpuRange>, Wrong> {
     let mut listed = 0;
     let mut ranges = Vec::new();
+    let most = i64::from(reader.max_cpu());
     for piece in text.split(',').filter(|piece| !piece.trim().is_empty()) {
         let (first, last) = piece.split_once('-').unwrap_or((piece, piece));
         let (first, last) = (leading_integer(first).max(0), leading_integer(last).max(0));
-        let most = i64::from(bounds::MAX_CPU);
         if first.max(last) > most {
-            let number = first.max(last);
-            return Err(reader.fail(format!("fio: {option}: CPU {number} too large (max={most})")));
+            return Err(reader.fail_on_cpu(first.max(most + 1)));
         }
         listed += (last - first + 1).max(0);
         if listed > most + 1 {

@@ -12,7 +12,7 @@ pub const ROWS: &[Row] = rows! {
     word(first(700), "clocksource", CLOCKSOURCE_WORDS).example("clock_gettime")
         .help("Accepted; time comes from one monotonic clock.")
         .without_effect("time always comes from one monotonic clock"),
-    optional_int(first(1680), field!(system.cpumask)).example("3").help("Processors as the bits of a number.")
+    special(first(1680), "cpumask", special::cpu_mask).example("3").help("Processors as the bits of a number.")
         .effects(&[("--cpumask=5", "worker.placement.cpus=[0,2]")]),
     special(first(1690), "cpus_allowed", special::cpus).example("0,2-5").help("Processors as a list.")
         .means(lower::cpus).prints(print::system::cpus_allowed)
@@ -25,10 +25,10 @@ pub const ROWS: &[Row] = rows! {
                 "job.workers.*.placement.cpus=[[4],[6],[4]]",
             ),
         ]),
-    text(second(1710), field!(system.numa_cpu_nodes)).example("0").help("NUMA nodes whose processors are used.")
+    special(second(1710), "numa_cpu_nodes", special::cpu_nodes).example("0").help("NUMA nodes whose processors are used.")
         .means(lower::cpu_nodes).prints(print::system::numa_cpu_nodes)
         .effects(&[("--numa_cpu_nodes=0-1,3", "worker.placement.cpu_nodes=[0,1,3]")]),
-    text(second(1720), field!(system.numa_mem_policy)).example("bind:0").help("NUMA nodes whose memory is used.")
+    special(second(1720), "numa_mem_policy", special::memory_policy).example("bind:0").help("NUMA nodes whose memory is used.")
         .means(lower::memory).prints(print::system::numa_mem_policy)
         .effects(&[("--numa_mem_policy=bind:0,2", "worker.placement.memory_nodes={nodes:[0,2],policy:bind}")]),
     int(first(1360), field!(system.nice)).least(-20).most(19).default("0").example("5").help("Nice value.")

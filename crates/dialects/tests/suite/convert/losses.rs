@@ -500,6 +500,17 @@ fn fio_has_its_null_engine_for_a_simulated_device() {
     assert!(found.iter().any(named), "{found:#?}");
 }
 
+/// fio answers "Inappropriate ioctl for device" there.
+#[test]
+fn fio_trims_no_files() {
+    for (target, lost) in [("/mnt/a.dat", true), ("/dev/nvme0n1", false)] {
+        let job = format!("[[job]]\ntarget = \"{target}\"\nsize = \"1g\"\ntrim = true\nengine = \"io_uring\"\n");
+        let found = listed(&convert::to(Dialect::Fio, &job_file(&job)));
+        let named = |line: &String| line.contains("trims of a file");
+        assert_eq!(found.iter().any(named), lost, "{target}: {found:#?}");
+    }
+}
+
 /// What fio can say is in the text of these, and nothing of it is called lost.
 #[test]
 fn fio_says_what_it_can() {
@@ -529,7 +540,6 @@ fn fio_says_what_it_can() {
         ("buffer alignment", "iomem_align=8k"),
         ("files", "file_service_type=random:3"),
         ("skewed files", "file_service_type=zipf:1.5"),
-        ("trims and writes", "rw=randtrimwrite"),
         ("list", "random_distribution=sequence:1,5,3"),
         ("normal with a centre", "random_distribution=normal:3:0.25"),
         ("every third", "rw=randrw:3"),

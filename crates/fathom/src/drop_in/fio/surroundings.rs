@@ -91,6 +91,16 @@ impl Surroundings for Here {
     fn memory_mib(&self) -> u64 {
         probe::memory_total(&System::live()) >> 20
     }
+
+    fn max_cpu(&self) -> Option<u32> {
+        let cpus = fs::read_to_string("/sys/devices/system/cpu/present").ok()?;
+        cpus.trim().rsplit([',', '-']).next()?.parse().ok()
+    }
+
+    fn has_numa_node(&self, node: u32) -> bool {
+        let nodes = Path::new("/sys/devices/system/node");
+        !nodes.exists() || nodes.join(format!("node{node}")).exists()
+    }
 }
 
 /// Files and devices as they are.
