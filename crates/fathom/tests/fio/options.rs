@@ -112,6 +112,36 @@ fn cpus_and_nodes_that_are_not_there_are_refused_first() {
     }
 }
 
+/// Otherwise a file that is read again and again would measure the page cache. The kernel counts what the device reads.
+#[test]
+fn every_pass_over_a_file_reads_the_device() {
+    let Some(mounted) = testbed::need(LoopFs::ext4(64 * MIB)) else {
+        return;
+    };
+    let place = Place::new();
+    let path = mounted.path().join("file");
+    fs::write(&path, vec![7; MIB as usize]).unwrap();
+    let name = mounted.device().path().file_name().unwrap().to_str().unwrap().to_owned();
+    let bytes_read = || -> u64 {
+        let counters = fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
+        512 * counters.split_whitespace().nth(2).unwrap().parse::<u64>().unwrap()
+    };
+    let job = format!("--name=x --filename={} --size=1m --bs=4k --output-format=json", path.display());
+    for (passes, options) in [
+        (4, "--rw=read --loops=4"),
+        (4, "--rw=randread --io_size=4m"),
+        (1, "--rw=read --loops=4 --invalidate=0"),
+    ] {
+        let before = bytes_read();
+        let json = place.line(&format!("{job} {options}")).expect(0, &[]).json();
+        assert_eq!(json["jobs"][0]["read"]["total_ios"], 1024, "{options}");
+        let read = bytes_read() - before;
+        // What the file system reads for itself is a few blocks.
+        assert!(read <= passes * MIB + MIB / 4, "{options}: {read} bytes");
+        assert!(passes == 1 || read >= passes * MIB, "{options}: {read} bytes");
+    }
+}
+
 /// The kernel's thread takes entries of the ring at its own pace.
 #[test]
 fn a_thread_of_the_kernel_gets_every_operation_once() {

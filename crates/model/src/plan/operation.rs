@@ -20,7 +20,8 @@ pub struct CacheMode {
     /// Go through a memory map instead of read and write calls.
     #[serde(default)]
     pub mapping: Option<Mapping>,
-    /// Drop cached pages of the target before the job starts (fio `invalidate`).
+    /// Drop cached pages of the target before the job starts, before each further pass and before reading back (fio
+    /// `invalidate`).
     #[serde(default)]
     pub drop_before: bool,
     /// Read the target into the cache before the job starts (fio `pre_read`).

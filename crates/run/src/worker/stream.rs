@@ -1,6 +1,8 @@
 //! One stream of a worker while it runs: what it will do next, and when it may.
 
-use engine::Action;
+use std::path::PathBuf;
+
+use engine::{Action, File, OpenHow, sys};
 use model::content::Filler;
 use model::draws::{Draws, Purpose};
 use model::pace::Schedule;
@@ -21,6 +23,8 @@ pub(crate) struct LiveStream {
     pub(crate) sync_cell: u32,
     /// Fills write buffers; absent if they do not change from write to write.
     pub(crate) filler: Option<Filler>,
+    /// Files whose cached pages are dropped before each pass.
+    pub(crate) uncached: Vec<PathBuf>,
     /// Passes over its region so far.
     pub(crate) passes: u32,
     /// Nothing was issued since the present pass began.
@@ -32,6 +36,17 @@ pub(crate) struct LiveStream {
 }
 
 impl LiveStream {
+    /// Drops what the page cache holds of its files. Pages that are not yet written back stay, as in fio.
+    pub(crate) fn drop_caches(&self) {
+        for path in &self.uncached {
+            if let Ok(file) = File::open(path, OpenHow::to_inspect(false))
+                && let Some(handle) = file.handle()
+            {
+                sys::file::drop_cache(handle);
+            }
+        }
+    }
+
     /// The next operation, from those planned ahead unless a schedule decides the direction.
     #[inline(always)]
     pub(crate) fn next(&mut self, draws: &mut Draws, slot: u32, direction: Option<Direction>) -> Option<Operation> {

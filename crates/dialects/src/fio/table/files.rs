@@ -149,7 +149,7 @@ pub const ROWS: &[Row] = rows! {
         .help("Read every file once before the job.").is(field_of_plan!(Flag: stream.cache.fill_before))
         .effects(&[("--pre_read=1", "stream.cache.fill_before=true; stream.cache.drop_before=false")]),
     boolean(first(1580), field!(files.invalidate)).default("1").example("0")
-        .help("Drop what the page cache holds of a file before the job.").means(queue::drop_before)
+        .help("Drop what the page cache holds of a file before each pass over it.").means(queue::drop_before)
         .prints(print::stream::invalidate)
         .effects(&[("--invalidate=0", "stream.cache.drop_before=false")]),
     boolean(first(1760), field!(files.unlink)).default("0").example("1").help("Delete the files after the job.")

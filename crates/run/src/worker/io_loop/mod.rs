@@ -157,6 +157,7 @@ impl IoLoop {
 
     fn restart_stream(&mut self, number: usize, features: Option<&mut Features>) {
         self.streams[number].sequence.restart(&mut self.draws);
+        self.streams[number].drop_caches();
         if let Some(features) = features {
             features.on_restart(self, number);
         }

@@ -1,6 +1,6 @@
 //! The files of a worker: opened as its streams want them, checked, and their caches emptied or filled.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use engine::{Access, File, FileKind, Identity, OpenError, OpenHow, sys, wants_overlapped};
 use model::Direction;
@@ -32,6 +32,8 @@ pub(crate) struct OpenedStream {
     pub(crate) how: OpenHow,
     /// I/O priority of their operations; 0 for that of the thread.
     pub(crate) priority: u16,
+    /// Files whose cached pages are dropped before each pass.
+    pub(crate) uncached: Vec<PathBuf>,
     /// Index of each target's file. Of a set whose files cannot all be open at once, only the first ones have one.
     pub(crate) files: Vec<u16>,
     /// I/O priorities for parts of the operations, and the same files with each of them.
@@ -47,7 +49,7 @@ impl OpenedStream {
 
 /// Opens the files of a worker, and prepares their caches.
 pub(super) fn open(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
-    let opened = open_files(assignment)?;
+    let mut opened = open_files(assignment)?;
     // fio leaves it to the system, which refuses the first operation.
     if assignment.checks_alignment {
         for (stream, opened_stream) in assignment.worker.streams.iter().zip(&opened.streams) {
@@ -55,7 +57,7 @@ pub(super) fn open(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
             files.try_for_each(|file| check_alignment(stream, &opened.files[usize::from(*file)]))?;
         }
     }
-    prepare_caches(assignment, &opened)?;
+    prepare_caches(assignment, &mut opened)?;
     Ok(opened)
 }
 
@@ -83,6 +85,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
                 priority,
                 files: places.collect::<Result<_, _>>()?,
                 rules: Vec::new(),
+                uncached: Vec::new(),
             });
             continue;
         }
@@ -108,6 +111,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
             priority,
             files,
             rules,
+            uncached: Vec::new(),
         });
     }
     let (targets, priorities) = opening.known.iter().map(|known| (known.0, known.2)).unzip();
@@ -212,15 +216,23 @@ fn how_of(stream: &Stream, worker: &Worker) -> OpenHow {
 }
 
 /// Empties or fills the page cache for the streams that want it.
-fn prepare_caches(assignment: &Assignment<'_>, opened: &Opened) -> Result<(), SetupError> {
-    for (stream, of_stream) in assignment.worker.streams.iter().zip(&opened.streams) {
+fn prepare_caches(assignment: &Assignment<'_>, opened: &mut Opened) -> Result<(), SetupError> {
+    for (stream, of_stream) in assignment.worker.streams.iter().zip(&mut opened.streams) {
         for (number, id) in stream.target.ids().iter().enumerate() {
-            match of_stream.files.get(number).filter(|_| stream.replay.is_none()) {
-                Some(file) => prepare_cache(stream, &opened.files[usize::from(*file)])?,
+            let reopened = match of_stream.files.get(number).filter(|_| stream.replay.is_none()) {
+                Some(_) => None,
                 None if stream.cache.drop_before || stream.cache.fill_before => {
-                    prepare_cache(stream, &reopened(assignment, id.0, of_stream.how)?)?;
+                    Some(reopened(assignment, id.0, of_stream.how)?)
                 }
-                None => {}
+                None => continue,
+            };
+            let file = reopened
+                .as_ref()
+                .unwrap_or_else(|| &opened.files[usize::from(of_stream.files[number])]);
+            prepare_cache(stream, file)?;
+            if stream.cache.drop_before && !stream.cache.direct && sys::file::CAN_DROP_CACHE && file.handle().is_some()
+            {
+                of_stream.uncached.push(file.path().to_owned());
             }
         }
     }

@@ -57,6 +57,7 @@ pub(super) fn build(
             },
             sync_cell: cell(CellKind::Sync),
             filler: writes.then(|| filler_for(assignment, stream, number)),
+            uncached: opened.uncached.clone(),
             passes: 0,
             idle_pass: false,
             done: false,

@@ -16,6 +16,7 @@ use crate::verify::Block;
 use crate::verify::state::Progress;
 use crate::worker::io_loop::{Budget, IoLoop};
 use crate::worker::slots::SlotRecord;
+use crate::worker::stream::LiveStream;
 
 pub(crate) use check::load_state;
 pub(crate) use stream::{StreamVerification, VerifySetup};
@@ -358,6 +359,7 @@ impl Verification {
     fn begin_reading_back(&mut self, io: &mut IoLoop) {
         self.reading_back = true;
         (io.winding_down, io.budget) = (false, Budget::OPEN);
+        io.streams.iter().for_each(LiveStream::drop_caches);
         if self.streams.iter().flatten().any(|stream| stream.replayed.is_some()) {
             io.restart_streams(None);
         }
