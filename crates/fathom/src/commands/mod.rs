@@ -39,7 +39,7 @@ pub mod trend;
 pub mod verify;
 pub mod warm_up;
 
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 use crate::exit::Exit;
 use crate::fault::Faults;
@@ -87,6 +87,24 @@ pub struct CommandRow {
     pub execute: fn(&Session, &ArgMatches) -> Result<Exit, Faults>,
 }
 
+/// The row of a command whose module has its arguments in `Args`.
+macro_rules! row {
+    ($group:ident, $name:literal, $module:ident) => {
+        CommandRow {
+            name: $name,
+            former_name: None,
+            group: Group::$group,
+            command: || <$module::Args as Args>::augment_args(Command::new($name)),
+            execute: |session, matches| $module::execute(session, &typed(matches)),
+        }
+    };
+}
+
+/// The arguments of a command.
+fn typed<T: FromArgMatches>(matches: &ArgMatches) -> T {
+    T::from_arg_matches(matches).expect("clap has checked the arguments")
+}
+
 /// Every command, in the order of the help.
 pub const COMMANDS: &[CommandRow] = &[
     CommandRow {
@@ -131,13 +149,7 @@ pub const COMMANDS: &[CommandRow] = &[
         command: capture::command,
         execute: capture::execute,
     },
-    CommandRow {
-        name: "presets",
-        former_name: None,
-        group: Group::Measure,
-        command: presets::command,
-        execute: |_, args| presets::execute(args),
-    },
+    row!(Measure, "presets", presets),
     CommandRow {
         name: "verify",
         former_name: None,
@@ -201,13 +213,7 @@ pub const COMMANDS: &[CommandRow] = &[
         command: lint::command,
         execute: lint::execute,
     },
-    CommandRow {
-        name: "nfs",
-        former_name: None,
-        group: Group::Understand,
-        command: nfs::command,
-        execute: nfs::execute,
-    },
+    row!(Understand, "nfs", nfs),
     CommandRow {
         name: "explain",
         former_name: None,
@@ -285,26 +291,11 @@ pub const COMMANDS: &[CommandRow] = &[
         command: convert::command,
         execute: convert::execute,
     },
+    row!(Housekeeping, "targets", targets),
+    row!(Housekeeping, "selftest", selftest),
     CommandRow {
-        name: "targets",
-        former_name: None,
-        group: Group::Housekeeping,
-        command: targets::command,
-        execute: |_, args| targets::execute(args),
-    },
-    CommandRow {
-        name: "selftest",
-        former_name: None,
-        group: Group::Housekeeping,
-        command: selftest::command,
-        execute: selftest::execute,
-    },
-    CommandRow {
-        name: "agent",
         former_name: Some("worker"),
-        group: Group::Housekeeping,
-        command: agent::command,
-        execute: agent::execute,
+        ..row!(Housekeeping, "agent", agent)
     },
     CommandRow {
         name: "recover",
@@ -313,34 +304,10 @@ pub const COMMANDS: &[CommandRow] = &[
         command: recover::command,
         execute: |_, args| recover::execute(args),
     },
-    CommandRow {
-        name: "help",
-        former_name: None,
-        group: Group::Housekeeping,
-        command: help::command,
-        execute: |_, args| help::execute(args),
-    },
-    CommandRow {
-        name: "schema",
-        former_name: None,
-        group: Group::Also,
-        command: schema::command,
-        execute: |_, args| schema::execute(args),
-    },
-    CommandRow {
-        name: "man",
-        former_name: None,
-        group: Group::Also,
-        command: man::command,
-        execute: |_, args| man::execute(args),
-    },
-    CommandRow {
-        name: "completions",
-        former_name: None,
-        group: Group::Also,
-        command: completions::command,
-        execute: |_, args| completions::execute(args),
-    },
+    row!(Housekeeping, "help", help),
+    row!(Also, "schema", schema),
+    row!(Also, "man", man),
+    row!(Also, "completions", completions),
 ];
 
 /// The row of a command, by its name or its former one.
