@@ -322,7 +322,7 @@ fn known_with(args: &ArgMatches, machine: Option<String>) -> Result<Known, Fault
             let cached = args.get_flag("host-cache");
             // Commands that judge by a policy read those of the user too.
             let catalogue = match args.try_contains_id("catalogue") {
-                Ok(_) => catalogue(args, None)?,
+                Ok(_) => catalogue(&crate::commands::typed(args), None)?,
                 Err(_) => Catalogue::built_in(),
             };
             let wanted = Disks {

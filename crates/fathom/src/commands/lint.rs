@@ -86,7 +86,7 @@ pub fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("Exit with 1 if there are warnings"),
         )
-        .arg(source::argument())
+        .args(super::options::<source::SourceArgs>())
 }
 
 /// The flag that leaves rules out.

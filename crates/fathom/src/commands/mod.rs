@@ -39,7 +39,7 @@ pub mod trend;
 pub mod verify;
 pub mod warm_up;
 
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
 
 use crate::exit::Exit;
 use crate::fault::Faults;
@@ -100,8 +100,15 @@ macro_rules! row {
     };
 }
 
-/// The arguments of a command.
-fn typed<T: FromArgMatches>(matches: &ArgMatches) -> T {
+/// The options of a group, for a command that is made by hand.
+pub fn options<T: Args>() -> Vec<Arg> {
+    let command = T::augment_args(Command::new(""));
+    let options = command.get_arguments().cloned();
+    options.map(|option| option.display_order(None)).collect()
+}
+
+/// The arguments of a command, or a group of them.
+pub fn typed<T: FromArgMatches>(matches: &ArgMatches) -> T {
     T::from_arg_matches(matches).expect("clap has checked the arguments")
 }
 
@@ -142,13 +149,7 @@ pub const COMMANDS: &[CommandRow] = &[
         command: warm_up::command,
         execute: warm_up::execute,
     },
-    CommandRow {
-        name: "capture",
-        former_name: None,
-        group: Group::Measure,
-        command: capture::command,
-        execute: capture::execute,
-    },
+    row!(Measure, "capture", capture),
     row!(Measure, "presets", presets),
     CommandRow {
         name: "verify",
@@ -164,20 +165,8 @@ pub const COMMANDS: &[CommandRow] = &[
         command: suite::command,
         execute: suite::execute,
     },
-    CommandRow {
-        name: "policies",
-        former_name: None,
-        group: Group::Judge,
-        command: policies::command,
-        execute: |_, args| policies::execute(args),
-    },
-    CommandRow {
-        name: "advise",
-        former_name: None,
-        group: Group::Judge,
-        command: advise::command,
-        execute: |_, args| advise::execute(args),
-    },
+    row!(Judge, "policies", policies),
+    row!(Judge, "advise", advise),
     CommandRow {
         name: "baseline",
         former_name: None,
@@ -249,13 +238,7 @@ pub const COMMANDS: &[CommandRow] = &[
         command: history::command,
         execute: |_, args| history::execute(args),
     },
-    CommandRow {
-        name: "serve",
-        former_name: None,
-        group: Group::Understand,
-        command: serve::command,
-        execute: serve::execute,
-    },
+    row!(Understand, "serve", serve),
     CommandRow {
         name: "fio",
         former_name: None,
@@ -284,13 +267,7 @@ pub const COMMANDS: &[CommandRow] = &[
         command: drop_ins::vdbench,
         execute: |_, _| unreachable!("main recognises other tools before it parses a command"),
     },
-    CommandRow {
-        name: "convert",
-        former_name: None,
-        group: Group::OtherTools,
-        command: convert::command,
-        execute: convert::execute,
-    },
+    row!(OtherTools, "convert", convert),
     row!(Housekeeping, "targets", targets),
     row!(Housekeeping, "selftest", selftest),
     CommandRow {

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::Path;
 
-use clap::Arg;
 use dialects::diskspd::text::TextForm;
 use dialects::diskspd::{self, EventRole, Processors, Reading, Request, Surroundings, xml};
 use dialects::{iometer, native};
@@ -19,15 +18,12 @@ use crate::history;
 use crate::session::Session;
 use crate::user_file;
 
-/// The positional argument that [`read`] takes.
-pub fn argument() -> Arg {
-    Arg::new("source")
-        .value_name("SOURCE")
-        .required(true)
-        .num_args(1..)
-        .trailing_var_arg(true)
-        .allow_hyphen_values(true)
-        .help("`diskspd`, `fio`, `vdbench`, `iometer` or `native` and its arguments; or one file")
+/// The words that [`read`] takes.
+#[derive(clap::Args)]
+pub struct SourceArgs {
+    /// `diskspd`, `fio`, `vdbench`, `iometer` or `native` and its arguments; or one file
+    #[arg(value_name = "SOURCE", required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
+    pub source: Vec<String>,
 }
 
 /// A test that was read, and what its reading has already lost.

@@ -8,7 +8,8 @@ use analysis::verdict::Outcome;
 use clap::{Arg, ArgAction, ArgMatches};
 use study::explain::Asked;
 
-use crate::catalogue;
+use crate::catalogue::{self, CatalogueArgs, InputArgs};
+use crate::commands::typed;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits;
@@ -33,8 +34,9 @@ pub fn options() -> Vec<Arg> {
             .value_name("NAME|FILE")
             .help("What a policy of the catalogue, or of a file, promises; `fathom policies` lists them"),
     );
-    options.push(catalogue::catalogue_option().help_heading("Requirements"));
-    options.extend(catalogue::input_options());
+    let catalogue = super::super::options::<CatalogueArgs>().into_iter();
+    options.extend(catalogue.map(|arg| arg.help_heading("Requirements")));
+    options.extend(super::super::options::<InputArgs>());
     options
 }
 
@@ -66,7 +68,7 @@ fn take_policy(asked: &mut Asked, args: &ArgMatches, name: &str) -> Result<(), F
     let wrong = |why: String| Faults::usage(Fault::new(why).at(format!("--policy {name}")));
     let file = Path::new(name);
     let is_file = file.extension().is_some_and(|extension| extension == "toml");
-    let catalogue = catalogue::catalogue(args, is_file.then_some(file))?;
+    let catalogue = catalogue::catalogue(&typed(args), is_file.then_some(file))?;
     let policy = match is_file {
         true => catalogue
             .entries()
@@ -75,7 +77,7 @@ fn take_policy(asked: &mut Asked, args: &ArgMatches, name: &str) -> Result<(), F
     };
     let policy = policy.ok_or_else(|| wrong("the file holds no policy".into()))?;
     let resolved = policy
-        .resolve(&catalogue::inputs(args)?)
+        .resolve(&catalogue::inputs(&typed(args))?)
         .map_err(|error| wrong(format!("{}: {error}", policy.id())))?;
     asked.layers.extend(resolved.layers);
     asked.clauses.extend(resolved.clauses);

@@ -13,7 +13,7 @@ use study::diagnosis::Known;
 use study::verify::{FULL_TIME_SECS, Promise, QUICK, QUICK_WARM_UP, Unverifiable, Verification};
 
 use super::targets::Targets;
-use crate::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
+use crate::catalogue::{CatalogueArgs, InputArgs, catalogue, inputs, today};
 use crate::command_line::{output_options, safety_options};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -60,8 +60,8 @@ pub fn command() -> Command {
                 .value_name("CLAUSES")
                 .help("Clauses such as iops>=4000,p99<=3ms,read.mean<=1ms,mbps>=200; beside a policy or alone"),
         )
-        .args(input_options())
-        .arg(catalogue_option())
+        .args(super::super::options::<InputArgs>())
+        .args(super::super::options::<CatalogueArgs>())
         .args(load_args())
         .args(environment_args())
         .args(limits::one_load_arguments().map(|arg| arg.help_heading(ENVIRONMENT)))
@@ -194,14 +194,14 @@ pub(super) fn understand(session: &Session, args: &ArgMatches) -> Result<Asked, 
     refuse_unclear(args)?;
     let named = args.get_one::<String>("policy");
     let file = named.map(Path::new).filter(|path| path.is_file());
-    let catalogue = catalogue(args, file)?;
+    let catalogue = catalogue(&super::super::typed(args), file)?;
     let (overrides, beside) = (overrides(args)?, clauses(args)?);
     let rate = rate(args)?;
     let (policy, expired) = match named {
         None => (None, None),
         Some(name) => {
             let policy = find(&catalogue, name, file)?;
-            let resolved = policy.resolve_with(&inputs(args)?, &overrides);
+            let resolved = policy.resolve_with(&inputs(&super::super::typed(args))?, &overrides);
             let resolved = resolved.map_err(|error| {
                 let help = format!("`fathom policies {}` tells what it asks for", policy.id());
                 Faults::usage(Fault::new(format!("{}: {error}", policy.id())).help(help))
@@ -277,7 +277,7 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str, file: Option<&Path>) -> Result
 
 /// What is known of a disk means nothing without a policy that asks for it.
 fn refuse_inputs(args: &ArgMatches) -> Result<(), Faults> {
-    match inputs(args)?.keys().next() {
+    match inputs(&super::super::typed(args))?.keys().next() {
         None => Ok(()),
         Some(name) => Err(Faults::usage(
             Fault::new(format!(
