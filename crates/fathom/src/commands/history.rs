@@ -12,9 +12,11 @@ use model::visible;
 use report::numbers;
 
 use super::show;
-use super::study_outputs::{Contents, StudyOutputs};
+use super::study_outputs::{Contents, NO_PAGE, StudyOutputs};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::options::{options, typed};
+use crate::outputs::OutputSpec;
 use crate::{history, outputs, screen};
 
 /// Entries that a list shows, unless it is said otherwise.
@@ -65,7 +67,7 @@ pub fn command() -> Command {
         .args_conflicts_with_subcommands(true)
         .disable_help_subcommand(true)
         .subcommand(list(Command::new("list").about("List entries, the latest first (the default)")))
-        .subcommand(show::options(Command::new("show").about("Print an entry in any output format").arg(entry())))
+        .subcommand(Command::new("show").about("Print an entry in any output format").arg(entry()).args(options::<show::ShowArgs>()))
         .subcommand(
             Command::new("label").about("Set the label of an entry").arg(entry()).arg(
                 Arg::new("label")
@@ -146,7 +148,7 @@ pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
         Some(("show", args)) => {
             let history = history::open()?;
             let id = history::number(&history, entry(args))?;
-            show::show_file(&format!("history:{id}"), args)
+            show::show_file(&format!("history:{id}"), &typed(args))
         }
         Some(("label", args)) => label(args),
         Some(("export", args)) => export(args),
@@ -226,7 +228,11 @@ pub(super) fn opened() -> Result<Option<History>, Faults> {
 }
 
 fn list(args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::from_args(args, true)?;
+    let spec = OutputSpec {
+        out: args.get_many("out").into_iter().flatten().cloned().collect(),
+        report: None,
+    };
+    let outputs = StudyOutputs::new(&spec, None, NO_PAGE)?;
     let limit = args.get_one::<usize>("limit").copied().filter(|limit| *limit > 0);
     let wanted = Filter { limit, ..filter(args)? };
     let history = opened()?;

@@ -15,11 +15,12 @@ use report::formats;
 use super::{source, warm_up};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::options::{options, typed};
 use crate::permissions;
 use crate::preflight;
 use crate::screen;
 use crate::session::Session;
-use crate::silenced;
+use crate::silenced::{self, SilenceArgs};
 
 /// The command for help and for reading its words.
 pub fn command() -> Command {
@@ -79,23 +80,14 @@ pub fn command() -> Command {
                 .action(ArgAction::SetTrue)
                 .help("One JSON document for programs"),
         )
-        .arg(silence())
+        .args(options::<SilenceArgs>())
         .arg(
             Arg::new("strict")
                 .long("strict")
                 .action(ArgAction::SetTrue)
                 .help("Exit with 1 if there are warnings"),
         )
-        .args(super::options::<source::SourceArgs>())
-}
-
-/// The flag that leaves rules out.
-pub fn silence() -> Arg {
-    Arg::new("silence")
-        .long("silence")
-        .value_name("RULE,…")
-        .action(ArgAction::Append)
-        .help("Leave out findings of these rules (docs/lint.md); also FATHOM_SILENCE")
+        .args(options::<source::SourceArgs>())
 }
 
 /// Looks, tells, and says by the exit code how grave it is.
@@ -106,7 +98,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         .flatten()
         .cloned()
         .collect();
-    let silenced = silenced::from_args(args)?;
+    let silenced = silenced::from_args(&typed(args))?;
     let purpose = purpose(args)?;
     let watch = value::<Nanos>(args, "watch")?;
     let source = source::read(session, &words)?;

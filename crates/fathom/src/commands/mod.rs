@@ -39,10 +39,11 @@ pub mod trend;
 pub mod verify;
 pub mod warm_up;
 
-use clap::{Arg, ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, Command};
 
 use crate::exit::Exit;
 use crate::fault::Faults;
+use crate::options::typed;
 use crate::session::Session;
 
 /// A group of commands in the help.
@@ -100,71 +101,17 @@ macro_rules! row {
     };
 }
 
-/// The options of a group, for a command that is made by hand.
-pub fn options<T: Args>() -> Vec<Arg> {
-    let command = T::augment_args(Command::new(""));
-    let options = command.get_arguments().cloned();
-    options.map(|option| option.display_order(None)).collect()
-}
-
-/// The arguments of a command, or a group of them.
-pub fn typed<T: FromArgMatches>(matches: &ArgMatches) -> T {
-    T::from_arg_matches(matches).expect("clap has checked the arguments")
-}
-
 /// Every command, in the order of the help.
 pub const COMMANDS: &[CommandRow] = &[
-    CommandRow {
-        name: "quick",
-        former_name: None,
-        group: Group::Measure,
-        command: quick::command,
-        execute: quick::execute,
-    },
-    CommandRow {
-        name: "run",
-        former_name: None,
-        group: Group::Measure,
-        command: run::command,
-        execute: run::execute,
-    },
-    CommandRow {
-        name: "sweep",
-        former_name: None,
-        group: Group::Measure,
-        command: sweep::command,
-        execute: sweep::execute,
-    },
-    CommandRow {
-        name: "precondition",
-        former_name: None,
-        group: Group::Measure,
-        command: precondition::command,
-        execute: precondition::execute,
-    },
-    CommandRow {
-        name: "warm-up",
-        former_name: None,
-        group: Group::Measure,
-        command: warm_up::command,
-        execute: warm_up::execute,
-    },
+    row!(Measure, "quick", quick),
+    row!(Measure, "run", run),
+    row!(Measure, "sweep", sweep),
+    row!(Measure, "precondition", precondition),
+    row!(Measure, "warm-up", warm_up),
     row!(Measure, "capture", capture),
     row!(Measure, "presets", presets),
-    CommandRow {
-        name: "verify",
-        former_name: None,
-        group: Group::Judge,
-        command: verify::command,
-        execute: verify::execute,
-    },
-    CommandRow {
-        name: "suite",
-        former_name: None,
-        group: Group::Judge,
-        command: suite::command,
-        execute: suite::execute,
-    },
+    row!(Judge, "verify", verify),
+    row!(Judge, "suite", suite),
     row!(Judge, "policies", policies),
     row!(Judge, "advise", advise),
     CommandRow {
@@ -174,13 +121,7 @@ pub const COMMANDS: &[CommandRow] = &[
         command: baseline::command,
         execute: |_, args| baseline::execute(args),
     },
-    CommandRow {
-        name: "ab",
-        former_name: None,
-        group: Group::Compare,
-        command: ab::command,
-        execute: ab::execute,
-    },
+    row!(Compare, "ab", ab),
     CommandRow {
         name: "compare",
         former_name: None,
@@ -217,13 +158,7 @@ pub const COMMANDS: &[CommandRow] = &[
         command: calc::command,
         execute: |_, args| calc::execute(args),
     },
-    CommandRow {
-        name: "show",
-        former_name: None,
-        group: Group::Understand,
-        command: show::command,
-        execute: |_, args| show::execute(args),
-    },
+    row!(Understand, "show", show),
     CommandRow {
         name: "report",
         former_name: None,
@@ -274,13 +209,7 @@ pub const COMMANDS: &[CommandRow] = &[
         former_name: Some("worker"),
         ..row!(Housekeeping, "agent", agent)
     },
-    CommandRow {
-        name: "recover",
-        former_name: None,
-        group: Group::Housekeeping,
-        command: recover::command,
-        execute: |_, args| recover::execute(args),
-    },
+    row!(Housekeeping, "recover", recover),
     row!(Housekeeping, "help", help),
     row!(Also, "schema", schema),
     row!(Also, "man", man),

@@ -12,6 +12,7 @@ use super::{ab, compare, explain, results};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits::{self, Storage};
+use crate::options::{options, typed};
 use crate::{judged, outputs, pages, screen};
 
 /// The command line.
@@ -29,7 +30,6 @@ pub fn command() -> Command {
             .action(ArgAction::SetTrue)
             .help("Compare results although their loads, or the ways of measuring, differ")
             .help_heading("Comparison"),
-        ab::margin_option(),
     ];
     Command::new("report")
         .about("Write a page with charts from results")
@@ -52,6 +52,7 @@ pub fn command() -> Command {
                 .help("Results: saved ones (--save), studies, reports of fio or DiskSpd; `-` is standard input"),
         )
         .args(own)
+        .args(options::<ab::MarginArgs>())
         .args(explain::promise_options())
 }
 
@@ -113,7 +114,7 @@ fn of_one(args: &ArgMatches, file: &str) -> Result<(Page, Exit), Faults> {
     match results::any(file)? {
         Saved::Run(results) => of_run(args, *results),
         Saved::Study(study) => {
-            let page = pages::of_study(&study, ab::margin(args)?);
+            let page = pages::of_study(&study, ab::margin(&typed(args))?);
             let page =
                 page.ok_or_else(|| Faults::usage(Fault::new(format!("{file} holds a study that has no page"))))?;
             Ok((page, Exit::Done))

@@ -80,9 +80,7 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
 }
 
 fn read_flags(session: &Session, flags: &[String]) -> Result<Plan, Faults> {
-    let given = run::command()
-        .no_binary_name(true)
-        .try_get_matches_from(flags)
+    let given = run::parse(flags)
         .map_err(|error| Faults::usage(command_line::fault_of(&error).help("`fathom run --help` lists the flags")))?;
     Ok(native::lower(&run::document(session, &given)?)?)
 }

@@ -10,11 +10,13 @@ use serde::Serialize;
 
 use super::ab;
 use super::history::{filter, filter_options, local, opened};
-use super::study_outputs::{Contents, StudyOutputs};
+use super::study_outputs::{Contents, NO_TABLE, StudyOutputs};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::options::{options, typed};
+use crate::outputs::OutputSpec;
 use crate::screen::wrapped;
-use crate::{history, outputs, pages};
+use crate::{history, pages};
 
 /// The figures whose way is reported.
 const FIGURES: [Figure; 3] = [Figure::Iops, Figure::Mean, Figure::Quantile(0.99)];
@@ -49,16 +51,8 @@ pub fn command() -> Command {
                 .help("Take all entries that the options let through for runs of one test")
                 .conflicts_with("entry"),
         )
-        .arg(ab::margin_option())
-        .arg(
-            Arg::new("out")
-                .long("out")
-                .value_name("FORMAT[=FILE],…")
-                .action(ArgAction::Append)
-                .help("Reports to write, each to stdout or a file: text, json, html [default: text]")
-                .help_heading("Output"),
-        )
-        .arg(outputs::page_option())
+        .args(options::<ab::MarginArgs>())
+        .args(options::<OutputSpec>())
 }
 
 /// The report for programs, and for charts.
@@ -120,8 +114,8 @@ fn page(trends: &Trends) -> Page {
 
 /// Tells it.
 pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::from_args(args, false)?;
-    let margin = ab::margin(args)?;
+    let outputs = StudyOutputs::new(&typed(args), None, NO_TABLE)?;
+    let margin = ab::margin(&typed(args))?;
     let entries = entries(args)?;
     outputs.prove(&[])?;
     let mut tests: BTreeMap<(String, String), Vec<&Entry>> = BTreeMap::new();

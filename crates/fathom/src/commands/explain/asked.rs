@@ -9,35 +9,31 @@ use clap::{Arg, ArgAction, ArgMatches};
 use study::explain::Asked;
 
 use crate::catalogue::{self, CatalogueArgs, InputArgs};
-use crate::commands::typed;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::limits;
+use crate::limits::{self, LimitArgs};
+use crate::options::{options, typed};
 
 /// All options.
-pub fn options() -> Vec<Arg> {
+pub fn promise_options() -> Vec<Arg> {
     let against = |name: &'static str| Arg::new(name).long(name).help_heading("Requirements");
-    // Nothing is run that could be run again, and the result may come from another machine.
-    let mut options: Vec<Arg> = limits::arguments()
-        .into_iter()
-        .filter(|arg| !["confirm", "metadata"].contains(&arg.get_id().as_str()))
-        .collect();
-    options.extend(limits::storage_arguments());
-    options.push(
+    let mut all = options::<LimitArgs>();
+    all.extend(limits::storage_arguments());
+    all.push(
         against("require")
             .value_name("CLAUSES")
             .action(ArgAction::Append)
             .help("Required figures, such as 'iops>=4000,p99<=20ms,read.mean<=3ms,mbps>=200'"),
     );
-    options.push(
+    all.push(
         against("policy")
             .value_name("NAME|FILE")
             .help("What a policy of the catalogue, or of a file, promises; `fathom policies` lists them"),
     );
-    let catalogue = super::super::options::<CatalogueArgs>().into_iter();
-    options.extend(catalogue.map(|arg| arg.help_heading("Requirements")));
-    options.extend(super::super::options::<InputArgs>());
-    options
+    let catalogue = options::<CatalogueArgs>().into_iter();
+    all.extend(catalogue.map(|arg| arg.help_heading("Requirements")));
+    all.extend(options::<InputArgs>());
+    all
 }
 
 /// Reads all of them.
@@ -46,7 +42,7 @@ pub fn read(args: &ArgMatches) -> Result<Asked, Faults> {
     if let Some(name) = args.get_one::<String>("policy") {
         take_policy(&mut asked, args, name)?;
     }
-    let known = limits::known(args)?;
+    let known = limits::known(&typed(args), &typed(args))?;
     asked.layers.extend(known.layers);
     asked.bursts.extend(known.bursts.iter().map(limits::policy_burst));
     // A verdict names the first that may have carried the whole test.

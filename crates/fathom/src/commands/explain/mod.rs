@@ -15,7 +15,7 @@ use crate::fault::{Fault, Faults};
 use crate::limits::{self, Storage};
 use crate::screen;
 
-pub use asked::{options as promise_options, read as asked};
+pub use asked::{promise_options, read as asked};
 
 /// The word that asks for what is no test of storage. A file of that name is `./anti-patterns`.
 const ANTI_PATTERNS: &str = "anti-patterns";
@@ -48,7 +48,7 @@ pub fn command() -> Command {
                 .value_hint(ValueHint::FilePath)
                 .help("Results; `-` is standard input"),
         )
-        .args(asked::options())
+        .args(promise_options())
         .arg(
             Arg::new("out")
                 .long("out")
