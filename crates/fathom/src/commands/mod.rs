@@ -114,13 +114,7 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Judge, "suite", suite),
     row!(Judge, "policies", policies),
     row!(Judge, "advise", advise),
-    CommandRow {
-        name: "baseline",
-        former_name: None,
-        group: Group::Judge,
-        command: baseline::command,
-        execute: |_, args| baseline::execute(args),
-    },
+    row!(Judge, "baseline", baseline),
     row!(Compare, "ab", ab),
     CommandRow {
         name: "compare",
@@ -166,13 +160,7 @@ pub const COMMANDS: &[CommandRow] = &[
         command: report::command,
         execute: |_, args| report::execute(args),
     },
-    CommandRow {
-        name: "history",
-        former_name: None,
-        group: Group::Understand,
-        command: history::command,
-        execute: |_, args| history::execute(args),
-    },
+    row!(Understand, "history", history),
     row!(Understand, "serve", serve),
     CommandRow {
         name: "fio",

@@ -9,7 +9,7 @@ use report::html::page::Page;
 use serde::Serialize;
 
 use super::ab;
-use super::history::{filter, filter_options, local, opened};
+use super::history::{FilterArgs, local, opened};
 use super::study_outputs::{Contents, NO_TABLE, StudyOutputs};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -43,7 +43,7 @@ pub fn command() -> Command {
                 .value_name("ENTRY")
                 .help("A run of the test: its number in the history, or `last` [default: last, where no option is given]"),
         )
-        .args(filter_options())
+        .args(options::<FilterArgs>())
         .arg(
             Arg::new("force")
                 .long("force")
@@ -156,7 +156,7 @@ pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
 
 /// The entries that are asked about.
 fn entries(args: &ArgMatches) -> Result<Vec<Entry>, Faults> {
-    let mut wanted = filter(args)?;
+    let mut wanted = typed::<FilterArgs>(args).filter()?;
     let named = args.get_one::<String>("entry");
     let Some(history) = opened()? else {
         return Ok(Vec::new());
