@@ -17,7 +17,6 @@ use study::diagnosis::Known;
 use crate::catalogue::{CatalogueArgs, catalogue};
 use crate::fault::{Fault, Faults};
 use crate::metadata;
-use crate::options::typed;
 
 /// Where a limit of the command line comes from.
 const CAP: &str = "--cap";
@@ -108,29 +107,17 @@ pub fn known_here(args: &LimitArgs, metadata: bool, quiet: bool, plan: &Plan) ->
 /// Keys of [`StoragePath`]: native options of job files, and flags about loads of any tool.
 const STORAGE: [&str; 4] = ["path", "role", "replicas", "hops"];
 
-/// The flags about the storage below loads that are there already. `fathom run` has them among its
-/// options.
-pub fn storage_arguments() -> Vec<Arg> {
-    let arg = |name: &'static str| {
-        let option = OPTIONS.iter().find(|option| option.name == name);
-        let option = option.expect("it is a native option");
-        Arg::new(name)
-            .long(name)
-            .value_name(format!("[JOB=]{}", option.value))
-            .action(ArgAction::Append)
-            .help(option.help.trim_end_matches('.'))
-            .help_heading("Diagnosis")
-    };
-    STORAGE.into_iter().map(arg).collect()
-}
+/// The flags about the storage below loads, each with its value: of one load, or, where there may be several jobs, of one
+/// of them or all. `fathom run` has them among its options.
+pub struct StorageArgs<const OF_JOBS: bool>(Vec<(&'static str, String)>);
 
-/// The flags about the storage below a load without other jobs: each with its value.
-pub struct StorageArgs(Vec<(&'static str, String)>);
-
-impl FromArgMatches for StorageArgs {
-    fn from_arg_matches(matches: &ArgMatches) -> Result<StorageArgs, clap::Error> {
-        let value = |name| Some((name, matches.get_one::<String>(name)?.clone()));
-        Ok(StorageArgs(STORAGE.into_iter().filter_map(value).collect()))
+impl<const OF_JOBS: bool> FromArgMatches for StorageArgs<OF_JOBS> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = STORAGE.into_iter().flat_map(|name| {
+            let values = matches.get_many::<String>(name).into_iter().flatten();
+            values.map(move |value| (name, value.clone()))
+        });
+        Ok(StorageArgs(given.collect()))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
@@ -139,20 +126,24 @@ impl FromArgMatches for StorageArgs {
     }
 }
 
-impl Args for StorageArgs {
+impl<const OF_JOBS: bool> Args for StorageArgs<OF_JOBS> {
     fn augment_args(command: Command) -> Command {
         command.args(STORAGE.map(|name| {
             let option = OPTIONS.iter().find(|option| option.name == name);
             let option = option.expect("it is a native option");
-            Arg::new(name)
-                .long(name)
-                .value_name(option.value)
-                .help(option.help.trim_end_matches('.'))
+            let flag = Arg::new(name).long(name).help(option.help.trim_end_matches('.'));
+            match OF_JOBS {
+                false => flag.value_name(option.value),
+                true => flag
+                    .value_name(format!("[JOB=]{}", option.value))
+                    .action(ArgAction::Append)
+                    .help_heading(HEADING),
+            }
         }))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
-        StorageArgs::augment_args(command)
+        Self::augment_args(command)
     }
 }
 
@@ -169,7 +160,7 @@ impl Storage {
     ///
     /// # Errors
     /// [`Faults`] with what cannot be understood.
-    pub fn of_one_load(args: &StorageArgs, host_cache: bool, stated: &StoragePath) -> Result<Storage, Faults> {
+    pub fn of_one_load(args: &StorageArgs<false>, host_cache: bool, stated: &StoragePath) -> Result<Storage, Faults> {
         let mut storage = Storage::default();
         for (name, value) in &args.0 {
             set(&mut storage.of_all, name, value)
@@ -204,19 +195,17 @@ impl Storage {
         }
     }
 
-    /// What the flags of [`storage_arguments`] and `--host-cache` say.
+    /// What the flags and `--host-cache` say.
     ///
     /// # Errors
     /// [`Faults`] with what cannot be understood.
-    pub fn parse(args: &ArgMatches) -> Result<Storage, Faults> {
-        let mut storage = Storage::from_host_cache(typed::<LimitArgs>(args).host_cache);
-        for name in STORAGE {
-            for text in args.get_many::<String>(name).into_iter().flatten() {
-                storage.set(name, text).map_err(|why| {
-                    let fault = Fault::new(format!("--{name}: {why}")).at(format!("--{name} {text}"));
-                    Faults::usage(fault.help("the value is for all jobs, or for one: --path reader1=cached"))
-                })?;
-            }
+    pub fn parse(args: &StorageArgs<true>, host_cache: bool) -> Result<Storage, Faults> {
+        let mut storage = Storage::from_host_cache(host_cache);
+        for (name, text) in &args.0 {
+            storage.set(name, text).map_err(|why| {
+                let fault = Fault::new(format!("--{name}: {why}")).at(format!("--{name} {text}"));
+                Faults::usage(fault.help("the value is for all jobs, or for one: --path reader1=cached"))
+            })?;
         }
         Ok(storage)
     }

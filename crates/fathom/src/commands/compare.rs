@@ -129,12 +129,7 @@ fn comparison(files: &[String], margin: f64, force: bool) -> Result<Comparison, 
     })
 }
 
-/// The page of several results, with `--margin` and `--force`.
-pub fn page_of(args: &ArgMatches, files: &[String]) -> Result<Page, Faults> {
-    page_with(files, ab::margin(&typed(args))?, args.get_flag("force"))
-}
-
-/// The same without a command line. `force` lets results of different loads through.
+/// The page of several results. `force` lets results of different loads through.
 pub fn page_with(files: &[String], margin: f64, force: bool) -> Result<Page, Faults> {
     Ok(page(&comparison(files, margin, force)?))
 }

@@ -103,7 +103,7 @@ pub struct Args {
     #[command(flatten)]
     cap: CapArgs,
     #[command(flatten)]
-    storage: StorageArgs,
+    storage: StorageArgs<false>,
     /// Write JUnit XML for build servers: a case for each clause
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub(super) junit: Option<PathBuf>,
