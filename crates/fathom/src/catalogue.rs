@@ -4,8 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use analysis::policies::{Catalogue, Date, Inputs};
-use clap::parser::ValueSource;
-use clap::{Arg, ArgAction, ArgMatches, ValueHint};
+use clap::ValueHint;
 use jiff::Zoned;
 
 use crate::exit::Exit;
@@ -14,57 +13,64 @@ use crate::user_file;
 
 /// Names one folder or file, or several as in `PATH`.
 const VARIABLE: &str = "FATHOM_POLICIES";
-/// Inputs that have a flag of their own, because most entries take them.
-const COMMON: [&str; 4] = ["size", "iops", "mbps", "tier"];
-
 /// Flags that name policy files.
-pub fn catalogue_option() -> Arg {
-    Arg::new("catalogue")
-        .long("catalogue")
-        .value_name("PATH")
-        .action(ArgAction::Append)
-        .value_hint(ValueHint::AnyPath)
-        .help("Policy files of your own, or a folder of them; they come before those of the same name")
-        .long_help(
-            "Policy files of your own, or a folder of them; an entry replaces the one of the same name. So do the files that \
-             FATHOM_POLICIES names, and those in fathom/policies below XDG_CONFIG_HOME or ~/.config.",
-        )
+#[derive(clap::Args)]
+pub struct CatalogueArgs {
+    /// Policy files of your own, or a folder of them; they come before those of the same name
+    #[arg(
+        long,
+        value_name = "PATH",
+        value_hint = ValueHint::AnyPath,
+        long_help = "Policy files of your own, or a folder of them; an entry replaces the one of the same name. So do the files that \
+            FATHOM_POLICIES names, and those in fathom/policies below XDG_CONFIG_HOME or ~/.config.",
+    )]
+    catalogue: Vec<PathBuf>,
 }
 
+/// The heading of [`InputArgs`].
+const DISK: &str = "The disk, as the policy asks for it";
+
 /// Flags that say what is known of a disk.
-pub fn input_options() -> Vec<Arg> {
-    let input = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .value_name(value)
-            .help(help)
-            .help_heading("The disk, as the policy asks for it")
-    };
-    vec![
-        input("size", "SIZE", "Size that was ordered, such as 500GiB"),
-        input("iops", "NUMBER", "Operations per second that were ordered"),
-        input("mbps", "NUMBER", "Throughput that was ordered, in the vendor's unit"),
-        input("tier", "NAME", "Row of the policy's table, such as P30"),
-        input("set", "NAME=VALUE", "Any other input of the policy")
-            .action(ArgAction::Append)
-            .long_help("Any other input of the policy; `fathom policies NAME` lists them."),
-    ]
+#[derive(clap::Args)]
+pub struct InputArgs {
+    /// Size that was ordered, such as 500GiB
+    #[arg(long, value_name = "SIZE", help_heading = DISK)]
+    size: Option<String>,
+    /// Operations per second that were ordered
+    #[arg(long, value_name = "NUMBER", help_heading = DISK)]
+    iops: Option<String>,
+    /// Throughput that was ordered, in the vendor's unit
+    #[arg(long, value_name = "NUMBER", help_heading = DISK)]
+    mbps: Option<String>,
+    /// Row of the policy's table, such as P30
+    #[arg(long, value_name = "NAME", help_heading = DISK)]
+    tier: Option<String>,
+    /// Any other input of the policy
+    #[arg(
+        long,
+        value_name = "NAME=VALUE",
+        help_heading = DISK,
+        long_help = "Any other input of the policy; `fathom policies NAME` lists them."
+    )]
+    set: Vec<String>,
 }
 
 /// What the flags say about a disk.
 ///
 /// # Errors
 /// [`Faults`] if `--set` has no `=`.
-pub fn inputs(args: &ArgMatches) -> Result<Inputs, Faults> {
-    let mut inputs = Inputs::new();
-    for name in COMMON {
-        if args.value_source(name) == Some(ValueSource::CommandLine)
-            && let Some(value) = args.get_one::<String>(name)
-        {
-            inputs.insert(name.to_owned(), value.clone());
-        }
-    }
-    for pair in args.get_many::<String>("set").into_iter().flatten() {
+pub fn inputs(args: &InputArgs) -> Result<Inputs, Faults> {
+    let own = [
+        ("size", &args.size),
+        ("iops", &args.iops),
+        ("mbps", &args.mbps),
+        ("tier", &args.tier),
+    ];
+    let own = own
+        .into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), value.clone()?)));
+    let mut inputs: Inputs = own.collect();
+    for pair in &args.set {
         let Some((name, value)) = pair.split_once('=') else {
             let fault = Fault::new("an input has a name and a value").at(format!("--set {pair}"));
             return Err(Faults::usage(fault.help("for example --set rpm=7200")));
@@ -78,7 +84,7 @@ pub fn inputs(args: &ArgMatches) -> Result<Inputs, Faults> {
 ///
 /// # Errors
 /// [`Faults`] for each file that cannot be read or understood.
-pub fn catalogue(args: &ArgMatches, also: Option<&Path>) -> Result<Catalogue, Faults> {
+pub fn catalogue(args: &CatalogueArgs, also: Option<&Path>) -> Result<Catalogue, Faults> {
     let (mut files, mut faults) = (Vec::new(), Vec::new());
     for path in places(args).into_iter().chain(also.map(Path::to_owned)) {
         match texts(&path) {
@@ -97,7 +103,7 @@ pub fn catalogue(args: &ArgMatches, also: Option<&Path>) -> Result<Catalogue, Fa
 }
 
 /// Folders and files of policies: later ones come before earlier ones.
-fn places(args: &ArgMatches) -> Vec<PathBuf> {
+fn places(args: &CatalogueArgs) -> Vec<PathBuf> {
     let mut places = Vec::new();
     let home = std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".config"));
     let config = std::env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).or(home);
@@ -110,12 +116,7 @@ fn places(args: &ArgMatches) -> Vec<PathBuf> {
     if let Some(list) = std::env::var_os(VARIABLE) {
         places.extend(std::env::split_paths(&list).filter(|path| !path.as_os_str().is_empty()));
     }
-    places.extend(
-        args.get_many::<String>("catalogue")
-            .into_iter()
-            .flatten()
-            .map(PathBuf::from),
-    );
+    places.extend_from_slice(&args.catalogue);
     places
 }
 

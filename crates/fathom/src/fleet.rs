@@ -15,7 +15,6 @@ mod waiting;
 use std::process::{Child, ExitCode};
 use std::time::{Duration, Instant};
 
-use clap::ArgMatches;
 use dialects::native::Document;
 use engine::probe::{self, System};
 use model::fleet::{Rank, own_name};
@@ -24,7 +23,6 @@ use run::hosts::{
     rendezvous, run_agent,
 };
 
-use crate::commands;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::permissions;
@@ -107,9 +105,8 @@ pub fn place(process: &Process, widened_from: Option<u32>) -> LocalHost<'static>
 ///
 /// # Errors
 /// [`Faults`] if its library is not there, or others do not come.
-pub fn join(process: &Process) -> Result<Part, Faults> {
-    let command = process.arguments.get(1).and_then(|name| commands::find(name));
-    if command.is_some_and(|row| row.name == "agent") {
+pub fn join(process: &Process, is_agent: bool) -> Result<Part, Faults> {
+    if is_agent {
         return Ok(Part::Alone { widened_from: None });
     }
     let rendezvous = rendezvous(variable).map_err(|(what, help)| {
@@ -205,20 +202,15 @@ pub fn name_for_one(document: &mut Document) -> Result<(), Faults> {
 ///
 /// # Errors
 /// [`Faults`] if one of them cannot be reached or take part.
-pub fn of_options(process: &Process, args: Option<&ArgMatches>) -> Result<Option<Fleet>, Faults> {
-    let named = match args.map(|args| args.try_get_one::<String>("hosts")) {
-        Some(Ok(named)) => named.cloned(),
-        // This command measures nothing.
-        Some(Err(_)) => return Ok(None),
-        None => None,
-    };
-    if named.as_ref().is_some_and(|text| text.trim().is_empty()) {
+pub fn of_options(process: &Process, named: Option<&String>) -> Result<Option<Fleet>, Faults> {
+    if named.is_some_and(|text| text.trim().is_empty()) {
         let fault = Fault::new("--hosts names no host").at("--hosts");
         return Err(Faults::usage(
             fault.help("name them: --hosts db1,db2; without --hosts this machine runs alone"),
         ));
     }
     let named = named
+        .cloned()
         .or_else(|| std::env::var("FATHOM_HOSTS").ok())
         .filter(|text| !text.is_empty());
     named.map(|text| of_list(process, &text)).transpose()
@@ -228,8 +220,7 @@ pub fn of_options(process: &Process, args: Option<&ArgMatches>) -> Result<Option
 ///
 /// # Errors
 /// [`Faults`] if hosts are named as well.
-pub fn not_twice(args: Option<&ArgMatches>) -> Result<(), Faults> {
-    let named = args.and_then(|args| args.try_get_one::<String>("hosts").ok().flatten());
+pub fn not_twice(named: Option<&String>) -> Result<(), Faults> {
     let Some(named) = named else { return Ok(()) };
     let fault = Fault::new("a launcher has started this process with others, and --hosts names hosts as well")
         .at(named.as_str());
@@ -242,15 +233,14 @@ pub fn not_twice(args: Option<&ArgMatches>) -> Result<(), Faults> {
 ///
 /// # Errors
 /// [`Faults`] if hosts are named, or this process leads others.
-pub fn refuse(ranks: Option<u32>, command: &str, args: &ArgMatches) -> Result<(), Faults> {
-    let option = args.try_get_one::<String>("hosts").ok().flatten().cloned();
+pub fn refuse(ranks: Option<u32>, command: &str, named: Option<&String>) -> Result<(), Faults> {
     let of_environment = || {
         let named = std::env::var("FATHOM_HOSTS").ok().filter(|text| !text.is_empty())?;
         Some(format!("FATHOM_HOSTS={named}"))
     };
     let place = match ranks {
         Some(ranks) => format!("{ranks} processes that were started together"),
-        None => match option.map(|named| format!("--hosts {named}")).or_else(of_environment) {
+        None => match named.map(|named| format!("--hosts {named}")).or_else(of_environment) {
             Some(named) => named,
             None => return Ok(()),
         },

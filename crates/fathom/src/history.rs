@@ -6,10 +6,10 @@
 use std::path::{Path, PathBuf};
 
 use archive::history::{EntryKind, History, HistoryError, Recording, Subject};
-use clap::{Arg, ArgAction, ArgMatches};
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::options::MeasureArgs;
 use crate::{screen, user_data};
 
 const VARIABLE: &str = "FATHOM_HISTORY";
@@ -39,27 +39,24 @@ impl Place {
     }
 }
 
-/// `--no-history`.
-pub fn option() -> Arg {
-    Arg::new("no-history")
-        .long("no-history")
-        .action(ArgAction::SetTrue)
-        .help("Keep nothing of it in the history; also FATHOM_HISTORY=off")
-        .help_heading("Output")
-}
-
-/// Keeps what a native command has measured, and says under which number.
-pub fn keep(args: &ArgMatches, kind: EntryKind, subject: Subject<'_>, verdict: Option<&str>) {
-    keep_as(args, kind, subject, None, verdict);
+/// Keeps what a native command has measured, also in the file `save`, and says under which number.
+pub fn keep(args: &MeasureArgs, save: Option<&PathBuf>, kind: EntryKind, subject: Subject<'_>, verdict: Option<&str>) {
+    keep_as(args, save, kind, subject, None, verdict);
 }
 
 /// The same under a name of its own.
-pub fn keep_as(args: &ArgMatches, kind: EntryKind, subject: Subject<'_>, name: Option<&str>, verdict: Option<&str>) {
-    if args.get_flag("no-history") {
+pub fn keep_as(
+    args: &MeasureArgs,
+    save: Option<&PathBuf>,
+    kind: EntryKind,
+    subject: Subject<'_>,
+    name: Option<&str>,
+    verdict: Option<&str>,
+) {
+    if args.no_history {
         return;
     }
-    let saved = args.try_get_one::<String>("save").ok().flatten();
-    let saved = saved.and_then(|path| std::fs::canonicalize(path).ok());
+    let saved = save.and_then(|path| std::fs::canonicalize(path).ok());
     let recording = Recording {
         subject,
         kind,
@@ -71,7 +68,7 @@ pub fn keep_as(args: &ArgMatches, kind: EntryKind, subject: Subject<'_>, name: O
         Place::Off => {}
         Place::Nowhere => warn(&nowhere()),
         Place::At(path, _) => match add(&path, &recording) {
-            Ok(id) if !args.get_flag("quiet") => screen::note(&format!("kept as {PREFIX}{id}")),
+            Ok(id) if !args.progress.quiet => screen::note(&format!("kept as {PREFIX}{id}")),
             Ok(_) => {}
             Err(error) => warn(&fault(&error)),
         },

@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use analysis::caps::Layer;
 use analysis::diagnosis::{Counts, KnownBurst};
 use analysis::policies::{Burst, BurstOf, Catalogue, Disks, credits, has_machine, stack_of_paths};
-use clap::{Arg, ArgAction, ArgMatches, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, value_parser};
 use dialects::native::{OPTIONS, parse_cap, parse_name, parse_path};
 use engine::probe::{self, Cloud, System};
 use model::observation::Observation;
 use model::plan::{CachePath, Plan, StoragePath, TargetKind};
 use study::diagnosis::Known;
 
-use crate::catalogue::catalogue;
+use crate::catalogue::{CatalogueArgs, catalogue};
 use crate::fault::{Fault, Faults};
 use crate::metadata;
 
@@ -24,112 +24,127 @@ const CAP: &str = "--cap";
 pub const CATALOGUE_HELP: &str = "`fathom policies` lists disks, and `fathom policies aws/vm`, azure/vm and gcp/vm the names of machines; a limit that is not \
      in the catalogue can be named: --cap 'VM:iops=1920,mbps=22.5,kind=vm'";
 
-/// The flags, for commands that diagnose.
-pub fn arguments() -> Vec<Arg> {
-    let arg = |name: &'static str| Arg::new(name).long(name).help_heading("Diagnosis");
-    vec![
-        cap_argument().help_heading("Diagnosis"),
-        arg("vm")
-            .value_name("NAME")
-            .help("The virtual machine's size, such as Standard_B2ms: its limits are looked up"),
-        arg("disk")
-            .value_name("NAME")
-            .action(ArgAction::Append)
-            .help("A disk under the target, such as P30: its limits are looked up"),
-        arg("disks")
-            .value_name("N")
-            .value_parser(value_parser!(u32).range(1..=1024))
-            .requires("disk")
-            .help("How many there are of each [default: 1]"),
-        arg("host-cache")
-            .action(ArgAction::SetTrue)
-            .requires("vm")
-            .help("The host's cache serves every job that names no path"),
-        metadata_argument().help_heading("Diagnosis"),
-        arg("confirm")
-            .action(ArgAction::SetTrue)
-            .help("Run each step again for 10 s at twice the depth, to see whether it is at a limit"),
-    ]
+/// The heading of the flags.
+pub const HEADING: &str = "Diagnosis";
+
+/// What the user says about limits, for commands that diagnose.
+#[derive(clap::Args)]
+pub struct LimitArgs {
+    #[command(flatten, next_help_heading = HEADING)]
+    cap: CapArgs,
+    /// The virtual machine's size, such as Standard_B2ms: its limits are looked up
+    #[arg(long, value_name = "NAME", help_heading = HEADING)]
+    vm: Option<String>,
+    /// A disk under the target, such as P30: its limits are looked up
+    #[arg(long, value_name = "NAME", help_heading = HEADING)]
+    disk: Vec<String>,
+    /// How many there are of each [default: 1]
+    #[arg(long, value_name = "N", help_heading = HEADING, requires = "disk", value_parser = value_parser!(u32).range(1..=1024))]
+    disks: Option<u32>,
+    /// The host's cache serves every job that names no path
+    #[arg(long, help_heading = HEADING, requires = "vm")]
+    pub host_cache: bool,
+}
+
+impl LimitArgs {
+    /// A limit is named.
+    pub fn is_given(&self) -> bool {
+        self.vm.is_some() || !self.disk.is_empty() || !self.cap.cap.is_empty()
+    }
 }
 
 /// `--cap`.
-pub fn cap_argument() -> Arg {
-    Arg::new("cap")
-        .long("cap")
-            .value_name("[NAME:]iops=N,mbps=N,…")
-            .action(ArgAction::Append)
-            .help("A limit between the program and the data; the report says which one binds")
-            .long_help(
-                "A limit between the program and the data. The report says which of them binds, how much of each is used and \
-                 what is out of reach. Repeat it for several.\n\
-                 iops=N operations per second; mbps=N millions of bytes, mibps=N 2^20 bytes per second; unit=256KiB longer \
-                 operations count as several; for=reads or for=writes; kind=vm, disk, cgroup or link.\n\
-                 path=cached or path=uncached, role=NAME, job=NAME: only these jobs share the limit; rates of jobs that run \
-                 at the same time are added up.\n\
-                 Example: --cap 'VM:iops=1920,mbps=22.5,kind=vm' --cap '4 disks:iops=20000,mbps=800'",
-            )
+#[derive(clap::Args)]
+pub struct CapArgs {
+    /// A limit between the program and the data; the report says which one binds
+    #[arg(
+        long,
+        value_name = "[NAME:]iops=N,mbps=N,…",
+        long_help = "A limit between the program and the data. The report says which of them binds, how much of each is used and \
+            what is out of reach. Repeat it for several.\n\
+            iops=N operations per second; mbps=N millions of bytes, mibps=N 2^20 bytes per second; unit=256KiB longer \
+            operations count as several; for=reads or for=writes; kind=vm, disk, cgroup or link.\n\
+            path=cached or path=uncached, role=NAME, job=NAME: only these jobs share the limit; rates of jobs that run \
+            at the same time are added up.\n\
+            Example: --cap 'VM:iops=1920,mbps=22.5,kind=vm' --cap '4 disks:iops=20000,mbps=800'"
+    )]
+    cap: Vec<String>,
 }
 
 /// `--metadata`.
-pub fn metadata_argument() -> Arg {
-    Arg::new("metadata")
-        .long("metadata")
-        .action(ArgAction::SetTrue)
-        .conflicts_with("vm")
-        .help("Ask the cloud's metadata service for the machine's size, for 1 s at most")
-        .long_help(
-            "Ask the cloud's metadata service (EC2, Azure, Google) for the machine's size, for 1 s at most; its limits are \
-             looked up as with --vm. FATHOM_METADATA=ADDRESS:PORT names another address than 169.254.169.254:80. \
-             An EC2 instance also has its type in its firmware.",
-        )
-}
-
-/// Whether a diagnosis is asked for.
-pub fn asks(args: &ArgMatches) -> bool {
-    ["confirm", "metadata"].iter().any(|name| args.get_flag(name))
-        || ["cap", "vm", "disk"].iter().any(|name| args.contains_id(name))
+#[derive(clap::Args)]
+pub struct MetadataArgs {
+    /// Ask the cloud's metadata service for the machine's size, for 1 s at most
+    #[arg(
+        long,
+        conflicts_with = "vm",
+        long_help = "Ask the cloud's metadata service (EC2, Azure, Google) for the machine's size, for 1 s at most; its limits are \
+            looked up as with --vm. FATHOM_METADATA=ADDRESS:PORT names another address than 169.254.169.254:80. \
+            An EC2 instance also has its type in its firmware."
+    )]
+    pub metadata: bool,
 }
 
 /// What the flags say, and without `--vm` what this machine says of itself, for a test on the targets of a plan.
 ///
 /// # Errors
 /// As [`known`].
-pub fn known_here(args: &ArgMatches, plan: &Plan) -> Result<Known, Faults> {
+pub fn known_here(args: &LimitArgs, metadata: bool, quiet: bool, plan: &Plan) -> Result<Known, Faults> {
     let is_path = |kind: &TargetKind| matches!(kind, TargetKind::Path);
     let real = plan.targets.iter().filter(|target| is_path(&target.kind));
     let paths: Vec<&str> = real.map(|target| target.path.as_str()).collect();
-    known_with(args, machine(args, &Catalogue::built_in(), &paths).name)
+    let machine = machine(
+        args.vm.as_ref(),
+        &args.disk,
+        metadata,
+        quiet,
+        &Catalogue::built_in(),
+        &paths,
+    );
+    known_with(args, machine.name, None)
 }
 
 /// Keys of [`StoragePath`]: native options of job files, and flags about loads of any tool.
 const STORAGE: [&str; 4] = ["path", "role", "replicas", "hops"];
 
-/// The flags about the storage below loads that are there already. `fathom run` has them among its
-/// options.
-pub fn storage_arguments() -> Vec<Arg> {
-    let arg = |name: &'static str| {
-        let option = OPTIONS.iter().find(|option| option.name == name);
-        let option = option.expect("it is a native option");
-        Arg::new(name)
-            .long(name)
-            .value_name(format!("[JOB=]{}", option.value))
-            .action(ArgAction::Append)
-            .help(option.help.trim_end_matches('.'))
-            .help_heading("Diagnosis")
-    };
-    STORAGE.into_iter().map(arg).collect()
+/// The flags about the storage below loads, each with its value: of one load, or, where there may be several jobs, of one
+/// of them or all. `fathom run` has them among its options.
+pub struct StorageArgs<const OF_JOBS: bool>(Vec<(&'static str, String)>);
+
+impl<const OF_JOBS: bool> FromArgMatches for StorageArgs<OF_JOBS> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let given = STORAGE.into_iter().flat_map(|name| {
+            let values = matches.get_many::<String>(name).into_iter().flatten();
+            values.map(move |value| (name, value.clone()))
+        });
+        Ok(StorageArgs(given.collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = StorageArgs::from_arg_matches(matches)?;
+        Ok(())
+    }
 }
 
-/// The flags about the storage below a load without other jobs.
-pub fn one_load_arguments() -> [Arg; 4] {
-    STORAGE.map(|name| {
-        let option = OPTIONS.iter().find(|option| option.name == name);
-        let option = option.expect("it is a native option");
-        Arg::new(name)
-            .long(name)
-            .value_name(option.value)
-            .help(option.help.trim_end_matches('.'))
-    })
+impl<const OF_JOBS: bool> Args for StorageArgs<OF_JOBS> {
+    fn augment_args(command: Command) -> Command {
+        command.args(STORAGE.map(|name| {
+            let option = OPTIONS.iter().find(|option| option.name == name);
+            let option = option.expect("it is a native option");
+            let flag = Arg::new(name).long(name).help(option.help.trim_end_matches('.'));
+            match OF_JOBS {
+                false => flag.value_name(option.value),
+                true => flag
+                    .value_name(format!("[JOB=]{}", option.value))
+                    .action(ArgAction::Append)
+                    .help_heading(HEADING),
+            }
+        }))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
 }
 
 /// What is known of the storage below loads, by the name of a job or for all.
@@ -140,21 +155,21 @@ pub struct Storage {
 }
 
 impl Storage {
-    /// What `--host-cache` and the flags of [`one_load_arguments`] say about a load without other
+    /// What `--host-cache` and the flags of [`StorageArgs`] say about a load without other
     /// jobs, before what its job file states.
     ///
     /// # Errors
     /// [`Faults`] with what cannot be understood.
-    pub fn of_one_load(args: &ArgMatches, stated: &StoragePath) -> Result<Storage, Faults> {
+    pub fn of_one_load(args: &StorageArgs<false>, host_cache: bool, stated: &StoragePath) -> Result<Storage, Faults> {
         let mut storage = Storage::default();
-        for name in STORAGE {
-            if let Some(value) = args.get_one::<String>(name) {
-                set(&mut storage.of_all, name, value).map_err(|why| {
-                    Faults::usage(Fault::new(format!("--{name}: {why}")).at(format!("--{name} {value}")))
-                })?;
-            }
+        for (name, value) in &args.0 {
+            set(&mut storage.of_all, name, value)
+                .map_err(|why| Faults::usage(Fault::new(format!("--{name}: {why}")).at(format!("--{name} {value}"))))?;
         }
-        storage.of_all = storage.of_all.or(stated).or(&Storage::from_host_cache(args).of_all);
+        storage.of_all = storage
+            .of_all
+            .or(stated)
+            .or(&Storage::from_host_cache(host_cache).of_all);
         Ok(storage)
     }
 
@@ -169,8 +184,8 @@ impl Storage {
     }
 
     /// What `--host-cache` alone says.
-    pub fn from_host_cache(args: &ArgMatches) -> Storage {
-        let cached = args.get_flag("host-cache").then_some(CachePath::Cached);
+    pub fn from_host_cache(host_cache: bool) -> Storage {
+        let cached = host_cache.then_some(CachePath::Cached);
         Storage {
             of_all: StoragePath {
                 cache: cached,
@@ -180,19 +195,17 @@ impl Storage {
         }
     }
 
-    /// What the flags of [`storage_arguments`] and `--host-cache` say.
+    /// What the flags and `--host-cache` say.
     ///
     /// # Errors
     /// [`Faults`] with what cannot be understood.
-    pub fn parse(args: &ArgMatches) -> Result<Storage, Faults> {
-        let mut storage = Storage::from_host_cache(args);
-        for name in STORAGE {
-            for text in args.get_many::<String>(name).into_iter().flatten() {
-                storage.set(name, text).map_err(|why| {
-                    let fault = Fault::new(format!("--{name}: {why}")).at(format!("--{name} {text}"));
-                    Faults::usage(fault.help("the value is for all jobs, or for one: --path reader1=cached"))
-                })?;
-            }
+    pub fn parse(args: &StorageArgs<true>, host_cache: bool) -> Result<Storage, Faults> {
+        let mut storage = Storage::from_host_cache(host_cache);
+        for (name, text) in &args.0 {
+            storage.set(name, text).map_err(|why| {
+                let fault = Fault::new(format!("--{name}: {why}")).at(format!("--{name} {text}"));
+                Faults::usage(fault.help("the value is for all jobs, or for one: --path reader1=cached"))
+            })?;
         }
         Ok(storage)
     }
@@ -305,36 +318,29 @@ pub fn refuse_unused(layers: &[Layer], jobs: &[(&str, &StoragePath)]) -> Result<
     }
 }
 
-/// What the flags say.
+/// What the flags say. Commands that judge by a policy read those of the user too.
 ///
 /// # Errors
 /// [`Faults`] with what cannot be understood.
-pub fn known(args: &ArgMatches) -> Result<Known, Faults> {
-    known_with(args, args.get_one::<String>("vm").cloned())
+pub fn known(args: &LimitArgs, policies: &CatalogueArgs) -> Result<Known, Faults> {
+    known_with(args, args.vm.clone(), Some(policies))
 }
 
-fn known_with(args: &ArgMatches, machine: Option<String>) -> Result<Known, Faults> {
-    let list = |name: &str| args.get_many::<String>(name).into_iter().flatten();
-    let mut known = match (machine, list("disk").cloned().collect::<Vec<_>>()) {
+fn known_with(args: &LimitArgs, machine: Option<String>, policies: Option<&CatalogueArgs>) -> Result<Known, Faults> {
+    let mut known = match (machine, args.disk.clone()) {
         (None, disks) if disks.is_empty() => Known::default(),
         (machine, disks) => {
-            let count = args.get_one::<u32>("disks").copied().unwrap_or(1);
-            let cached = args.get_flag("host-cache");
-            // Commands that judge by a policy read those of the user too.
-            let catalogue = match args.try_contains_id("catalogue") {
-                Ok(_) => catalogue(args, None)?,
-                Err(_) => Catalogue::built_in(),
-            };
+            let catalogue = policies.map_or_else(|| Ok(Catalogue::built_in()), |args| catalogue(args, None))?;
             let wanted = Disks {
                 machine,
                 disks,
-                count,
-                cached,
+                count: args.disks.unwrap_or(1),
+                cached: args.host_cache,
             };
             of_catalogue(&catalogue, &wanted).map_err(Faults::usage)?
         }
     };
-    known.layers.extend(caps(args)?);
+    known.layers.extend(caps(&args.cap)?);
     Ok(known)
 }
 
@@ -342,7 +348,7 @@ fn known_with(args: &ArgMatches, machine: Option<String>) -> Result<Known, Fault
 ///
 /// # Errors
 /// [`Faults`] with what cannot be understood.
-pub fn caps(args: &ArgMatches) -> Result<Vec<Layer>, Faults> {
+pub fn caps(args: &CapArgs) -> Result<Vec<Layer>, Faults> {
     let layer = |text: &String| {
         let fault = |why: String| {
             let fault = Fault::new(format!("--cap: {why}")).at(format!("--cap {text}"));
@@ -353,11 +359,7 @@ pub fn caps(args: &ArgMatches) -> Result<Vec<Layer>, Faults> {
             ..parse_cap(text).map_err(fault)?
         })
     };
-    args.get_many::<String>("cap")
-        .into_iter()
-        .flatten()
-        .map(layer)
-        .collect()
+    args.cap.iter().map(layer).collect()
 }
 
 /// The machine whose limits count.
@@ -369,18 +371,23 @@ pub struct DetectedMachine {
     pub fact: Option<String>,
 }
 
-/// The machine of `--vm`, or what the firmware or, with `--metadata`, the cloud calls this machine. What was detected is
+/// The machine of `--vm`, or what the firmware or, where `asked` by `--metadata`, the cloud calls this machine. What was detected is
 /// printed on stderr; with `--quiet` only what was asked for with `--metadata`, since it changes what a result means.
-pub fn machine(args: &ArgMatches, catalogue: &Catalogue, targets: &[&str]) -> DetectedMachine {
-    if let Some(name) = args.get_one::<String>("vm") {
+pub fn machine(
+    vm: Option<&String>,
+    disks: &[String],
+    asked: bool,
+    quiet: bool,
+    catalogue: &Catalogue,
+    targets: &[&str],
+) -> DetectedMachine {
+    if vm.is_some() {
         return DetectedMachine {
-            name: Some(name.clone()),
+            name: vm.cloned(),
             fact: None,
         };
     }
-    let disks: Vec<String> = args.get_many("disk").into_iter().flatten().cloned().collect();
     let system = System::live();
-    let asked = args.get_flag("metadata");
     let detected = match asked {
         true => {
             metadata::machine_type(probe::cloud(&system)).map(|(cloud, name)| (cloud, name, "the metadata service"))
@@ -396,7 +403,7 @@ pub fn machine(args: &ArgMatches, catalogue: &Catalogue, targets: &[&str]) -> De
         |cloud: Cloud| !targets.is_empty() && targets.iter().all(|path| is_on_disk_of(&system, cloud, path));
     let usable = detected.and_then(|(cloud, name, source)| {
         let described = format!("machine type {name}, from {source}");
-        if !has_machine(catalogue, &name, &disks) {
+        if !has_machine(catalogue, &name, disks) {
             return Err(match disks.is_empty() {
                 true => format!(
                     "{described}: the catalogue has no limits of it that hold for every disk; name the disk: --disk"
@@ -419,8 +426,7 @@ pub fn machine(args: &ArgMatches, catalogue: &Catalogue, targets: &[&str]) -> De
         }
         Err(why) => (None, Some(why).filter(|_| asked)),
     };
-    let is_quiet = matches!(args.try_get_one::<bool>("quiet"), Ok(Some(true)));
-    if let Some(fact) = fact.as_ref().filter(|_| asked || !is_quiet) {
+    if let Some(fact) = fact.as_ref().filter(|_| asked || !quiet) {
         crate::screen::note(&fact.to_string());
     }
     DetectedMachine { name, fact }

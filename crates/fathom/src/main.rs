@@ -18,6 +18,7 @@ mod history;
 mod judged;
 mod limits;
 mod metadata;
+mod options;
 mod outputs;
 mod pages;
 mod permissions;
@@ -36,7 +37,6 @@ mod user_file;
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::ArgMatches;
 use exit::Exit;
 use fault::{Fault, Faults};
 use fleet::Part;
@@ -58,7 +58,8 @@ fn main() -> ExitCode {
     }
     let session = Session::new(Process::new(clock, arguments));
     // An agent has no command of its own.
-    match fleet::join(&session.process) {
+    let command = session.process.arguments.get(1).and_then(|name| commands::find(name));
+    match fleet::join(&session.process, command.is_some_and(|row| row.name == "agent")) {
         Ok(Part::Alone { widened_from }) => session.was_widened(widened_from),
         Ok(Part::Leading(fleet)) => session.lead(*fleet),
         Ok(Part::Done(code)) => return code,
@@ -91,10 +92,13 @@ fn run_command(session: &Session) -> Result<ExitCode, Faults> {
         Err(error) => return Ok(command_line::explain(error)),
     };
     let (name, args) = matches.subcommand().expect("clap requires a subcommand");
-    if name == "quick" {
-        fleet::refuse(session.ranks(), name, args)?;
+    // A command without this option measures nothing.
+    if let Ok(hosts) = args.try_get_one::<String>("hosts") {
+        if name == "quick" {
+            fleet::refuse(session.ranks(), name, hosts)?;
+        }
+        connect_fleet(session, hosts)?;
     }
-    connect_fleet(session, Some(args))?;
     let row = commands::find(name).expect("clap knows the rows only");
     (row.execute)(session, args).map(Exit::code)
 }
@@ -117,11 +121,11 @@ fn print_faults(faults: &Faults) -> ExitCode {
 }
 
 /// Connects the hosts that the command line or the environment names.
-fn connect_fleet(session: &Session, given: Option<&ArgMatches>) -> Result<(), Faults> {
+fn connect_fleet(session: &Session, named: Option<&String>) -> Result<(), Faults> {
     if session.leads() {
-        return fleet::not_twice(given);
+        return fleet::not_twice(named);
     }
-    if let Some(others) = fleet::of_options(&session.process, given)? {
+    if let Some(others) = fleet::of_options(&session.process, named)? {
         session.lead(others);
     }
     Ok(())

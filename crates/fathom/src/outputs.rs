@@ -4,8 +4,9 @@ use std::fs::File;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use archive::history::{EntryKind, Subject};
 use archive::serve::{Door, MAX_CONNECTIONS, Watched};
-use clap::{Arg, ArgMatches, ValueHint};
+use clap::ValueHint;
 use engine::Identity;
 use engine::sys::descriptors::free_descriptors;
 use engine::sys::facts::identity_of;
@@ -20,13 +21,78 @@ use run::descriptors_needed;
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::history;
+use crate::options::MeasureArgs;
 use crate::running::{self, Notice};
+use crate::silenced::SilenceArgs;
 use crate::{address, pages, screen};
 
 /// The name of the stream of events.
 const STREAM: &str = "ndjson";
 /// The name of the page for browsers.
 pub const PAGE: &str = "html";
+
+/// Reports, each to stdout or to a file.
+#[derive(clap::Args)]
+pub struct OutputSpec {
+    /// Reports to write, each to stdout or a file: text, json, html [default: text]
+    #[arg(long, value_name = "FORMAT[=FILE],…", help_heading = "Output")]
+    pub out: Vec<String>,
+    /// Write a page with charts to this file: it opens offline in any browser
+    #[arg(long, value_name = "FILE.html", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub report: Option<PathBuf>,
+}
+
+impl OutputSpec {
+    /// Each form with its file, as it is written.
+    pub fn forms(&self) -> impl Iterator<Item = &str> {
+        let forms = self.out.iter().flat_map(|text| text.split(','));
+        forms.filter(|one| !one.is_empty())
+    }
+}
+
+/// What a command has that runs one test and reports it.
+#[derive(clap::Args)]
+#[command(mut_arg("out", |arg| arg.help(
+    "Reports to write, each to stdout or a file: text, json, csv, html, markdown, openmetrics, ndjson, … [default: text]"
+).long_help(out_help(""))))]
+pub struct OutputArgs {
+    #[command(flatten)]
+    spec: OutputSpec,
+    /// Keep the whole result, with its histograms and intervals, in this file
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub save: Option<PathBuf>,
+    /// Serve the live run over HTTP: a page, /metrics (OpenMetrics), /events; a port alone is this machine only
+    #[arg(
+        long,
+        value_name = "ADDR",
+        help_heading = "Output",
+        long_help = "Serve the live run over HTTP: / is a page that shows it, /metrics is OpenMetrics text, \
+            /events is the NDJSON stream as server-sent events. A port alone (9101) listens on the loopback address, which no other host \
+            reaches; 0.0.0.0:9101 is every network, without a token. The server ends with the run. See docs/serve.md."
+    )]
+    metrics: Option<String>,
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+    /// Exit with 1 if there are warnings
+    #[arg(long, help_heading = "Output")]
+    pub strict: bool,
+    #[command(flatten, next_help_heading = "Output")]
+    pub silence: SilenceArgs,
+}
+
+impl OutputArgs {
+    /// Keeps what was measured in the history.
+    pub fn keep(&self, kind: EntryKind, results: &Results, verdict: Option<&str>) {
+        history::keep(&self.measure, self.save.as_ref(), kind, Subject::Run(results), verdict);
+    }
+}
+
+/// The help of `--out` where all formats can be written, and what follows them.
+pub fn out_help(end: &str) -> String {
+    let formats = explained();
+    format!("Reports to write, each to standard output or to a file of its own; the default is text.\n{formats}{end}")
+}
 
 /// One output.
 #[derive(Debug)]
@@ -81,33 +147,44 @@ impl Outputs {
     ///
     /// # Errors
     /// [`Faults`] with what is wrong.
-    pub fn from_args(args: &ArgMatches, plan: &Plan) -> Result<Outputs, Faults> {
-        let mut outputs = Outputs::parse(args)?;
-        outputs.spare_targets(plan)?;
-        outputs.prove_writable()?;
-        outputs.open_streams()?;
-        outputs.open_server(plan)?;
-        Ok(outputs)
+    pub fn from_args(args: &OutputArgs, plan: &Plan) -> Result<Outputs, Faults> {
+        Outputs::parse(args)?.open(plan)
+    }
+
+    /// Makes sure of the files and opens what is written to meanwhile.
+    ///
+    /// # Errors
+    /// [`Faults`] with what is wrong.
+    pub fn open(mut self, plan: &Plan) -> Result<Outputs, Faults> {
+        self.spare_targets(plan)?;
+        self.prove_writable()?;
+        self.open_streams()?;
+        self.open_server(plan)?;
+        Ok(self)
     }
 
     /// Reads `--out` and `--save` and opens nothing.
     ///
     /// # Errors
     /// [`Faults`] with what is wrong.
-    pub fn parse(args: &ArgMatches) -> Result<Outputs, Faults> {
-        let mut list = Vec::new();
-        for text in args.get_many::<String>("out").into_iter().flatten() {
-            for one in text.split(',').filter(|one| !one.is_empty()) {
-                list.push(parse(one).map_err(Faults::usage)?);
-            }
-        }
+    pub fn parse(args: &OutputArgs) -> Result<Outputs, Faults> {
+        Outputs::new(&args.spec, args.save.clone(), args.metrics.clone())
+    }
+
+    /// Reads where reports go, and opens nothing.
+    ///
+    /// # Errors
+    /// [`Faults`] with what is wrong.
+    pub fn new(spec: &OutputSpec, save: Option<PathBuf>, metrics: Option<String>) -> Result<Outputs, Faults> {
+        let parsed = spec.forms().map(parse);
+        let mut list = parsed.collect::<Result<Vec<_>, _>>().map_err(Faults::usage)?;
         if list.is_empty() {
             list.push(Output {
                 what: What::Report(&FORMATS[0]),
                 file: None,
             });
         }
-        list.extend(page_file(args).map(|file| Output {
+        list.extend(spec.report.clone().map(|file| Output {
             what: What::Page,
             file: Some(file),
         }));
@@ -121,9 +198,9 @@ impl Outputs {
         }
         Ok(Outputs {
             list,
-            save: args.get_one::<String>("save").map(PathBuf::from),
+            save,
             streams: Vec::new(),
-            metrics: args.try_get_one::<String>("metrics").ok().flatten().cloned(),
+            metrics,
             notice: None,
             watched: None,
         })
@@ -319,22 +396,6 @@ fn note_errors(results: &Results) {
     }
 }
 
-/// `--report FILE`, where a command has it.
-pub(crate) fn page_file(args: &ArgMatches) -> Option<PathBuf> {
-    let file = args.try_get_one::<String>("report").ok().flatten();
-    file.map(PathBuf::from)
-}
-
-/// The option of commands that can write a page.
-pub fn page_option() -> Arg {
-    Arg::new("report")
-        .long("report")
-        .value_name("FILE.html")
-        .value_hint(ValueHint::FilePath)
-        .help("Write a page with charts to this file: it opens offline in any browser")
-        .help_heading("Output")
-}
-
 /// A report must not replace what is tested, nor be written over a disk.
 pub(crate) fn spare_targets<'a>(files: impl Iterator<Item = &'a Path>, targets: &[Target]) -> Result<(), Faults> {
     for path in files {
@@ -430,7 +491,7 @@ pub fn names() -> Vec<&'static str> {
 }
 
 /// All formats in a line each, for the help.
-pub fn explained() -> String {
+fn explained() -> String {
     let page = (
         PAGE,
         "a page with charts for browsers, in one file; --report FILE is the same",

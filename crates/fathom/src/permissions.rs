@@ -1,17 +1,27 @@
 //! What the user allows to be lost or run, by flags and by variables that also work in scripts.
 
-use clap::ArgMatches;
+use clap::ValueHint;
 use run::targets::guard::Permissions;
 
 /// The variable that allows commands and programs of job files to be run.
 pub const ALLOW_PROGRAMS: &str = "FATHOM_ALLOW_EXEC";
 
+/// What the user names again.
+#[derive(clap::Args)]
+pub struct SafetyArgs {
+    /// Everything on this device or file may be lost; also FATHOM_ALLOW_DESTROY
+    #[arg(long, value_name = "DEVICE", value_hint = ValueHint::AnyPath, help_heading = "Safety")]
+    allow_destroy: Vec<String>,
+    /// This file may be written to although fathom did not make it
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::AnyPath, help_heading = "Safety")]
+    allow_overwrite: Vec<String>,
+}
+
 /// What flags and variables name again.
-pub fn from_args(args: &ArgMatches) -> Permissions {
-    let list = |name: &str| args.get_many::<String>(name).into_iter().flatten().cloned();
+pub fn from_args(args: &SafetyArgs) -> Permissions {
     let mut permissions = from_env();
-    permissions.destroy.extend(list("allow-destroy"));
-    permissions.overwrite.extend(list("allow-overwrite"));
+    permissions.destroy.extend_from_slice(&args.allow_destroy);
+    permissions.overwrite.extend_from_slice(&args.allow_overwrite);
     permissions
 }
 

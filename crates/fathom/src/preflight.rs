@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::Duration;
 
 use analysis::lint::{self, Purpose, Test};
-use clap::{Arg, ArgMatches};
 use engine::probe::{self, System};
 use model::Nanos;
 use model::environment::{Before, Clock, Environment};
@@ -17,21 +16,12 @@ use crate::session::Session;
 /// Rules that a look around can make speak.
 const RULES: [&str; 2] = ["BUSY-DISK", "DEGRADED-RAID"];
 
-/// `--preflight`.
-pub fn argument(usual: &'static str) -> Arg {
-    Arg::new("preflight").long("preflight").value_name("TIME").help(format!(
-        "Watch for so long before the test what others do to its devices; 0 does not [default: {usual}]"
-    ))
-}
-
 /// The time that is given, or the usual one.
 ///
 /// # Errors
 /// It is no time.
-pub fn time(args: &ArgMatches, usual: Nanos) -> Result<Nanos, Faults> {
-    let Some(text) = args.get_one::<String>("preflight") else {
-        return Ok(usual);
-    };
+pub fn time(text: Option<&String>, usual: Nanos) -> Result<Nanos, Faults> {
+    let Some(text) = text else { return Ok(usual) };
     text.parse().map_err(|error: <Nanos as std::str::FromStr>::Err| {
         let fault = Fault::new(error.to_string()).at(format!("--preflight {text}"));
         Faults::usage(fault.help("for example --preflight 10s; 0 turns it off"))

@@ -5,7 +5,7 @@ use std::io::{IsTerminal, Write};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use clap::ArgMatches;
+use clap::ValueEnum;
 use model::Nanos;
 use model::event::Event;
 use model::finding::Severity;
@@ -24,6 +24,34 @@ const PLAIN_INTERVAL: Duration = Duration::from_millis(3_500);
 const LIVE_INTERVAL: Duration = Duration::from_millis(100);
 /// What is over by then needs no view.
 const WORTH_A_VIEW: Nanos = Nanos::secs(2);
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum LiveForm {
+    Auto,
+    View,
+    Line,
+}
+
+/// What is shown meanwhile.
+#[derive(clap::Args)]
+pub struct ProgressArgs {
+    /// Progress on stderr: auto, view, line [default: auto]
+    #[arg(
+        long,
+        value_name = "FORM",
+        help_heading = "Output",
+        hide_possible_values = true,
+        long_help = "Progress on stderr [default: auto]\n  \
+            view       fills the terminal during the run; `q` stops and reports, as Ctrl-C does\n  \
+            line       one line that is renewed; without a terminal a line every few seconds\n  \
+            auto       the view on a terminal, for what takes more than 2 s; otherwise the line"
+    )]
+    live: Option<LiveForm>,
+    /// No progress on stderr
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+}
 
 /// Shows events to a person.
 #[derive(Debug)]
@@ -54,22 +82,21 @@ impl Screen {
     ///
     /// # Errors
     /// A view is asked for, and there is no place for it.
-    pub fn from_args(session: &Session, args: &ArgMatches, streaming: bool) -> Result<Screen, Faults> {
-        let wanted = args.get_one::<String>("live").map_or("auto", String::as_str);
-        let mut screen = Screen::line(args.get_flag("quiet"));
+    pub fn from_args(session: &Session, args: &ProgressArgs, streaming: bool) -> Result<Screen, Faults> {
+        let mut screen = Screen::line(args.quiet);
         if matches!(screen.form, Form::Quiet) {
             return Ok(screen);
         }
         let shared = streaming && std::io::stdout().is_terminal();
         let obstacle = terminal::obstacle().or(shared.then_some("a stream of events is printed on the same terminal"));
-        match (wanted, obstacle) {
-            ("view", Some(why)) => {
+        match (args.live.unwrap_or(LiveForm::Auto), obstacle) {
+            (LiveForm::View, Some(why)) => {
                 let fault = Fault::new(format!("there is no place for the live view: {why}")).at("--live view");
                 Err(Faults::usage(
                     fault.help("leave --live out: then it is a line where there can be no view"),
                 ))
             }
-            ("view" | "auto", None) => {
+            (LiveForm::View | LiveForm::Auto, None) => {
                 screen.waiting = Some(session.process.interrupt_flag());
                 Ok(screen)
             }

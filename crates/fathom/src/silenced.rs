@@ -1,7 +1,5 @@
 //! Rules whose findings the user does not want.
 
-use clap::ArgMatches;
-
 use crate::fault::{Fault, Faults};
 
 /// Rules that `FATHOM_SILENCE` names, for all commands and the drop-in modes.
@@ -11,13 +9,20 @@ pub fn from_env() -> Vec<String> {
     names.map(str::to_owned).collect()
 }
 
+/// `--silence`.
+#[derive(clap::Args)]
+pub struct SilenceArgs {
+    /// Leave out findings of these rules (docs/lint.md); also FATHOM_SILENCE
+    #[arg(long, value_name = "RULE,…")]
+    silence: Vec<String>,
+}
+
 /// Rules that `--silence` names.
 ///
 /// # Errors
 /// A name that no rule has, with the nearest one.
-pub fn from_args(args: &ArgMatches) -> Result<Vec<String>, Faults> {
-    let values = args.get_many::<String>("silence").into_iter().flatten();
-    let names = values.flat_map(|value| value.split(',')).map(str::trim);
+pub fn from_args(args: &SilenceArgs) -> Result<Vec<String>, Faults> {
+    let names = args.silence.iter().flat_map(|value| value.split(',')).map(str::trim);
     let names: Vec<String> = names.map(str::to_owned).collect();
     for name in &names {
         let known = analysis::lint::names().any(|rule| rule.eq_ignore_ascii_case(name));

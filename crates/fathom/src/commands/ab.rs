@@ -3,8 +3,8 @@
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
 use analysis::compare::{Change, MARGIN};
-use archive::history::{EntryKind, Subject};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use archive::history::EntryKind;
+use clap::{ValueHint, value_parser};
 use dialects::native::{self, Document};
 use model::plan::Plan;
 use model::study::{LeftOut, StudyRun};
@@ -14,115 +14,91 @@ use study::ab::{self, Report, Side, Turn};
 
 use super::results;
 use super::run;
-use super::study_outputs::{Contents, StudyOutputs};
+use super::study_outputs::{self, Contents, StudyArgs, StudyOutputs};
 use super::sweep;
 use crate::command_line;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet::{self, Fleet};
-use crate::history;
+use crate::options::TestArgs;
 use crate::pages;
-use crate::permissions;
+use crate::permissions::{self, SafetyArgs};
 use crate::screen::{self, Screen, wrapped};
 use crate::session::Session;
 
-/// The words of the command line.
-pub fn command() -> Command {
-    let side = |name: &'static str, what: &'static str| {
-        Arg::new(name)
-            .value_name(what)
-            .value_hint(ValueHint::AnyPath)
-            .allow_hyphen_values(true)
-            .required_unless_present_any(["from", "on"])
-    };
-    Command::new("ab")
-        .about("Compare two loads or two targets in alternating runs")
-        .long_about(
-            "Measures two things in turns, A B, B A, A B, …, so that whatever drifts meanwhile meets both alike, and says \
-             whether B is better than A, the same, or worse, by how much, and how small a difference it would have found.\n\n\
-             Each of the two is a target (tested as the flags say), a job file of one job (FILE.toml), or flags of `fathom \
-             run` in quotes. Flags beside them hold for both. With --on both are the same load, on two hosts in turns. Each run has 2 s of warm-up and 10 s of measuring; --time and \
-             --warm-up give other lengths.",
-        )
-        .after_help(
-            "Examples:\n  fathom ab /dev/nvme1n1 /dev/nvme2n1 --depth 32\n  \
-             fathom ab '--engine libaio' '--engine io_uring' --target /data --size 4g --depth 32\n  \
-             fathom ab before.toml after.toml --pairs 10 --save ab.fathom\n  \
-             fathom ab --on owner,other /csv/volume1/test.dat --depth 32",
-        )
-        .arg(side("a", "A").help("The first: target, FILE.toml, or flags in quotes"))
-        .arg(side("b", "B").help("The second"))
-        .arg(
-            Arg::new("pairs")
-                .long("pairs")
-                .value_name("N")
-                .value_parser(value_parser!(u32).range(i64::from(ab::MIN_PAIRS)..=1000))
-                .help("Pairs of runs, at least 6: fewer cannot reach five per cent [default: 6]")
-                .help_heading("Comparison"),
-        )
-        .arg(margin_option())
-        .arg(
-            Arg::new("on")
-                .long("on")
-                .value_name("HOST,HOST")
-                .conflicts_with_all(["b", "hosts", "from", "dry-run"])
-                .help("Compare two hosts, not two loads: the load A, on each in turns")
-                .long_help(
-                    "Compare two hosts, not two loads: the load A (or that of the flags), on each in turns. Hosts are reached as \
-                     --hosts says (docs/fleet.md). Where the owner of a cluster volume and another node are compared, the \
-                     difference is the way between them.",
-                )
-                .help_heading("Comparison"),
-        )
-        .arg(
-            Arg::new("mirror")
-                .long("mirror")
-                .action(ArgAction::SetTrue)
-                .help("A owns the volume, a three-way mirror: say whether the difference is as expected")
-                .long_help(
-                    "A is on the owner of the volume, B on another node, and the volume is a three-way mirror over three nodes: say \
-                     whether the difference is what that leads one to expect. Reads of the other node go over the network, and writes \
-                     do so from either.",
-                )
-                .help_heading("Comparison"),
-        )
-        .arg(
-            Arg::new("from")
-                .long("from")
-                .value_name("FILE")
-                .value_hint(ValueHint::FilePath)
-                .conflicts_with_all(["a", "b"])
-                .help("Measure nothing: report a saved comparison again")
-                .help_heading("Comparison"),
-        )
-        .args(command_line::load_options())
-        .arg(command_line::name_option())
-        .arg(command_line::dry_run_option())
-        .args(command_line::study_output_options().into_iter().map(without_csv))
-        .args(command_line::safety_options())
+/// Compare two loads or two targets in alternating runs
+#[derive(clap::Args)]
+#[command(
+    long_about = "Measures two things in turns, A B, B A, A B, …, so that whatever drifts meanwhile meets both alike, and says \
+        whether B is better than A, the same, or worse, by how much, and how small a difference it would have found.\n\n\
+        Each of the two is a target (tested as the flags say), a job file of one job (FILE.toml), or flags of `fathom \
+        run` in quotes. Flags beside them hold for both. With --on both are the same load, on two hosts in turns. Each run has 2 s of warm-up and 10 s of measuring; --time and \
+        --warm-up give other lengths.",
+    after_help = "Examples:\n  fathom ab /dev/nvme1n1 /dev/nvme2n1 --depth 32\n  \
+        fathom ab '--engine libaio' '--engine io_uring' --target /data --size 4g --depth 32\n  \
+        fathom ab before.toml after.toml --pairs 10 --save ab.fathom\n  \
+        fathom ab --on owner,other /csv/volume1/test.dat --depth 32"
+)]
+pub struct Args {
+    /// The first: target, FILE.toml, or flags in quotes
+    #[arg(value_name = "A", value_hint = ValueHint::AnyPath, allow_hyphen_values = true)]
+    #[arg(required_unless_present_any = ["from", "on"])]
+    a: Option<String>,
+    /// The second
+    #[arg(value_name = "B", value_hint = ValueHint::AnyPath, allow_hyphen_values = true)]
+    #[arg(required_unless_present_any = ["from", "on"])]
+    b: Option<String>,
+    /// Pairs of runs, at least 6: fewer cannot reach five per cent [default: 6]
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    #[arg(value_parser = value_parser!(u32).range(i64::from(ab::MIN_PAIRS)..=1000))]
+    pairs: Option<u32>,
+    #[command(flatten)]
+    margin: MarginArgs,
+    /// Compare two hosts, not two loads: the load A, on each in turns
+    #[arg(
+        long,
+        value_name = "HOST,HOST",
+        help_heading = HEADING,
+        conflicts_with_all = ["b", "hosts", "from", "dry_run"],
+        long_help = "Compare two hosts, not two loads: the load A (or that of the flags), on each in turns. Hosts are reached as \
+            --hosts says (docs/fleet.md). Where the owner of a cluster volume and another node are compared, the \
+            difference is the way between them.",
+    )]
+    on: Option<String>,
+    /// A owns the volume, a three-way mirror: say whether the difference is as expected
+    #[arg(
+        long,
+        help_heading = HEADING,
+        long_help = "A is on the owner of the volume, B on another node, and the volume is a three-way mirror over three nodes: say \
+            whether the difference is what that leads one to expect. Reads of the other node go over the network, and writes \
+            do so from either.",
+    )]
+    mirror: bool,
+    /// Measure nothing: report a saved comparison again
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = HEADING, conflicts_with_all = ["a", "b"])]
+    from: Option<String>,
+    #[command(flatten)]
+    test: TestArgs,
+    #[command(flatten)]
+    study: StudyArgs,
+    #[command(flatten)]
+    safety: SafetyArgs,
 }
 
-/// Comparisons have no table of points.
-fn without_csv(arg: Arg) -> Arg {
-    match arg.get_id().as_str() {
-        "out" => arg.help("Reports to write, each to stdout or a file: text, json, html [default: text]"),
-        _ => arg,
-    }
-}
+/// The heading of comparisons.
+const HEADING: &str = "Comparison";
 
 /// `--margin`.
-pub(super) fn margin_option() -> Arg {
-    Arg::new("margin")
-        .long("margin")
-        .value_name("PERCENT")
-        .value_parser(value_parser!(f64))
-        .help("Differences up to this count as none [default: 2]")
-        .help_heading("Comparison")
+#[derive(clap::Args)]
+pub struct MarginArgs {
+    /// Differences up to this count as none [default: 2]
+    #[arg(long, value_name = "PERCENT", help_heading = HEADING)]
+    margin: Option<f64>,
 }
 
 /// The share that `--margin` gives.
-pub(super) fn margin(args: &ArgMatches) -> Result<f64, Faults> {
-    let share = args.get_one::<f64>("margin").map_or(MARGIN, |percent| percent / 100.0);
+pub(super) fn margin(args: &MarginArgs) -> Result<f64, Faults> {
+    let share = args.margin.map_or(MARGIN, |percent| percent / 100.0);
     match (0.0..1.0).contains(&share) {
         true => Ok(share),
         false => Err(Faults::usage(Fault::new("a margin is 0 to 100 percent").at("--margin"))),
@@ -130,31 +106,31 @@ pub(super) fn margin(args: &ArgMatches) -> Result<f64, Faults> {
 }
 
 /// Compares in turns.
-pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::from_args(args, false)?;
-    let margin = margin(args)?;
-    if let Some(file) = args.get_one::<String>("from") {
-        show(file, &results::study(file)?, margin, args.get_flag("mirror"), &outputs)?;
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
+    let outputs = args.study.outputs(study_outputs::NO_TABLE)?;
+    let margin = margin(&args.margin)?;
+    if let Some(file) = &args.from {
+        show(file, &results::study(file)?, margin, args.mirror, &outputs)?;
         return Ok(Exit::Done);
     }
-    let named = |name: &str| args.get_one::<String>(name).cloned().unwrap_or_default();
-    let on = args.get_one::<String>("on").map(|list| two_hosts(list)).transpose()?;
+    let on = args.on.as_deref().map(two_hosts).transpose()?;
     // On two hosts there is one load, which the flags alone may say.
-    let (a, b) = match &on {
-        Some(_) => (named("a"), named("a")),
-        None => (named("a"), named("b")),
+    let a = args.a.clone().unwrap_or_default();
+    let b = match &on {
+        Some(_) => a.clone(),
+        None => args.b.clone().unwrap_or_default(),
     };
     let documents = [document(session, args, &a)?, document(session, args, &b)?];
     let (a, b) = on.clone().unwrap_or((a, b));
-    let turns = ab::turns(args.get_one::<u32>("pairs").copied().unwrap_or(ab::MIN_PAIRS));
-    let permissions = permissions::from_args(args);
+    let turns = ab::turns(args.pairs.unwrap_or(ab::MIN_PAIRS));
+    let permissions = permissions::from_args(&args.safety);
     let bases = [native::lower(&documents[0])?, native::lower(&documents[1])?];
-    if args.get_flag("dry-run") {
+    if args.test.dry.dry_run {
         return dry_run(session.ranks(), &bases, turns.len(), &permissions);
     }
     let targets: Vec<_> = bases.iter().flat_map(|plan| plan.targets.clone()).collect();
     outputs.prove(&targets)?;
-    let screen = Screen::from_args(session, args, false)?;
+    let screen = Screen::from_args(session, &args.study.measure.progress, false)?;
     let mut hosts = match &on {
         Some(_) if session.leads() => {
             let fault = Fault::new("--on compares hosts in turns, but this test runs on all of them together");
@@ -173,13 +149,13 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     let study = ab::study((&a, &b), runs, left_out, session.process.is_interrupted())
         .ok_or_else(|| Faults::one(Fault::new("nothing was measured"), Exit::Failed))?;
     let report = Report::from_study(&study, margin).expect("a comparison was made here");
-    let report = if args.get_flag("mirror") {
+    let report = if args.mirror {
         report.on_a_mirror(&study)
     } else {
         report
     };
     let written = finish(&outputs, &report, &study);
-    history::keep(args, EntryKind::Ab, Subject::Study(&study), None);
+    args.study.keep(EntryKind::Ab, &study);
     written?;
     Ok(sweep::exit(&study.runs, failed, session))
 }
@@ -280,18 +256,17 @@ fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) 
 }
 
 /// What one of the two words means, with the flags beside them.
-fn document(session: &Session, args: &ArgMatches, side: &str) -> Result<Document, Faults> {
+fn document(session: &Session, args: &Args, side: &str) -> Result<Document, Faults> {
     let mut document = match side {
         file if file.ends_with(".toml") => run::document_of(Some(&file.to_owned()))?,
         flags if flags.starts_with('-') => {
             let fault = |why: &str| Faults::usage(Fault::new(why).at(flags));
             let words = words_of(flags).ok_or_else(|| fault("a quote is not closed"))?;
-            let own = run::command().no_binary_name(true).try_get_matches_from(words);
-            let own = own.map_err(|error| Faults::usage(command_line::fault_of(&error).at(flags)))?;
+            let own = run::parse(&words).map_err(|error| Faults::usage(command_line::fault_of(&error).at(flags)))?;
             // What is beside both comes first, so that each of the two can say otherwise.
-            let mut document = run::document_of(own.get_one::<String>("file"))?;
-            run::apply_flags(&mut document, args)?;
-            run::apply_flags(&mut document, &own)?;
+            let mut document = run::document_of(own.file.as_ref())?;
+            args.test.apply(&mut document, args.study.measure.seed)?;
+            own.test.apply(&mut document, own.output.measure.seed)?;
             return finished(session, document);
         }
         "" => run::document_of(None)?,
@@ -302,7 +277,7 @@ fn document(session: &Session, args: &ArgMatches, side: &str) -> Result<Document
         }
     };
     let targets = document.jobs.iter().map(|job| job.targets.clone()).collect::<Vec<_>>();
-    run::apply_flags(&mut document, args)?;
+    args.test.apply(&mut document, args.study.measure.seed)?;
     if document
         .jobs
         .iter()

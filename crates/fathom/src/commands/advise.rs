@@ -1,65 +1,68 @@
 //! `fathom advise`.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use analysis::policies::{Advice, PolicyKind, Wish, advise};
 use analysis::requirement::{self, Metric};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::ValueHint;
 use model::observation::Observation;
 use model::{Bytes, Nanos};
 use serde_json::json;
 
-use crate::catalogue::{catalogue, catalogue_option};
+use crate::catalogue::{CatalogueArgs, catalogue};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;
+use crate::session::Session;
 
-/// Its command line.
-pub fn command() -> Command {
-    let need = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .value_name(value)
-            .help(help)
-            .help_heading("What is needed")
-    };
-    Command::new("advise")
-        .about("Find the disks and machines that meet a requirement")
-        .long_about(
-            "Tells which disks and machines of the catalogue satisfy a need, with the smallest size and the rates to order, and why \
-             the others do not. The need is said in flags, or taken from a saved result: its rate, its throughput and its mean \
-             latency. The figures are those of the catalogue, so what is found is worth testing with `fathom verify`.",
-        )
-        .after_help(
-            "Examples:\n  fathom advise --iops 6000 --mbps 300 --latency 10ms --size 500GiB\n  \
-             fathom advise --from result.fathom",
-        )
-        .arg(need("iops", "NUMBER", "Operations per second"))
-        .arg(need("mbps", "NUMBER", "Throughput in MB/s (10⁶ bytes), or with a unit: 200MiB/s"))
-        .arg(need("latency", "TIME", "Mean latency, such as 2ms"))
-        .arg(need("size", "SIZE", "Size of the disk"))
-        .arg(need("block", "SIZE", "Block size of the operations [default: 4KiB]"))
-        .arg(need("read", "PERCENT", "Percent of the operations that read"))
-        .arg(
-            need("from", "RESULT", "A saved result whose load is what is needed")
-                .value_hint(ValueHint::FilePath)
-                .conflicts_with_all(["iops", "mbps", "latency", "block", "read"]),
-        )
-        .arg(
-            Arg::new("json")
-                .long("json")
-                .action(ArgAction::SetTrue)
-                .help("One JSON document for programs"),
-        )
-        .arg(catalogue_option())
+/// The heading of what is needed.
+const NEED: &str = "What is needed";
+
+/// Find the disks and machines that meet a requirement
+#[derive(clap::Args)]
+#[command(
+    long_about = "Tells which disks and machines of the catalogue satisfy a need, with the smallest size and the rates to order, and why \
+        the others do not. The need is said in flags, or taken from a saved result: its rate, its throughput and its mean \
+        latency. The figures are those of the catalogue, so what is found is worth testing with `fathom verify`.",
+    after_help = "Examples:\n  fathom advise --iops 6000 --mbps 300 --latency 10ms --size 500GiB\n  \
+        fathom advise --from result.fathom"
+)]
+pub struct Args {
+    /// Operations per second
+    #[arg(long, value_name = "NUMBER", help_heading = NEED)]
+    iops: Option<String>,
+    /// Throughput in MB/s (10⁶ bytes), or with a unit: 200MiB/s
+    #[arg(long, value_name = "NUMBER", help_heading = NEED)]
+    mbps: Option<String>,
+    /// Mean latency, such as 2ms
+    #[arg(long, value_name = "TIME", help_heading = NEED)]
+    latency: Option<String>,
+    /// Size of the disk
+    #[arg(long, value_name = "SIZE", help_heading = NEED)]
+    size: Option<String>,
+    /// Block size of the operations [default: 4KiB]
+    #[arg(long, value_name = "SIZE", help_heading = NEED)]
+    block: Option<String>,
+    /// Percent of the operations that read
+    #[arg(long, value_name = "PERCENT", help_heading = NEED)]
+    read: Option<String>,
+    /// A saved result whose load is what is needed
+    #[arg(long, value_name = "RESULT", value_hint = ValueHint::FilePath, help_heading = NEED)]
+    #[arg(conflicts_with_all = ["iops", "mbps", "latency", "block", "read"])]
+    from: Option<PathBuf>,
+    /// One JSON document for programs
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    catalogue: CatalogueArgs,
 }
 
 /// Goes through the catalogue.
-pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
-    let catalogue = catalogue(args, None)?;
+pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
+    let catalogue = catalogue(&args.catalogue, None)?;
     let wish = wish(args)?;
     let list = advise(&catalogue, &wish);
-    if args.get_flag("json") {
+    if args.json {
         let value = json!({ "need": wish, "advice": list });
         let text = serde_json::to_string_pretty(&value).expect("plain values are valid JSON");
         return screen::put(&format!("{text}\n"));
@@ -67,19 +70,19 @@ pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
     screen::put(&text(&wish, &list))
 }
 
-fn wish(args: &ArgMatches) -> Result<Wish, Faults> {
-    let mut wish = match args.get_one::<String>("from") {
-        Some(file) => of_result(Path::new(file))?,
+fn wish(args: &Args) -> Result<Wish, Faults> {
+    let mut wish = match &args.from {
+        Some(file) => of_result(file)?,
         None => Wish {
-            iops: clause(args, "iops", "iops>=")?,
-            bytes_per_sec: clause(args, "mbps", "mbps>=")?,
-            latency_ns: clause(args, "latency", "mean<=")?,
-            block: size(args, "block")?,
-            read_percent: percent(args)?,
+            iops: clause("iops", &args.iops, "iops>=")?,
+            bytes_per_sec: clause("mbps", &args.mbps, "mbps>=")?,
+            latency_ns: clause("latency", &args.latency, "mean<=")?,
+            block: size("block", &args.block)?,
+            read_percent: percent(&args.read)?,
             size: None,
         },
     };
-    wish.size = size(args, "size")?;
+    wish.size = size("size", &args.size)?;
     let asks = wish.iops.is_some() || wish.bytes_per_sec.is_some() || wish.latency_ns.is_some() || wish.size.is_some();
     match asks {
         true => Ok(wish),
@@ -90,10 +93,8 @@ fn wish(args: &ArgMatches) -> Result<Wish, Faults> {
 }
 
 /// The value of a flag, by the rules of requirements.
-fn clause(args: &ArgMatches, name: &str, start: &str) -> Result<Option<f64>, Faults> {
-    let Some(text) = args.get_one::<String>(name) else {
-        return Ok(None);
-    };
+fn clause(name: &str, text: &Option<String>, start: &str) -> Result<Option<f64>, Faults> {
+    let Some(text) = text else { return Ok(None) };
     match requirement::parse(&format!("{start}{text}")) {
         Ok(clauses) => Ok(clauses.first().map(|clause| clause.target)),
         Err(errors) => Err(fault(
@@ -109,15 +110,15 @@ fn fault(name: &str, text: &str, why: &str, help: &str) -> Faults {
     Faults::usage(Fault::new(why).at(format!("--{name} {text}")).help(help))
 }
 
-fn size(args: &ArgMatches, name: &str) -> Result<Option<Bytes>, Faults> {
+fn size(name: &str, text: &Option<String>) -> Result<Option<Bytes>, Faults> {
     let read = |text: &String| {
         let parsed = text.parse::<Bytes>();
         parsed.map_err(|error| fault(name, text, &error.to_string(), "for example 500GiB"))
     };
-    args.get_one::<String>(name).map(read).transpose()
+    text.as_ref().map(read).transpose()
 }
 
-fn percent(args: &ArgMatches) -> Result<Option<f64>, Faults> {
+fn percent(text: &Option<String>) -> Result<Option<f64>, Faults> {
     let read = |text: &String| {
         let value = text.trim_end_matches('%').parse::<f64>().ok();
         let value = value.filter(|value| (0.0..=100.0).contains(value));
@@ -130,7 +131,7 @@ fn percent(args: &ArgMatches) -> Result<Option<f64>, Faults> {
             )
         })
     };
-    args.get_one::<String>("read").map(read).transpose()
+    text.as_ref().map(read).transpose()
 }
 
 /// The load of a saved result: that of its first job.

@@ -1,6 +1,5 @@
 //! `fathom agent`: runs tests on this host on behalf of a coordinator.
 
-use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command};
 use run::hosts::Duplex;
 
 use crate::address;
@@ -10,60 +9,51 @@ use crate::fleet::link::Listener;
 use crate::fleet::{self, ConnectError};
 use crate::session::Session;
 
-/// The command line.
-pub fn command() -> Command {
-    Command::new("agent")
-        .about("Run tests on this host on behalf of a coordinator")
-        .long_about(
-            "Runs tests on this host on behalf of a coordinator, which is `fathom run --hosts` on another host. Over ssh the \
-             coordinator starts the agent itself (--stdio); otherwise the agent listens, or connects to the coordinator. Both \
-             sides of a connection need the same text in FATHOM_TOKEN. Messages are authenticated but not encrypted \
-             (docs/fleet.md shows how to go through ssh).\n\n\
-             The agent's rank comes from SLURM_PROCID, JOB_COMPLETION_INDEX (Kubernetes), an MPI launcher, or FATHOM_RANK (a \
-             number from 0): with it, %r and for-hosts mean the same processes in every test.\n\n\
-             The guard of this host decides about its targets. Programs named in a job run only where FATHOM_ALLOW_EXEC=1 is \
-             set here. Results are kept in FATHOM_JOURNAL (default: the user's data folder) until the coordinator has them.",
-        )
-        .after_help(
-            "Examples:\n  FATHOM_TOKEN=… fathom agent --listen 0.0.0.0:7745\n  \
-             FATHOM_TOKEN=… fathom agent --connect db0:7745",
-        )
-        .arg(
-            Arg::new("listen")
-                .long("listen")
-                .value_name("ADDR")
-                .help("Listen on this address for coordinators, one at a time; a port alone is this machine only"),
-        )
-        .arg(
-            Arg::new("connect")
-                .long("connect")
-                .value_name("HOST:PORT")
-                .help("Connect to a coordinator that listens (--hosts listen://ADDR*COUNT)"),
-        )
-        .arg(
-            Arg::new("stdio")
-                .long("stdio")
-                .action(ArgAction::SetTrue)
-                .help("Talk over standard input and output, as ssh connects them"),
-        )
-        .arg(
-            Arg::new("once")
-                .long("once")
-                .requires("listen")
-                .action(ArgAction::SetTrue)
-                .help("Exit when the first coordinator has disconnected"),
-        )
-        .group(ArgGroup::new("how").args(["listen", "connect", "stdio"]).required(true))
+/// Run tests on this host on behalf of a coordinator
+#[derive(clap::Args)]
+#[command(
+    long_about = "Runs tests on this host on behalf of a coordinator, which is `fathom run --hosts` on another host. Over ssh the \
+        coordinator starts the agent itself (--stdio); otherwise the agent listens, or connects to the coordinator. Both \
+        sides of a connection need the same text in FATHOM_TOKEN. Messages are authenticated but not encrypted \
+        (docs/fleet.md shows how to go through ssh).\n\n\
+        The agent's rank comes from SLURM_PROCID, JOB_COMPLETION_INDEX (Kubernetes), an MPI launcher, or FATHOM_RANK (a \
+        number from 0): with it, %r and for-hosts mean the same processes in every test.\n\n\
+        The guard of this host decides about its targets. Programs named in a job run only where FATHOM_ALLOW_EXEC=1 is \
+        set here. Results are kept in FATHOM_JOURNAL (default: the user's data folder) until the coordinator has them.",
+    after_help = "Examples:\n  FATHOM_TOKEN=… fathom agent --listen 0.0.0.0:7745\n  \
+        FATHOM_TOKEN=… fathom agent --connect db0:7745"
+)]
+pub struct Args {
+    #[command(flatten)]
+    how: How,
+    /// Exit when the first coordinator has disconnected
+    #[arg(long, requires = "listen")]
+    once: bool,
+}
+
+/// One of them is required.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct How {
+    /// Listen on this address for coordinators, one at a time; a port alone is this machine only
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// Connect to a coordinator that listens (--hosts listen://ADDR*COUNT)
+    #[arg(long, value_name = "HOST:PORT")]
+    connect: Option<String>,
+    /// Talk over standard input and output, as ssh connects them
+    #[arg(long)]
+    stdio: bool,
 }
 
 /// Serves coordinators.
-pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    if args.get_flag("stdio") {
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
+    if args.how.stdio {
         let duplex = Duplex::unsealed(Box::new(std::io::stdin()), Box::new(std::io::stdout()));
         return Ok(fleet::serve_duplex(&session.process, duplex, None));
     }
     let token = fleet::token()?;
-    if let Some(address) = args.get_one::<String>("connect") {
+    if let Some(address) = &args.how.connect {
         let interrupt = session.process.interrupt_flag();
         let duplex = fleet::arrive(address, &token, interrupt, false).map_err(|error| {
             if let Some(faults) = fleet::interrupted(interrupt) {
@@ -81,7 +71,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         })?;
         return Ok(fleet::serve_duplex(&session.process, duplex, fleet::number()));
     }
-    let text = args.get_one::<String>("listen").expect("one of them is given");
+    let text = args.how.listen.as_ref().expect("one of them is given");
     let (listener, bound) = address::bind("--listen", address::parse("--listen", text)?)?;
     crate::screen::note(&format!(
         "fathom {} waits on {bound}; Ctrl-C ends it",
@@ -91,6 +81,6 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         &session.process,
         &Listener::Network(listener),
         &token,
-        args.get_flag("once"),
+        args.once,
     ))
 }

@@ -5,71 +5,89 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use analysis::baseline::{Baseline, Comparison, FORMAT_VERSION, Row, compare};
 use archive::DocumentStore;
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::ValueHint;
 use report::numbers;
 
 use super::results;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::session::Session;
 use crate::{screen, user_data};
 
-/// The command line.
-pub fn command() -> Command {
-    let json = || {
-        Arg::new("json")
-            .long("json")
-            .action(ArgAction::SetTrue)
-            .help("One JSON document for programs")
-    };
-    let name = |help: &'static str| Arg::new("name").value_name("NAME").required(true).help(help);
-    let file = || {
-        Arg::new("file")
-            .value_name("FILE")
-            .required(true)
-            .value_hint(ValueHint::FilePath)
-            .help("Results of any form that `fathom explain` reads; `-` is standard input")
-    };
-    Command::new("baseline")
-        .about("Keep reference figures and compare results with them")
-        .long_about(
-            "Keeps figures of data sheets and earlier results, and compares results with them. Each baseline is a JSON file below \
-             $FATHOM_DATA/baselines, or else fathom/baselines in $XDG_DATA_HOME or ~/.local/share.",
-        )
-        .after_help(
-            "Examples:\n  fathom baseline import datasheet.csv --name p30-sheet\n  fathom baseline import last-year.txt --name 2025\n  \
-             fathom baseline compare 2025 today.txt",
-        )
-        .subcommand_required(true)
-        .arg_required_else_help(true)
-        .disable_help_subcommand(true)
-        .subcommand(
-            Command::new("import").about("Save the figures of a file under a name").arg(file()).args([
-                Arg::new("name").long("name").value_name("NAME").required(true).help("Letters, digits, `-`, `_` and `.`"),
-                Arg::new("replace").long("replace").action(ArgAction::SetTrue).help("One of that name may be replaced"),
-            ]),
-        )
-        .subcommand(Command::new("list").about("List the baselines").arg(json()))
-        .subcommand(Command::new("show").about("Show the figures of a baseline").arg(name("Its name")).arg(json()))
-        .subcommand(Command::new("remove").about("Remove a baseline").arg(name("Its name")))
-        .subcommand(
-            Command::new("compare")
-                .about("Compare a result with a baseline")
-                .arg(name("Name of the baseline"))
-                .arg(file())
-                .arg(json()),
-        )
+/// Keep reference figures and compare results with them
+#[derive(clap::Args)]
+#[command(
+    long_about = "Keeps figures of data sheets and earlier results, and compares results with them. Each baseline is a JSON file below \
+        $FATHOM_DATA/baselines, or else fathom/baselines in $XDG_DATA_HOME or ~/.local/share.",
+    after_help = "Examples:\n  fathom baseline import datasheet.csv --name p30-sheet\n  fathom baseline import last-year.txt --name 2025\n  \
+        fathom baseline compare 2025 today.txt",
+    disable_help_subcommand = true
+)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(clap::Subcommand)]
+enum Action {
+    /// Save the figures of a file under a name
+    Import {
+        #[command(flatten)]
+        file: FileArgs,
+        /// Letters, digits, `-`, `_` and `.`
+        #[arg(long)]
+        name: String,
+        /// One of that name may be replaced
+        #[arg(long)]
+        replace: bool,
+    },
+    /// List the baselines
+    List {
+        /// One JSON document for programs
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show the figures of a baseline
+    Show {
+        /// Its name
+        name: String,
+        /// One JSON document for programs
+        #[arg(long)]
+        json: bool,
+    },
+    /// Remove a baseline
+    Remove {
+        /// Its name
+        name: String,
+    },
+    /// Compare a result with a baseline
+    Compare {
+        /// Name of the baseline
+        name: String,
+        #[command(flatten)]
+        file: FileArgs,
+        /// One JSON document for programs
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+#[derive(clap::Args)]
+struct FileArgs {
+    /// Results of any form that `fathom explain` reads; `-` is standard input
+    #[arg(value_hint = ValueHint::FilePath)]
+    file: String,
 }
 
 /// Does what is asked for.
-pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let store = DocumentStore::new(folder()?);
-    match args.subcommand() {
-        Some(("import", args)) => import(&store, args),
-        Some(("list", args)) => list(&store, args),
-        Some(("show", args)) => show(&store, args),
-        Some(("remove", args)) => remove(&store, args),
-        Some(("compare", args)) => beside(&store, args),
-        _ => unreachable!("clap asks for a subcommand"),
+    match &args.action {
+        Action::Import { file, name, replace } => import(&store, &file.file, checked(name)?, *replace),
+        Action::List { json } => list(&store, *json),
+        Action::Show { name, json } => show(&store, checked(name)?, *json),
+        Action::Remove { name } => remove(&store, checked(name)?),
+        Action::Compare { name, file, json } => beside(&store, checked(name)?, &file.file, *json),
     }
 }
 
@@ -81,8 +99,7 @@ fn folder() -> Result<PathBuf, Faults> {
     })
 }
 
-fn name(args: &ArgMatches) -> Result<&String, Faults> {
-    let name = args.get_one::<String>("name").expect("clap asks for a name");
+fn checked(name: &str) -> Result<&str, Faults> {
     match DocumentStore::is_name(name) {
         true => Ok(name),
         false => {
@@ -94,10 +111,8 @@ fn name(args: &ArgMatches) -> Result<&String, Faults> {
     }
 }
 
-fn import(store: &DocumentStore, args: &ArgMatches) -> Result<Exit, Faults> {
-    let name = name(args)?;
-    let file = args.get_one::<String>("file").expect("clap asks for a file");
-    if store.path(name).exists() && !args.get_flag("replace") {
+fn import(store: &DocumentStore, file: &str, name: &str, replace: bool) -> Result<Exit, Faults> {
+    if store.path(name).exists() && !replace {
         let fault = Fault::new(format!("there is a baseline `{name}` already"));
         return Err(Faults::one(
             fault.help("choose another name, or add --replace"),
@@ -108,7 +123,7 @@ fn import(store: &DocumentStore, args: &ArgMatches) -> Result<Exit, Faults> {
     let baseline = Baseline {
         format_version: FORMAT_VERSION,
         kind: "baseline".into(),
-        name: name.clone(),
+        name: name.to_owned(),
         file: found.source.file,
         form: found.source.form,
         source: found.source.origin,
@@ -154,10 +169,10 @@ fn get(store: &DocumentStore, name: &str) -> Result<Baseline, Faults> {
     ))
 }
 
-fn list(store: &DocumentStore, args: &ArgMatches) -> Result<Exit, Faults> {
+fn list(store: &DocumentStore, json: bool) -> Result<Exit, Faults> {
     let names = store.names()?;
     let baselines: Vec<Baseline> = names.iter().map(|name| get(store, name)).collect::<Result<_, _>>()?;
-    if args.get_flag("json") {
+    if json {
         return screen::put(&document(&baselines));
     }
     let mut text = String::new();
@@ -179,9 +194,9 @@ fn list(store: &DocumentStore, args: &ArgMatches) -> Result<Exit, Faults> {
     screen::put(&text)
 }
 
-fn show(store: &DocumentStore, args: &ArgMatches) -> Result<Exit, Faults> {
-    let baseline = get(store, name(args)?)?;
-    if args.get_flag("json") {
+fn show(store: &DocumentStore, name: &str, json: bool) -> Result<Exit, Faults> {
+    let baseline = get(store, name)?;
+    if json {
         return screen::put(&document(&baseline));
     }
     let mut text = format!("{}: {} ({})\n", baseline.name, baseline.form, baseline.file);
@@ -211,8 +226,7 @@ fn show(store: &DocumentStore, args: &ArgMatches) -> Result<Exit, Faults> {
     screen::put(&text)
 }
 
-fn remove(store: &DocumentStore, args: &ArgMatches) -> Result<Exit, Faults> {
-    let name = name(args)?;
+fn remove(store: &DocumentStore, name: &str) -> Result<Exit, Faults> {
     if !store.path(name).exists() {
         get(store, name)?;
     }
@@ -220,12 +234,11 @@ fn remove(store: &DocumentStore, args: &ArgMatches) -> Result<Exit, Faults> {
     screen::put(&format!("{name} is removed\n"))
 }
 
-fn beside(store: &DocumentStore, args: &ArgMatches) -> Result<Exit, Faults> {
-    let baseline = get(store, name(args)?)?;
-    let file = args.get_one::<String>("file").expect("clap asks for a file");
+fn beside(store: &DocumentStore, name: &str, file: &str, json: bool) -> Result<Exit, Faults> {
+    let baseline = get(store, name)?;
     let found = results::read(file)?;
     let comparison = compare(&baseline, &found.fingerprint, &found.loads);
-    if args.get_flag("json") {
+    if json {
         return screen::put(&document(&comparison));
     }
     screen::put(&text(&comparison, Path::new(file)))

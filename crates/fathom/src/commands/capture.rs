@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::ValueHint;
 use dialects::Place;
 use dialects::convert;
 use dialects::native::{self, Document, JobSpec, PartSpec};
@@ -33,57 +33,36 @@ const PURE: f64 = 0.05;
 /// Flushes that come less often than once in that many writes are left out.
 const RARE_FLUSH: u64 = 10_000;
 
-/// The words of the command line.
-pub fn command() -> Command {
-    Command::new("capture")
-        .about("Record a device's I/O and write an equivalent job file")
-        .long_about(
-            "Watches the block device of a live system for some time and writes a job file for `fathom run`: share of reads, \
-             sizes, operations in flight, rate, and how much of it is sequential. Nothing is read from or written to the device.\n\n\
-             It counts the kernel's trace events of block devices, for which it needs root and a mounted tracefs \
-             (/sys/kernel/tracing); it has a ring of its own there and removes it at the end. Where that is not possible it \
-             reads the kernel's counters (/proc/diskstats), and says so: they have sums only, so sizes are means and the order \
-             of the operations is not known.\n\n\
-             What is seen is what the device gets: reads that the page cache answers are not among it, and neighbouring \
-             requests have been merged.",
-        )
-        .after_help(
-            "Examples:\n  fathom capture /var/lib/postgresql --time 5m --out database.toml\n  \
-             fathom capture /dev/nvme0n1 --out host.toml && fathom run host.toml --target /mnt/new --size 100g",
-        )
-        .arg(
-            Arg::new("what")
-                .value_name("DEVICE|PATH")
-                .required(true)
-                .value_hint(ValueHint::AnyPath)
-                .help("Block device; or a file or directory, whose device is watched"),
-        )
-        .arg(
-            Arg::new("time")
-                .long("time")
-                .value_name("TIME")
-                .help("How long to watch; ^C ends it early [default: 30s]"),
-        )
-        .arg(
-            Arg::new("out")
-                .long("out")
-                .value_name("FILE.toml")
-                .value_hint(ValueHint::FilePath)
-                .help("Where the job file goes [default: standard output]"),
-        )
-        .arg(
-            Arg::new("counters")
-                .long("counters")
-                .action(ArgAction::SetTrue)
-                .help("Read the kernel's counters only: costs nothing, tells less"),
-        )
-        .arg(
-            Arg::new("quiet")
-                .short('q')
-                .long("quiet")
-                .action(ArgAction::SetTrue)
-                .help("No progress on stderr"),
-        )
+/// Record a device's I/O and write an equivalent job file
+#[derive(clap::Args)]
+#[command(
+    long_about = "Watches the block device of a live system for some time and writes a job file for `fathom run`: share of reads, \
+        sizes, operations in flight, rate, and how much of it is sequential. Nothing is read from or written to the device.\n\n\
+        It counts the kernel's trace events of block devices, for which it needs root and a mounted tracefs \
+        (/sys/kernel/tracing); it has a ring of its own there and removes it at the end. Where that is not possible it \
+        reads the kernel's counters (/proc/diskstats), and says so: they have sums only, so sizes are means and the order \
+        of the operations is not known.\n\n\
+        What is seen is what the device gets: reads that the page cache answers are not among it, and neighbouring \
+        requests have been merged.",
+    after_help = "Examples:\n  fathom capture /var/lib/postgresql --time 5m --out database.toml\n  \
+        fathom capture /dev/nvme0n1 --out host.toml && fathom run host.toml --target /mnt/new --size 100g"
+)]
+pub struct Args {
+    /// Block device; or a file or directory, whose device is watched
+    #[arg(value_name = "DEVICE|PATH", value_hint = ValueHint::AnyPath)]
+    what: String,
+    /// How long to watch; ^C ends it early [default: 30s]
+    #[arg(long, value_name = "TIME")]
+    time: Option<String>,
+    /// Where the job file goes [default: standard output]
+    #[arg(long, value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    out: Option<PathBuf>,
+    /// Read the kernel's counters only: costs nothing, tells less
+    #[arg(long)]
+    counters: bool,
+    /// No progress on stderr
+    #[arg(short, long)]
+    quiet: bool,
 }
 
 /// Where what is known comes from.
@@ -95,18 +74,16 @@ enum Source {
 }
 
 /// Watches and writes.
-pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let what = args.get_one::<String>("what").expect("clap requires it");
-    let time = time(args)?;
-    let out = args.get_one::<String>("out").map(PathBuf::from);
-    if let Some(path) = &out {
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
+    let Args { what, out, quiet, .. } = args;
+    let time = time(args.time.as_deref())?;
+    if let Some(path) = out {
         outputs::spare_targets([path.as_path()].into_iter(), &[])?;
         outputs::prove_writable([path.as_path()].into_iter())?;
     }
     let device = device(what)?;
-    let quiet = args.get_flag("quiet");
     let started = Zoned::now();
-    let (seen, source) = watch(session, &device, time, args.get_flag("counters"), quiet)?;
+    let (seen, source) = watch(session, &device, time, args.counters, *quiet)?;
     if seen.operations() == 0 {
         let fault = Fault::new(format!(
             "{device} was asked for nothing in {}: there is no load to write",
@@ -118,10 +95,10 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
             Exit::Inconclusive
         };
         let help = "capture while the application runs, or for longer (--time 5m); what the page cache serves does not reach the device";
-        return Err(Faults::one(fault.at(what).help(help), exit));
+        return Err(Faults::one(fault.at(&**what).help(help), exit));
     }
     let text = comments(&device, &seen, &source, &started) + "\n" + &job(&device, &seen)?;
-    match &out {
+    match out {
         None => screen::put(&text).map(drop)?,
         Some(path) => {
             let failed = |error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal);
@@ -146,10 +123,8 @@ fn interrupted() -> Exit {
     Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2))
 }
 
-fn time(args: &ArgMatches) -> Result<Nanos, Faults> {
-    let Some(text) = args.get_one::<String>("time") else {
-        return Ok(TIME);
-    };
+fn time(text: Option<&str>) -> Result<Nanos, Faults> {
+    let Some(text) = text else { return Ok(TIME) };
     let wrong = |why: String| {
         Faults::usage(
             Fault::new(why)

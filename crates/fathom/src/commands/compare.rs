@@ -9,11 +9,12 @@ use model::study::Question;
 use report::html::page::Page;
 use serde::Serialize;
 
-use super::study_outputs::{Contents, StudyOutputs};
+use super::study_outputs::{Contents, NO_TABLE, StudyOutputs};
 use super::{ab, results};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::outputs;
+use crate::options::{options, typed};
+use crate::outputs::OutputSpec;
 use crate::pages::{self, Sides};
 use crate::screen::wrapped;
 
@@ -48,16 +49,8 @@ pub fn command() -> Command {
                 .help("Compare although the loads, or the ways of measuring, differ")
                 .help_heading("Comparison"),
         )
-        .arg(ab::margin_option())
-        .arg(
-            Arg::new("out")
-                .long("out")
-                .value_name("FORMAT[=FILE],…")
-                .action(ArgAction::Append)
-                .help("Reports to write, each to stdout or a file: text, json, html [default: text]")
-                .help_heading("Output"),
-        )
-        .arg(outputs::page_option())
+        .args(options::<ab::MarginArgs>())
+        .args(options::<OutputSpec>())
 }
 
 /// A measured load with what is known around it.
@@ -102,7 +95,7 @@ struct Comparison {
 
 /// Compares saved results.
 pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::from_args(args, false)?;
+    let outputs = StudyOutputs::new(&typed(args), None, NO_TABLE)?;
     outputs.prove(&[])?;
     let files: Vec<String> = args
         .get_many::<String>("results")
@@ -110,7 +103,7 @@ pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
         .flatten()
         .cloned()
         .collect();
-    let comparison = comparison(&files, ab::margin(args)?, args.get_flag("force"))?;
+    let comparison = comparison(&files, ab::margin(&typed(args))?, args.get_flag("force"))?;
     outputs.finish(&Contents {
         text: text(&comparison),
         json: &comparison,
@@ -136,12 +129,7 @@ fn comparison(files: &[String], margin: f64, force: bool) -> Result<Comparison, 
     })
 }
 
-/// The page of several results, with `--margin` and `--force`.
-pub fn page_of(args: &ArgMatches, files: &[String]) -> Result<Page, Faults> {
-    page_with(files, ab::margin(args)?, args.get_flag("force"))
-}
-
-/// The same without a command line. `force` lets results of different loads through.
+/// The page of several results. `force` lets results of different loads through.
 pub fn page_with(files: &[String], margin: f64, force: bool) -> Result<Page, Faults> {
     Ok(page(&comparison(files, margin, force)?))
 }

@@ -3,52 +3,45 @@
 use std::io::IsTerminal;
 
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use clap::{Arg, ArgMatches, Command};
 use dialects::convert::{self, Conversion};
 use model::plan::Dialect;
 
-use super::source;
+use super::source::{self, SourceArgs};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;
 use crate::session::Session;
 
-/// Its command line.
-pub fn command() -> Command {
-    Command::new("convert")
-        .about("Translate a test between fio, DiskSpd and fathom")
-        .long_about(
-            "Translates a test between fio, DiskSpd and fathom. Nothing is run, and no target is opened. The text goes to \
-             standard output; what the other side cannot say goes to standard error, one thing a line: `lost: …` where the \
-             test becomes another one, `differs: …` where the other side does the same thing in its own way.\n\n\
-             SOURCE is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio …`), a DiskSpd profile \
-             (FILE.xml), an Iometer configuration (FILE.icf), a job file of fathom (FILE.toml), or a saved result, which holds its plan.",
-        )
-        .after_help(
-            "Examples:\n  fathom convert --to native diskspd -b8K -d60 -t4 -o32 -r -w30 -Sh -c10G test.dat\n  \
-             fathom convert --to fio --target /data/f.dat --size 10g --read 70 --block 8k --depth 32\n  \
-             fathom convert --to diskspd nightly.toml",
-        )
-        .arg(
-            Arg::new("to")
-                .long("to")
-                .value_name("DIALECT")
-                .value_parser(PossibleValuesParser::new([
-                    PossibleValue::new("fio"),
-                    PossibleValue::new("diskspd"),
-                    PossibleValue::new("native").alias("fathom"),
-                ]))
-                .help("The dialect to translate to [default: the other two, one after the other]"),
-        )
-        .arg(source::argument())
+/// Translate a test between fio, DiskSpd and fathom
+#[derive(clap::Args)]
+#[command(
+    long_about = "Translates a test between fio, DiskSpd and fathom. Nothing is run, and no target is opened. The text goes to \
+        standard output; what the other side cannot say goes to standard error, one thing a line: `lost: …` where the \
+        test becomes another one, `differs: …` where the other side does the same thing in its own way.\n\n\
+        SOURCE is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio …`), a DiskSpd profile \
+        (FILE.xml), an Iometer configuration (FILE.icf), a job file of fathom (FILE.toml), or a saved result, which holds its plan.",
+    after_help = "Examples:\n  fathom convert --to native diskspd -b8K -d60 -t4 -o32 -r -w30 -Sh -c10G test.dat\n  \
+        fathom convert --to fio --target /data/f.dat --size 10g --read 70 --block 8k --depth 32\n  \
+        fathom convert --to diskspd nightly.toml"
+)]
+pub struct Args {
+    /// The dialect to translate to [default: the other two, one after the other]
+    #[arg(long, value_name = "DIALECT", value_parser = dialects())]
+    to: Option<String>,
+    #[command(flatten)]
+    source: SourceArgs,
+}
+
+fn dialects() -> PossibleValuesParser {
+    let native = PossibleValue::new("native").alias("fathom");
+    PossibleValuesParser::new([PossibleValue::new("fio"), PossibleValue::new("diskspd"), native])
 }
 
 /// Translates a test.
-pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let words = args.get_many::<String>("source").into_iter().flatten().cloned();
-    let mut words: Vec<String> = words.collect();
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
+    let mut words = args.source.source.clone();
     let behind = take_dialect(&mut words);
-    let wanted = args.get_one::<String>("to").cloned().or(behind);
+    let wanted = args.to.clone().or(behind);
     let wanted = wanted.map(|name| dialect(&name)).transpose()?;
     let source = source::read(session, &words)?;
     let conversions = match wanted {

@@ -1,35 +1,33 @@
 //! `fathom help`.
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgMatches, Command};
 
 use super::COMMANDS;
 use crate::exit::{EXIT_CODES, Exit};
 use crate::fault::Faults;
+use crate::session::Session;
 use crate::{command_line, screen};
 
 /// The topic that is no command.
 const EXIT_CODES_TOPIC: &str = "exit-codes";
 
-/// Its command line.
-pub fn command() -> Command {
-    let topics = COMMANDS.iter().map(|row| row.name).chain([EXIT_CODES_TOPIC]);
-    Command::new("help")
-        .about("Print the help of a command, or the exit codes")
-        .arg(
-            Arg::new("topic")
-                .value_name("COMMAND|exit-codes")
-                .value_parser(PossibleValuesParser::new(topics))
-                .hide_possible_values(true)
-                .help("The command; without one, the list of commands"),
-        )
+/// Print the help of a command, or the exit codes
+#[derive(clap::Args)]
+pub struct Args {
+    /// The command; without one, the list of commands
+    #[arg(value_name = "COMMAND|exit-codes", value_parser = topics(), hide_possible_values = true)]
+    topic: Option<String>,
+}
+
+fn topics() -> PossibleValuesParser {
+    PossibleValuesParser::new(COMMANDS.iter().map(|row| row.name).chain([EXIT_CODES_TOPIC]))
 }
 
 /// Prints the help of a topic.
-pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut root = command_line::command();
     root.build();
-    let text = match args.get_one::<String>("topic").map(String::as_str) {
+    let text = match args.topic.as_deref() {
         None => root.render_help().to_string(),
         Some(EXIT_CODES_TOPIC) => format!("{EXIT_CODES}\n"),
         Some(name) => {

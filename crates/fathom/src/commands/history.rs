@@ -3,177 +3,181 @@
 use std::path::{Path, PathBuf};
 
 use archive::history::{Entry, EntryKind, Filter, History, HistoryError, HistoryList, Keep};
-use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Command, ValueHint, value_parser};
+use clap::ValueHint;
 use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use jiff::{SignedDuration, Timestamp};
 use model::visible;
 use report::numbers;
 
-use super::show;
-use super::study_outputs::{Contents, StudyOutputs};
+use super::show::{self, ShowArgs};
+use super::study_outputs::{Contents, NO_PAGE, StudyOutputs};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::outputs::OutputSpec;
+use crate::session::Session;
 use crate::{history, outputs, screen};
 
-/// Entries that a list shows, unless it is said otherwise.
-const DEFAULT_LIMIT: &str = "50";
-
-/// The command line.
-pub fn command() -> Command {
-    let entry = || {
-        Arg::new("entry")
-            .value_name("ENTRY")
-            .required(true)
-            .help("Its number, or `last`")
-    };
-    let list = |command: Command| {
-        command
-            .args(filter_options())
-            .arg(
-                Arg::new("limit")
-                    .long("limit")
-                    .value_name("N")
-                    .value_parser(value_parser!(usize))
-                    .default_value(DEFAULT_LIMIT)
-                    .help("So many of the latest at most; 0 is all of them"),
-            )
-            .arg(
-                Arg::new("out")
-                    .long("out")
-                    .value_name("FORMAT[=FILE],…")
-                    .action(ArgAction::Append)
-                    .help("Text, json, csv (a row for each job), each to stdout or a file [default: text]"),
-            )
-    };
-    list(Command::new("history"))
-        .about("List, show, label, export or remove past results")
-        .long_about(
-            "Lists what was measured before, shows it again, labels, exports and removes it. Every command that measures keeps \
-             its complete result in one SQLite file of yours, unless --no-history or FATHOM_HISTORY=off says otherwise; \
-             in the place of fio or DiskSpd only where FATHOM_HISTORY is `on` or names a file. `fathom history path` tells where \
-             it is; FATHOM_HISTORY=FILE names another.\n\n\
-             An entry is named by its number or by `last`; wherever a command reads a saved result, `history:12` or \
-             `history:last` names an entry. `fathom trend` tells how figures went over time.",
-        )
-        .after_help(
-            "Examples:\n  fathom history --target nvme1n1 --since 7d\n  fathom history show last --out markdown\n  \
-             fathom history label 12 'before the firmware update'\n  fathom compare history:12 history:last\n  \
-             fathom history prune --older-than 90d --dry-run",
-        )
-        .args_conflicts_with_subcommands(true)
-        .disable_help_subcommand(true)
-        .subcommand(list(Command::new("list").about("List entries, the latest first (the default)")))
-        .subcommand(show::options(Command::new("show").about("Print an entry in any output format").arg(entry())))
-        .subcommand(
-            Command::new("label").about("Set the label of an entry").arg(entry()).arg(
-                Arg::new("label")
-                    .value_name("TEXT")
-                    .required(true)
-                    .help("The label; an empty one takes it away"),
-            ),
-        )
-        .subcommand(
-            Command::new("export").about("Write the complete result of an entry to a file, as --save does").arg(entry()).arg(
-                Arg::new("file")
-                    .value_name("FILE")
-                    .required(true)
-                    .value_hint(ValueHint::FilePath)
-                    .help("The file; one of that name is replaced"),
-            ),
-        )
-        .subcommand(prune_command())
-        .subcommand(Command::new("path").about("Print the path of the history"))
+/// List, show, label, export or remove past results
+#[derive(clap::Args)]
+#[command(
+    long_about = "Lists what was measured before, shows it again, labels, exports and removes it. Every command that measures keeps \
+        its complete result in one SQLite file of yours, unless --no-history or FATHOM_HISTORY=off says otherwise; \
+        in the place of fio or DiskSpd only where FATHOM_HISTORY is `on` or names a file. `fathom history path` tells where \
+        it is; FATHOM_HISTORY=FILE names another.\n\n\
+        An entry is named by its number or by `last`; wherever a command reads a saved result, `history:12` or \
+        `history:last` names an entry. `fathom trend` tells how figures went over time.",
+    after_help = "Examples:\n  fathom history --target nvme1n1 --since 7d\n  fathom history show last --out markdown\n  \
+        fathom history label 12 'before the firmware update'\n  fathom compare history:12 history:last\n  \
+        fathom history prune --older-than 90d --dry-run",
+    args_conflicts_with_subcommands = true,
+    disable_help_subcommand = true
+)]
+pub struct Args {
+    #[command(flatten)]
+    list: ListArgs,
+    #[command(subcommand)]
+    action: Option<Action>,
 }
 
-/// `fathom history prune`.
-fn prune_command() -> Command {
-    Command::new("prune")
-        .about("Remove entries, and list them")
-        .args([
-            Arg::new("keep")
-                .long("keep")
-                .value_name("N")
-                .value_parser(value_parser!(usize))
-                .help("All but this many of the latest"),
-            Arg::new("older-than")
-                .long("older-than")
-                .value_name("AGE")
-                .help("Those that began longer ago than this: 90d, 12w, 36h"),
-            Arg::new("dry-run")
-                .long("dry-run")
-                .action(ArgAction::SetTrue)
-                .help("Only say which"),
-        ])
-        .group(ArgGroup::new("which").args(["keep", "older-than"]).required(true))
+#[derive(clap::Subcommand)]
+enum Action {
+    /// List entries, the latest first (the default)
+    List(ListArgs),
+    /// Print an entry in any output format
+    Show {
+        #[command(flatten)]
+        entry: EntryArgs,
+        #[command(flatten)]
+        output: ShowArgs,
+    },
+    /// Set the label of an entry
+    Label {
+        #[command(flatten)]
+        entry: EntryArgs,
+        /// The label; an empty one takes it away
+        #[arg(value_name = "TEXT")]
+        label: String,
+    },
+    /// Write the complete result of an entry to a file, as --save does
+    Export {
+        #[command(flatten)]
+        entry: EntryArgs,
+        /// The file; one of that name is replaced
+        #[arg(value_hint = ValueHint::FilePath)]
+        file: PathBuf,
+    },
+    /// Remove entries, and list them
+    Prune(PruneArgs),
+    /// Print the path of the history
+    Path,
 }
 
-/// What narrows a list.
-pub(super) fn filter_options() -> Vec<Arg> {
-    let option = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .value_name(value)
-            .help(help)
-            .help_heading("Entries")
-    };
-    vec![
-        option("target", "TEXT", "The path of a target holds this"),
-        option(
-            "device",
-            "TEXT",
-            "The name or model of a device below a target holds this",
-        ),
-        option("host", "NAME", "Measured on this host"),
-        option("label", "TEXT", "The label, or the name of the test, holds this"),
-        option("kind", "KIND", "Made by this command")
-            .value_parser(PossibleValuesParser::new(EntryKind::ALL.map(EntryKind::name))),
-        option(
-            "since",
-            "DATE|AGE",
-            "Begun then or later: 2026-11-22, 2026-11-22T18:00, 7d, 36h",
-        ),
-        option("until", "DATE|AGE", "Begun before; a day counts as a whole"),
-    ]
+#[derive(clap::Args)]
+struct EntryArgs {
+    /// Its number, or `last`
+    entry: String,
 }
 
-/// Does what is asked for.
-pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
-    match args.subcommand() {
-        None => list(args),
-        Some(("list", args)) => list(args),
-        Some(("show", args)) => {
-            let history = history::open()?;
-            let id = history::number(&history, entry(args))?;
-            show::show_file(&format!("history:{id}"), args)
-        }
-        Some(("label", args)) => label(args),
-        Some(("export", args)) => export(args),
-        Some(("prune", args)) => prune(args),
-        Some(("path", _)) => screen::put(&format!("{}\n", history::path()?.display())),
-        _ => unreachable!("clap knows the subcommands"),
+impl EntryArgs {
+    fn number(&self, history: &History) -> Result<u64, Faults> {
+        history::number(history, &self.entry)
     }
 }
 
-fn entry(args: &ArgMatches) -> &str {
-    args.get_one::<String>("entry").expect("clap asks for an entry")
+#[derive(clap::Args)]
+struct ListArgs {
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// So many of the latest at most; 0 is all of them
+    #[arg(long, value_name = "N", default_value = "50")]
+    limit: usize,
+    /// Text, json, csv (a row for each job), each to stdout or a file [default: text]
+    #[arg(long, value_name = "FORMAT[=FILE],…")]
+    out: Vec<String>,
 }
 
-/// What the options narrow a list to.
-pub(super) fn filter(args: &ArgMatches) -> Result<Filter, Faults> {
-    let text = |name: &str| args.get_one::<String>(name).cloned();
-    let moment = |name: &str| text(name).map(|text| moment(name, &text)).transpose();
-    Ok(Filter {
-        target: text("target"),
-        device: text("device"),
-        host: text("host"),
-        label: text("label"),
-        kind: text("kind").and_then(|name| EntryKind::named(&name)),
-        since_unix_ns: moment("since")?,
-        until_unix_ns: moment("until")?,
-        ..Filter::default()
-    })
+#[derive(clap::Args)]
+struct PruneArgs {
+    #[command(flatten)]
+    which: Which,
+    /// Only say which
+    #[arg(long)]
+    dry_run: bool,
+}
+
+/// One of them is required.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct Which {
+    /// All but this many of the latest
+    #[arg(long, value_name = "N")]
+    keep: Option<usize>,
+    /// Those that began longer ago than this: 90d, 12w, 36h
+    #[arg(long, value_name = "AGE")]
+    older_than: Option<String>,
+}
+
+/// The heading of what narrows a list.
+const ENTRIES: &str = "Entries";
+
+/// What narrows a list.
+#[derive(clap::Args)]
+pub(super) struct FilterArgs {
+    /// The path of a target holds this
+    #[arg(long, value_name = "TEXT", help_heading = ENTRIES)]
+    target: Option<String>,
+    /// The name or model of a device below a target holds this
+    #[arg(long, value_name = "TEXT", help_heading = ENTRIES)]
+    device: Option<String>,
+    /// Measured on this host
+    #[arg(long, value_name = "NAME", help_heading = ENTRIES)]
+    host: Option<String>,
+    /// The label, or the name of the test, holds this
+    #[arg(long, value_name = "TEXT", help_heading = ENTRIES)]
+    label: Option<String>,
+    /// Made by this command
+    #[arg(long, value_name = "KIND", help_heading = ENTRIES, value_parser = EntryKind::ALL.map(EntryKind::name))]
+    kind: Option<String>,
+    /// Begun then or later: 2026-11-22, 2026-11-22T18:00, 7d, 36h
+    #[arg(long, value_name = "DATE|AGE", help_heading = ENTRIES)]
+    since: Option<String>,
+    /// Begun before; a day counts as a whole
+    #[arg(long, value_name = "DATE|AGE", help_heading = ENTRIES)]
+    until: Option<String>,
+}
+
+/// Does what is asked for.
+pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
+    match &args.action {
+        None => list(&args.list),
+        Some(Action::List(args)) => list(args),
+        Some(Action::Show { entry, output }) => {
+            let id = entry.number(&history::open()?)?;
+            show::show_file(&format!("history:{id}"), output)
+        }
+        Some(Action::Label { entry, label }) => set_label(entry, label),
+        Some(Action::Export { entry, file }) => export(entry, file),
+        Some(Action::Prune(args)) => prune(args),
+        Some(Action::Path) => screen::put(&format!("{}\n", history::path()?.display())),
+    }
+}
+
+impl FilterArgs {
+    /// What the options narrow a list to.
+    pub(super) fn filter(&self) -> Result<Filter, Faults> {
+        let moment = |name: &str, text: &Option<String>| text.as_ref().map(|text| moment(name, text)).transpose();
+        Ok(Filter {
+            target: self.target.clone(),
+            device: self.device.clone(),
+            host: self.host.clone(),
+            label: self.label.clone(),
+            kind: self.kind.as_deref().and_then(EntryKind::named),
+            since_unix_ns: moment("since", &self.since)?,
+            until_unix_ns: moment("until", &self.until)?,
+            ..Filter::default()
+        })
+    }
 }
 
 /// A date of the local calendar, or an age.
@@ -225,10 +229,17 @@ pub(super) fn opened() -> Result<Option<History>, Faults> {
     }
 }
 
-fn list(args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::from_args(args, true)?;
-    let limit = args.get_one::<usize>("limit").copied().filter(|limit| *limit > 0);
-    let wanted = Filter { limit, ..filter(args)? };
+fn list(args: &ListArgs) -> Result<Exit, Faults> {
+    let spec = OutputSpec {
+        out: args.out.clone(),
+        report: None,
+    };
+    let outputs = StudyOutputs::new(&spec, None, NO_PAGE)?;
+    let limit = Some(args.limit).filter(|limit| *limit > 0);
+    let wanted = Filter {
+        limit,
+        ..args.filter.filter()?
+    };
     let history = opened()?;
     let entries = history
         .as_ref()
@@ -256,10 +267,9 @@ fn list(args: &ArgMatches) -> Result<Exit, Faults> {
     Ok(Exit::Done)
 }
 
-fn label(args: &ArgMatches) -> Result<Exit, Faults> {
+fn set_label(entry: &EntryArgs, label: &str) -> Result<Exit, Faults> {
     let history = history::open()?;
-    let id = history::number(&history, entry(args))?;
-    let label = args.get_one::<String>("label").expect("clap asks for a label");
+    let id = entry.number(&history)?;
     history.label(id, label)?;
     screen::put(&match label.is_empty() {
         true => format!("{id} has no label\n"),
@@ -267,20 +277,18 @@ fn label(args: &ArgMatches) -> Result<Exit, Faults> {
     })
 }
 
-fn export(args: &ArgMatches) -> Result<Exit, Faults> {
+fn export(entry: &EntryArgs, path: &Path) -> Result<Exit, Faults> {
     let history = history::open()?;
-    let id = history::number(&history, entry(args))?;
-    let bytes = history.document(id)?;
-    let path = PathBuf::from(args.get_one::<String>("file").expect("clap asks for a file"));
-    outputs::spare_targets([path.as_path()].into_iter(), &[])?;
-    outputs::write_file(&path, &bytes)
-        .map_err(|error| Faults::one(Fault::of_file("write", &path, &error), Exit::Internal))?;
+    let bytes = history.document(entry.number(&history)?)?;
+    outputs::spare_targets([path].into_iter(), &[])?;
+    outputs::write_file(path, &bytes)
+        .map_err(|error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal))?;
     Ok(Exit::Done)
 }
 
-fn prune(args: &ArgMatches) -> Result<Exit, Faults> {
-    let keep = match (args.get_one::<usize>("keep"), args.get_one::<String>("older-than")) {
-        (Some(number), _) => Keep::Latest(*number),
+fn prune(args: &PruneArgs) -> Result<Exit, Faults> {
+    let keep = match (args.which.keep, &args.which.older_than) {
+        (Some(number), _) => Keep::Latest(number),
         (None, Some(text)) => {
             let age = age(text).and_then(|age| Timestamp::now().checked_sub(age).ok());
             let age = age.ok_or_else(|| {
@@ -303,7 +311,7 @@ fn prune(args: &ArgMatches) -> Result<Exit, Faults> {
         number => format!("{number} entries"),
     };
     let text = table(&out, width());
-    if args.get_flag("dry-run") {
+    if args.dry_run {
         return screen::put(&format!("{text}{number} would be removed\n"));
     }
     history.prune(&out)?;

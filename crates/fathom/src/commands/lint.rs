@@ -3,8 +3,6 @@
 use ::run::targets::guard::Decision;
 use analysis::lint::{self, Intent, Purpose, Test};
 use analysis::requirement;
-use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::probe::{self, System};
 use model::Nanos;
 use model::environment::Environment;
@@ -12,104 +10,63 @@ use model::finding::{Finding, Severity};
 use model::plan::Plan;
 use report::formats;
 
-use super::{source, warm_up};
+use super::source::{self, SourceArgs};
+use super::warm_up;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::permissions;
 use crate::preflight;
 use crate::screen;
 use crate::session::Session;
-use crate::silenced;
+use crate::silenced::{self, SilenceArgs};
 
-/// The command for help and for reading its words.
-pub fn command() -> Command {
-    Command::new("lint")
-        .about("Check a test for mistakes before it runs")
-        .long_about(
-            "Looks at a test before it runs: what would make its figures mislead, and what to do. Nothing is run and nothing is \
-             written; files are opened for reading to find holes. docs/lint.md lists the rules.\n\n\
-             SOURCE is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio job.fio`), a \
-             job file, a DiskSpd profile (FILE.xml), or a saved result, which holds its plan.",
-        )
-        .after_help(
-            "Examples:\n  fathom lint nightly.toml\n  fathom lint --target /data --size 10g --depth 32\n  fathom lint --intent most-throughput diskspd -b8K -d10 -t4 -o32 -c10G test.dat\n  \
-             fathom lint --watch 10s --strict fio job.fio",
-        )
-        .arg(
-            Arg::new("intent")
-                .long("intent")
-                .value_name("PURPOSE")
-                .value_parser(PossibleValuesParser::new(Intent::NAMED.map(|(name, _)| name)))
-                .help("What the test is meant to show; some rules speak, and some are silent, only then"),
-        )
-        .arg(
-            Arg::new("promised-iops")
-                .long("promised-iops")
-                .value_name("NUMBER")
-                .value_parser(clap::value_parser!(f64))
-                .help("Operations per second that the storage was promised to do"),
-        )
-        .arg(
-            Arg::new("promised-latency")
-                .long("promised-latency")
-                .value_name("TIME")
-                .help("Latency that it was promised to keep, such as 3ms"),
-        )
-        .arg(
-            Arg::new("host-cache")
-                .long("host-cache")
-                .value_name("SIZE")
-                .help("Size of the cache in front of the disks, for --intent cached-reads"),
-        )
-        .arg(
-            Arg::new("allow-full")
-                .long("allow-full")
-                .action(ArgAction::SetTrue)
-                .help("A file system that gets more than 80 % full is what you test"),
-        )
-        .arg(
-            Arg::new("watch")
-                .long("watch")
-                .value_name("TIME")
-                .help("Watch for so long what others do to the devices, such as 10s"),
-        )
-        .arg(
-            Arg::new("json")
-                .long("json")
-                .action(ArgAction::SetTrue)
-                .help("One JSON document for programs"),
-        )
-        .arg(silence())
-        .arg(
-            Arg::new("strict")
-                .long("strict")
-                .action(ArgAction::SetTrue)
-                .help("Exit with 1 if there are warnings"),
-        )
-        .arg(source::argument())
-}
-
-/// The flag that leaves rules out.
-pub fn silence() -> Arg {
-    Arg::new("silence")
-        .long("silence")
-        .value_name("RULE,…")
-        .action(ArgAction::Append)
-        .help("Leave out findings of these rules (docs/lint.md); also FATHOM_SILENCE")
+/// Check a test for mistakes before it runs
+#[derive(clap::Args)]
+#[command(
+    long_about = "Looks at a test before it runs: what would make its figures mislead, and what to do. Nothing is run and nothing is \
+        written; files are opened for reading to find holes. docs/lint.md lists the rules.\n\n\
+        SOURCE is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio job.fio`), a \
+        job file, a DiskSpd profile (FILE.xml), or a saved result, which holds its plan.",
+    after_help = "Examples:\n  fathom lint nightly.toml\n  fathom lint --target /data --size 10g --depth 32\n  fathom lint --intent most-throughput diskspd -b8K -d10 -t4 -o32 -c10G test.dat\n  \
+        fathom lint --watch 10s --strict fio job.fio"
+)]
+pub struct Args {
+    /// What the test is meant to show; some rules speak, and some are silent, only then
+    #[arg(long, value_name = "PURPOSE", value_parser = Intent::NAMED.map(|(name, _)| name))]
+    intent: Option<String>,
+    /// Operations per second that the storage was promised to do
+    #[arg(long, value_name = "NUMBER")]
+    promised_iops: Option<f64>,
+    /// Latency that it was promised to keep, such as 3ms
+    #[arg(long, value_name = "TIME")]
+    promised_latency: Option<String>,
+    /// Size of the cache in front of the disks, for --intent cached-reads
+    #[arg(long, value_name = "SIZE")]
+    host_cache: Option<String>,
+    /// A file system that gets more than 80 % full is what you test
+    #[arg(long)]
+    allow_full: bool,
+    /// Watch for so long what others do to the devices, such as 10s
+    #[arg(long, value_name = "TIME")]
+    watch: Option<String>,
+    /// One JSON document for programs
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    silence: SilenceArgs,
+    /// Exit with 1 if there are warnings
+    #[arg(long)]
+    strict: bool,
+    #[command(flatten)]
+    source: SourceArgs,
 }
 
 /// Looks, tells, and says by the exit code how grave it is.
-pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let words: Vec<String> = args
-        .get_many::<String>("source")
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect();
-    let silenced = silenced::from_args(args)?;
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
+    let silenced = silenced::from_args(&args.silence)?;
     let purpose = purpose(args)?;
-    let watch = value::<Nanos>(args, "watch")?;
-    let source = source::read(session, &words)?;
+    let watch = value::<Nanos>("watch", &args.watch)?;
+    let source = source::read(session, &args.source.source)?;
     let plan = source.plan;
     let purpose = Purpose {
         warmed: warm_up::remembered(&plan),
@@ -126,7 +83,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         }),
         &silenced,
     ));
-    let text = if args.get_flag("json") {
+    let text = if args.json {
         serde_json::to_string_pretty(&found).expect("plain values are valid JSON") + "\n"
     } else {
         listed(&found)
@@ -135,7 +92,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     let gravest = found.iter().map(|finding| finding.severity).max();
     Ok(match gravest {
         Some(Severity::Error) => Exit::Refused,
-        Some(Severity::Warning) if args.get_flag("strict") => Exit::Failed,
+        Some(Severity::Warning) if args.strict => Exit::Failed,
         _ => Exit::Done,
     })
 }
@@ -158,21 +115,21 @@ fn listed(found: &[Finding]) -> String {
     String::from_utf8_lossy(&bytes).into_owned() + &sums
 }
 
-fn purpose(args: &ArgMatches) -> Result<Purpose, Faults> {
-    let named = args.get_one::<String>("intent");
-    let intent = named.and_then(|name| Intent::NAMED.iter().find(|(known, _)| known == name));
+fn purpose(args: &Args) -> Result<Purpose, Faults> {
+    let named = args.intent.as_deref();
+    let intent = named.and_then(|name| Intent::NAMED.iter().find(|(known, _)| *known == name));
     Ok(Purpose {
         intent: intent.map(|(_, intent)| *intent),
-        promised_iops: args.get_one::<f64>("promised-iops").copied(),
+        promised_iops: args.promised_iops,
         promised_latency_ns: promised_latency(args)?,
-        host_cache: value(args, "host-cache")?,
-        allow_full: args.get_flag("allow-full"),
+        host_cache: value("host-cache", &args.host_cache)?,
+        allow_full: args.allow_full,
         ..Purpose::default()
     })
 }
 
-fn promised_latency(args: &ArgMatches) -> Result<Option<f64>, Faults> {
-    let Some(text) = args.get_one::<String>("promised-latency") else {
+fn promised_latency(args: &Args) -> Result<Option<f64>, Faults> {
+    let Some(text) = &args.promised_latency else {
         return Ok(None);
     };
     let fault = |(why, _)| {
@@ -186,10 +143,8 @@ fn promised_latency(args: &ArgMatches) -> Result<Option<f64>, Faults> {
 }
 
 /// A value with a unit.
-fn value<T: std::str::FromStr<Err: std::fmt::Display>>(args: &ArgMatches, name: &str) -> Result<Option<T>, Faults> {
-    let Some(text) = args.get_one::<String>(name) else {
-        return Ok(None);
-    };
+fn value<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str, text: &Option<String>) -> Result<Option<T>, Faults> {
+    let Some(text) = text else { return Ok(None) };
     let read = text.parse::<T>();
     let fault = |why: T::Err| Faults::usage(Fault::new(why.to_string()).at(format!("--{name} {text}")));
     read.map(Some).map_err(fault)

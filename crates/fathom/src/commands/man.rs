@@ -1,29 +1,30 @@
 //! `fathom man`.
 
 use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgMatches, Command};
 
 use super::COMMANDS;
 use crate::exit::Exit;
 use crate::fault::Faults;
+use crate::session::Session;
 use crate::{command_line, screen};
 
-/// Its command line.
-pub fn command() -> Command {
-    let pages = COMMANDS.iter().map(|row| row.name).filter(|name| *name != "man");
-    Command::new("man").about("Print a manual page").arg(
-        Arg::new("of")
-            .value_name("COMMAND")
-            .value_parser(PossibleValuesParser::new(pages))
-            .help("Of one command; without it, of the program"),
-    )
+/// Print a manual page
+#[derive(clap::Args)]
+pub struct Args {
+    /// Of one command; without it, of the program
+    #[arg(value_name = "COMMAND", value_parser = pages())]
+    of: Option<String>,
+}
+
+fn pages() -> PossibleValuesParser {
+    PossibleValuesParser::new(COMMANDS.iter().map(|row| row.name).filter(|name| *name != "man"))
 }
 
 /// Prints a manual page.
-pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut command = command_line::command();
     command.build();
-    let page = match args.get_one::<String>("of") {
+    let page = match &args.of {
         None => command,
         Some(name) => {
             let found = command.find_subcommand(name).expect("clap knows the names");

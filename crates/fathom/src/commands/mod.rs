@@ -39,10 +39,11 @@ pub mod trend;
 pub mod verify;
 pub mod warm_up;
 
-use clap::{ArgMatches, Command};
+use clap::{ArgMatches, Args, Command};
 
 use crate::exit::Exit;
 use crate::fault::Faults;
+use crate::options::typed;
 use crate::session::Session;
 
 /// A group of commands in the help.
@@ -87,99 +88,34 @@ pub struct CommandRow {
     pub execute: fn(&Session, &ArgMatches) -> Result<Exit, Faults>,
 }
 
+/// The row of a command whose module has its arguments in `Args`.
+macro_rules! row {
+    ($group:ident, $name:literal, $module:ident) => {
+        CommandRow {
+            name: $name,
+            former_name: None,
+            group: Group::$group,
+            command: || <$module::Args as Args>::augment_args(Command::new($name)),
+            execute: |session, matches| $module::execute(session, &typed(matches)),
+        }
+    };
+}
+
 /// Every command, in the order of the help.
 pub const COMMANDS: &[CommandRow] = &[
-    CommandRow {
-        name: "quick",
-        former_name: None,
-        group: Group::Measure,
-        command: quick::command,
-        execute: quick::execute,
-    },
-    CommandRow {
-        name: "run",
-        former_name: None,
-        group: Group::Measure,
-        command: run::command,
-        execute: run::execute,
-    },
-    CommandRow {
-        name: "sweep",
-        former_name: None,
-        group: Group::Measure,
-        command: sweep::command,
-        execute: sweep::execute,
-    },
-    CommandRow {
-        name: "precondition",
-        former_name: None,
-        group: Group::Measure,
-        command: precondition::command,
-        execute: precondition::execute,
-    },
-    CommandRow {
-        name: "warm-up",
-        former_name: None,
-        group: Group::Measure,
-        command: warm_up::command,
-        execute: warm_up::execute,
-    },
-    CommandRow {
-        name: "capture",
-        former_name: None,
-        group: Group::Measure,
-        command: capture::command,
-        execute: capture::execute,
-    },
-    CommandRow {
-        name: "presets",
-        former_name: None,
-        group: Group::Measure,
-        command: presets::command,
-        execute: |_, args| presets::execute(args),
-    },
-    CommandRow {
-        name: "verify",
-        former_name: None,
-        group: Group::Judge,
-        command: verify::command,
-        execute: verify::execute,
-    },
-    CommandRow {
-        name: "suite",
-        former_name: None,
-        group: Group::Judge,
-        command: suite::command,
-        execute: suite::execute,
-    },
-    CommandRow {
-        name: "policies",
-        former_name: None,
-        group: Group::Judge,
-        command: policies::command,
-        execute: |_, args| policies::execute(args),
-    },
-    CommandRow {
-        name: "advise",
-        former_name: None,
-        group: Group::Judge,
-        command: advise::command,
-        execute: |_, args| advise::execute(args),
-    },
-    CommandRow {
-        name: "baseline",
-        former_name: None,
-        group: Group::Judge,
-        command: baseline::command,
-        execute: |_, args| baseline::execute(args),
-    },
-    CommandRow {
-        name: "ab",
-        former_name: None,
-        group: Group::Compare,
-        command: ab::command,
-        execute: ab::execute,
-    },
+    row!(Measure, "quick", quick),
+    row!(Measure, "run", run),
+    row!(Measure, "sweep", sweep),
+    row!(Measure, "precondition", precondition),
+    row!(Measure, "warm-up", warm_up),
+    row!(Measure, "capture", capture),
+    row!(Measure, "presets", presets),
+    row!(Judge, "verify", verify),
+    row!(Judge, "suite", suite),
+    row!(Judge, "policies", policies),
+    row!(Judge, "advise", advise),
+    row!(Judge, "baseline", baseline),
+    row!(Compare, "ab", ab),
     CommandRow {
         name: "compare",
         former_name: None,
@@ -187,34 +123,10 @@ pub const COMMANDS: &[CommandRow] = &[
         command: compare::command,
         execute: |_, args| compare::execute(args),
     },
-    CommandRow {
-        name: "trend",
-        former_name: None,
-        group: Group::Compare,
-        command: trend::command,
-        execute: |_, args| trend::execute(args),
-    },
-    CommandRow {
-        name: "lint",
-        former_name: None,
-        group: Group::Understand,
-        command: lint::command,
-        execute: lint::execute,
-    },
-    CommandRow {
-        name: "nfs",
-        former_name: None,
-        group: Group::Understand,
-        command: nfs::command,
-        execute: nfs::execute,
-    },
-    CommandRow {
-        name: "explain",
-        former_name: None,
-        group: Group::Understand,
-        command: explain::command,
-        execute: |_, args| explain::execute(args),
-    },
+    row!(Compare, "trend", trend),
+    row!(Understand, "lint", lint),
+    row!(Understand, "nfs", nfs),
+    row!(Understand, "explain", explain),
     CommandRow {
         name: "calc",
         former_name: None,
@@ -222,34 +134,10 @@ pub const COMMANDS: &[CommandRow] = &[
         command: calc::command,
         execute: |_, args| calc::execute(args),
     },
-    CommandRow {
-        name: "show",
-        former_name: None,
-        group: Group::Understand,
-        command: show::command,
-        execute: |_, args| show::execute(args),
-    },
-    CommandRow {
-        name: "report",
-        former_name: None,
-        group: Group::Understand,
-        command: report::command,
-        execute: |_, args| report::execute(args),
-    },
-    CommandRow {
-        name: "history",
-        former_name: None,
-        group: Group::Understand,
-        command: history::command,
-        execute: |_, args| history::execute(args),
-    },
-    CommandRow {
-        name: "serve",
-        former_name: None,
-        group: Group::Understand,
-        command: serve::command,
-        execute: serve::execute,
-    },
+    row!(Understand, "show", show),
+    row!(Understand, "report", report),
+    row!(Understand, "history", history),
+    row!(Understand, "serve", serve),
     CommandRow {
         name: "fio",
         former_name: None,
@@ -278,69 +166,18 @@ pub const COMMANDS: &[CommandRow] = &[
         command: drop_ins::vdbench,
         execute: |_, _| unreachable!("main recognises other tools before it parses a command"),
     },
+    row!(OtherTools, "convert", convert),
+    row!(Housekeeping, "targets", targets),
+    row!(Housekeeping, "selftest", selftest),
     CommandRow {
-        name: "convert",
-        former_name: None,
-        group: Group::OtherTools,
-        command: convert::command,
-        execute: convert::execute,
-    },
-    CommandRow {
-        name: "targets",
-        former_name: None,
-        group: Group::Housekeeping,
-        command: targets::command,
-        execute: |_, args| targets::execute(args),
-    },
-    CommandRow {
-        name: "selftest",
-        former_name: None,
-        group: Group::Housekeeping,
-        command: selftest::command,
-        execute: selftest::execute,
-    },
-    CommandRow {
-        name: "agent",
         former_name: Some("worker"),
-        group: Group::Housekeeping,
-        command: agent::command,
-        execute: agent::execute,
+        ..row!(Housekeeping, "agent", agent)
     },
-    CommandRow {
-        name: "recover",
-        former_name: None,
-        group: Group::Housekeeping,
-        command: recover::command,
-        execute: |_, args| recover::execute(args),
-    },
-    CommandRow {
-        name: "help",
-        former_name: None,
-        group: Group::Housekeeping,
-        command: help::command,
-        execute: |_, args| help::execute(args),
-    },
-    CommandRow {
-        name: "schema",
-        former_name: None,
-        group: Group::Also,
-        command: schema::command,
-        execute: |_, args| schema::execute(args),
-    },
-    CommandRow {
-        name: "man",
-        former_name: None,
-        group: Group::Also,
-        command: man::command,
-        execute: |_, args| man::execute(args),
-    },
-    CommandRow {
-        name: "completions",
-        former_name: None,
-        group: Group::Also,
-        command: completions::command,
-        execute: |_, args| completions::execute(args),
-    },
+    row!(Housekeeping, "recover", recover),
+    row!(Housekeeping, "help", help),
+    row!(Also, "schema", schema),
+    row!(Also, "man", man),
+    row!(Also, "completions", completions),
 ];
 
 /// The row of a command, by its name or its former one.

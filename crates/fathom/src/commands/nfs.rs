@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
+use clap::value_parser;
 use engine::probe::{System, network_mounts, parse_mountstats};
 use model::Nanos;
 use model::network_mount::NetworkMount;
@@ -16,58 +16,41 @@ use crate::screen;
 use crate::session::Session;
 use crate::user_file;
 
-/// The words of the command line.
-pub fn command() -> Command {
-    Command::new("nfs")
-        .about("Show what an NFS client does: calls, times, retransmissions")
-        .arg(
-            Arg::new("place")
-                .value_name("MOUNT|FILE")
-                .num_args(0..=2)
-                .help("A path on the mount; or two saved copies of /proc/self/mountstats, the earlier one first"),
-        )
-        .arg(
-            Arg::new("interval")
-                .long("interval")
-                .value_name("TIME")
-                .default_value("1s")
-                .help("Time between two readings"),
-        )
-        .arg(
-            Arg::new("count")
-                .long("count")
-                .value_name("N")
-                .value_parser(value_parser!(u64).range(1..))
-                .help("End after N intervals; without it, at Ctrl-C"),
-        )
-        .arg(
-            Arg::new("json")
-                .long("json")
-                .action(ArgAction::SetTrue)
-                .help("One JSON document per interval"),
-        )
-        .after_help(
-            "Examples:\n  fathom nfs                          every NFS mount, second by second\n  \
-             fathom nfs /mnt/data --interval 10s\n  \
-             cat /proc/self/mountstats > before.txt; ./my-test; cat /proc/self/mountstats > after.txt\n  \
-             fathom nfs before.txt after.txt     what happened in between",
-        )
+/// Show what an NFS client does: calls, times, retransmissions
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  fathom nfs                          every NFS mount, second by second\n  \
+        fathom nfs /mnt/data --interval 10s\n  \
+        cat /proc/self/mountstats > before.txt; ./my-test; cat /proc/self/mountstats > after.txt\n  \
+        fathom nfs before.txt after.txt     what happened in between"
+)]
+pub struct Args {
+    /// A path on the mount; or two saved copies of /proc/self/mountstats, the earlier one first
+    #[arg(value_name = "MOUNT|FILE", num_args = 0..=2)]
+    place: Vec<String>,
+    /// Time between two readings
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    interval: String,
+    /// End after N intervals; without it, at Ctrl-C
+    #[arg(long, value_name = "N", value_parser = value_parser!(u64).range(1..))]
+    count: Option<u64>,
+    /// One JSON document per interval
+    #[arg(long)]
+    json: bool,
 }
 
 /// Shows it.
 ///
 /// # Errors
 /// There is no such mount, or a file cannot be read.
-pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let places: Vec<&String> = args.get_many("place").into_iter().flatten().collect();
-    let json = args.get_flag("json");
-    if let [before, after] = places[..] {
-        return compare_files(before, after, json);
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
+    if let [before, after] = &args.place[..] {
+        return compare_files(before, after, args.json);
     }
-    let place = places.first().map(|place| place.as_str());
-    let interval = interval(args)?;
+    let place = args.place.first().map(String::as_str);
+    let interval = interval(&args.interval)?;
     let mut before = mounts(place)?;
-    let mut left = args.get_one::<u64>("count").copied();
+    let mut left = args.count;
     while left != Some(0) && !session.process.is_interrupted() {
         let start = Instant::now();
         while start.elapsed() < interval && !session.process.is_interrupted() {
@@ -75,15 +58,14 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         }
         let after = mounts(place)?;
         let length = Nanos(start.elapsed().as_nanos() as u64);
-        show(&differences(&before, &after, Some(length)), json)?;
+        show(&differences(&before, &after, Some(length)), args.json)?;
         before = after;
         left = left.map(|left| left - 1);
     }
     Ok(Exit::Done)
 }
 
-fn interval(args: &ArgMatches) -> Result<Duration, Faults> {
-    let text = args.get_one::<String>("interval").map_or("1s", String::as_str);
+fn interval(text: &str) -> Result<Duration, Faults> {
     match text.parse::<Nanos>() {
         Ok(length) if length >= Nanos::millis(100) => Ok(Duration::from_nanos(length.0)),
         Ok(_) => Err(Faults::usage(

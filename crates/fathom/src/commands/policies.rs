@@ -3,53 +3,46 @@
 use analysis::caps::Layer;
 use analysis::policies::{BurstOf, InputKind, Inputs, Origin, Policy, PolicyKind, Resolved};
 use analysis::requirement::Metric;
-use clap::{Arg, ArgAction, ArgMatches, Command};
 use model::{Bytes, Nanos};
 use serde_json::{Value, json};
 use study::verify;
 
-use crate::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
+use crate::catalogue::{CatalogueArgs, InputArgs, catalogue, inputs, today};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::screen;
+use crate::session::Session;
 
-/// Its command line.
-pub fn command() -> Command {
-    Command::new("policies")
-        .about("List the documented limits of cloud disks and machines")
-        .long_about(
-            "Lists the catalogue of what disks and machines promise. With a NAME it explains the entry: what it asks for, its \
-             limits, what follows from them, and where every figure comes from. With the size of a disk and the like the \
-             figures are those of that disk.",
-        )
-        .after_help(
-            "Examples:\n  fathom policies\n  fathom policies aws/gp3 --size 500GiB --iops 6000 --mbps 250\n  \
-             fathom policies azure/premium --tier P30\n  fathom policies provider-sla/ssd-ultra --toml > mine.toml",
-        )
-        .arg(Arg::new("name").value_name("NAME").help("Entry to explain, such as aws/gp3"))
-        .args(input_options())
-        .arg(catalogue_option())
-        .arg(
-            Arg::new("json")
-                .long("json")
-                .action(ArgAction::SetTrue)
-                .help("One JSON document for programs"),
-        )
-        .arg(
-            Arg::new("toml")
-                .long("toml")
-                .action(ArgAction::SetTrue)
-                .requires("name")
-                .conflicts_with("json")
-                .help("The entry as its file has it, as a model for one of your own"),
-        )
+/// List the documented limits of cloud disks and machines
+#[derive(clap::Args)]
+#[command(
+    long_about = "Lists the catalogue of what disks and machines promise. With a NAME it explains the entry: what it asks for, its \
+        limits, what follows from them, and where every figure comes from. With the size of a disk and the like the \
+        figures are those of that disk.",
+    after_help = "Examples:\n  fathom policies\n  fathom policies aws/gp3 --size 500GiB --iops 6000 --mbps 250\n  \
+        fathom policies azure/premium --tier P30\n  fathom policies provider-sla/ssd-ultra --toml > mine.toml"
+)]
+pub struct Args {
+    /// Entry to explain, such as aws/gp3
+    #[arg(value_name = "NAME")]
+    name: Option<String>,
+    #[command(flatten)]
+    inputs: InputArgs,
+    #[command(flatten)]
+    catalogue: CatalogueArgs,
+    /// One JSON document for programs
+    #[arg(long)]
+    json: bool,
+    /// The entry as its file has it, as a model for one of your own
+    #[arg(long, requires = "name", conflicts_with = "json")]
+    toml: bool,
 }
 
 /// Lists or explains.
-pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
-    let catalogue = catalogue(args, None)?;
-    let inputs = inputs(args)?;
-    let Some(name) = args.get_one::<String>("name") else {
+pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
+    let catalogue = catalogue(&args.catalogue, None)?;
+    let inputs = inputs(&args.inputs)?;
+    let Some(name) = &args.name else {
         if !inputs.is_empty() {
             let fault = Fault::new("what is known of a disk belongs to one entry");
             return Err(Faults::usage(
@@ -57,7 +50,7 @@ pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
             ));
         }
         let entries: Vec<&Policy> = catalogue.entries().collect();
-        return match args.get_flag("json") {
+        return match args.json {
             true => put_json(&Value::from_iter(entries.iter().map(|policy| head(policy)))),
             false => screen::put(&list(&entries)),
         };
@@ -65,11 +58,11 @@ pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
     let policy = catalogue
         .find(name)
         .map_err(|why| Faults::usage(Fault::new(why).help("`fathom policies` lists them")))?;
-    if args.get_flag("toml") {
+    if args.toml {
         return screen::put(policy.text());
     }
     let resolved = resolved(policy, &inputs)?;
-    match args.get_flag("json") {
+    match args.json {
         true => {
             let mut value = head(policy);
             value["resolved"] = serde_json::to_value(&resolved).expect("plain values are valid JSON");

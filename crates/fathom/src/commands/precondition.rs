@@ -3,7 +3,7 @@
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
 use archive::history::{EntryKind, Subject};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use clap::{ValueHint, value_parser};
 use dialects::native::{self, Document, JobSpec};
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
@@ -17,15 +17,16 @@ use study::precondition::{
 };
 
 use super::run;
-use super::study_outputs::{Contents, StudyOutputs};
+use super::study_outputs::{self, Contents, StudyOutputs};
 use super::sweep;
-use crate::command_line;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet;
 use crate::history;
+use crate::options::{MeasureArgs, Subset, TestArgs};
+use crate::outputs::OutputSpec;
 use crate::pages;
-use crate::permissions;
+use crate::permissions::{self, SafetyArgs};
 use crate::screen::{self, Screen, wrapped};
 use crate::session::Session;
 
@@ -37,83 +38,77 @@ const NOT_HERE: [&str; 12] = [
 /// Options that the cells of the matrix set themselves.
 const OF_CELLS: [&str; 7] = ["access", "read", "write", "trim", "exact-mix", "block", "align"];
 
-/// The words of the command line.
-pub fn command() -> Command {
-    let own = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .value_name(value)
-            .help(help)
-            .help_heading("Procedure")
-    };
-    let kept = |arg: &Arg| !NOT_HERE.contains(&arg.get_id().as_str());
-    let outputs = command_line::study_output_options().into_iter();
-    Command::new("precondition")
-        .about("Bring an SSD to steady state before a test (SNIA)")
-        .long_about(
-            "Brings a device into the state in which a used one is, as the Solid State Storage Performance Test Specification \
-             2.0 of SNIA asks for. EVERYTHING ON IT IS LOST.\n\n\
-             First the range is written twice with sequential operations of 128 KiB, whatever the load (WIPC). Then the load \
-             itself is carried out in rounds of a minute (WDPC): random writes of 4 KiB at depth 32, or what the flags say; \
-             with --matrix each round is the 56 cells of the specification's test of IOPS. Steady state is reached once five \
-             rounds differ by at most 20 % of their mean and the line through them changes by at most 10 % of it; after 25 \
-             rounds it is not reached, and the exit code is 1.\n\n\
-             TARGET is a block device or a file, or a job file of one job (.toml), whose load the rounds then have. In a \
-             directory a file is made, which is removed at the end unless --keep is given.\n\n\
-             Purging the device before, which the specification begins with, is up to you (`blkdiscard`, `nvme format`). \
-             Between two rounds the device rests for some milliseconds.",
-        )
-        .after_help(
-            "Examples:\n  fathom precondition /dev/nvme1n1 --allow-destroy /dev/nvme1n1\n  \
-             fathom precondition /dev/nvme1n1 --matrix --allow-destroy /dev/nvme1n1 --out text,json=rounds.json\n  \
-             fathom precondition /dev/sdb --read 65 --block 64k --depth 16 --round 30s --allow-destroy /dev/sdb",
-        )
-        .arg(
-            Arg::new("what")
-                .value_name("TARGET|FILE.toml")
-                .required(true)
-                .value_hint(ValueHint::AnyPath)
-                .help("Block device, file or directory; or a job file of one job"),
-        )
-        // Its name is not that of the native option, which ends a job.
-        .arg(
-            own("fill-passes", "N", "Times that the range is written first; 0 begins with the rounds [default: 2]")
-                .long("passes")
-                .value_parser(value_parser!(u32).range(0..=100)),
-        )
-        .arg(own("round", "TIME", "Length of a round, with --matrix of each of its cells [default: 60s]"))
-        .arg(
-            own("rounds", "N", "Rounds at most; at least 5, which are judged together [default: 25]")
-                .value_parser(value_parser!(u32).range(i64::from(WINDOW)..=10_000)),
-        )
-        .arg(
-            Arg::new("matrix")
-                .long("matrix")
-                .action(ArgAction::SetTrue)
-                .conflicts_with_all(OF_CELLS)
-                .help("Each round is 7 mixes of reads and writes in 8 sizes; 4 KiB random writes decide")
-                .help_heading("Procedure"),
-        )
-        .args(command_line::load_options().into_iter().filter(kept))
-        .arg(command_line::name_option())
-        .arg(command_line::dry_run_option())
-        .args(outputs.filter(|arg| arg.get_id() != "save").map(|arg| match arg.get_id().as_str() {
-            "out" => arg.help("Reports to write, each to stdout or a file: text, json, html, csv (a row for each cell of each round) [default: text]"),
-            _ => arg,
-        }))
-        .args(command_line::safety_options())
+/// What a load of rounds may say.
+pub struct OfRounds;
+
+impl Subset for OfRounds {
+    fn has(name: &str) -> bool {
+        !NOT_HERE.contains(&name)
+    }
+}
+
+/// The heading of the procedure.
+const HEADING: &str = "Procedure";
+
+/// Bring an SSD to steady state before a test (SNIA)
+#[derive(clap::Args)]
+#[command(
+    long_about = "Brings a device into the state in which a used one is, as the Solid State Storage Performance Test Specification \
+        2.0 of SNIA asks for. EVERYTHING ON IT IS LOST.\n\n\
+        First the range is written twice with sequential operations of 128 KiB, whatever the load (WIPC). Then the load \
+        itself is carried out in rounds of a minute (WDPC): random writes of 4 KiB at depth 32, or what the flags say; \
+        with --matrix each round is the 56 cells of the specification's test of IOPS. Steady state is reached once five \
+        rounds differ by at most 20 % of their mean and the line through them changes by at most 10 % of it; after 25 \
+        rounds it is not reached, and the exit code is 1.\n\n\
+        TARGET is a block device or a file, or a job file of one job (.toml), whose load the rounds then have. In a \
+        directory a file is made, which is removed at the end unless --keep is given.\n\n\
+        Purging the device before, which the specification begins with, is up to you (`blkdiscard`, `nvme format`). \
+        Between two rounds the device rests for some milliseconds.",
+    after_help = "Examples:\n  fathom precondition /dev/nvme1n1 --allow-destroy /dev/nvme1n1\n  \
+        fathom precondition /dev/nvme1n1 --matrix --allow-destroy /dev/nvme1n1 --out text,json=rounds.json\n  \
+        fathom precondition /dev/sdb --read 65 --block 64k --depth 16 --round 30s --allow-destroy /dev/sdb",
+    mut_arg("out", |arg| arg.help(
+        "Reports to write, each to stdout or a file: text, json, html, csv (a row for each cell of each round) [default: text]"
+    )),
+)]
+pub struct Args {
+    /// Block device, file or directory; or a job file of one job
+    #[arg(value_name = "TARGET|FILE.toml", value_hint = ValueHint::AnyPath)]
+    what: String,
+    /// Times that the range is written first; 0 begins with the rounds [default: 2]
+    // Its name is not that of the native option, which ends a job.
+    #[arg(long = "passes", value_name = "N", help_heading = HEADING, value_parser = value_parser!(u32).range(0..=100))]
+    fill_passes: Option<u32>,
+    /// Length of a round, with --matrix of each of its cells [default: 60s]
+    #[arg(long, value_name = "TIME", help_heading = HEADING)]
+    round: Option<String>,
+    /// Rounds at most; at least 5, which are judged together [default: 25]
+    #[arg(long, value_name = "N", help_heading = HEADING)]
+    #[arg(value_parser = value_parser!(u32).range(i64::from(WINDOW)..=10_000))]
+    rounds: Option<u32>,
+    /// Each round is 7 mixes of reads and writes in 8 sizes; 4 KiB random writes decide
+    #[arg(long, conflicts_with_all = OF_CELLS, help_heading = HEADING)]
+    matrix: bool,
+    #[command(flatten)]
+    test: TestArgs<OfRounds>,
+    #[command(flatten)]
+    output: OutputSpec,
+    #[command(flatten)]
+    measure: MeasureArgs,
+    #[command(flatten)]
+    safety: SafetyArgs,
 }
 
 /// Fills, loads, judges.
-pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::from_args(args, true)?;
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
+    let outputs = StudyOutputs::new(&args.output, None, study_outputs::ALL)?;
     let mut document = document(session, args)?;
     if !session.leads() {
         fleet::name_for_one(&mut document)?;
     }
-    let permissions = permissions::from_args(args);
+    let permissions = permissions::from_args(&args.safety);
     let base = native::lower(&document)?;
-    if session.leads() && args.get_flag("matrix") {
+    if session.leads() && args.matrix {
         let fault = Fault::new(
             "the cells of a matrix are those that the target's sector allows, and its sector is known on its host only",
         );
@@ -127,7 +122,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         document,
         asked: asked.clone(),
     };
-    if args.get_flag("dry-run") {
+    if args.test.dry.dry_run {
         return dry_run(session, &plans, &permissions);
     }
     outputs.prove(&base.targets)?;
@@ -137,7 +132,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         plans,
         permissions,
         shared_files: SharedFiles::default(),
-        screen: Screen::from_args(session, args, false)?,
+        screen: Screen::from_args(session, &args.measure.progress, false)?,
     };
     let mut procedure = Procedure::new(asked);
     let (bad, judged) = run_rounds(session, &mut errand, &mut procedure)?;
@@ -153,7 +148,13 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     });
     if let Some(results) = &judged {
         let word = if report.steady { "steady" } else { "not steady" };
-        history::keep(args, EntryKind::Precondition, Subject::Run(results), Some(word));
+        history::keep(
+            &args.measure,
+            None,
+            EntryKind::Precondition,
+            Subject::Run(results),
+            Some(word),
+        );
     }
     description?;
     Ok(match (bad, report.steady) {
@@ -232,8 +233,8 @@ fn description(next: Next) -> String {
 }
 
 /// The load of a round.
-fn document(session: &Session, args: &ArgMatches) -> Result<Document, Faults> {
-    let what = args.get_one::<String>("what").expect("clap requires it");
+fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
+    let what = &args.what;
     let is_file = what.ends_with(".toml");
     let mut document = run::document_of(is_file.then_some(what))?;
     document.arguments.clone_from(&session.process.arguments);
@@ -242,7 +243,7 @@ fn document(session: &Session, args: &ArgMatches) -> Result<Document, Faults> {
         job.targets = vec![what.clone()];
         (job.part.read_percent, job.depth) = (0.0, Some(DEPTH));
     }
-    run::apply_flags(&mut document, args)?;
+    args.test.apply(&mut document, args.measure.seed)?;
     sweep::one_job(&document, "the rounds carry out")?;
     let job = &document.jobs[0];
     let [_] = &job.targets[..] else {
@@ -269,8 +270,8 @@ fn document(session: &Session, args: &ArgMatches) -> Result<Document, Faults> {
 }
 
 /// The cells of a round that the target can carry out, and what is said of the others.
-fn cells(args: &ArgMatches, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
-    if !args.get_flag("matrix") {
+fn cells(args: &Args, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
+    if !args.matrix {
         return (Vec::new(), Vec::new());
     }
     let facts = ::run::targets::survey(plan);
@@ -290,8 +291,8 @@ fn cells(args: &ArgMatches, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
     (kept, said)
 }
 
-fn asked(args: &ArgMatches, base: &Plan, cells: Vec<Cell>) -> Result<Asked, Faults> {
-    let round = match args.get_one::<String>("round") {
+fn asked(args: &Args, base: &Plan, cells: Vec<Cell>) -> Result<Asked, Faults> {
+    let round = match &args.round {
         None => ROUND,
         Some(text) => match text.parse::<Nanos>() {
             Ok(Nanos(0)) => return Err(wrong_round(text, "a round takes some time")),
@@ -308,9 +309,9 @@ fn asked(args: &ArgMatches, base: &Plan, cells: Vec<Cell>) -> Result<Asked, Faul
         false => format!("{} cells of mixes and sizes", cells.len()),
     };
     Ok(Asked {
-        passes: args.get_one::<u32>("fill-passes").copied().unwrap_or(PASSES),
+        passes: args.fill_passes.unwrap_or(PASSES),
         round,
-        rounds: args.get_one::<u32>("rounds").copied().unwrap_or(ROUNDS),
+        rounds: args.rounds.unwrap_or(ROUNDS),
         cells,
         load,
     })

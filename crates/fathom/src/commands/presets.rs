@@ -1,6 +1,5 @@
 //! `fathom presets`.
 
-use clap::{Arg, ArgAction, ArgMatches, Command};
 use dialects::convert::{self, Conversion};
 use dialects::native;
 use dialects::native::presets::{self, Preset};
@@ -12,46 +11,49 @@ use super::run;
 use crate::exit::Exit;
 use crate::fault::Faults;
 use crate::screen;
+use crate::session::Session;
 
 /// Size of the example's target where the preset names none.
 const EXAMPLE_SIZE: Bytes = Bytes::gib(10);
 
-/// Its command line.
-pub fn command() -> Command {
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    Command::new("presets")
-        .about("List ready-made tests, or print one in full")
-        .long_about(
-            "Lists tests that are ready to be run with `fathom run --preset NAME --target PATH`. With a NAME it prints the test in \
-             full: what it is for, where its values come from, its job file, and the same test in the words of DiskSpd and fio \
-             for an example target.\n\n\
-             A preset of a version never changes, so results of `oltp@1` are results of the same test; results say which preset \
-             they are of and which flags have changed it.",
-        )
-        .after_help(
-            "Examples:\n  fathom presets\n  fathom presets oltp\n  fathom presets sql-log@1 --toml > mine.toml\n  \
-             fathom run --preset oltp --target /data --size 100g",
-        )
-        .arg(Arg::new("name").value_name("NAME[@VERSION]").help("Preset to print, such as oltp"))
-        .arg(flag("json", "One JSON document for programs"))
-        .arg(flag("toml", "Its job file alone, to keep or to change").requires("name").conflicts_with("json"))
+/// List ready-made tests, or print one in full
+#[derive(clap::Args)]
+#[command(
+    long_about = "Lists tests that are ready to be run with `fathom run --preset NAME --target PATH`. With a NAME it prints the test in \
+        full: what it is for, where its values come from, its job file, and the same test in the words of DiskSpd and fio \
+        for an example target.\n\n\
+        A preset of a version never changes, so results of `oltp@1` are results of the same test; results say which preset \
+        they are of and which flags have changed it.",
+    after_help = "Examples:\n  fathom presets\n  fathom presets oltp\n  fathom presets sql-log@1 --toml > mine.toml\n  \
+        fathom run --preset oltp --target /data --size 100g"
+)]
+pub struct Args {
+    /// Preset to print, such as oltp
+    #[arg(value_name = "NAME[@VERSION]")]
+    name: Option<String>,
+    /// One JSON document for programs
+    #[arg(long)]
+    json: bool,
+    /// Its job file alone, to keep or to change
+    #[arg(long, requires = "name", conflicts_with = "json")]
+    toml: bool,
 }
 
 /// Lists or prints.
-pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
-    let Some(name) = args.get_one::<String>("name") else {
+pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
+    let Some(name) = &args.name else {
         let all = presets::all();
-        return match args.get_flag("json") {
+        return match args.json {
             true => put_json(&Value::from_iter(all.iter().map(head))),
             false => screen::put(&list(&all)),
         };
     };
     let preset = presets::find(name).map_err(|complaint| Faults::from(vec![complaint]))?;
-    if args.get_flag("toml") {
+    if args.toml {
         return screen::put(preset.text);
     }
     let plan = example(&preset)?;
-    match args.get_flag("json") {
+    match args.json {
         true => put_json(&whole(&preset, &plan)),
         false => screen::put(&explain(&preset, &plan)),
     }

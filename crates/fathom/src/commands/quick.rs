@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use ::run::targets::guard::{Permissions, Refusal};
-use archive::history::{EntryKind, Subject};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use archive::history::EntryKind;
+use clap::ValueHint;
 use dialects::native::{self, JobSpec};
 use model::Nanos;
 use model::finding::Finding;
@@ -14,57 +14,46 @@ use report::{Summary, cells, formats};
 use study::crystal;
 use study::quick::{self, Profile, Screening};
 
-use crate::command_line::{output_options, safety_options};
 use crate::exit::Exit;
 use crate::fault::Faults;
-use crate::history;
-use crate::outputs::Outputs;
-use crate::permissions;
+use crate::outputs::{OutputArgs, Outputs};
+use crate::permissions::{self, SafetyArgs};
 use crate::screen::{self, Screen};
 use crate::session::Session;
 use crate::silenced;
 
-/// Its command line.
-pub fn command() -> Command {
-    Command::new("quick")
-        .about("Screen a disk in under a minute")
-        .long_about(
-            "Screens a disk in less than a minute: 4 KiB random reads and writes at depth 1 and at depth 32 with up to 8 \
-             workers, 1 MiB sequential reads and writes, 8 KiB random 70/30; 1 s of warm-up and 4 s each.\n\n\
-             In a directory it makes a file, fills it with random data and removes it at the end. On a device, or on a \
-             file that fathom has not made, it only reads, unless you name it again with --allow-destroy or \
-             --allow-overwrite.",
-        )
-        .arg(
-            Arg::new("path")
-                .value_name("PATH")
-                .default_value(".")
-                .value_hint(ValueHint::AnyPath)
-                .help("Directory, file or block device"),
-        )
-        .arg(
-            Arg::new("size")
-                .long("size")
-                .value_name("SIZE")
-                .help("Size of the file that is made [default: 1 GiB, or 5 % of the free space if that is less]"),
-        )
-        .arg(
-            Arg::new("cdm")
-                .long("cdm")
-                .action(ArgAction::SetTrue)
-                .help("Measure and print the eight rows of CrystalDiskMark: the best of five rounds, 200 s"),
-        )
-        .args(output_options())
-        // It is refused with what to do instead.
-        .mut_arg("hosts", |arg| arg.hide(true))
-        .args(safety_options())
+/// Screen a disk in under a minute
+#[derive(clap::Args)]
+#[command(
+    long_about = "Screens a disk in less than a minute: 4 KiB random reads and writes at depth 1 and at depth 32 with up to 8 \
+        workers, 1 MiB sequential reads and writes, 8 KiB random 70/30; 1 s of warm-up and 4 s each.\n\n\
+        In a directory it makes a file, fills it with random data and removes it at the end. On a device, or on a \
+        file that fathom has not made, it only reads, unless you name it again with --allow-destroy or \
+        --allow-overwrite.",
+    // It is refused with what to do instead.
+    mut_arg("hosts", |arg| arg.hide(true)),
+)]
+pub struct Args {
+    /// Directory, file or block device
+    #[arg(value_name = "PATH", default_value = ".", value_hint = ValueHint::AnyPath)]
+    path: String,
+    /// Size of the file that is made [default: 1 GiB, or 5 % of the free space if that is less]
+    #[arg(long, value_name = "SIZE")]
+    size: Option<String>,
+    /// Measure and print the eight rows of CrystalDiskMark: the best of five rounds, 200 s
+    #[arg(long)]
+    cdm: bool,
+    #[command(flatten)]
+    output: OutputArgs,
+    #[command(flatten)]
+    safety: SafetyArgs,
 }
 
 /// Screens a disk.
-pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let permissions = permissions::from_args(args);
-    let silenced = silenced::from_args(args)?;
-    let size = args.get_one::<String>("size").map(|text| {
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
+    let permissions = permissions::from_args(&args.safety);
+    let silenced = silenced::from_args(&args.output.silence)?;
+    let size = args.size.as_ref().map(|text| {
         let mut job = JobSpec::default();
         native::apply(&mut job, "size", text, || dialects::Place {
             file: "command line".into(),
@@ -84,8 +73,8 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         );
         return Err(vec![dialects::Diagnostic::new(what)].into());
     }
-    let path = args.get_one::<String>("path").cloned().unwrap_or_else(|| ".".into());
-    let (profile, measured) = match args.get_flag("cdm") {
+    let path = args.path.clone();
+    let (profile, measured) = match args.cdm {
         true => (Profile::Crystal, crystal::MEASURED),
         false => (Profile::Screening, quick::MEASURED),
     };
@@ -97,12 +86,12 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         writes: true,
         cpus: engine::sys::thread::usable_cpus().len() as u32,
         measured,
-        seed: args.get_one::<u64>("seed").copied().unwrap_or(1),
+        seed: args.output.measure.seed.unwrap_or(1),
         arguments: session.process.arguments.clone(),
     };
     let (plan, refusals) = what_may_be_done(whole, &permissions)?;
-    let mut outputs = Outputs::from_args(args, &plan)?;
-    let mut screen = Screen::from_args(session, args, outputs.streams_to_stdout())?;
+    let mut outputs = Outputs::from_args(&args.output, &plan)?;
+    let mut screen = Screen::from_args(session, &args.output.measure.progress, outputs.streams_to_stdout())?;
     introduce(&mut screen, &plan, &refusals);
     screen.begin(&plan, None);
     let results = session.execution(plan, &permissions).run(&mut |event| {
@@ -118,9 +107,9 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         Profile::Screening => text(&results, &refusals, &session.process.program()),
     };
     let written = outputs.finish(&results, Some(&text));
-    history::keep(args, EntryKind::Quick, Subject::Run(&results), None);
+    args.output.keep(EntryKind::Quick, &results, None);
     written?;
-    Ok(Exit::from_results(&results, args.get_flag("strict")))
+    Ok(Exit::from_results(&results, args.output.strict))
 }
 
 /// Keeps one SHORT-RUN for all rows, which are short on purpose.

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use ::run::targets::guard::{Decision, Permissions};
 use ::run::targets::{Action, Judged};
-use archive::history::{EntryKind, Subject};
-use clap::parser::ValueSource;
-use clap::{Arg, ArgMatches, Command, ValueHint};
+use archive::history::EntryKind;
+use clap::{Args as _, Command, ValueHint};
 use dialects::Place;
 use dialects::native::{self, Document, JobSpec, OPTIONS, presets};
 use model::Nanos;
@@ -14,16 +13,15 @@ use model::plan::Plan;
 use report::{html, words};
 use study::confirm;
 
-use crate::command_line::{dry_run_option, load_options, name_option, output_options, safety_options};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet;
-use crate::history;
 use crate::judged;
-use crate::limits::{self, Storage};
-use crate::outputs::{Outputs, PAGE};
+use crate::limits::{self, LimitArgs, MetadataArgs, Storage};
+use crate::options::{GivenOption, Subset, TestArgs, typed};
+use crate::outputs::{OutputArgs, Outputs, PAGE};
 use crate::pages;
-use crate::permissions;
+use crate::permissions::{self, SafetyArgs};
 use crate::preflight;
 use crate::screen::{self, Screen};
 use crate::session::Session;
@@ -33,83 +31,83 @@ use crate::user_file;
 /// Options that leave a preset the test it is: where it runs, and what stays of it.
 const NO_CHANGE: [&str; 3] = ["target", "keep", "log"];
 
-/// Its command line.
-pub fn command() -> Command {
-    let command = Command::new("run")
-        .about("Run a job file, or a test described by flags")
-        .long_about(
-            "Runs a job file, or a test described by flags. Keys of a job file and flags are the same; with both, flags \
-             change every job of the file. Sizes take k, m, g, t (powers of 1024) or kB, MB, GB (powers of 1000); times \
-             take ns, us, ms, s, m, h.",
-        )
-        .after_help(
-            "Examples:\n  fathom run --target /data --size 10g --depth 32 --time 1m\n  \
-             fathom run --target /data/f.dat --size 4g --read 70 --block 8k --rate 5000iops --time 5m\n  \
-             fathom run nightly.toml --out text,json=nightly.json --save nightly.result\n  \
-             fathom run --preset oltp --target /data --size 100g --objective 'most IOPS with p99 up to 3 ms'",
-        )
-        .arg(
-            Arg::new("file")
-                .value_name("FILE.toml")
-                .value_hint(ValueHint::FilePath)
-                .help("Job file"),
-        )
-        .arg(
-            Arg::new("preset")
-                .long("preset")
-                .value_name("NAME[@VERSION]")
-                .help("A test that is ready, instead of a job file; `fathom presets` lists them")
-                .long_help(
-                    "A test that is ready, instead of a job file; `fathom presets` lists them. It needs a --target; other flags \
-                     change every job of it, and the result says which. Without a version it is the newest.",
-                ),
-        );
-    command
-        .args(load_options())
-        .arg(name_option())
-        .arg(objective_option())
-        .arg(dry_run_option())
-        .args(limits::arguments())
-        .arg(preflight::argument("0").help_heading("Safety"))
-        .args(output_options())
-        .args(safety_options())
+/// Run a job file, or a test described by flags
+#[derive(clap::Args)]
+#[command(
+    long_about = "Runs a job file, or a test described by flags. Keys of a job file and flags are the same; with both, flags \
+        change every job of the file. Sizes take k, m, g, t (powers of 1024) or kB, MB, GB (powers of 1000); times \
+        take ns, us, ms, s, m, h.",
+    after_help = "Examples:\n  fathom run --target /data --size 10g --depth 32 --time 1m\n  \
+        fathom run --target /data/f.dat --size 4g --read 70 --block 8k --rate 5000iops --time 5m\n  \
+        fathom run nightly.toml --out text,json=nightly.json --save nightly.result\n  \
+        fathom run --preset oltp --target /data --size 100g --objective 'most IOPS with p99 up to 3 ms'"
+)]
+pub struct Args {
+    /// Job file
+    #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
+    pub(super) file: Option<String>,
+    /// A test that is ready, instead of a job file; `fathom presets` lists them
+    #[arg(
+        long,
+        value_name = "NAME[@VERSION]",
+        long_help = "A test that is ready, instead of a job file; `fathom presets` lists them. It needs a --target; other flags \
+            change every job of it, and the result says which. Without a version it is the newest."
+    )]
+    preset: Option<String>,
+    #[command(flatten)]
+    pub(super) test: TestArgs,
+    /// What the test is to show, in your words; kept in the result
+    #[arg(long, value_name = "TEXT", help_heading = "Output")]
+    objective: Option<String>,
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    metadata: MetadataArgs,
+    /// Run each step again for 10 s at twice the depth, to see whether it is at a limit
+    #[arg(long, help_heading = limits::HEADING)]
+    confirm: bool,
+    /// Watch for so long before the test what others do to its devices; 0 does not [default: 0]
+    #[arg(long, value_name = "TIME", help_heading = "Safety")]
+    preflight: Option<String>,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+    #[command(flatten)]
+    safety: SafetyArgs,
 }
 
-/// `--objective`.
-fn objective_option() -> Arg {
-    Arg::new("objective")
-        .long("objective")
-        .value_name("TEXT")
-        .help("What the test is to show, in your words; kept in the result")
-        .help_heading("Output")
+/// Reads flags that stand in another command line.
+pub(super) fn parse(flags: &[String]) -> Result<Args, clap::Error> {
+    let command = Args::augment_args(Command::new("run")).no_binary_name(true);
+    Ok(typed(&command.try_get_matches_from(flags)?))
 }
 
 /// Runs a job file or what the flags describe.
-pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let mut document = document(session, args)?;
     if !session.leads() {
         fleet::name_for_one(&mut document)?;
     }
     let judged_by = judged::clauses(&document)?;
     let mut plan = native::lower(&document)?;
-    let permissions = permissions::from_args(args);
-    let silenced = silenced::from_args(args)?;
-    let preflight = preflight::time(args, Nanos(0))?;
-    let diagnosed = (limits::asks(args) || !plan.limits.is_empty())
-        .then(|| limits::known_here(args, &plan))
+    let permissions = permissions::from_args(&args.safety);
+    let silenced = silenced::from_args(&args.output.silence)?;
+    let preflight = preflight::time(args.preflight.as_ref(), Nanos(0))?;
+    let (metadata, quiet) = (args.metadata.metadata, args.output.measure.progress.quiet);
+    let diagnosed = (args.confirm || metadata || args.limits.is_given() || !plan.limits.is_empty())
+        .then(|| limits::known_here(&args.limits, metadata, quiet, &plan))
         .transpose()?;
-    Storage::from_host_cache(args).apply_to_plan(&mut plan);
+    Storage::from_host_cache(args.limits.host_cache).apply_to_plan(&mut plan);
     let named = diagnosed.iter().flat_map(|known| &known.layers);
     limits::refuse_unused(
         &named.chain(&plan.limits).cloned().collect::<Vec<_>>(),
         &limits::jobs_of(&plan),
     )?;
-    let confirmed = args.get_flag("confirm").then(|| confirm::extend(&plan));
+    let confirmed = args.confirm.then(|| confirm::extend(&plan));
     if let Some(confirmed) = &confirmed {
         plan = confirmed.plan.clone();
     }
-    if args.get_flag("dry-run") {
-        Outputs::parse(args)?;
+    if args.test.dry.dry_run {
+        Outputs::parse(&args.output)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
         ::run::check_engines(&plan).map_err(Faults::from)?;
         session.whole(&plan)?;
@@ -121,9 +119,9 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     let process = std::process::id().to_string();
     plan.origin.presentation.other.push(("pid".into(), process));
     let whole = session.whole(&plan)?;
-    let mut outputs = Outputs::from_args(args, &plan)?;
-    let mut screen = Screen::from_args(session, args, outputs.streams_to_stdout())?;
-    let before = preflight::watch_and_report(session, &plan, preflight, args.get_flag("quiet"));
+    let mut outputs = Outputs::from_args(&args.output, &plan)?;
+    let mut screen = Screen::from_args(session, &args.output.measure.progress, outputs.streams_to_stdout())?;
+    let before = preflight::watch_and_report(session, &plan, preflight, quiet);
     screen.begin(&whole, None);
     let results = session.execution(plan, &permissions).after(before).run(&mut |event| {
         screen.take(&event);
@@ -142,10 +140,10 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         results.findings.extend(confirmed.findings());
     }
     results.findings = analysis::lint::heard(results.findings, &silenced);
-    let strict = args.get_flag("strict");
+    let strict = args.output.strict;
     if judged_by.is_empty() {
         let written = outputs.finish(&results, None);
-        history::keep(args, EntryKind::Run, Subject::Run(&results), None);
+        args.output.keep(EntryKind::Run, &results, None);
         written?;
         return Ok(Exit::from_results(&results, strict));
     }
@@ -158,36 +156,38 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     };
     let written = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
     let verdict = Some(judged.outcome().word());
-    history::keep(args, EntryKind::Run, Subject::Run(&results), verdict);
+    args.output.keep(EntryKind::Run, &results, verdict);
     written?;
     Ok(Exit::of_verdict(&results, judged.outcome(), strict))
 }
 
 /// The jobs of a file or of flags.
-pub(super) fn document(session: &Session, args: &ArgMatches) -> Result<Document, Faults> {
-    let file = args.get_one::<String>("file");
-    let mut document = match args.get_one::<String>("preset") {
+pub(super) fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
+    let file = args.file.as_ref();
+    let mut document = match &args.preset {
         Some(name) => preset(name, file)?,
         None => document_of(file)?,
     };
     document.arguments.clone_from(&session.process.arguments);
-    if let Some(text) = args.get_one::<String>("objective") {
+    if let Some(text) = &args.objective {
         let line = native::objective(text).ok_or_else(|| {
             let fault = Fault::new("the objective says nothing").at("--objective");
             Faults::usage(fault.help("for example --objective 'most IOPS with p99 up to 3 ms'"))
         })?;
         document.objective = Some(line);
     }
-    apply_flags(&mut document, args)?;
-    note_changes(&mut document, args);
+    args.test.apply(&mut document, args.output.measure.seed)?;
+    note_changes(&mut document, &args.test.load.given);
     enough_targets(&document)?;
     Ok(document)
 }
 
 /// A result is to say which flags have made a preset another test.
-pub(super) fn note_changes(document: &mut Document, args: &ArgMatches) {
+pub(super) fn note_changes(document: &mut Document, given: &[GivenOption]) {
     let Some(used) = &mut document.preset else { return };
-    let (before, set) = (&used.changed, |name: &str| is_given(args, name));
+    let (before, set) = (&used.changed, |name: &str| {
+        given.iter().any(|(option, _)| option.name == name)
+    });
     let names = OPTIONS.iter().map(|option| option.name);
     let changed = names.filter(|name| !NO_CHANGE.contains(name) && (set(name) || before.iter().any(|one| one == name)));
     used.changed = changed.map(str::to_owned).collect();
@@ -290,26 +290,22 @@ fn refuse_other_tool(file: &str) -> Result<(), Faults> {
     Err(Faults::usage(fault.help(help.replace("FILE", file))))
 }
 
-/// Changes every job as the flags say.
-pub(super) fn apply_flags(document: &mut Document, args: &ArgMatches) -> Result<(), Faults> {
-    if let Some(seed) = args.get_one::<u64>("seed") {
-        document.seed = Some(*seed);
+impl<S: Subset> TestArgs<S> {
+    /// Changes every job as the flags say.
+    pub(super) fn apply(&self, document: &mut Document, seed: Option<u64>) -> Result<(), Faults> {
+        if self.name.is_some() {
+            document.name.clone_from(&self.name);
+        }
+        apply_options(document, &self.load.given, seed)
     }
-    if let Some(name) = args.try_get_one::<String>("name").ok().flatten() {
-        document.name = Some(name.clone());
-    }
+}
+
+/// Changes every job as the options say.
+pub(super) fn apply_options(document: &mut Document, given: &[GivenOption], seed: Option<u64>) -> Result<(), Faults> {
+    document.seed = seed.or(document.seed);
     let mut complaints = Vec::new();
     for job in &mut document.jobs {
-        for option in OPTIONS.iter().filter(|option| is_given(args, option.name)) {
-            let values: Vec<String> = match option.value {
-                "" => vec!["true".to_owned()],
-                _ => args
-                    .get_many::<String>(option.name)
-                    .into_iter()
-                    .flatten()
-                    .cloned()
-                    .collect(),
-            };
+        for (option, values) in given {
             if option.name == "target" {
                 job.targets.clear();
             }
@@ -319,7 +315,7 @@ pub(super) fn apply_flags(document: &mut Document, args: &ArgMatches) -> Result<
                     line: 0,
                     text: format!("--{} {value}", option.name).replace(" true", ""),
                 };
-                if let Err(complaint) = native::apply(job, option.name, &value, place)
+                if let Err(complaint) = native::apply(job, option.name, value, place)
                     && !complaints.contains(&complaint)
                 {
                     complaints.push(complaint);
@@ -332,11 +328,6 @@ pub(super) fn apply_flags(document: &mut Document, args: &ArgMatches) -> Result<
     } else {
         Err(complaints.into())
     }
-}
-
-fn is_given(args: &ArgMatches, name: &str) -> bool {
-    // Commands leave out options that mean nothing to them.
-    args.try_contains_id(name).unwrap_or(false) && args.value_source(name) == Some(ValueSource::CommandLine)
 }
 
 /// What a plan would do, for people, and whether the guard gives its targets away. Hosts look at their targets themselves, once a test

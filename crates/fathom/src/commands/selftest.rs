@@ -1,7 +1,7 @@
 //! `fathom selftest`.
 
 use ::run::targets::guard::Permissions;
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::ValueHint;
 use dialects::native::{self, JobSpec};
 use model::Nanos;
 use report::numbers::rate;
@@ -13,37 +13,26 @@ use crate::fault::Faults;
 use crate::screen::{self, Screen};
 use crate::session::Session;
 
-/// Its command line.
-pub fn command() -> Command {
-    Command::new("selftest")
-        .about("Measure the ceiling of each engine, the clock, the timer")
-        .arg(
-            Arg::new("folder")
-                .value_name("DIRECTORY")
-                .value_hint(ValueHint::DirPath)
-                .help("Where the file for the engines is made, 64 MiB [default: the directory for temporary files]"),
-        )
-        .arg(
-            Arg::new("time")
-                .long("time")
-                .value_name("TIME")
-                .default_value("1s")
-                .help("Measured window of each row"),
-        )
-        .arg(
-            Arg::new("json")
-                .long("json")
-                .action(ArgAction::SetTrue)
-                .help("One JSON document for programs"),
-        )
+/// Measure the ceiling of each engine, the clock, the timer
+#[derive(clap::Args)]
+pub struct Args {
+    /// Where the file for the engines is made, 64 MiB [default: the directory for temporary files]
+    #[arg(value_name = "DIRECTORY", value_hint = ValueHint::DirPath)]
+    folder: Option<String>,
+    /// Measured window of each row
+    #[arg(long, value_name = "TIME", default_value = "1s")]
+    time: String,
+    /// One JSON document for programs
+    #[arg(long)]
+    json: bool,
 }
 
 /// Measures the generator itself.
-pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let length = length(args)?;
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
+    let length = length(&args.time)?;
     let folder = args
-        .get_one::<String>("folder")
-        .cloned()
+        .folder
+        .clone()
         .unwrap_or_else(|| std::env::temp_dir().display().to_string());
     let plans = selftest::plans(&folder, length);
     let (mut ceilings, mut jitter, mut clock) = (Vec::new(), None, None);
@@ -70,15 +59,14 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         }
     }
     let clock = clock.unwrap_or_default();
-    if args.get_flag("json") {
+    if args.json {
         let text = serde_json::to_string_pretty(&as_json(&ceilings, jitter.as_ref(), &clock));
         return screen::put(&format!("{}\n", text.expect("plain values are valid JSON")));
     }
     screen::put(&table(&ceilings, jitter.as_ref(), &clock))
 }
 
-fn length(args: &ArgMatches) -> Result<Nanos, Faults> {
-    let text = args.get_one::<String>("time").expect("it has a default");
+fn length(text: &str) -> Result<Nanos, Faults> {
     let mut job = JobSpec::default();
     let place = || dialects::Place {
         file: "command line".into(),

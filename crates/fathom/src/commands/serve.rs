@@ -8,7 +8,6 @@ use analysis::verdict::Outcome;
 use archive::Saved;
 use archive::history::{Entry, HistoryError};
 use archive::serve::{self, Door, Pages, Token, Trouble};
-use clap::{Arg, ArgMatches, Command};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use report::html::page::{Page, Tone, Verdict};
@@ -19,44 +18,30 @@ use crate::fault::{Fault, Faults};
 use crate::session::Session;
 use crate::{address, history, pages, running, screen};
 
-/// Where it is served unless it is said otherwise.
-const USUAL: &str = "127.0.0.1:7744";
-
-/// The command line.
-pub fn command() -> Command {
-    Command::new("serve")
-        .about("Show the history in a browser, read-only")
-        .long_about(
-            "Shows the history in a browser: a list with filters, the report of each entry, its saved file, and comparisons. Nothing \
-             can be changed there. It ends with Ctrl-C.\n\n\
-             On the loopback address every user of this machine may read; on other addresses a token is required, which is made at \
-             random and printed with the address unless --token gives it. There is no encryption: across a network that is not \
-             yours, leave it on this machine and use `ssh -L 7744:127.0.0.1:7744 HOST`. A run is watched on a page of its own: `fathom run --metrics PORT`.",
-        )
-        .after_help(
-            "Examples:\n  fathom serve\n  fathom serve --listen 0.0.0.0:7744",
-        )
-        .arg(
-            Arg::new("listen")
-                .long("listen")
-                .value_name("ADDR")
-                .default_value(USUAL)
-                .help("Address and port, or a port of this machine alone; port 0 takes a free one"),
-        )
-        .arg(
-            Arg::new("token")
-                .long("token")
-                .value_name("TOKEN")
-                .help("Ask for this word: at least 16 letters, digits, `-`, `_`, `.`; also FATHOM_TOKEN, which others cannot see"),
-        )
+/// Show the history in a browser, read-only
+#[derive(clap::Args)]
+#[command(
+    long_about = "Shows the history in a browser: a list with filters, the report of each entry, its saved file, and comparisons. Nothing \
+        can be changed there. It ends with Ctrl-C.\n\n\
+        On the loopback address every user of this machine may read; on other addresses a token is required, which is made at \
+        random and printed with the address unless --token gives it. There is no encryption: across a network that is not \
+        yours, leave it on this machine and use `ssh -L 7744:127.0.0.1:7744 HOST`. A run is watched on a page of its own: `fathom run --metrics PORT`.",
+    after_help = "Examples:\n  fathom serve\n  fathom serve --listen 0.0.0.0:7744"
+)]
+pub struct Args {
+    /// Address and port, or a port of this machine alone; port 0 takes a free one
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7744")]
+    listen: String,
+    /// Ask for this word: at least 16 letters, digits, `-`, `_`, `.`; also FATHOM_TOKEN, which others cannot see
+    #[arg(long, value_name = "TOKEN")]
+    token: Option<String>,
 }
 
 /// Serves until it is asked to stop.
-pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let text = args.get_one::<String>("listen").map_or(USUAL, String::as_str);
-    let wanted = address::parse("--listen", text)?;
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
+    let wanted = address::parse("--listen", &args.listen)?;
     let path = history::path()?;
-    let token = token(args, wanted)?;
+    let token = token(args.token.clone(), wanted)?;
     let (listener, bound) = address::bind("--listen", wanted)?;
     screen::put(&format!("{}\nCtrl-C ends it\n", shown(bound, token.as_ref())))?;
     let door = Door::new(bound, token);
@@ -87,8 +72,7 @@ fn shown(bound: SocketAddr, token: Option<&Token>) -> String {
     }
 }
 
-fn token(args: &ArgMatches, wanted: SocketAddr) -> Result<Option<Token>, Faults> {
-    let word = args.get_one::<String>("token").cloned();
+fn token(word: Option<String>, wanted: SocketAddr) -> Result<Option<Token>, Faults> {
     let word = word.or_else(|| std::env::var("FATHOM_TOKEN").ok().filter(|word| !word.is_empty()));
     match word {
         Some(word) => match Token::parse(&word) {

@@ -1,71 +1,65 @@
 //! `fathom show`: a saved result, once more in any form.
 
 use archive::Saved;
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use std::path::PathBuf;
+
+use clap::ValueHint;
+use model::plan::Plan;
 use model::study::{Question, Study};
 
-use super::study_outputs::StudyOutputs;
+use super::study_outputs::{self, Form, StudyOutputs};
 use super::{ab, results, sweep};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::outputs::{self, Outputs};
+use crate::outputs::{OutputSpec, Outputs, out_help};
+use crate::session::Session;
 
-/// The command line.
-pub fn command() -> Command {
-    let command = Command::new("show")
-        .about("Print a saved result in any output format")
-        .after_help(
-            "Examples:\n  fathom show result.fathom\n  fathom show result.fathom --out fio-json\n  \
-             fathom show result.fathom --out text,csv=intervals.csv\n  fathom show history:last",
-        )
-        .arg(
-            Arg::new("file")
-                .value_name("FILE")
-                .required(true)
-                .value_hint(ValueHint::FilePath)
-                .help("A saved result (--save); `-` is standard input, `history:12` an entry of the history"),
-        );
-    options(command)
+/// Print a saved result in any output format
+#[derive(clap::Args)]
+#[command(
+    after_help = "Examples:\n  fathom show result.fathom\n  fathom show result.fathom --out fio-json\n  \
+        fathom show result.fathom --out text,csv=intervals.csv\n  fathom show history:last"
+)]
+pub struct Args {
+    /// A saved result (--save); `-` is standard input, `history:12` an entry of the history
+    #[arg(value_name = "FILE", value_hint = ValueHint::FilePath)]
+    file: String,
+    #[command(flatten)]
+    output: ShowArgs,
 }
 
-/// `--out` and `--save`.
-pub(super) fn options(command: Command) -> Command {
-    command
-        .arg(
-            Arg::new("out")
-                .long("out")
-                .value_name("FORMAT[=FILE],…")
-                .action(ArgAction::Append)
-                .help("Reports to write, each to stdout or a file [default: text]")
-                .long_help(format!(
-                    "Reports to write, each to standard output or to a file of its own; the default is text.\n{}\
-                     Sweeps have text, json and csv, comparisons in turns text and json.",
-                    outputs::explained()
-                )),
-        )
-        .arg(outputs::page_option())
-        .arg(
-            Arg::new("save")
-                .long("save")
-                .value_name("FILE")
-                .value_hint(ValueHint::FilePath)
-                .help("Keep it in this file as well, in the form of this version"),
-        )
+/// Where what is shown goes.
+#[derive(clap::Args)]
+#[command(mut_arg("out", |arg| arg.help("Reports to write, each to stdout or a file [default: text]").long_help(
+    out_help("Sweeps have text, json and csv, comparisons in turns text and json.")
+)))]
+pub struct ShowArgs {
+    #[command(flatten)]
+    spec: OutputSpec,
+    /// Keep it in this file as well, in the form of this version
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    save: Option<PathBuf>,
+}
+
+impl ShowArgs {
+    /// Where reports of a run go.
+    pub fn outputs(&self, plan: &Plan) -> Result<Outputs, Faults> {
+        Outputs::new(&self.spec, self.save.clone(), None)?.open(plan)
+    }
+
+    fn study_outputs(&self, known: &[Form]) -> Result<StudyOutputs, Faults> {
+        StudyOutputs::new(&self.spec, self.save.clone(), known)
+    }
 }
 
 /// Shows it.
-pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
-    let file = args.get_one::<String>("file").expect("clap asks for a file");
-    show_file(file, args)
+pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
+    show_file(&args.file, &args.output)
 }
 
 /// Shows what a file or an entry of the history holds.
-pub(super) fn show_file(file: &str, args: &ArgMatches) -> Result<Exit, Faults> {
-    let formats = args.get_many::<String>("out").into_iter().flatten();
-    if formats
-        .flat_map(|text| text.split(','))
-        .any(|one| one.split('=').next() == Some("ndjson"))
-    {
+pub(super) fn show_file(file: &str, args: &ShowArgs) -> Result<Exit, Faults> {
+    if args.spec.forms().any(|one| one.split('=').next() == Some("ndjson")) {
         let fault = Fault::new("ndjson is the stream of a live run, and this run is over").at("--out");
         return Err(Faults::usage(
             fault.help("--out json has all figures, --out csv every interval"),
@@ -75,12 +69,12 @@ pub(super) fn show_file(file: &str, args: &ArgMatches) -> Result<Exit, Faults> {
         Saved::Run(found) => found,
         Saved::Study(study) => return show_study(file, &study, args),
     };
-    let outputs = Outputs::from_args(args, &found.plan)?;
+    let outputs = args.outputs(&found.plan)?;
     outputs.finish(&found, None)?;
     Ok(Exit::from_results(&found, false))
 }
 
-fn show_study(file: &str, study: &Study, args: &ArgMatches) -> Result<Exit, Faults> {
+fn show_study(file: &str, study: &Study, args: &ShowArgs) -> Result<Exit, Faults> {
     if study.runs.is_empty() {
         return Err(Faults::one(
             Fault::new(format!("{file} holds a study without runs")),
@@ -88,13 +82,13 @@ fn show_study(file: &str, study: &Study, args: &ArgMatches) -> Result<Exit, Faul
         ));
     }
     match study.question {
-        Question::Sweep { .. } => sweep::show(file, study, None, &StudyOutputs::from_args(args, true)?)?,
+        Question::Sweep { .. } => sweep::show(file, study, None, &args.study_outputs(study_outputs::ALL)?)?,
         Question::Ab { .. } => ab::show(
             file,
             study,
             analysis::compare::MARGIN,
             false,
-            &StudyOutputs::from_args(args, false)?,
+            &args.study_outputs(study_outputs::NO_TABLE)?,
         )?,
         Question::Suite { .. } => {
             let fault = Fault::new(format!("{file} holds the runs of a suite, whose report is a page"));

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::Path;
 
-use clap::Arg;
 use dialects::diskspd::text::TextForm;
 use dialects::diskspd::{self, EventRole, Processors, Reading, Request, Surroundings, xml};
 use dialects::{iometer, native};
@@ -19,15 +18,12 @@ use crate::history;
 use crate::session::Session;
 use crate::user_file;
 
-/// The positional argument that [`read`] takes.
-pub fn argument() -> Arg {
-    Arg::new("source")
-        .value_name("SOURCE")
-        .required(true)
-        .num_args(1..)
-        .trailing_var_arg(true)
-        .allow_hyphen_values(true)
-        .help("`diskspd`, `fio`, `vdbench`, `iometer` or `native` and its arguments; or one file")
+/// The words that [`read`] takes.
+#[derive(clap::Args)]
+pub struct SourceArgs {
+    /// `diskspd`, `fio`, `vdbench`, `iometer` or `native` and its arguments; or one file
+    #[arg(value_name = "SOURCE", required = true, num_args = 1.., trailing_var_arg = true, allow_hyphen_values = true)]
+    pub source: Vec<String>,
 }
 
 /// A test that was read, and what its reading has already lost.
@@ -84,9 +80,7 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
 }
 
 fn read_flags(session: &Session, flags: &[String]) -> Result<Plan, Faults> {
-    let given = run::command()
-        .no_binary_name(true)
-        .try_get_matches_from(flags)
+    let given = run::parse(flags)
         .map_err(|error| Faults::usage(command_line::fault_of(&error).help("`fathom run --help` lists the flags")))?;
     Ok(native::lower(&run::document(session, &given)?)?)
 }

@@ -3,7 +3,8 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use clap::ArgMatches;
+use archive::history::{EntryKind, Subject};
+use clap::ValueHint;
 use model::plan::Target;
 use model::study::Study;
 use report::html::{self, page::Page};
@@ -11,11 +12,38 @@ use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::{outputs, screen};
+use crate::history;
+use crate::options::MeasureArgs;
+use crate::outputs::{self, OutputSpec};
+use crate::screen;
+
+/// What studies have, which report in forms of their own.
+#[derive(clap::Args)]
+pub struct StudyArgs {
+    #[command(flatten)]
+    pub output: OutputSpec,
+    /// Keep every run whole in this file, so that it can be asked anew
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub save: Option<PathBuf>,
+    #[command(flatten)]
+    pub measure: MeasureArgs,
+}
+
+impl StudyArgs {
+    /// Where the reports go, of which there are the `known` forms.
+    pub fn outputs(&self, known: &[Form]) -> Result<StudyOutputs, Faults> {
+        StudyOutputs::new(&self.output, self.save.clone(), known)
+    }
+
+    /// Keeps the study in the history.
+    pub fn keep(&self, kind: EntryKind, study: &Study) {
+        history::keep(&self.measure, self.save.as_ref(), kind, Subject::Study(study), None);
+    }
+}
 
 /// A form of report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub enum Form {
     Text,
     Json,
     Csv,
@@ -32,6 +60,13 @@ impl Form {
         }
     }
 }
+
+/// All forms.
+pub const ALL: &[Form] = &[Form::Text, Form::Json, Form::Csv, Form::Html];
+/// Those of a study without a table.
+pub const NO_TABLE: &[Form] = &[Form::Text, Form::Json, Form::Html];
+/// Those of a list without a page.
+pub const NO_PAGE: &[Form] = &[Form::Text, Form::Json, Form::Csv];
 
 /// The reports that were asked for.
 #[derive(Debug)]
@@ -55,23 +90,13 @@ pub struct Contents<'a, T: Serialize> {
 }
 
 impl StudyOutputs {
-    /// Reads `--out` and `--save`. `csv` says whether there is a table.
+    /// Reads where the reports go, of which there are the `known` forms.
     ///
     /// # Errors
     /// [`Faults`] with what is wrong.
-    pub fn from_args(args: &ArgMatches, csv: bool) -> Result<StudyOutputs, Faults> {
-        let forms = [Form::Text, Form::Json, Form::Csv, Form::Html];
-        // A page has an option of its own as well, where there is one.
-        let page = args.try_contains_id("report").is_ok();
-        let known = |form: &Form| match form {
-            Form::Text | Form::Json => true,
-            Form::Csv => csv,
-            Form::Html => page,
-        };
-        let known: Vec<Form> = forms.into_iter().filter(known).collect();
+    pub fn new(spec: &OutputSpec, save: Option<PathBuf>, known: &[Form]) -> Result<StudyOutputs, Faults> {
         let mut list = Vec::new();
-        let texts = args.get_many::<String>("out").into_iter().flatten();
-        for one in texts.flat_map(|text| text.split(',')).filter(|one| !one.is_empty()) {
+        for one in spec.forms() {
             let (name, file) = one
                 .split_once('=')
                 .map_or((one, None), |(name, file)| (name, Some(file)));
@@ -91,14 +116,13 @@ impl StudyOutputs {
         if list.is_empty() {
             list.push((Form::Text, None));
         }
-        list.extend(outputs::page_file(args).map(|file| (Form::Html, Some(file))));
+        list.extend(spec.report.clone().map(|file| (Form::Html, Some(file))));
         if list.iter().filter(|(_, file)| file.is_none()).count() > 1 {
             let fault = Fault::new("only one output can go to standard output").at("--out");
             return Err(Faults::usage(
                 fault.help("give the others a file: --out text,json=report.json"),
             ));
         }
-        let save = args.try_get_one::<String>("save").ok().flatten().map(PathBuf::from);
         Ok(StudyOutputs { list, save })
     }
 

@@ -7,7 +7,7 @@ use ::run::targets::guard::{Permissions, Refusal};
 use analysis::requirement::Clause;
 use analysis::verdict::{FORMAT_VERSION, Held, Outcome, SuiteKind, SuiteReport};
 use archive::history::{EntryKind, Subject};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::ValueHint;
 use dialects::convert;
 use dialects::native::suite::{Base, EXAMPLE, Suite, Workload, read_suite};
 use dialects::native::{self, Document, JobSpec, PartSpec};
@@ -23,65 +23,70 @@ use report::words;
 use study::suite::{self, Load};
 use study::verify::{Attempt, Search, Unverifiable, Verification};
 
-use super::run::{apply_flags, document_of, dry_run as dry_run_of, enough_targets, note_changes};
+use super::run::{apply_options, document_of, dry_run as dry_run_of, enough_targets, note_changes};
 use super::verify::shared_among;
-use crate::command_line::{dry_run_option, load_options, safety_options};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::history;
 use crate::judged;
-use crate::permissions;
+use crate::options::{DryRunArgs, LoadOptions, MeasureArgs, Subset};
+use crate::outputs;
+use crate::permissions::{self, SafetyArgs};
 use crate::screen::{self, Screen};
 use crate::session::Session;
 use crate::user_file;
-use crate::{command_line, outputs};
 
 /// Options of a load that stand on the command line too: where, how much of it, and how long.
 const FLAGS: [&str; 4] = ["target", "size", "time", "warm-up"];
 
-/// Its command line.
-pub fn command() -> Command {
-    let file = |name: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .value_name("FILE")
-            .value_hint(ValueHint::FilePath)
-            .help(help)
-            .help_heading("Output")
-    };
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    Command::new("suite")
-        .about("Run several workloads against an SLA; write a sign-off page")
-        .long_about(
-            "Runs the workloads of a suite one after the other and holds each to its requirement: PASS, FAIL or INCONCLUSIVE for \
-             each clause, by the rules of `fathom verify`. A workload is a preset, a job file, or options of its own. Where a rate \
-             and a latency are required together it is issued at exactly that rate, with as many operations in flight as that \
-             takes; else it runs as it stands.\n\n\
-             The target is named here or in the suite; flags change every workload. A file that is made in a directory serves all \
-             workloads and is removed at the end. docs/suites.md has the form.",
-        )
-        .after_help(
-            "Examples:\n  fathom suite --example > acceptance.toml\n  fathom suite acceptance.toml --target /mnt/new --size 100GiB --dry-run\n  \
-             fathom suite acceptance.toml --target /mnt/new --size 100GiB --sign-off acceptance.md --junit acceptance.xml",
-        )
-        .arg(
-            Arg::new("file")
-                .value_name("FILE.toml")
-                .value_hint(ValueHint::FilePath)
-                .required_unless_present("example")
-                .help("The suite"),
-        )
-        .arg(flag("example", "Print a suite to begin with").conflicts_with("file"))
-        .args(load_options().into_iter().filter(|arg| FLAGS.contains(&arg.get_id().as_str())))
-        .args([
-            file("sign-off", "Write a page to sign, in Markdown: what was required, what was measured, on what, how"),
-            file("junit", "Write JUnit XML for build servers: a case for each clause"),
-            file("save", "Keep every run whole in this file, with what was required"),
-            flag("json", "One JSON document for programs, in place of the table").help_heading("Output"),
-        ])
-        .args(command_line::study_output_options().into_iter().filter(|arg| ["seed", "live", "quiet", "no-history", "hosts"].contains(&arg.get_id().as_str())))
-        .arg(dry_run_option())
-        .args(safety_options())
+/// [`FLAGS`].
+pub struct OfWorkloads;
+
+impl Subset for OfWorkloads {
+    fn has(name: &str) -> bool {
+        FLAGS.contains(&name)
+    }
+}
+
+/// Run several workloads against an SLA; write a sign-off page
+#[derive(clap::Args)]
+#[command(
+    long_about = "Runs the workloads of a suite one after the other and holds each to its requirement: PASS, FAIL or INCONCLUSIVE for \
+        each clause, by the rules of `fathom verify`. A workload is a preset, a job file, or options of its own. Where a rate \
+        and a latency are required together it is issued at exactly that rate, with as many operations in flight as that \
+        takes; else it runs as it stands.\n\n\
+        The target is named here or in the suite; flags change every workload. A file that is made in a directory serves all \
+        workloads and is removed at the end. docs/suites.md has the form.",
+    after_help = "Examples:\n  fathom suite --example > acceptance.toml\n  fathom suite acceptance.toml --target /mnt/new --size 100GiB --dry-run\n  \
+        fathom suite acceptance.toml --target /mnt/new --size 100GiB --sign-off acceptance.md --junit acceptance.xml"
+)]
+pub struct Args {
+    /// The suite
+    #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath, required_unless_present = "example")]
+    file: Option<String>,
+    /// Print a suite to begin with
+    #[arg(long, conflicts_with = "file")]
+    example: bool,
+    #[command(flatten)]
+    load: LoadOptions<OfWorkloads>,
+    /// Write a page to sign, in Markdown: what was required, what was measured, on what, how
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    sign_off: Option<PathBuf>,
+    /// Write JUnit XML for build servers: a case for each clause
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    junit: Option<PathBuf>,
+    /// Keep every run whole in this file, with what was required
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    save: Option<PathBuf>,
+    /// One JSON document for programs, in place of the table
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+    #[command(flatten)]
+    measure: MeasureArgs,
+    #[command(flatten)]
+    dry: DryRunArgs,
+    #[command(flatten)]
+    safety: SafetyArgs,
 }
 
 /// A workload that can be run.
@@ -132,16 +137,16 @@ impl Ready {
 }
 
 /// Runs a suite, or prints one.
-pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    if args.get_flag("example") {
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
+    if args.example {
         return screen::put(EXAMPLE);
     }
-    let file = args.get_one::<String>("file").expect("clap asks for a file");
+    let file = args.file.as_ref().expect("clap asks for a file");
     let text = user_file::read_text(Path::new(file), user_file::MAX_TEXT)
         .map_err(|error| Faults::unreadable(Path::new(file), &error))?;
     let read = read_suite(file, &text)?;
     let ready = all_ready(session, args, file, &read)?;
-    let permissions = permissions::from_args(args);
+    let permissions = permissions::from_args(&args.safety);
     let plans = ready
         .iter()
         .map(|one| one.plan(one.attempt(&Search::default()).as_ref(), session.ranks()))
@@ -150,27 +155,29 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
         session.whole(plan)?;
     }
-    if args.get_flag("dry-run") {
+    if args.dry.dry_run {
         return dry_run(session, &ready, &plans, &permissions);
     }
     // Elsewhere each host looks at its own targets, when a workload begins.
     if !session.leads() {
         refuse(&plans, &permissions)?;
     }
-    let files: Vec<PathBuf> = ["sign-off", "junit", "save"]
-        .iter()
-        .filter_map(|name| args.get_one::<String>(name).map(PathBuf::from))
-        .collect();
+    let files = || {
+        [&args.sign_off, &args.junit, &args.save]
+            .into_iter()
+            .flatten()
+            .map(PathBuf::as_path)
+    };
     for plan in &plans {
-        outputs::spare_targets(files.iter().map(PathBuf::as_path), &plan.targets)?;
+        outputs::spare_targets(files(), &plan.targets)?;
     }
-    outputs::prove_writable(files.iter().map(PathBuf::as_path))?;
+    outputs::prove_writable(files())?;
     let started = Zoned::now();
     let mut errand = Errand {
         session,
         permissions,
         shared_files: SharedFiles::default(),
-        screen: Screen::from_args(session, args, false)?,
+        screen: Screen::from_args(session, &args.measure.progress, false)?,
         args,
         suite: read.name.as_deref().unwrap_or(file),
         runs: Vec::new(),
@@ -195,19 +202,13 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
 }
 
 /// Every workload with its requirement, before any of them runs.
-fn all_ready(session: &Session, args: &ArgMatches, file: &str, suite: &Suite) -> Result<Vec<Ready>, Faults> {
+fn all_ready(session: &Session, args: &Args, file: &str, suite: &Suite) -> Result<Vec<Ready>, Faults> {
     let folder = Path::new(file).parent().unwrap_or(Path::new(""));
     let one = |workload: &Workload| ready(session, args, folder, suite, workload);
     suite.workloads.iter().map(one).collect()
 }
 
-fn ready(
-    session: &Session,
-    args: &ArgMatches,
-    folder: &Path,
-    suite: &Suite,
-    workload: &Workload,
-) -> Result<Ready, Faults> {
+fn ready(session: &Session, args: &Args, folder: &Path, suite: &Suite, workload: &Workload) -> Result<Ready, Faults> {
     let at = format!("{}:{}  {}", workload.at.file, workload.at.line, workload.at.text);
     let fault = |what: String, help: &str| Faults::usage(Fault::new(what).at(&*at).help(help));
     let of_file = match &workload.base {
@@ -216,8 +217,8 @@ fn ready(
     };
     let mut document = workload.document(suite, of_file)?;
     document.arguments.clone_from(&session.process.arguments);
-    apply_flags(&mut document, args)?;
-    note_changes(&mut document, args);
+    apply_options(&mut document, &args.load.given, args.measure.seed)?;
+    note_changes(&mut document, &args.load.given);
     enough_targets(&document)?;
     if document.jobs.len() != 1 {
         let what = format!(
@@ -334,7 +335,7 @@ struct Errand<'a> {
     permissions: Permissions,
     shared_files: SharedFiles,
     screen: Screen,
-    args: &'a ArgMatches,
+    args: &'a Args,
     /// Its name.
     suite: &'a str,
     /// Every run of every workload.
@@ -358,7 +359,8 @@ impl Errand<'_> {
                 let name = format!("{}: {}", self.suite, one.name);
                 let verdict = held.verdict.as_ref().map(|verdict| verdict.outcome.word());
                 history::keep_as(
-                    self.args,
+                    &self.args.measure,
+                    self.args.save.as_ref(),
                     EntryKind::Suite,
                     Subject::Run(&results),
                     Some(&name),
@@ -553,9 +555,9 @@ fn tool() -> model::results::Tool {
     }
 }
 
-fn finish(args: &ArgMatches, report: &SuiteReport, study: &Study, started: &Zoned) -> Result<(), Faults> {
+fn finish(args: &Args, report: &SuiteReport, study: &Study, started: &Zoned) -> Result<(), Faults> {
     let text = text(report);
-    let shown = match args.get_flag("json") {
+    let shown = match args.json {
         true => serde_json::to_string_pretty(report).expect("plain values are valid JSON") + "\n",
         false => text.clone(),
     };
@@ -565,18 +567,18 @@ fn finish(args: &ArgMatches, report: &SuiteReport, study: &Study, started: &Zone
         put.err()
             .map(|error| Fault::of_file("write", Path::new("standard output"), &error)),
     );
-    let mut write = |name: &str, content: &dyn Fn() -> String| {
-        if let Some(path) = args.get_one::<String>(name).map(PathBuf::from) {
-            let written = outputs::write_file(&path, content().as_bytes());
-            faults.extend(written.err().map(|error| Fault::of_file("write", &path, &error)));
+    let mut write = |path: &Option<PathBuf>, content: &dyn Fn() -> String| {
+        if let Some(path) = path {
+            let written = outputs::write_file(path, content().as_bytes());
+            faults.extend(written.err().map(|error| Fault::of_file("write", path, &error)));
         }
     };
-    write("sign-off", &|| suite::sign_off(report));
-    write("junit", &|| junit::document(&junit_suite(report, started, &text)));
-    if let Some(path) = args.get_one::<String>("save").map(PathBuf::from)
-        && let Err(archive::ArchiveError::System { source, .. }) = archive::save_study(study, &path)
+    write(&args.sign_off, &|| suite::sign_off(report));
+    write(&args.junit, &|| junit::document(&junit_suite(report, started, &text)));
+    if let Some(path) = &args.save
+        && let Err(archive::ArchiveError::System { source, .. }) = archive::save_study(study, path)
     {
-        faults.push(Fault::of_file("write", &path, &source));
+        faults.push(Fault::of_file("write", path, &source));
     }
     match faults.is_empty() {
         true => Ok(()),

@@ -1,30 +1,26 @@
 //! `fathom targets`.
 
 use ::run::targets::guard::{Contents, Listed, Listing, MayWrite, list};
-use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::probe::System;
 use serde_json::{Value, json};
 
 use crate::exit::Exit;
 use crate::fault::Faults;
 use crate::screen;
+use crate::session::Session;
 
-/// Its command line.
-pub fn command() -> Command {
-    Command::new("targets")
-        .about("List disks and file systems, and what may be tested")
-        .arg(
-            Arg::new("json")
-                .long("json")
-                .action(ArgAction::SetTrue)
-                .help("One JSON document for programs"),
-        )
+/// List disks and file systems, and what may be tested
+#[derive(clap::Args)]
+pub struct Args {
+    /// One JSON document for programs
+    #[arg(long)]
+    json: bool,
 }
 
 /// Lists what could be tested.
-pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     let list = list(&System::live());
-    if args.get_flag("json") {
+    if args.json {
         let value: Vec<Value> = list.iter().map(as_json).collect();
         let text = serde_json::to_string_pretty(&value).expect("plain values are valid JSON");
         return screen::put(&format!("{text}\n"));

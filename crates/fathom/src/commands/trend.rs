@@ -4,61 +4,48 @@ use std::collections::BTreeMap;
 
 use analysis::compare::{self, Figure, Moment, Trend};
 use archive::history::{Entry, EntryJob, Filter};
-use clap::{Arg, ArgAction, ArgMatches, Command};
 use report::html::page::Page;
 use serde::Serialize;
 
-use super::ab;
-use super::history::{filter, filter_options, local, opened};
-use super::study_outputs::{Contents, StudyOutputs};
+use super::ab::{MarginArgs, margin};
+use super::history::{FilterArgs, local, opened};
+use super::study_outputs::{Contents, NO_TABLE, StudyOutputs};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::outputs::OutputSpec;
 use crate::screen::wrapped;
-use crate::{history, outputs, pages};
+use crate::session::Session;
+use crate::{history, pages};
 
 /// The figures whose way is reported.
 const FIGURES: [Figure; 3] = [Figure::Iops, Figure::Mean, Figure::Quantile(0.99)];
 /// Version of the form for programs.
 const FORMAT_VERSION: u32 = 1;
 
-/// The command line.
-pub fn command() -> Command {
-    Command::new("trend")
-        .about("Show how a test's results changed over time")
-        .long_about(
-            "Tells how the figures of a test went over the runs of it that the history holds: since when they are the same, between which \
-             two runs they changed and by how much, and what else was not the same in these two: kernel, versions, device, settings.\n\n\
-             Runs are of one test if their plans are the same apart from names, times and seeds, on the same host and targets. Which test \
-             is meant says ENTRY, one of its runs; with options and without ENTRY it is every test of the entries that they let through. \
-             Interrupted runs and studies are left out. Levels are looked for from 6 runs on, each of 2 runs at least; docs/history.md tells \
-             what that can see.",
-        )
-        .after_help(
-            "Examples:\n  fathom trend\n  fathom trend 12 --since 90d\n  fathom trend --target nvme1n1 --out json",
-        )
-        .arg(
-            Arg::new("entry")
-                .value_name("ENTRY")
-                .help("A run of the test: its number in the history, or `last` [default: last, where no option is given]"),
-        )
-        .args(filter_options())
-        .arg(
-            Arg::new("force")
-                .long("force")
-                .action(ArgAction::SetTrue)
-                .help("Take all entries that the options let through for runs of one test")
-                .conflicts_with("entry"),
-        )
-        .arg(ab::margin_option())
-        .arg(
-            Arg::new("out")
-                .long("out")
-                .value_name("FORMAT[=FILE],…")
-                .action(ArgAction::Append)
-                .help("Reports to write, each to stdout or a file: text, json, html [default: text]")
-                .help_heading("Output"),
-        )
-        .arg(outputs::page_option())
+/// Show how a test's results changed over time
+#[derive(clap::Args)]
+#[command(
+    long_about = "Tells how the figures of a test went over the runs of it that the history holds: since when they are the same, between which \
+        two runs they changed and by how much, and what else was not the same in these two: kernel, versions, device, settings.\n\n\
+        Runs are of one test if their plans are the same apart from names, times and seeds, on the same host and targets. Which test \
+        is meant says ENTRY, one of its runs; with options and without ENTRY it is every test of the entries that they let through. \
+        Interrupted runs and studies are left out. Levels are looked for from 6 runs on, each of 2 runs at least; docs/history.md tells \
+        what that can see.",
+    after_help = "Examples:\n  fathom trend\n  fathom trend 12 --since 90d\n  fathom trend --target nvme1n1 --out json"
+)]
+pub struct Args {
+    /// A run of the test: its number in the history, or `last` [default: last, where no option is given]
+    #[arg(value_name = "ENTRY")]
+    entry: Option<String>,
+    #[command(flatten)]
+    filter: FilterArgs,
+    /// Take all entries that the options let through for runs of one test
+    #[arg(long, conflicts_with = "entry")]
+    force: bool,
+    #[command(flatten)]
+    margin: MarginArgs,
+    #[command(flatten)]
+    output: OutputSpec,
 }
 
 /// The report for programs, and for charts.
@@ -119,9 +106,9 @@ fn page(trends: &Trends) -> Page {
 }
 
 /// Tells it.
-pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::from_args(args, false)?;
-    let margin = ab::margin(args)?;
+pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
+    let outputs = StudyOutputs::new(&args.output, None, NO_TABLE)?;
+    let margin = margin(&args.margin)?;
     let entries = entries(args)?;
     outputs.prove(&[])?;
     let mut tests: BTreeMap<(String, String), Vec<&Entry>> = BTreeMap::new();
@@ -130,7 +117,7 @@ pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
         .filter(|entry| !entry.interrupted && !entry.jobs.is_empty())
     {
         let Some(test) = &entry.test else { continue };
-        let key = match args.get_flag("force") {
+        let key = match args.force {
             true => Default::default(),
             false => (test.clone(), entry.host.clone()),
         };
@@ -161,14 +148,14 @@ pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
 }
 
 /// The entries that are asked about.
-fn entries(args: &ArgMatches) -> Result<Vec<Entry>, Faults> {
-    let mut wanted = filter(args)?;
-    let named = args.get_one::<String>("entry");
+fn entries(args: &Args) -> Result<Vec<Entry>, Faults> {
+    let mut wanted = args.filter.filter()?;
+    let named = args.entry.as_deref();
     let Some(history) = opened()? else {
         return Ok(Vec::new());
     };
-    if named.is_some() || (wanted == Filter::default() && !args.get_flag("force")) {
-        let id = history::number(&history, named.map_or("last", String::as_str))?;
+    if named.is_some() || (wanted == Filter::default() && !args.force) {
+        let id = history::number(&history, named.unwrap_or("last"))?;
         let entry = history.get(id)?;
         let none = || {
             let fault = Fault::new(format!(

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use ::run::targets::guard::Permissions;
 use analysis::lint::Warmed;
 use archive::{DocumentStore, WarmMarker, WarmRange};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::ValueHint;
 use dialects::Place;
 use dialects::native::{self, Document, JobSpec};
 use engine::Identity;
@@ -22,48 +22,47 @@ use serde_json::json;
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::screen::{self, Screen};
+use crate::screen::{self, ProgressArgs, Screen};
 use crate::session::Session;
 
 /// Operations in flight: enough to keep what lies behind a cache busy.
 const DEPTH: u32 = 8;
 
-/// Its command line.
-pub fn command() -> Command {
-    let value = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name(value).help(help)
-    };
-    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
-    Command::new("warm-up")
-        .about("Read a target once to warm the caches in front of it")
-        .long_about(
-            "Reads a file or device once in sequence, so that a cache in front of it (that of a virtual machine's host, of an array) \
-             holds what will be measured, and remembers what was read and in which boot: `fathom lint --intent cached-reads` says \
-             whether all that a test reads was warmed since the machine was started. Nothing is written to the target. Where --time ends it \
-             before all was read, what was read is remembered, and the exit code is 6.\n\n\
-             What is remembered lies below $FATHOM_STATE_DIR, or else fathom in $XDG_STATE_HOME or ~/.local/state.",
-        )
-        .after_help(
-            "Examples:\n  fathom warm-up /data/test.dat\n  fathom warm-up /dev/nvme1n1 --size 200GiB --time 2h\n  \
-             fathom warm-up /data/test.dat --buffered",
-        )
-        .arg(
-            Arg::new("target")
-                .value_name("TARGET")
-                .required(true)
-                .value_hint(ValueHint::AnyPath)
-                .help("File or block device that is there"),
-        )
-        .args([
-            value("size", "SIZE", "Bytes to read [default: all]"),
-            value("offset", "SIZE", "Bytes to leave out at the start [default: 0]"),
-            value("block", "SIZE", "Bytes of an operation [default: 1MiB]"),
-            value("time", "TIME", "The most that it may take [default: no limit]"),
-            flag("buffered", "Through the page cache of this machine, which is then warm as well [default: past it]"),
-            flag("json", "One JSON document for programs"),
-            crate::command_line::live().help_heading(None::<&str>),
-            flag("quiet", "No progress on stderr").short('q'),
-        ])
+/// Read a target once to warm the caches in front of it
+#[derive(clap::Args)]
+#[command(
+    long_about = "Reads a file or device once in sequence, so that a cache in front of it (that of a virtual machine's host, of an array) \
+        holds what will be measured, and remembers what was read and in which boot: `fathom lint --intent cached-reads` says \
+        whether all that a test reads was warmed since the machine was started. Nothing is written to the target. Where --time ends it \
+        before all was read, what was read is remembered, and the exit code is 6.\n\n\
+        What is remembered lies below $FATHOM_STATE_DIR, or else fathom in $XDG_STATE_HOME or ~/.local/state.",
+    after_help = "Examples:\n  fathom warm-up /data/test.dat\n  fathom warm-up /dev/nvme1n1 --size 200GiB --time 2h\n  \
+        fathom warm-up /data/test.dat --buffered"
+)]
+pub struct Args {
+    /// File or block device that is there
+    #[arg(value_name = "TARGET", value_hint = ValueHint::AnyPath)]
+    target: String,
+    /// Bytes to read [default: all]
+    #[arg(long, value_name = "SIZE")]
+    size: Option<String>,
+    /// Bytes to leave out at the start [default: 0]
+    #[arg(long, value_name = "SIZE")]
+    offset: Option<String>,
+    /// Bytes of an operation [default: 1MiB]
+    #[arg(long, value_name = "SIZE")]
+    block: Option<String>,
+    /// The most that it may take [default: no limit]
+    #[arg(long, value_name = "TIME")]
+    time: Option<String>,
+    /// Through the page cache of this machine, which is then warm as well [default: past it]
+    #[arg(long)]
+    buffered: bool,
+    /// One JSON document for programs
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    progress: ProgressArgs,
 }
 
 /// What is to be read.
@@ -79,14 +78,14 @@ struct Wanted {
 }
 
 /// Reads, and remembers.
-pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let store = store().ok_or_else(|| {
         let fault =
             Fault::new("there is no place to remember it: neither FATHOM_STATE_DIR nor XDG_STATE_HOME nor HOME is set");
         Faults::usage(fault.help("set FATHOM_STATE_DIR to a directory"))
     })?;
     let wanted = wanted(session, args)?;
-    let mut screen = Screen::from_args(session, args, false)?;
+    let mut screen = Screen::from_args(session, &args.progress, false)?;
     screen.begin(&wanted.plan, None);
     let results = session
         .execution(wanted.plan.clone(), &Permissions::default())
@@ -115,7 +114,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         )?),
         false => None,
     };
-    if args.get_flag("json") {
+    if args.json {
         let value = json!({
             "target": wanted.path,
             "asked": { "from": wanted.from, "to": wanted.to },
@@ -192,25 +191,21 @@ fn text(wanted: &Wanted, read: u64, to: u64, took: Nanos, marker: Option<&WarmMa
     text
 }
 
-fn wanted(session: &Session, args: &ArgMatches) -> Result<Wanted, Faults> {
-    let path = args
-        .get_one::<String>("target")
-        .expect("clap asks for a target")
-        .clone();
+fn wanted(session: &Session, args: &Args) -> Result<Wanted, Faults> {
+    let path = args.target.clone();
     let facts = examined(&path)?;
     let identity = identity(Path::new(&path)).ok_or_else(|| unfit(&path, "it is neither a file nor a block device"))?;
     let mut job = JobSpec::default();
-    let buffered = args.get_flag("buffered");
-    let text = |name: &str| args.get_one::<String>(name).map(String::as_str);
+    let buffered = args.buffered;
     let settings = [
         ("target", Some(&*path)),
         ("access", Some("sequential")),
-        ("block", text("block").or(Some("1MiB"))),
+        ("block", args.block.as_deref().or(Some("1MiB"))),
         ("cache", Some(if buffered { "buffered" } else { "direct" })),
         ("passes", Some("1")),
-        ("size", text("size")),
-        ("offset", text("offset")),
-        ("time", text("time")),
+        ("size", args.size.as_deref()),
+        ("offset", args.offset.as_deref()),
+        ("time", args.time.as_deref()),
     ];
     let mut complaints = Vec::new();
     for (name, value) in settings {

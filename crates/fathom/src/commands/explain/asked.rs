@@ -5,52 +5,55 @@ use std::path::Path;
 use analysis::policies::Origin;
 use analysis::requirement;
 use analysis::verdict::Outcome;
-use clap::{Arg, ArgAction, ArgMatches};
 use study::explain::Asked;
 
-use crate::catalogue;
+use crate::catalogue::{self, CatalogueArgs, InputArgs};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::limits;
+use crate::limits::{self, LimitArgs, Storage, StorageArgs};
 
-/// All options.
-pub fn options() -> Vec<Arg> {
-    let against = |name: &'static str| Arg::new(name).long(name).help_heading("Requirements");
-    // Nothing is run that could be run again, and the result may come from another machine.
-    let mut options: Vec<Arg> = limits::arguments()
-        .into_iter()
-        .filter(|arg| !["confirm", "metadata"].contains(&arg.get_id().as_str()))
-        .collect();
-    options.extend(limits::storage_arguments());
-    options.push(
-        against("require")
-            .value_name("CLAUSES")
-            .action(ArgAction::Append)
-            .help("Required figures, such as 'iops>=4000,p99<=20ms,read.mean<=3ms,mbps>=200'"),
-    );
-    options.push(
-        against("policy")
-            .value_name("NAME|FILE")
-            .help("What a policy of the catalogue, or of a file, promises; `fathom policies` lists them"),
-    );
-    options.push(catalogue::catalogue_option().help_heading("Requirements"));
-    options.extend(catalogue::input_options());
-    options
+/// The heading of what is required.
+const HEADING: &str = "Requirements";
+
+/// What results are held against. Nothing is run that could be run again, and the result may come from another machine.
+#[derive(clap::Args)]
+pub struct PromiseArgs {
+    #[command(flatten)]
+    limits: LimitArgs,
+    #[command(flatten)]
+    storage: StorageArgs<true>,
+    /// Required figures, such as 'iops>=4000,p99<=20ms,read.mean<=3ms,mbps>=200'
+    #[arg(long, value_name = "CLAUSES", help_heading = HEADING)]
+    require: Vec<String>,
+    /// What a policy of the catalogue, or of a file, promises; `fathom policies` lists them
+    #[arg(long, value_name = "NAME|FILE", help_heading = HEADING)]
+    policy: Option<String>,
+    #[command(flatten, next_help_heading = HEADING)]
+    catalogue: CatalogueArgs,
+    #[command(flatten)]
+    inputs: InputArgs,
+}
+
+impl PromiseArgs {
+    /// What is said of the storage below the loads.
+    pub fn storage(&self) -> Result<Storage, Faults> {
+        Storage::parse(&self.storage, self.limits.host_cache)
+    }
 }
 
 /// Reads all of them.
-pub fn read(args: &ArgMatches) -> Result<Asked, Faults> {
+pub fn read(args: &PromiseArgs) -> Result<Asked, Faults> {
     let mut asked = Asked::default();
-    if let Some(name) = args.get_one::<String>("policy") {
+    if let Some(name) = &args.policy {
         take_policy(&mut asked, args, name)?;
     }
-    let known = limits::known(args)?;
+    let known = limits::known(&args.limits, &args.catalogue)?;
     asked.layers.extend(known.layers);
     asked.bursts.extend(known.bursts.iter().map(limits::policy_burst));
     // A verdict names the first that may have carried the whole test.
     asked.bursts.sort_by(|a, b| b.lasts_secs().total_cmp(&a.lasts_secs()));
     asked.credits.extend(known.bursts);
-    for text in args.get_many::<String>("require").into_iter().flatten() {
+    for text in &args.require {
         let clauses = requirement::parse(text).map_err(|errors| {
             let fault =
                 |error: requirement::RequirementError| Fault::new(error.to_string()).at(format!("--require {text}"));
@@ -62,11 +65,11 @@ pub fn read(args: &ArgMatches) -> Result<Asked, Faults> {
 }
 
 /// A policy's limits, load and promises.
-fn take_policy(asked: &mut Asked, args: &ArgMatches, name: &str) -> Result<(), Faults> {
+fn take_policy(asked: &mut Asked, args: &PromiseArgs, name: &str) -> Result<(), Faults> {
     let wrong = |why: String| Faults::usage(Fault::new(why).at(format!("--policy {name}")));
     let file = Path::new(name);
     let is_file = file.extension().is_some_and(|extension| extension == "toml");
-    let catalogue = catalogue::catalogue(args, is_file.then_some(file))?;
+    let catalogue = catalogue::catalogue(&args.catalogue, is_file.then_some(file))?;
     let policy = match is_file {
         true => catalogue
             .entries()
@@ -75,7 +78,7 @@ fn take_policy(asked: &mut Asked, args: &ArgMatches, name: &str) -> Result<(), F
     };
     let policy = policy.ok_or_else(|| wrong("the file holds no policy".into()))?;
     let resolved = policy
-        .resolve(&catalogue::inputs(args)?)
+        .resolve(&catalogue::inputs(&args.inputs)?)
         .map_err(|error| wrong(format!("{}: {error}", policy.id())))?;
     asked.layers.extend(resolved.layers);
     asked.clauses.extend(resolved.clauses);

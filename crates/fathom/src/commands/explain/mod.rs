@@ -4,8 +4,7 @@ mod anti_patterns;
 mod asked;
 mod text;
 
-use clap::builder::PossibleValuesParser;
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::ValueHint;
 use model::finding::Severity;
 use study::explain::{self, Asked, Explanation};
 
@@ -14,76 +13,59 @@ use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits::{self, Storage};
 use crate::screen;
+use crate::session::Session;
 
-pub use asked::{options as promise_options, read as asked};
+pub use asked::{PromiseArgs, read as asked};
 
 /// The word that asks for what is no test of storage. A file of that name is `./anti-patterns`.
 const ANTI_PATTERNS: &str = "anti-patterns";
 
-/// The command line.
-pub fn command() -> Command {
-    Command::new("explain")
-        .about("Explain an existing result of fathom or another tool")
-        .long_about(
-            "Says what a result means that is there already: what was done, the figures with their units, how many operations \
-             were in flight by Little's law, which percentiles enough operations support, whether the figures agree with each \
-             other, and what weakens them. With limits it says which one the figures lie at, and with a requirement whether it is \
-             kept.\n\n\
-             FILE is a text or XML report of DiskSpd 2.0 to 2.2, a JSON or normal report of fio, summary.html or flatfile.html of \
-             Vdbench, results of Iometer (CSV), a text copied from CrystalDiskMark, a saved result of fathom, or figures that you wrote down (TOML or CSV; docs/explain.md). The form is \
-             recognised by what the file says, also in the midst of other text. Nothing is run.\n\n\
-             `fathom explain anti-patterns [NAME]` tells what is often taken for a test of storage and is none.",
-        )
-        .after_help(
-            "Examples:\n  fathom explain test01.txt\n  \
-             fio --output-format=json job.fio | fathom explain - --require 'iops>=4000,mean<=3ms'\n  \
-             fathom explain test01.txt --vm Standard_B2ms --disk P30 --disks 4\n  \
-             fathom explain anti-patterns dd",
-        )
-        .arg(
-            Arg::new("file")
-                .value_name("FILE")
-                .required(true)
-                .num_args(1..)
-                .value_hint(ValueHint::FilePath)
-                .help("Results; `-` is standard input"),
-        )
-        .args(asked::options())
-        .arg(
-            Arg::new("out")
-                .long("out")
-                .value_name("FORMAT")
-                .value_parser(PossibleValuesParser::new(["text", "json"]))
-                .default_value("text")
-                .help("For people, or one JSON document for programs")
-                .help_heading("Output"),
-        )
-        .arg(
-            Arg::new("strict")
-                .long("strict")
-                .action(ArgAction::SetTrue)
-                .help("Exit with 1 if there are warnings")
-                .help_heading("Output"),
-        )
+/// Explain an existing result of fathom or another tool
+#[derive(clap::Args)]
+#[command(
+    long_about = "Says what a result means that is there already: what was done, the figures with their units, how many operations \
+        were in flight by Little's law, which percentiles enough operations support, whether the figures agree with each \
+        other, and what weakens them. With limits it says which one the figures lie at, and with a requirement whether it is \
+        kept.\n\n\
+        FILE is a text or XML report of DiskSpd 2.0 to 2.2, a JSON or normal report of fio, summary.html or flatfile.html of \
+        Vdbench, results of Iometer (CSV), a text copied from CrystalDiskMark, a saved result of fathom, or figures that you wrote down (TOML or CSV; docs/explain.md). The form is \
+        recognised by what the file says, also in the midst of other text. Nothing is run.\n\n\
+        `fathom explain anti-patterns [NAME]` tells what is often taken for a test of storage and is none.",
+    after_help = "Examples:\n  fathom explain test01.txt\n  \
+        fio --output-format=json job.fio | fathom explain - --require 'iops>=4000,mean<=3ms'\n  \
+        fathom explain test01.txt --vm Standard_B2ms --disk P30 --disks 4\n  \
+        fathom explain anti-patterns dd"
+)]
+pub struct Args {
+    /// Results; `-` is standard input
+    #[arg(value_name = "FILE", required = true, num_args = 1.., value_hint = ValueHint::FilePath)]
+    file: Vec<String>,
+    #[command(flatten)]
+    promise: PromiseArgs,
+    /// For people, or one JSON document for programs
+    #[arg(long, value_name = "FORMAT", value_parser = ["text", "json"], default_value = "text", help_heading = "Output")]
+    out: String,
+    /// Exit with 1 if there are warnings
+    #[arg(long, help_heading = "Output")]
+    strict: bool,
 }
 
 /// Explains every file.
-pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
-    let files: Vec<&String> = args.get_many::<String>("file").into_iter().flatten().collect();
-    let json = args.get_one::<String>("out").is_some_and(|format| format == "json");
-    if let Some((first, names)) = files.split_first()
+pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
+    let json = args.out == "json";
+    if let Some((first, names)) = args.file.split_first()
         && *first == ANTI_PATTERNS
     {
         return anti_patterns::tell(names, json);
     }
-    let asked = asked::read(args)?;
-    let storage = Storage::parse(args)?;
+    let asked = asked::read(&args.promise)?;
+    let storage = args.promise.storage()?;
     let mut explanations = Vec::new();
-    for file in files {
+    for file in &args.file {
         explanations.push(explain(results::read(file)?, &asked, &storage)?);
     }
     screen::put(&shown(&explanations, json))?;
-    Ok(exit(&explanations, args.get_flag("strict")))
+    Ok(exit(&explanations, args.strict))
 }
 
 /// Explains what was read.

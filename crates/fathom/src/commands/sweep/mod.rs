@@ -7,8 +7,8 @@ pub(super) use text::how;
 use ::run::targets::SharedFiles;
 use ::run::targets::guard::Permissions;
 use analysis::knee::Limit;
-use archive::history::{EntryKind, Subject};
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use archive::history::EntryKind;
+use clap::ValueHint;
 use dialects::Place;
 use dialects::native::{self, Document, JobSpec};
 use model::Bytes;
@@ -22,100 +22,78 @@ use study::verify;
 
 use super::results;
 use super::run;
-use super::study_outputs::{Contents, StudyOutputs};
-use crate::command_line;
+use super::study_outputs::{self, Contents, StudyArgs, StudyOutputs};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet;
-use crate::history;
+use crate::options::TestArgs;
 use crate::pages;
-use crate::permissions;
+use crate::permissions::{self, SafetyArgs};
 use crate::screen::{self, Screen};
 use crate::session::Session;
 
-/// The words of the command line.
-pub fn command() -> Command {
-    Command::new("sweep")
-        .about("Vary depth, block size, rate, …; find the knee")
-        .long_about(
-            "Runs the same load again and again with one or more parameters varied, and says where more load stops paying: \
-             bounds, knee, the most load that keeps a limit, scalability, and one recommendation.\n\n\
-             The order of the points is random, so that what drifts meanwhile scatters the points rather than bends the \
-             curve; the first point is measured again at the end, and points are added beside the knee. Points that could \
-             tell nothing more are left out: the rate has stopped rising and only the latency grows, a latency is four times \
-             its limit, more is in flight than the device's queue holds. The target is prepared once.\n\n\
-             Each point has 5 s of warm-up and at least 20 s and 10,000 operations; --time gives another length, which then \
-             stands as it is.",
-        )
-        .after_help(
-            "Examples:\n  fathom sweep /data --size 10g\n  \
-             fathom sweep /dev/nvme1n1 --over depth=1..256 --slo 'p99<=3ms'\n  \
-             fathom sweep /data --size 10g --over depth=1..64 --over block=4k,8k,64k --read 70\n  \
-             fathom sweep nightly.toml --over rate=1000..64000 --save sweep.fathom\n  \
-             fathom sweep --from sweep.fathom --slo 'p99.9<=10ms'",
-        )
-        .arg(
-            Arg::new("what")
-                .value_name("TARGET|FILE.toml")
-                .value_hint(ValueHint::AnyPath)
-                .help("What to test: directory, file, block device, or a job file of one job"),
-        )
-        .arg(
-            Arg::new("over")
-                .long("over")
-                .value_name("PARAMETER=VALUES")
-                .action(ArgAction::Append)
-                .help("What to vary; repeat it for a table over several [default: depth=1..512]")
-                .long_help(
-                    "What to vary: depth, workers (threads), block, read, rate or targets. Values are a list (1,8,32), a \
-                     range that doubles (1..512), or one with a step (0..100+25). Repeat it for every combination; the first \
-                     of depth, workers, rate and targets makes the curves. `targets` uses the first N of the targets \
-                     named. [default: depth=1..512]",
-                )
-                .help_heading("Sweep"),
-        )
-        .arg(
-            Arg::new("slo")
-                .long("slo")
-                .value_name("LATENCY<=TIME")
-                .help("The most load that keeps this: 'p99<=3ms', 'mean<=500us'")
-                .help_heading("Sweep"),
-        )
-        .arg(
-            Arg::new("all-points")
-                .long("all-points")
-                .action(ArgAction::SetTrue)
-                .help("Leave no point out, whatever the others say")
-                .help_heading("Sweep"),
-        )
-        .arg(
-            Arg::new("grid-only")
-                .long("grid-only")
-                .action(ArgAction::SetTrue)
-                .help("Add no points beside the knee, and do not measure the first again")
-                .help_heading("Sweep"),
-        )
-        .arg(
-            Arg::new("from")
-                .long("from")
-                .value_name("FILE")
-                .value_hint(ValueHint::FilePath)
-                .conflicts_with_all(["what", "over"])
-                .help("Measure nothing: report a saved sweep again, with another --slo if one is given")
-                .help_heading("Sweep"),
-        )
-        .args(command_line::load_options())
-        .arg(command_line::name_option())
-        .arg(command_line::dry_run_option())
-        .args(command_line::study_output_options())
-        .args(command_line::safety_options())
+/// The heading of what is varied.
+const HEADING: &str = "Sweep";
+
+/// Vary depth, block size, rate, …; find the knee
+#[derive(clap::Args)]
+#[command(
+    long_about = "Runs the same load again and again with one or more parameters varied, and says where more load stops paying: \
+        bounds, knee, the most load that keeps a limit, scalability, and one recommendation.\n\n\
+        The order of the points is random, so that what drifts meanwhile scatters the points rather than bends the \
+        curve; the first point is measured again at the end, and points are added beside the knee. Points that could \
+        tell nothing more are left out: the rate has stopped rising and only the latency grows, a latency is four times \
+        its limit, more is in flight than the device's queue holds. The target is prepared once.\n\n\
+        Each point has 5 s of warm-up and at least 20 s and 10,000 operations; --time gives another length, which then \
+        stands as it is.",
+    after_help = "Examples:\n  fathom sweep /data --size 10g\n  \
+        fathom sweep /dev/nvme1n1 --over depth=1..256 --slo 'p99<=3ms'\n  \
+        fathom sweep /data --size 10g --over depth=1..64 --over block=4k,8k,64k --read 70\n  \
+        fathom sweep nightly.toml --over rate=1000..64000 --save sweep.fathom\n  \
+        fathom sweep --from sweep.fathom --slo 'p99.9<=10ms'",
+    mut_arg("out", |arg| arg.help("Reports to write, each to stdout or a file: text, json, csv, html [default: text]")),
+)]
+pub struct Args {
+    /// What to test: directory, file, block device, or a job file of one job
+    #[arg(value_name = "TARGET|FILE.toml", value_hint = ValueHint::AnyPath)]
+    what: Option<String>,
+    /// What to vary; repeat it for a table over several [default: depth=1..512]
+    #[arg(
+        long,
+        value_name = "PARAMETER=VALUES",
+        help_heading = HEADING,
+        long_help = "What to vary: depth, workers (threads), block, read, rate or targets. Values are a list (1,8,32), a \
+            range that doubles (1..512), or one with a step (0..100+25). Repeat it for every combination; the first \
+            of depth, workers, rate and targets makes the curves. `targets` uses the first N of the targets \
+            named. [default: depth=1..512]",
+    )]
+    over: Vec<String>,
+    /// The most load that keeps this: 'p99<=3ms', 'mean<=500us'
+    #[arg(long, value_name = "LATENCY<=TIME", help_heading = HEADING)]
+    slo: Option<String>,
+    /// Leave no point out, whatever the others say
+    #[arg(long, help_heading = HEADING)]
+    all_points: bool,
+    /// Add no points beside the knee, and do not measure the first again
+    #[arg(long, help_heading = HEADING)]
+    grid_only: bool,
+    /// Measure nothing: report a saved sweep again, with another --slo if one is given
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = HEADING)]
+    #[arg(conflicts_with_all = ["what", "over"])]
+    from: Option<String>,
+    #[command(flatten)]
+    test: TestArgs,
+    #[command(flatten)]
+    study: StudyArgs,
+    #[command(flatten)]
+    safety: SafetyArgs,
 }
 
 /// Sweeps.
-pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::from_args(args, true)?;
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
+    let outputs = args.study.outputs(study_outputs::ALL)?;
     let limit = limit(args)?;
-    if let Some(file) = args.get_one::<String>("from") {
+    if let Some(file) = &args.from {
         show(file, &results::study(file)?, limit, &outputs)?;
         return Ok(Exit::Done);
     }
@@ -126,8 +104,8 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     let asked = asked(args, &mut document, limit)?;
     try_settings(&document, &asked)?;
     let base = native::lower(&document)?;
-    let permissions = permissions::from_args(args);
-    if args.get_flag("dry-run") {
+    let permissions = permissions::from_args(&args.safety);
+    if args.test.dry.dry_run {
         return dry_run(session, &document, asked, &base, &permissions);
     }
     outputs.prove(&base.targets)?;
@@ -137,7 +115,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         document,
         permissions,
         shared_files: SharedFiles::default(),
-        screen: Screen::from_args(session, args, false)?,
+        screen: Screen::from_args(session, &args.study.measure.progress, false)?,
     };
     let mut sweep = Sweep::new(asked);
     let mut failed = false;
@@ -166,7 +144,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     })?;
     let report = Report::from_study(&study, limit).expect("a sweep was made here");
     let written = finish(&outputs, &report, &study);
-    history::keep(args, EntryKind::Sweep, Subject::Study(&study), None);
+    args.study.keep(EntryKind::Sweep, &study);
     written?;
     Ok(exit(&study.runs, failed, session))
 }
@@ -206,8 +184,8 @@ fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) 
     })
 }
 
-fn limit(args: &ArgMatches) -> Result<Option<Limit>, Faults> {
-    let limit = args.get_one::<String>("slo").map(|text| {
+fn limit(args: &Args) -> Result<Option<Limit>, Faults> {
+    let limit = args.slo.as_ref().map(|text| {
         text.parse::<Limit>()
             .map_err(|error| Faults::usage(Fault::new(error.to_string()).at("--slo").help(error.help)))
     });
@@ -215,14 +193,14 @@ fn limit(args: &ArgMatches) -> Result<Option<Limit>, Faults> {
 }
 
 /// The one job that is varied.
-fn document(session: &Session, args: &ArgMatches) -> Result<Document, Faults> {
-    let what = args.get_one::<String>("what");
+fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
+    let what = args.what.as_ref();
     let mut document = run::document_of(what.filter(|what| what.ends_with(".toml")))?;
     document.arguments.clone_from(&session.process.arguments);
     if let (Some(target), Some(job)) = (what.filter(|what| !what.ends_with(".toml")), document.jobs.first_mut()) {
         job.targets = vec![target.clone()];
     }
-    run::apply_flags(&mut document, args)?;
+    args.test.apply(&mut document, args.study.measure.seed)?;
     one_job(&document, "a sweep varies")?;
     Ok(document)
 }
@@ -240,15 +218,10 @@ pub(super) fn one_job(document: &Document, who: &str) -> Result<(), Faults> {
     Err(Faults::usage(fault.help("make a job file with the one that is meant")))
 }
 
-fn asked(args: &ArgMatches, document: &mut Document, limit: Option<Limit>) -> Result<Asked, Faults> {
-    let texts: Vec<String> = args.get_many::<String>("over").into_iter().flatten().cloned().collect();
-    let texts = if texts.is_empty() {
-        vec![sweep::USUAL.to_owned()]
-    } else {
-        texts
-    };
+fn asked(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<Asked, Faults> {
+    let usual = args.over.is_empty().then_some(sweep::USUAL);
     let mut varied = Vec::new();
-    for text in &texts {
+    for text in args.over.iter().map(String::as_str).chain(usual) {
         let fault = |why: String| Faults::usage(Fault::new(why).at(format!("--over {text}")));
         let one = sweep::over(text).map_err(fault)?;
         if varied.iter().any(|other: &Varied| other.parameter == one.parameter) {
@@ -278,8 +251,8 @@ fn asked(args: &ArgMatches, document: &mut Document, limit: Option<Limit>) -> Re
         time,
         warm_up,
         least_operations: whole.then_some(sweep::MIN_OPERATIONS),
-        refine: !args.get_flag("grid-only"),
-        stop_early: !args.get_flag("all-points"),
+        refine: !args.grid_only,
+        stop_early: !args.all_points,
         slots_max,
         seed: document.seed.unwrap_or(1),
     })

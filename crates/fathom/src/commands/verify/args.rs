@@ -1,166 +1,121 @@
 //! The command line of `fathom verify`, and what is understood of it.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use analysis::caps::Layer;
 use analysis::policies::{self, Burst, Catalogue, Disks, Overrides, Policy, Resolved, Workload};
 use analysis::requirement::{self, Clause};
 use analysis::verdict::Machine;
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint, value_parser};
+use clap::{ValueHint, value_parser};
 use model::plan::CachePath;
 use model::{Bytes, Nanos};
 use study::diagnosis::Known;
 use study::verify::{FULL_TIME_SECS, Promise, QUICK, QUICK_WARM_UP, Unverifiable, Verification};
 
 use super::targets::Targets;
-use crate::catalogue::{catalogue, catalogue_option, input_options, inputs, today};
-use crate::command_line::{output_options, safety_options};
+use crate::catalogue::{CatalogueArgs, InputArgs, catalogue, inputs, today};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::limits::{self, Storage};
-use crate::preflight;
+use crate::limits::{self, CapArgs, MetadataArgs, Storage, StorageArgs};
+use crate::options::DryRunArgs;
+use crate::outputs::OutputArgs;
+use crate::permissions::SafetyArgs;
 use crate::session::Session;
 
-/// Its command line.
-pub fn command() -> Command {
-    Command::new("verify")
-        .about("Test whether storage meets an SLA: PASS or FAIL, and why")
-        .long_about(
-            "Tests whether storage keeps what a policy or a requirement promises. The promised load is issued at exactly the \
-             promised rate and mix for as long as the policy says (300 s). Where only a rate is promised, short probes first \
-             raise the queue depth until the rate is met or more depth brings nothing. docs/verify.md explains the rules.\n\n\
-             TARGET is a directory (fathom makes a file there and removes it), a file, a block device, or a job file (.toml) \
-             with [simulated.NAME] devices, to try things without a disk; `path`, `role` and `cap` of its jobs count. Several \
-             targets, such as the volumes of an array, share the load evenly, and the promise is about all of them together.",
-        )
-        .after_help(
-            "Examples:\n  fathom verify --policy provider-sla/ssd-ultra --size 400GB /mnt/data\n  \
-             fathom verify --policy aws/gp3 --size 500GiB --iops 6000 --mbps 250 /dev/nvme1n1\n  \
-             fathom verify --require 'iops>=4000,p99<=3ms' --read 70 --block 8k --quick /mnt/data\n  \
-             fathom verify --require 'iops>=100000' /dev/mapper/volume*",
-        )
-        .arg(
-            Arg::new("target")
-                .value_name("TARGET")
-                .required(true)
-                .num_args(1..)
-                .value_hint(ValueHint::AnyPath)
-                .help("Directories, files or block devices; or a .toml with simulated devices"),
-        )
-        .arg(
-            Arg::new("policy")
-                .long("policy")
-                .value_name("NAME|FILE")
-                .value_hint(ValueHint::FilePath)
-                .help("Entry of the catalogue (`fathom policies` lists them), or a policy file"),
-        )
-        .arg(
-            Arg::new("require")
-                .long("require")
-                .value_name("CLAUSES")
-                .help("Clauses such as iops>=4000,p99<=3ms,read.mean<=1ms,mbps>=200; beside a policy or alone"),
-        )
-        .args(input_options())
-        .arg(catalogue_option())
-        .args(load_args())
-        .args(environment_args())
-        .args(limits::one_load_arguments().map(|arg| arg.help_heading(ENVIRONMENT)))
-        .arg(
-            Arg::new("junit")
-                .long("junit")
-                .value_name("FILE")
-                .value_hint(ValueHint::FilePath)
-                .help("Write JUnit XML for build servers: a case for each clause")
-                .help_heading("Output"),
-        )
-        .arg(
-            Arg::new("dry-run")
-                .long("dry-run")
-                .action(ArgAction::SetTrue)
-                .help("Show what would be done and whether it may be; nothing is opened for writing")
-                .help_heading("Safety"),
-        )
-        .arg(preflight::argument("10s, with --quick 3s").help_heading("Safety"))
-        .args(output_options())
-        .args(safety_options())
-}
-
-/// A flag without a value, under a heading.
-fn flag(name: &'static str, help: &'static str, heading: &'static str) -> Arg {
-    Arg::new(name)
-        .long(name)
-        .action(ArgAction::SetTrue)
-        .help(help)
-        .help_heading(heading)
-}
-
-/// An option with a value, under a heading.
-fn option(name: &'static str, value: &'static str, help: &'static str, heading: &'static str) -> Arg {
-    Arg::new(name)
-        .long(name)
-        .value_name(value)
-        .help(help)
-        .help_heading(heading)
-}
-
+/// The heading of what the load is, where the policy does not decide it.
+const LOAD: &str = "Load";
+/// The heading of what the machine and the disks below the target are.
 const ENVIRONMENT: &str = "Machine and disks around it";
 
-/// What the load is, where the policy does not decide it.
-fn load_args() -> Vec<Arg> {
-    let load = |name, value, help| option(name, value, help, "Load");
-    vec![
-        flag(
-            "quick",
-            "30 s instead of the policy's time: shows a limit, not whether it lasts",
-            "Load",
-        ),
-        load("time", "TIME", "Measured window, if not the policy's"),
-        load("warm-up", "TIME", "I/O before it, if not the policy's"),
-        load("block", "SIZE", "Block size, if not the policy's [alone: 4KiB]"),
-        load("read", "PERCENT", "Percent of reads, if not the policy's [alone: 100]"),
-        flag("sequential", "Sequential positions, whatever the policy says", "Load"),
-        load(
-            "rate",
-            "IOPS",
-            "Operations per second to issue, if not what is promised",
-        ),
-        load(
-            "depth",
-            "NUMBER",
-            "Operations in flight over all workers, if not what it takes",
-        )
-        .value_parser(value_parser!(u32).range(1..=65_536)),
-        load("workers", "NUMBER|auto", "Threads [default: auto, as many as it takes]").value_parser(parse_workers),
-        load(
-            "file-size",
-            "SIZE",
-            "Size of the file that is made [default: twice the memory, at most half of the space]",
-        ),
-    ]
-}
-
-/// What the machine and the disks below the target are.
-fn environment_args() -> Vec<Arg> {
-    let around = |name, value, help| option(name, value, help, ENVIRONMENT);
-    vec![
-        around(
-            "vm",
-            "NAME",
-            "Size of the virtual machine, such as Standard_B2ms: its limits may bind first",
-        ),
-        around(
-            "disk",
-            "NAME",
-            "Disk below, such as P30 or aws/gp3:size=500GiB,iops=6000",
-        )
-        .action(ArgAction::Append),
-        around("disks", "NUMBER", "How many of each share the load")
-            .default_value("1")
-            .value_parser(value_parser!(u32).range(1..=1024)),
-        flag("host-cache", "The host's cache serves the operations", ENVIRONMENT),
-        limits::metadata_argument().help_heading(ENVIRONMENT),
-        limits::cap_argument().help_heading(ENVIRONMENT),
-    ]
+/// Test whether storage meets an SLA: PASS or FAIL, and why
+#[derive(clap::Args)]
+#[command(
+    long_about = "Tests whether storage keeps what a policy or a requirement promises. The promised load is issued at exactly the \
+        promised rate and mix for as long as the policy says (300 s). Where only a rate is promised, short probes first \
+        raise the queue depth until the rate is met or more depth brings nothing. docs/verify.md explains the rules.\n\n\
+        TARGET is a directory (fathom makes a file there and removes it), a file, a block device, or a job file (.toml) \
+        with [simulated.NAME] devices, to try things without a disk; `path`, `role` and `cap` of its jobs count. Several \
+        targets, such as the volumes of an array, share the load evenly, and the promise is about all of them together.",
+    after_help = "Examples:\n  fathom verify --policy provider-sla/ssd-ultra --size 400GB /mnt/data\n  \
+        fathom verify --policy aws/gp3 --size 500GiB --iops 6000 --mbps 250 /dev/nvme1n1\n  \
+        fathom verify --require 'iops>=4000,p99<=3ms' --read 70 --block 8k --quick /mnt/data\n  \
+        fathom verify --require 'iops>=100000' /dev/mapper/volume*"
+)]
+pub struct Args {
+    /// Directories, files or block devices; or a .toml with simulated devices
+    #[arg(value_name = "TARGET", required = true, num_args = 1.., value_hint = ValueHint::AnyPath)]
+    target: Vec<String>,
+    /// Entry of the catalogue (`fathom policies` lists them), or a policy file
+    #[arg(long, value_name = "NAME|FILE", value_hint = ValueHint::FilePath)]
+    policy: Option<String>,
+    /// Clauses such as iops>=4000,p99<=3ms,read.mean<=1ms,mbps>=200; beside a policy or alone
+    #[arg(long, value_name = "CLAUSES")]
+    require: Option<String>,
+    #[command(flatten)]
+    inputs: InputArgs,
+    #[command(flatten)]
+    catalogue: CatalogueArgs,
+    /// 30 s instead of the policy's time: shows a limit, not whether it lasts
+    #[arg(long, help_heading = LOAD)]
+    pub(super) quick: bool,
+    /// Measured window, if not the policy's
+    #[arg(long, value_name = "TIME", help_heading = LOAD)]
+    time: Option<String>,
+    /// I/O before it, if not the policy's
+    #[arg(long, value_name = "TIME", help_heading = LOAD)]
+    warm_up: Option<String>,
+    /// Block size, if not the policy's [alone: 4KiB]
+    #[arg(long, value_name = "SIZE", help_heading = LOAD)]
+    block: Option<String>,
+    /// Percent of reads, if not the policy's [alone: 100]
+    #[arg(long, value_name = "PERCENT", help_heading = LOAD)]
+    read: Option<String>,
+    /// Sequential positions, whatever the policy says
+    #[arg(long, help_heading = LOAD)]
+    sequential: bool,
+    /// Operations per second to issue, if not what is promised
+    #[arg(long, value_name = "IOPS", help_heading = LOAD)]
+    rate: Option<String>,
+    /// Operations in flight over all workers, if not what it takes
+    #[arg(long, value_name = "NUMBER", help_heading = LOAD, value_parser = value_parser!(u32).range(1..=65_536))]
+    depth: Option<u32>,
+    /// Threads [default: auto, as many as it takes]
+    #[arg(long, value_name = "NUMBER|auto", help_heading = LOAD, value_parser = parse_workers)]
+    workers: Option<Workers>,
+    /// Size of the file that is made [default: twice the memory, at most half of the space]
+    #[arg(long, value_name = "SIZE", help_heading = LOAD)]
+    file_size: Option<String>,
+    /// Size of the virtual machine, such as Standard_B2ms: its limits may bind first
+    #[arg(long, value_name = "NAME", help_heading = ENVIRONMENT)]
+    vm: Option<String>,
+    /// Disk below, such as P30 or aws/gp3:size=500GiB,iops=6000
+    #[arg(long, value_name = "NAME", help_heading = ENVIRONMENT)]
+    disk: Vec<String>,
+    /// How many of each share the load
+    #[arg(long, value_name = "NUMBER", help_heading = ENVIRONMENT, default_value = "1")]
+    #[arg(value_parser = value_parser!(u32).range(1..=1024))]
+    disks: u32,
+    /// The host's cache serves the operations
+    #[arg(long, help_heading = ENVIRONMENT)]
+    host_cache: bool,
+    #[command(flatten, next_help_heading = ENVIRONMENT)]
+    metadata: MetadataArgs,
+    #[command(flatten)]
+    cap: CapArgs,
+    #[command(flatten)]
+    storage: StorageArgs<false>,
+    /// Write JUnit XML for build servers: a case for each clause
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    pub(super) junit: Option<PathBuf>,
+    #[command(flatten)]
+    pub(super) dry: DryRunArgs,
+    /// Watch for so long before the test what others do to its devices; 0 does not [default: 10s, with --quick 3s]
+    #[arg(long, value_name = "TIME", help_heading = "Safety")]
+    pub(super) preflight: Option<String>,
+    #[command(flatten)]
+    pub(super) output: OutputArgs,
+    #[command(flatten)]
+    pub(super) safety: SafetyArgs,
 }
 
 /// Threads to issue with; `None`: as many as it takes.
@@ -190,18 +145,18 @@ pub(super) struct Asked {
     pub(super) detected: Option<String>,
 }
 
-pub(super) fn understand(session: &Session, args: &ArgMatches) -> Result<Asked, Faults> {
+pub(super) fn understand(session: &Session, args: &Args) -> Result<Asked, Faults> {
     refuse_unclear(args)?;
-    let named = args.get_one::<String>("policy");
+    let named = args.policy.as_deref();
     let file = named.map(Path::new).filter(|path| path.is_file());
-    let catalogue = catalogue(args, file)?;
+    let catalogue = catalogue(&args.catalogue, file)?;
     let (overrides, beside) = (overrides(args)?, clauses(args)?);
     let rate = rate(args)?;
     let (policy, expired) = match named {
         None => (None, None),
         Some(name) => {
             let policy = find(&catalogue, name, file)?;
-            let resolved = policy.resolve_with(&inputs(args)?, &overrides);
+            let resolved = policy.resolve_with(&inputs(&args.inputs)?, &overrides);
             let resolved = resolved.map_err(|error| {
                 let help = format!("`fathom policies {}` tells what it asks for", policy.id());
                 Faults::usage(Fault::new(format!("{}: {error}", policy.id())).help(help))
@@ -212,21 +167,24 @@ pub(super) fn understand(session: &Session, args: &ArgMatches) -> Result<Asked, 
     let promise = match &policy {
         Some(policy) => Promise::of_policy(policy, beside, rate),
         None => {
-            refuse_inputs(args)?;
+            refuse_inputs(&args.inputs)?;
             Promise::of_requirement(beside, alone(&overrides), rate)
         }
     };
     let promise = promise.map_err(|Unverifiable { what, help }| Faults::usage(Fault::new(what).help(help)))?;
-    let named: Vec<String> = args.get_many("target").expect("clap requires it").cloned().collect();
-    let targets = Targets::parse(&named)?;
-    let storage = Storage::of_one_load(args, &targets.storage.clone().unwrap_or_default())?;
+    let targets = Targets::parse(&args.target)?;
+    let storage = Storage::of_one_load(
+        &args.storage,
+        args.host_cache,
+        &targets.storage.clone().unwrap_or_default(),
+    )?;
     let surrounding = Surrounding::find(args, &catalogue, &promise, &targets, &storage)?;
     let caps = targets.caps.clone();
     let credits: Vec<Burst> = surrounding.credits.iter().map(|(_, burst)| *burst).collect();
     Ok(Asked {
         verification: verification(session, args, promise.with_credits(&credits), targets)?,
         policy,
-        requirement: args.get_one::<String>("require").cloned(),
+        requirement: args.require.clone(),
         expired,
         machine: surrounding.machine,
         known: surrounding.known,
@@ -237,13 +195,13 @@ pub(super) fn understand(session: &Session, args: &ArgMatches) -> Result<Asked, 
 }
 
 /// Refuses what leaves open what to test, or for how long.
-fn refuse_unclear(args: &ArgMatches) -> Result<(), Faults> {
-    if !args.contains_id("policy") && !args.contains_id("require") {
+fn refuse_unclear(args: &Args) -> Result<(), Faults> {
+    if args.policy.is_none() && args.require.is_none() {
         return Err(Faults::usage(Fault::new("nothing is promised").help(
             "say what is: --require 'iops>=4000,p99<=3ms', or --policy aws/gp3 --size 500GiB (`fathom policies` lists them)",
         )));
     }
-    if args.get_flag("quick") && args.contains_id("time") {
+    if args.quick && args.time.is_some() {
         return Err(Faults::usage(
             Fault::new("--quick measures for 30 s, and --time names another time")
                 .help("leave one of them out; --time alone is as short as you want"),
@@ -276,7 +234,7 @@ fn find<'a>(catalogue: &'a Catalogue, name: &str, file: Option<&Path>) -> Result
 }
 
 /// What is known of a disk means nothing without a policy that asks for it.
-fn refuse_inputs(args: &ArgMatches) -> Result<(), Faults> {
+fn refuse_inputs(args: &InputArgs) -> Result<(), Faults> {
     match inputs(args)?.keys().next() {
         None => Ok(()),
         Some(name) => Err(Faults::usage(
@@ -305,7 +263,7 @@ fn wrong(name: &str, text: &str, why: impl Into<String>, help: &str) -> Faults {
     Faults::usage(Fault::new(why).at(format!("--{name} {text}")).help(help))
 }
 
-fn size(args: &ArgMatches, name: &str) -> Result<Option<Bytes>, Faults> {
+fn size(name: &str, text: &Option<String>) -> Result<Option<Bytes>, Faults> {
     let read = |text: &String| match text.parse::<Bytes>() {
         Ok(Bytes(0)) => Err(wrong(
             name,
@@ -316,18 +274,18 @@ fn size(args: &ArgMatches, name: &str) -> Result<Option<Bytes>, Faults> {
         Ok(size) => Ok(size),
         Err(error) => Err(wrong(name, text, error.to_string(), "for example 32KiB")),
     };
-    args.get_one::<String>(name).map(read).transpose()
+    text.as_ref().map(read).transpose()
 }
 
-fn time(args: &ArgMatches, name: &str) -> Result<Option<Nanos>, Faults> {
+fn time(name: &str, text: &Option<String>) -> Result<Option<Nanos>, Faults> {
     let read = |text: &String| {
         let parsed = text.parse::<Nanos>();
         parsed.map_err(|error| wrong(name, text, error.to_string(), "for example 300s"))
     };
-    args.get_one::<String>(name).map(read).transpose()
+    text.as_ref().map(read).transpose()
 }
 
-fn overrides(args: &ArgMatches) -> Result<Overrides, Faults> {
+fn overrides(args: &Args) -> Result<Overrides, Faults> {
     let read = |text: &String| {
         let value = text.trim_end_matches('%').parse::<f64>().ok();
         let value = value.filter(|value| (0.0..=100.0).contains(value));
@@ -341,14 +299,14 @@ fn overrides(args: &ArgMatches) -> Result<Overrides, Faults> {
         })
     };
     Ok(Overrides {
-        block: size(args, "block")?,
-        read_percent: args.get_one::<String>("read").map(read).transpose()?,
-        random: args.get_flag("sequential").then_some(false),
+        block: size("block", &args.block)?,
+        read_percent: args.read.as_ref().map(read).transpose()?,
+        random: args.sequential.then_some(false),
     })
 }
 
-fn clauses(args: &ArgMatches) -> Result<Vec<Clause>, Faults> {
-    let Some(text) = args.get_one::<String>("require") else {
+fn clauses(args: &Args) -> Result<Vec<Clause>, Faults> {
+    let Some(text) = &args.require else {
         return Ok(Vec::new());
     };
     requirement::parse(text).map_err(|errors| {
@@ -358,10 +316,8 @@ fn clauses(args: &ArgMatches) -> Result<Vec<Clause>, Faults> {
     })
 }
 
-fn rate(args: &ArgMatches) -> Result<Option<f64>, Faults> {
-    let Some(text) = args.get_one::<String>("rate") else {
-        return Ok(None);
-    };
+fn rate(args: &Args) -> Result<Option<f64>, Faults> {
+    let Some(text) = &args.rate else { return Ok(None) };
     match requirement::parse(&format!("iops>={text}")) {
         Ok(clauses) => Ok(clauses.first().map(|clause| clause.target)),
         Err(_) => Err(wrong(
@@ -387,29 +343,35 @@ struct Surrounding {
 
 impl Surrounding {
     fn find(
-        args: &ArgMatches,
+        args: &Args,
         catalogue: &Catalogue,
         promise: &Promise,
         targets: &Targets,
         storage: &Storage,
     ) -> Result<Surrounding, Faults> {
-        let disks = args.get_many::<String>("disk").into_iter().flatten().cloned();
         // A simulated device lies on no disk of this machine.
         let real = match targets.simulated.is_empty() {
             true => targets.paths.iter().map(String::as_str).collect(),
             false => Vec::new(),
         };
-        let detected = limits::machine(args, catalogue, &real);
+        let detected = limits::machine(
+            args.vm.as_ref(),
+            &args.disk,
+            args.metadata.metadata,
+            args.output.measure.progress.quiet,
+            catalogue,
+            &real,
+        );
         let wanted = Disks {
             machine: detected.name,
-            disks: disks.collect(),
-            count: args.get_one::<u32>("disks").copied().unwrap_or(1),
+            disks: args.disk.clone(),
+            count: args.disks,
             cached: storage.of_all().cache == Some(CachePath::Cached),
         };
         let unknown = |why: String| Faults::usage(Fault::new(why).help(limits::CATALOGUE_HELP));
         let mut named = policies::stack(catalogue, &wanted).map_err(unknown)?;
         let credits = policies::credits(catalogue, &wanted).map_err(unknown)?;
-        let caps: Vec<Layer> = targets.caps.iter().cloned().chain(limits::caps(args)?).collect();
+        let caps: Vec<Layer> = targets.caps.iter().cloned().chain(limits::caps(&args.cap)?).collect();
         limits::refuse_unused(&caps, &[(&promise.name, storage.of_all())])?;
         named.extend(
             caps.into_iter()
@@ -438,20 +400,15 @@ impl Surrounding {
     }
 }
 
-fn verification(
-    session: &Session,
-    args: &ArgMatches,
-    promise: Promise,
-    targets: Targets,
-) -> Result<Verification, Faults> {
-    let quick = args.get_flag("quick");
+fn verification(session: &Session, args: &Args, promise: Promise, targets: Targets) -> Result<Verification, Faults> {
+    let quick = args.quick;
     let seconds = |seconds: f64| Nanos((seconds * 1e9) as u64);
     let (duration, warm_up) = (promise.workload.duration_secs, promise.workload.warm_up_secs);
     let usual = match quick {
         true => (QUICK.min(seconds(duration)), QUICK_WARM_UP.min(seconds(warm_up))),
         false => (seconds(duration), seconds(warm_up)),
     };
-    let file_size = size(args, "file-size")?;
+    let file_size = size("file-size", &args.file_size)?;
     // What lies on other hosts cannot be seen from here.
     if session.ranks().is_none() {
         targets.check_missing(file_size)?;
@@ -462,12 +419,12 @@ fn verification(
         paths: targets.paths,
         promise,
         cpus: engine::sys::thread::usable_cpus().len() as u32,
-        workers: args.get_one::<Workers>("workers").and_then(|workers| workers.0),
-        concurrency: args.get_one::<u32>("depth").copied(),
-        measured: time(args, "time")?.unwrap_or(usual.0),
-        warm_up: time(args, "warm-up")?.unwrap_or(usual.1),
+        workers: args.workers.and_then(|workers| workers.0),
+        concurrency: args.depth,
+        measured: time("time", &args.time)?.unwrap_or(usual.0),
+        warm_up: time("warm-up", &args.warm_up)?.unwrap_or(usual.1),
         quick,
-        seed: args.get_one::<u64>("seed").copied().unwrap_or(1),
+        seed: args.output.measure.seed.unwrap_or(1),
         arguments: session.process.arguments.clone(),
     })
 }

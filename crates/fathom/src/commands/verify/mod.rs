@@ -5,15 +5,12 @@ mod made_files;
 mod report;
 mod targets;
 
-use std::path::PathBuf;
-
 use ::report::junit;
 use ::run::targets::SharedFiles;
 use analysis::diagnosis::{Answer, JobDiagnosis, Question};
 use analysis::requirement::Metric;
 use analysis::verdict::{Cause, ClauseVerdict, Outcome, Verdict};
-use archive::history::{EntryKind, Subject};
-use clap::ArgMatches;
+use archive::history::EntryKind;
 use jiff::Zoned;
 use model::Nanos;
 use model::access::Access;
@@ -28,7 +25,6 @@ use study::verify::{Attempt, Search, Verification};
 use super::run;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::history;
 use crate::outputs::{self, Outputs, PAGE};
 use crate::permissions;
 use crate::preflight;
@@ -37,7 +33,7 @@ use crate::session::Session;
 use args::{Asked, understand};
 use made_files::MadeFiles;
 
-pub use args::command;
+pub use args::Args;
 
 /// How long is watched what others do, before the test.
 const PREFLIGHT: Nanos = Nanos::secs(10);
@@ -45,36 +41,31 @@ const PREFLIGHT: Nanos = Nanos::secs(10);
 const QUICK_PREFLIGHT: Nanos = Nanos::secs(3);
 
 /// Tests a promise.
-pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let asked = understand(session, args)?;
-    let permissions = permissions::from_args(args);
+    let permissions = permissions::from_args(&args.safety);
     let preflight = preflight::time(
-        args,
-        if args.get_flag("quick") {
-            QUICK_PREFLIGHT
-        } else {
-            PREFLIGHT
-        },
+        args.preflight.as_ref(),
+        if args.quick { QUICK_PREFLIGHT } else { PREFLIGHT },
     )?;
     let first = asked
         .verification
         .next(&Search::default())
         .expect("nothing was issued yet");
     let plan = plan_of(session, &asked, &first);
-    if args.get_flag("dry-run") {
-        Outputs::parse(args)?;
+    if args.dry.dry_run {
+        Outputs::parse(&args.output)?;
         ::run::check(&plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
         let (text, exit) = run::dry_run(session.ranks(), &plan, &plan, &permissions)?;
         screen::put(&text)?;
         return Ok(exit);
     }
-    let junit = args.get_one::<String>("junit").map(PathBuf::from);
-    let mut outputs = Outputs::from_args(args, &plan)?;
-    if let Some(path) = &junit {
+    let mut outputs = Outputs::from_args(&args.output, &plan)?;
+    if let Some(path) = &args.junit {
         outputs.also(path, &plan)?;
     }
     let started = Zoned::now();
-    let before = preflight::watch_and_report(session, &plan, preflight, args.get_flag("quiet"));
+    let before = preflight::watch_and_report(session, &plan, preflight, args.output.measure.progress.quiet);
     let (mut results, shallower, mut verdict, issued) = attempts(session, args, &asked, &before, &mut outputs)?;
     verdict.notes.extend(asked.detected.clone());
     results
@@ -102,7 +93,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         }
     }
     let verified = report::document(&asked, &results, verdict, &issued);
-    let strict = args.get_flag("strict");
+    let strict = args.output.strict;
     let text = report::text(&verified, strict);
     let json = serde_json::to_string_pretty(&verified).expect("plain values are valid JSON") + "\n";
     let page = match outputs.want_page() {
@@ -111,9 +102,9 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     };
     let written = outputs.finish_with(&results, &[("text", &text), ("json", &json), (PAGE, &page)]);
     let word = Some(verified.verdict.outcome.word());
-    history::keep(args, EntryKind::Verify, Subject::Run(&results), word);
+    args.output.keep(EntryKind::Verify, &results, word);
     written?;
-    if let Some(path) = &junit {
+    if let Some(path) = &args.junit {
         let document = junit::document(&report::suite(&verified, &started, &text));
         outputs::write_file(path, document.as_bytes())
             .map_err(|error| Faults::one(Fault::of_file("write", path, &error), Exit::Internal))?;
@@ -150,14 +141,14 @@ struct IssuedLast {
 /// of the one before the last are there too: half the depth of the window.
 fn attempts(
     session: &Session,
-    args: &ArgMatches,
+    args: &Args,
     asked: &Asked,
     before: &Option<Before>,
     outputs: &mut Outputs,
 ) -> Result<(Results, Option<Results>, Verdict, IssuedLast), Faults> {
-    let permissions = permissions::from_args(args);
+    let permissions = permissions::from_args(&args.safety);
     let verification = &asked.verification;
-    let mut screen = Screen::from_args(session, args, outputs.streams_to_stdout())?;
+    let mut screen = Screen::from_args(session, &args.output.measure.progress, outputs.streams_to_stdout())?;
     let (mut shared_files, mut search) = (SharedFiles::default(), Search::default());
     let mut made = MadeFiles::missing_among(&verification.paths);
     let (mut probed, mut shallower) = (None, None);

@@ -1,0 +1,163 @@
+//! Options that several commands share.
+
+use std::marker::PhantomData;
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches, ValueHint};
+use dialects::native::{NativeOption, OPTIONS};
+
+use crate::screen::ProgressArgs;
+
+/// The options of a group, for a command that is made by hand.
+pub fn options<T: Args>() -> Vec<Arg> {
+    let command = T::augment_args(Command::new(""));
+    let options = command.get_arguments().cloned();
+    options.map(|option| option.display_order(None)).collect()
+}
+
+/// The arguments of a command, or a group of them.
+pub fn typed<T: FromArgMatches>(matches: &ArgMatches) -> T {
+    T::from_arg_matches(matches).expect("clap has checked the arguments")
+}
+
+/// Options of which only one can be meant.
+const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
+
+/// Which options of a load a command has.
+pub trait Subset {
+    /// The command has the option of this name.
+    fn has(name: &str) -> bool;
+}
+
+/// All of them.
+pub struct Whole;
+
+impl Subset for Whole {
+    fn has(_: &str) -> bool {
+        true
+    }
+}
+
+/// An option of a load that is given, with its values.
+pub type GivenOption = (&'static NativeOption, Vec<String>);
+
+/// The options of the dialect's table: what a load is.
+pub struct LoadOptions<S = Whole> {
+    /// Those on the command line, in the order of the table.
+    pub given: Vec<GivenOption>,
+    subset: PhantomData<S>,
+}
+
+impl<S: Subset> FromArgMatches for LoadOptions<S> {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<LoadOptions<S>, clap::Error> {
+        let is_given = |option: &&NativeOption| {
+            S::has(option.name) && matches.value_source(option.name) == Some(ValueSource::CommandLine)
+        };
+        let with_values = |option: &'static NativeOption| match option.value {
+            "" => (option, vec!["true".to_owned()]),
+            _ => (
+                option,
+                matches.get_many(option.name).into_iter().flatten().cloned().collect(),
+            ),
+        };
+        Ok(LoadOptions {
+            given: OPTIONS.iter().filter(is_given).map(with_values).collect(),
+            subset: PhantomData,
+        })
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = LoadOptions::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+impl<S: Subset> Args for LoadOptions<S> {
+    fn augment_args(command: Command) -> Command {
+        let options = OPTIONS.iter().filter(|option| S::has(option.name));
+        command.args(options.map(load_option))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+fn load_option(option: &'static NativeOption) -> Arg {
+    let arg = Arg::new(option.name)
+        .long(option.name)
+        .help(option.help.trim_end_matches('.'))
+        .long_help(long_help(option))
+        .help_heading(option.group.heading());
+    let arg = match option.value {
+        "" => arg.action(ArgAction::SetTrue),
+        value if option.name == "target" => arg
+            .action(ArgAction::Append)
+            .value_name(value)
+            .value_hint(ValueHint::AnyPath),
+        value => arg.action(ArgAction::Set).value_name(value).allow_hyphen_values(true),
+    };
+    // Each of them says what the operations are.
+    match DIRECTIONS.contains(&option.name) {
+        true => arg.conflicts_with_all(DIRECTIONS.iter().filter(|name| **name != option.name)),
+        false => arg,
+    }
+}
+
+fn long_help(option: &NativeOption) -> String {
+    let mut text = option.help.to_owned();
+    let detail = option.detail();
+    if !detail.is_empty() {
+        text += &format!(" {detail}");
+    }
+    text += &format!("\nIn a job file: {}", option.example);
+    if !option.elsewhere.is_empty() {
+        text += &format!("\nElsewhere: {}", option.elsewhere);
+    }
+    text
+}
+
+/// A test: its load, and what is to be done with it.
+#[derive(Args)]
+pub struct TestArgs<S: Subset = Whole> {
+    #[command(flatten)]
+    pub load: LoadOptions<S>,
+    /// Name of the test, for reports
+    #[arg(long, value_name = "NAME", help_heading = "Output")]
+    pub name: Option<String>,
+    #[command(flatten)]
+    pub dry: DryRunArgs,
+}
+
+/// `--dry-run`.
+#[derive(Args)]
+pub struct DryRunArgs {
+    /// Show what would be done and whether it may be; nothing is opened for writing
+    #[arg(long, help_heading = "Safety")]
+    pub dry_run: bool,
+}
+
+/// What every command that measures has.
+#[derive(Args)]
+pub struct MeasureArgs {
+    /// Seed of all random decisions [default: 1]
+    #[arg(long, value_name = "NUMBER", help_heading = "Output")]
+    pub seed: Option<u64>,
+    #[arg(
+        long,
+        visible_alias = "host",
+        value_name = "HOST,…",
+        help_heading = "Output",
+        help = "Run on this host, or on these together, instead of here; @FILE lists one per line",
+        long_help = "Run on another host instead of here, or on several together, and report the sum. `db1` or `user@db1` is reached by ssh, `tcp://db1:7745` is a \
+            `fathom agent --listen` there, `listen://0.0.0.0:7745*16` waits for 16 workers that connect, `local` is a process on this \
+            machine; @FILE has a line for each. In names of targets %h is the host and %r its number. See docs/fleet.md. The \
+            variable FATHOM_HOSTS does the same, in the place of fio and DiskSpd too."
+    )]
+    pub hosts: Option<String>,
+    #[command(flatten)]
+    pub progress: ProgressArgs,
+    /// Keep nothing of it in the history; also FATHOM_HISTORY=off
+    #[arg(long, help_heading = "Output")]
+    pub no_history: bool,
+}
