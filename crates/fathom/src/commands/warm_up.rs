@@ -342,6 +342,7 @@ pub fn remembered(plan: &Plan) -> Vec<Option<Warmed>> {
             TargetKind::Nothing { .. }
             | TargetKind::Simulated { .. }
             | TargetKind::Name { .. }
+            | TargetKind::Tree { .. }
             | TargetKind::Template { .. } => None,
         })
         .collect()

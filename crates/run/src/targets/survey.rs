@@ -29,6 +29,7 @@ fn examine(system: &System, plan: &Plan, target: &Target) -> TargetFacts {
         TargetKind::Nothing { size } => of_kind("nothing", *size),
         TargetKind::Simulated { device } => of_kind("simulated", device.size),
         TargetKind::Template { .. } | TargetKind::Name { .. } => of_kind("", Bytes(0)),
+        TargetKind::Tree { .. } => around(system, Path::new(&target.path), "tree", &target.path),
         TargetKind::Path => {
             let opened = super::names::opened_as(&target.path, plan.target_rules, cfg!(windows));
             path(system, &opened.display().to_string())
@@ -56,7 +57,7 @@ pub fn storage_facts(system: &System, path: &Path) -> Option<TargetFacts> {
 }
 
 /// The facts of a folder, for what would be made in it.
-fn around(system: &System, folder: &Path, kind: &str, path: &str) -> TargetFacts {
+pub(super) fn around(system: &System, folder: &Path, kind: &str, path: &str) -> TargetFacts {
     TargetFacts {
         path: path.to_owned(),
         kind: kind.into(),
