@@ -106,11 +106,7 @@ impl Preparation<'_> {
                 }
                 TargetKind::Tree { tree } => {
                     let made = self.make_tree(number, tree, ready, watcher)?;
-                    (
-                        made,
-                        super::survey::around(self.system, Path::new(&target.path), "tree", &target.path),
-                        None,
-                    )
+                    (made, super::survey::tree_facts(self.system, &target.path, tree), None)
                 }
                 // Refused before anything is examined.
                 TargetKind::Template { .. } => (ReadyKind::Nothing, made_up(target, "nothing", Bytes(0)), None),
