@@ -131,8 +131,11 @@ fn what_cannot_be_is_refused_before_anything_is_made() {
             "nothing was opened for writing",
         ],
     );
-    run(&["--target", ".", "--tree", "sizes=100TiB"]).expect(3, &["20 % of its file system free"]);
+    let huge = [
+        "run", "--target", ".", "--kind", "files", "--mix", "stat", "--tree", "sizes=1TiB",
+    ];
+    finish(command(&huge).current_dir(folder.path())).expect(3, &["20 % of its file system free"]);
     fathom(&["precondition", text(folder.path()), "--kind", "files", "--mix", "stat"])
-        .expect(2, &["only blocks are preconditioned"]);
+        .expect(4, &["only blocks are preconditioned"]);
     assert_eq!(names(folder.path()), ["file"]);
 }
