@@ -1,7 +1,7 @@
 //! Trees of files: made in a directory that the user named, and gone when the command ends.
 //!
 //! A tree has a root directory of its own, for this user alone. A marker file in it is a [`TempFile`], so what says that
-//! such a file is ours says it of the tree too, and the root of a killed run is known by a marker that nobody holds. Only
+//! such a file is ours says it of the tree too, and the root of a killed run is known by a marker that no process has locked. Only
 //! files and directories with names of a tree are ever removed; where others have come to stay, so does the root.
 
 use std::fs;
