@@ -399,6 +399,7 @@ pub(crate) mod tests {
             spin: false,
             clock: ClockStart::now().settle(),
             simulated: None,
+            tree: None,
             seed: 1,
         }
     }

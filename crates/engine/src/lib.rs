@@ -25,6 +25,7 @@ mod cpu;
 mod error;
 mod falloc;
 mod file;
+mod files;
 mod flags;
 mod identity;
 #[cfg(windows)]
@@ -56,6 +57,7 @@ pub use choose::{Choice, choose, wants_overlapped};
 pub use clock::Clock;
 pub use error::{EngineError, os_error_name};
 pub use file::{Access, File, FileKind, OpenError, OpenHow};
+pub use files::OpenTree;
 pub use identity::{DeviceNumber, FileId, FileStamp, Identity};
 pub use sim::{SimulatedWorker, Simulation};
 pub use sys::memory::{Pinned, map_large_blocks, page_size};
@@ -135,6 +137,8 @@ pub struct Setup {
     pub clock: Clock,
     /// The worker's part in a simulation, for [`EngineKind::Simulated`].
     pub simulated: Option<SimulatedWorker>,
+    /// The tree and the bytes of a block, for [`EngineKind::Files`].
+    pub tree: Option<(OpenTree, u64)>,
     /// Seed that the worker offers to its simulated devices.
     pub seed: u64,
 }
@@ -181,6 +185,7 @@ fn open_one(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
         | EngineKind::DirectoryCreate
         | EngineKind::DirectoryStat
         | EngineKind::DirectoryDelete => OneByOne::open(setup, names::Names::open),
+        EngineKind::Files => OneByOne::open(setup, files::Files::open),
         EngineKind::Cpu => OneByOne::open(setup, cpu::Cpu::open),
         EngineKind::Program => OneByOne::open(setup, program::Runner::open),
         EngineKind::Simulated => Ok(Box::new(sim::Simulated::open(setup)?)),

@@ -43,7 +43,10 @@ impl Assigned {
         for (rank, plan) in self.plans.iter().enumerate() {
             let shift = whole.targets.len() as u32;
             whole.targets.extend(plan.targets.iter().cloned().map(|mut target| {
-                if matches!(target.kind, TargetKind::Path | TargetKind::Name { .. }) {
+                if matches!(
+                    target.kind,
+                    TargetKind::Path | TargetKind::Name { .. } | TargetKind::Tree { .. }
+                ) {
                     target.path = target.path.replace('%', "%%");
                 }
                 target

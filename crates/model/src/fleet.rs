@@ -112,7 +112,10 @@ impl Share {
     pub fn for_rank(plan: &Plan, rank: &Rank, hosts: &[String], folder: Option<&str>) -> Result<Share, String> {
         let mut mine = plan.clone();
         for target in &mut mine.targets {
-            let named = matches!(target.kind, TargetKind::Path | TargetKind::Name { .. });
+            let named = matches!(
+                target.kind,
+                TargetKind::Path | TargetKind::Name { .. } | TargetKind::Tree { .. }
+            );
             if named {
                 target.path = absolute(&own_name(&target.path, rank), folder);
             }

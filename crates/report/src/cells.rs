@@ -28,19 +28,12 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
     )?;
     let mut weak = false;
     for job in &summary.jobs {
-        for (direction, figures) in directions(job) {
+        for (number, (direction, figures)) in directions(job).into_iter().enumerate() {
             let title = match direction {
                 None => job.name.clone(),
                 Some(direction) => format!("{} ({direction})", job.name),
             };
-            weak |= row(
-                &title,
-                name,
-                job,
-                figures,
-                direction.is_none_or(|direction| direction == "read"),
-                out,
-            )?;
+            weak |= row(&title, name, job, figures, number == 0, out)?;
         }
     }
     if weak {
@@ -50,11 +43,8 @@ pub fn write(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn directions(job: &JobSummary) -> Vec<(Option<&'static str>, &Figures)> {
-    let each = [("read", &job.read), ("write", &job.write), ("trim", &job.trim)];
-    let present: Vec<(Option<&'static str>, &Figures)> = each
-        .into_iter()
-        .filter_map(|(name, figures)| figures.as_ref().map(|figures| (Some(name), figures)))
-        .collect();
+    let kinds = job.kinds().into_iter();
+    let present: Vec<(Option<&'static str>, &Figures)> = kinds.map(|(name, figures)| (Some(name), figures)).collect();
     match present[..] {
         [] => vec![(None, &job.total)],
         [(_, only)] => vec![(None, only)],

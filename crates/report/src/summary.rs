@@ -13,10 +13,10 @@ use model::event::EndReason;
 use model::finding::Finding;
 use model::fleet::{Fleet, RankFacts};
 use model::histogram::Histogram;
-use model::plan::{EngineKind, PresetUse};
+use model::plan::{EngineKind, FileStep, PresetUse};
 use model::results::{
-    ControlOutcome, DirectionResults, Equivalent, FORMAT_VERSION, HostDeviceUse, JobResults, Results, StepResults,
-    Tool, WorkerResults,
+    ControlOutcome, DirectionResults, Equivalent, FORMAT_VERSION, FileStepResults, HostDeviceUse, JobResults, Results,
+    StepResults, Tool, WorkerResults,
 };
 use model::stats::{Support, batch_means, quantile_interval, support};
 use model::{Direction, Nanos};
@@ -125,6 +125,9 @@ pub struct JobSummary {
     pub write: Option<Figures>,
     /// Trims.
     pub trim: Option<Figures>,
+    /// Each kind of operation on files, where the job works on a tree of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileFigures>,
     /// All directions together.
     pub total: Figures,
     /// Flushes.
@@ -177,6 +180,16 @@ pub struct RankSummary {
     pub straggles: bool,
     /// Why it was lost.
     pub lost: Option<String>,
+}
+
+/// The figures of one kind of operation on files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FileFigures {
+    /// The kind.
+    pub operation: FileStep,
+    /// Its figures.
+    #[serde(flatten)]
+    pub figures: Figures,
 }
 
 /// The figures of one direction.
@@ -427,6 +440,7 @@ fn job(
         read: of(Direction::Read),
         write: of(Direction::Write),
         trim: of(Direction::Trim),
+        files: file_figures(results, window),
         total: figures(&total, window),
         flush: flushes(results),
         iops_confidence_percent: iops_confidence(results),
@@ -438,6 +452,29 @@ fn job(
             .filter(|fleet| fleet.ranks.len() > 1)
             .map(|fleet| ranks(step, results, fleet, findings))
             .unwrap_or_default(),
+    }
+}
+
+fn file_figures(results: &JobResults, window: Nanos) -> Vec<FileFigures> {
+    let found = results.file_steps();
+    let one = |found: &FileStepResults| FileFigures {
+        operation: found.step,
+        figures: figures(&found.results, window),
+    };
+    found.iter().map(one).collect()
+}
+
+impl JobSummary {
+    /// The figures that reports distinguish, without their sum: kinds of operation on files, or else directions.
+    pub fn kinds(&self) -> Vec<(&'static str, &Figures)> {
+        if !self.files.is_empty() {
+            let each = self.files.iter();
+            return each.map(|found| (found.operation.name(), &found.figures)).collect();
+        }
+        let each = [("read", &self.read), ("write", &self.write), ("trim", &self.trim)];
+        each.into_iter()
+            .filter_map(|(name, figures)| Some((name, figures.as_ref()?)))
+            .collect()
     }
 }
 

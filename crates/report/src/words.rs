@@ -31,6 +31,10 @@ pub fn operations(job: &Job) -> String {
 }
 
 fn kind(stream: &Stream) -> String {
+    if let Some(work) = &stream.files {
+        let how = if work.in_sequence { "in sequence " } else { "" };
+        return format!("on files, {how}{work}");
+    }
     let present = |direction: &Direction| stream.mix.includes(*direction);
     let first = Direction::ALL.into_iter().find(present).unwrap_or(Direction::Read);
     let sizes = sizes(&stream.pattern.sizes[first]);

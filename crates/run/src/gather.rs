@@ -9,8 +9,8 @@ use model::event::{Counts, Interval, Phase, TargetInterval};
 use model::histogram::{Histogram, PackedHistogram};
 use model::plan::{Grid, GridScope, Job, Windows};
 use model::results::{
-    DirectionResults, Distribution, IntervalHistogram, Point, PriorityResults, Series, StreamResults, SyncResults,
-    Usage, Waits, WindowSeries,
+    DirectionResults, Distribution, FileStepResults, IntervalHistogram, Point, PriorityResults, Series, StreamResults,
+    SyncResults, Usage, Waits, WindowSeries,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -621,6 +621,10 @@ impl Received {
                         total: cell.results.total,
                     });
                 }
+                CellKind::OfStep(step) => stream.files.push(FileStepResults {
+                    step,
+                    results: cell.results,
+                }),
                 CellKind::Sync => {
                     let latency = cell.results.total;
                     stream.sync = Some(SyncResults {

@@ -22,6 +22,7 @@ mod control;
 mod control_groups;
 mod descriptors;
 mod error;
+mod file_claims;
 mod file_lock;
 mod flow;
 mod gather;

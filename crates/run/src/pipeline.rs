@@ -198,7 +198,8 @@ impl PreparedTargets<'_> {
             ..environment
         };
         probe_again(&mut environment.targets);
-        let cleanup = ready.finish();
+        let mut cleanup = ready.finish();
+        findings.extend(cleanup.remove_trees());
         match hooks.others {
             Some(others) => others.defer_cleanup(cleanup),
             None => drop(cleanup),

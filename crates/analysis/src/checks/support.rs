@@ -1,6 +1,7 @@
 //! How far percentiles can be trusted: a percentile with fewer than ten values beyond it is hardly more than the maximum.
 
 use model::finding::{Finding, Severity};
+use model::plan::{EngineKind, Job};
 use model::stats::{Support, support};
 
 use super::Check;
@@ -49,7 +50,11 @@ pub(super) const MODES: Check = Check {
     rules: &["TWO-MODES"],
     about: "Whether latencies have two modes, such as hits and misses of a cache, which no mean describes.",
     detect: |subject, findings| {
-        findings.extend(subject.observations().flat_map(|(_, _, seen)| find_two_modes(&seen)));
+        // Of operations on files several kinds share a direction, and reports list them apart.
+        let on_files = |job: &Job| { job.workers.iter() }.any(|worker| worker.engine.kind == EngineKind::Files);
+        let observations = subject.observations();
+        let alike = observations.filter(|(step, job, _)| !on_files(&subject.results.plan.steps[*step].jobs[*job]));
+        findings.extend(alike.flat_map(|(_, _, seen)| find_two_modes(&seen)));
     },
 };
 

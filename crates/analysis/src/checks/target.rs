@@ -63,7 +63,10 @@ pub(super) const CACHED: Check = Check {
                 let finding = Finding::new("BUFFERED", Severity::Note, what).at(&*job.plan.name);
                 let finding =
                     finding.why("reads may come from memory, and writes count as done before they are on disk");
-                findings.push(finding.help("leave `cache` at `direct` to measure the device"));
+                findings.push(finding.help(match job.streams().any(|stream| stream.files.is_some()) {
+                    true => "use a tree larger than the memory, and `fsync`, to measure the device",
+                    false => "leave `cache` at `direct` to measure the device",
+                }));
             }
         }
     },

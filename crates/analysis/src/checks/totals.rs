@@ -33,9 +33,22 @@ fn stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults, fau
     for (direction, found) in results.directions.iter() {
         let Some(found) = found else { continue };
         let word = direction.word();
-        let (least, most) = match engine.moves_nothing() {
-            true => (0, 0),
-            false => bounds(plan, direction, found),
+        let kinds = || { results.files.iter() }.filter(|kind| kind.step.direction() == direction);
+        let (least, most) = match (engine.moves_nothing(), &plan.files) {
+            (true, _) => (0, 0),
+            (false, None) => bounds(plan, direction, found),
+            // What operations on files move depends on the file; they are counted by kind as well.
+            (false, Some(_)) => {
+                let operations: u64 = kinds().map(|kind| kind.results.operations).sum();
+                if operations != found.operations {
+                    faults.push(format!(
+                        "{operations} {word} operations are counted by kind, {} in all",
+                        found.operations
+                    ));
+                }
+                let bytes = kinds().map(|kind| kind.results.bytes.0).sum();
+                (bytes, bytes)
+            }
         };
         if found.bytes.0 < least || found.bytes.0 > most {
             let (bytes, operations) = (found.bytes.0, found.operations);

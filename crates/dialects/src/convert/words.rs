@@ -6,8 +6,8 @@ use model::caps::Layer;
 use model::content::{ConstantPart, Content};
 use model::mix::Mix;
 use model::plan::{
-    Control, ControlGroup, Divide, ErrorPolicy, FileLock, Flow, FlushKind, MapFlush, Mapping, Pacing, Priority,
-    PriorityClass, PriorityRule, Replay, StoragePath, Stream, SyncRule, Think, TraceSkip, Tracked,
+    Control, ControlGroup, Divide, ErrorPolicy, FileLock, FileWork, Flow, FlushKind, MapFlush, Mapping, Pacing,
+    Priority, PriorityClass, PriorityRule, Replay, StoragePath, Stream, SyncRule, Think, TraceSkip, Tracked,
 };
 use model::{Direction, PerDirection};
 
@@ -422,6 +422,19 @@ pub(super) fn flow(flow: &Flow) -> String {
         String::new()
     };
     format!("a share of {weight} in the operations of flow {id}{pause}")
+}
+
+/// Operations on files.
+pub(super) fn file_work(work: &FileWork) -> String {
+    let FileWork {
+        in_sequence,
+        in_order,
+        block,
+        groups: _,
+    } = work;
+    let how = if *in_sequence { "in sequence" } else { "drawn" };
+    let order = if *in_order { "files in order" } else { "files at random" };
+    format!("operations on files, {how}: {work}; {order}, blocks of {block}")
 }
 
 pub(super) fn replay(replay: &Replay) -> String {

@@ -240,6 +240,16 @@ impl Reader<'_> {
                     let caps = self.caps(key.span().start, value);
                     job.caps.extend(caps);
                 }
+                ("tree", DeValue::Table(tree)) => {
+                    for (key, value) in tree {
+                        let text = texts_of(value.get_ref()).map(|texts| texts.join(","));
+                        let text = format!("{}={}", key.get_ref(), text.unwrap_or_default());
+                        let at = self.place(key.span().start);
+                        if let Err(complaint) = apply(job, "tree", &text, || at) {
+                            self.faults.push(complaint);
+                        }
+                    }
+                }
                 ("part", DeValue::Array(parts)) => {
                     for part in parts {
                         match part.get_ref() {

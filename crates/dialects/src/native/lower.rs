@@ -10,6 +10,7 @@ use model::plan::{
 };
 use model::{Bytes, Direction, Nanos};
 
+use super::files;
 use super::spec::{Document, JobSpec, PartSpec};
 use crate::diagnostic::{Diagnostic, Place};
 
@@ -133,9 +134,20 @@ fn lower_job(
     plan: &mut Plan,
     first_worker: u32,
 ) -> Result<Job, String> {
-    let targets = targets_of(spec, document, plan)?;
-    let workload = workload_of(spec, name, targets, plan.seed);
-    let mut job = workload.job(first_worker);
+    let mut job = match spec.on_files {
+        false => {
+            let targets = targets_of(spec, document, plan)?;
+            workload_of(spec, name, targets, plan.seed).job(first_worker)
+        }
+        // What contradicts itself is reported already.
+        true if files::contradiction(spec).is_some() => {
+            return Ok(Job {
+                name: name.to_owned(),
+                ..Job::default()
+            });
+        }
+        true => lower_files(spec, name, plan, first_worker)?,
+    };
     job.operation_log.clone_from(&spec.log);
     job.hosts.clone_from(&spec.hosts);
     job.divide = spec.divide;
@@ -148,6 +160,23 @@ fn lower_job(
         name: name.to_owned(),
         options: Vec::new(),
     });
+    Ok(job)
+}
+
+/// A job on files.
+fn lower_files(spec: &JobSpec, name: &str, plan: &mut Plan, first_worker: u32) -> Result<Job, String> {
+    let targets = files::tree_of(spec, plan)?;
+    let part = match &plan.target(targets[0]).kind {
+        TargetKind::Tree { tree } => files::part_of(spec, tree),
+        _ => return Err("it has no tree".into()),
+    };
+    let workload = Workload {
+        parts: vec![part],
+        cache: CacheMode::BUFFERED,
+        ..workload_of(spec, name, targets, plan.seed)
+    };
+    let mut job = workload.job(first_worker);
+    files::set_work(spec, &mut job);
     Ok(job)
 }
 
@@ -240,6 +269,9 @@ fn targets_of(spec: &JobSpec, document: &Document, plan: &mut Plan) -> Result<Ve
 }
 
 fn contradiction(spec: &JobSpec) -> Option<String> {
+    if let Some(what) = files::contradiction(spec) {
+        return Some(what);
+    }
     let parts = if spec.parts.is_empty() {
         std::slice::from_ref(&spec.part)
     } else {

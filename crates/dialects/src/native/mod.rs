@@ -3,6 +3,7 @@
 //! One table, [`OPTIONS`], has a row for each; flags, keys, help, man page and completions follow from it.
 
 mod caps;
+pub mod files;
 mod jobfile;
 mod lower;
 mod options;
@@ -45,6 +46,7 @@ pub fn apply(job: &mut JobSpec, name: &str, value: &str, place: impl FnOnce() ->
             None => complaint.help("`fathom run --help` lists them"),
         });
     };
+    job.written.insert(option.name);
     (option.set)(job, value).map_err(|why| {
         let place = place();
         let example = match place.line {

@@ -35,6 +35,11 @@ const FILES: &[&str] = &[
     file!("azure-max-read-iops-cached-1"),
     file!("azure-max-combined-throughput-1"),
     file!("filecopy-1"),
+    file!("fileserver-1"),
+    file!("varmail-1"),
+    file!("webserver-1"),
+    file!("videoserver-1"),
+    file!("home-directory-1"),
 ];
 
 /// What a preset says about itself.
@@ -162,6 +167,11 @@ mod tests {
         ("azure-max-read-iops-cached@1", 0x2ab7e2aed7be1178),
         ("azure-max-combined-throughput@1", 0xed49b1599ebfcd22),
         ("filecopy@1", 0x0b68e9d0fcc6ad31),
+        ("fileserver@1", 0xc79ba3eadaf5b3a9),
+        ("varmail@1", 0xd032a076367f54b4),
+        ("webserver@1", 0x561309683d515be3),
+        ("videoserver@1", 0xae6586d3e4019379),
+        ("home-directory@1", 0xa3cf634abf24f9dd),
     ];
 
     /// FNV-1a, 64 bits: tells one text from another, and needs no library.

@@ -1,5 +1,7 @@
 //! What the user wrote, typed and not yet interpreted.
 
+use std::collections::BTreeSet;
+
 use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
 use model::caps::Layer;
@@ -10,6 +12,7 @@ use model::plan::{
 };
 use model::{Bytes, Nanos};
 
+use super::files::FileSpec;
 use super::presets::About;
 
 /// A whole job file, or the jobs of a command line.
@@ -135,6 +138,12 @@ pub struct JobSpec {
     pub step: u32,
     /// The job of the same step that must end first.
     pub after: Option<String>,
+    /// Operations are on files of a tree.
+    pub on_files: bool,
+    /// The tree and the operations on it.
+    pub files: FileSpec,
+    /// Options that were written, whatever their values.
+    pub written: BTreeSet<&'static str>,
 }
 
 /// One kind of operation.
@@ -221,6 +230,9 @@ impl Default for JobSpec {
             caps: Vec::new(),
             step: 1,
             after: None,
+            on_files: false,
+            files: FileSpec::default(),
+            written: BTreeSet::new(),
         }
     }
 }

@@ -259,6 +259,10 @@ fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
             Control::SteadyState(_) | Control::Precision(_) | Control::LatencyTarget(_)
         )
     };
+    if job.on_files {
+        let fault = Fault::new("only blocks are preconditioned, and the job is on files");
+        return Err(Faults::usage(fault.at(what).help("leave out `kind = \"files\"`")));
+    }
     if job.operations.is_some() || job.bytes.is_some() || job.passes.is_some() || job.control.iter().any(ends) {
         let fault =
             Fault::new("the job says itself when it ends, and the rounds of this command have a length of their own");

@@ -389,6 +389,12 @@ fn prepared(action: &Action) -> String {
         Action::Create { size, own: true } => format!("made with {size} of random data, removed at the end"),
         Action::Create { size, own: false } => format!("made with {size} of random data"),
         Action::CreateDirectory => "made as a directory".into(),
+        Action::CreateTree { directories, files } => {
+            format!(
+                "a tree of {files} files in {} directories, removed at the end",
+                directories + 1
+            )
+        }
         Action::Extend { from, to } => format!("extended from {from} to {to}"),
         Action::Rewrite { size } => format!("emptied and written anew with {size}"),
     }

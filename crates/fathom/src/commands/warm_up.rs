@@ -337,6 +337,7 @@ pub fn remembered(plan: &Plan) -> Vec<Option<Warmed>> {
             TargetKind::Nothing { .. }
             | TargetKind::Simulated { .. }
             | TargetKind::Name { .. }
+            | TargetKind::Tree { .. }
             | TargetKind::Template { .. } => None,
         })
         .collect()

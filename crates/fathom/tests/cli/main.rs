@@ -8,6 +8,7 @@ mod convert;
 mod examples;
 mod explain;
 mod faults;
+mod files;
 mod guard;
 mod help;
 mod history;

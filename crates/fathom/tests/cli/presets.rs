@@ -17,7 +17,7 @@ fn presets_are_listed_and_printed_in_full() {
     list.expect(0, &["oltp@1", "COPY TEST, NOT STORAGE TEST", "powerstore-16@1"]);
     let all = fathom(&["presets", "--json"]);
     let all = all.expect(0, &[]).json();
-    assert_eq!(all.as_array().unwrap().len(), 17);
+    assert_eq!(all.as_array().unwrap().len(), 22);
     for one in all.as_array().unwrap() {
         let id = one["id"].as_str().unwrap();
         let ran = fathom(&["presets", id]);
@@ -63,7 +63,12 @@ fn every_preset_could_run() {
     let all = fathom(&["presets", "--json"]).json();
     for one in all.as_array().unwrap() {
         let id = one["id"].as_str().unwrap();
-        let mut words: Vec<String> = ["run", "--dry-run", "--size", "32m", "--preset", id]
+        let toml = fathom(&["presets", id, "--toml"]).out;
+        let (smaller, size) = match toml.contains("kind = \"files\"") {
+            true => ("tree", "files=5,sizes=1m"),
+            false => ("size", "32m"),
+        };
+        let mut words: Vec<String> = ["run", "--dry-run", &format!("--{smaller}"), size, "--preset", id]
             .map(str::to_owned)
             .into();
         let count = one["targets"].as_u64().unwrap();
@@ -76,7 +81,7 @@ fn every_preset_could_run() {
         }
         fathom(&words).expect(
             0,
-            &["dry run", &format!("preset: {id}@1, changed: size"), "objective: "],
+            &["dry run", &format!("preset: {id}@1, changed: {smaller}"), "objective: "],
         );
     }
     assert_eq!(names(folder.path()), Vec::<String>::new());

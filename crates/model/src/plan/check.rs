@@ -2,7 +2,10 @@
 //!
 //! All complaints are collected, not only the first. Whether a target exists or may be used is not asked here.
 
-use super::{Control, Depth, Job, Pacing, Plan, PriorityRule, Rate, Stop, Stream, StreamTarget, TargetKind, Worker};
+use super::{
+    Control, Depth, EngineKind, FileTree, FileWork, Job, Pacing, Plan, PriorityRule, Rate, Stop, Stream, StreamTarget,
+    TargetId, TargetKind, Worker,
+};
 use crate::block_size::BlockSizes;
 use crate::content::Content;
 use crate::direction::Direction;
@@ -56,6 +59,14 @@ impl Plan {
                 TargetKind::Simulated { device } if device.servers == 0 => {
                     faults.add("a simulated device needs at least one server");
                 }
+                TargetKind::Tree { tree } => match tree.count() {
+                    0 => faults.add("a tree needs at least one file"),
+                    count if count > FileTree::MAX_FILES => faults.add(format!(
+                        "a tree of {count} files is beyond the most that one may have, {}",
+                        FileTree::MAX_FILES
+                    )),
+                    _ => {}
+                },
                 TargetKind::Path if target.path.is_empty() => faults.add("the path is empty"),
                 _ => {}
             }
@@ -167,9 +178,42 @@ impl Plan {
             self.check_stream(stream, faults);
             check_sharing(stream, faults);
         }
+        self.check_files(worker, faults);
         let replays = worker.streams.iter().filter(|stream| stream.replay.is_some());
         if worker.streams.len() > 1 && replays.count() > 0 {
             faults.add("a stream that replays a trace must be the only one of its worker");
+        }
+    }
+
+    /// Operations on files need the engine for them, a tree, and a worker of their own.
+    fn check_files(&self, worker: &Worker, faults: &mut Faults) {
+        let is_tree = |id: &TargetId| {
+            let target = self.targets.get(id.0 as usize);
+            target.is_some_and(|target| matches!(target.kind, TargetKind::Tree { .. }))
+        };
+        let ids = worker.streams.iter().flat_map(|stream| stream.target.ids());
+        let on_tree = ids.filter(|id| is_tree(id)).count();
+        let works: Vec<&FileWork> = worker
+            .streams
+            .iter()
+            .filter_map(|stream| stream.files.as_ref())
+            .collect();
+        let engine = worker.engine.kind == EngineKind::Files;
+        match (works[..].first(), engine, on_tree, worker.streams.len()) {
+            (None, false, 0, _) => {}
+            (Some(work), true, 1, 1) => {
+                if work
+                    .groups
+                    .iter()
+                    .all(|group| group.share == 0 || group.steps.is_empty())
+                {
+                    faults.add("none of its operations on files has a share above 0");
+                }
+                if worker.slots() > 1 {
+                    faults.add("operations on files come one at a time: its queue depth must be 1");
+                }
+            }
+            _ => faults.add("operations on files need the engine `files`, one stream, and one tree"),
         }
     }
 

@@ -132,6 +132,8 @@ pub enum EngineKind {
     DirectoryStat,
     /// The same, which removes a directory.
     DirectoryDelete,
+    /// Operations on files of a tree, which each have the calls that they need (native `kind = "files"`).
+    Files,
     /// Processors are used and no data is moved (fio `cpuio`).
     Cpu,
     /// A program runs beside the others and no data is moved (fio `exec`).
@@ -168,6 +170,8 @@ pub enum Effect {
     LookUp,
     /// The first one of a name removes it.
     Remove,
+    /// They work on a tree of files that was made for them.
+    Tree,
     /// They stand for no bytes at all.
     Compute,
     /// They pretend to move data, and touch nothing real.
@@ -331,6 +335,11 @@ pub const ENGINES: &[EngineInfo] = &[
     calls(EngineKind::DirectoryCreate, Effect::Create, &["dircreate"]),
     calls(EngineKind::DirectoryStat, Effect::LookUp, &["dirstat"]),
     calls(EngineKind::DirectoryDelete, Effect::Remove, &["dirdelete"]),
+    EngineInfo {
+        name: "files",
+        fio_names: &[],
+        ..calls(EngineKind::Files, Effect::Tree, &["files"])
+    },
     calls(EngineKind::Cpu, Effect::Compute, &["cpuio"]),
     calls(EngineKind::Program, Effect::Compute, &["exec"]),
     EngineInfo {
@@ -402,7 +411,12 @@ impl EngineKind {
             Effect::Create => Some("creation"),
             Effect::LookUp => Some("look-up"),
             Effect::Remove => Some("removal"),
-            Effect::Transfer | Effect::Allocate | Effect::Truncate | Effect::Compute | Effect::Pretend => None,
+            Effect::Transfer
+            | Effect::Allocate
+            | Effect::Truncate
+            | Effect::Tree
+            | Effect::Compute
+            | Effect::Pretend => None,
         }
     }
 

@@ -8,6 +8,7 @@
 mod check;
 mod control;
 mod engine;
+mod files;
 mod load;
 mod operation;
 mod origin;
@@ -33,6 +34,7 @@ use crate::units::{Bytes, Nanos};
 pub use check::{PlanError, PlanFault};
 pub use control::{Control, LatencyTarget, MinimumRate, Precision, SteadyState, Tracked};
 pub use engine::{CpuWork, ENGINES, Effect, EngineChoice, EngineInfo, EngineKind, LookCall, Program, System};
+pub use files::{Existence, FileGroup, FileOperation, FileStep, FileTree, FileWork, is_tree_name};
 pub use load::{CatchUp, Flow, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
 pub use operation::{
     CacheMode, ErrorPolicy, FileLock, FileRangeFlags, FlushKind, MapFlush, Mapping, OpenHint, Priority, PriorityClass,
@@ -255,6 +257,9 @@ pub struct Stream {
     /// Its operations come from a trace.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<Replay>,
+    /// Its target is a tree, and its operations are these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files: Option<FileWork>,
 }
 
 fn one() -> u32 {
@@ -284,6 +289,7 @@ impl Default for Stream {
             lock: FileLock::None,
             flow: None,
             replay: None,
+            files: None,
         }
     }
 }

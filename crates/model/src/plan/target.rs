@@ -3,6 +3,7 @@
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::files::FileTree;
 use super::simulated::SimulatedDevice;
 use crate::content::Content;
 use crate::units::Bytes;
@@ -49,6 +50,11 @@ pub enum TargetKind {
         size: Bytes,
         /// A directory of that name is made before the run, unless something is there.
         directory: bool,
+    },
+    /// A directory in which a tree of files is made for the test, and removed afterwards.
+    Tree {
+        /// The tree.
+        tree: FileTree,
     },
     /// Nothing at all: for the null engine.
     Nothing {

@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::direction::PerDirection;
 use crate::event::Counts;
 use crate::histogram::Histogram;
+use crate::plan::FileStep;
 use crate::units::Bytes;
 
 /// One stream of a worker.
@@ -23,6 +24,18 @@ pub struct StreamResults {
     /// Ranges in effect where a stepped distribution was asked for.
     #[serde(default)]
     pub effective_ranges: Vec<EffectiveShare>,
+    /// The same operations by kind, where they work on a tree of files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub files: Vec<FileStepResults>,
+}
+
+/// Operations of one kind on a tree of files.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FileStepResults {
+    /// The kind.
+    pub step: FileStep,
+    /// What they came to.
+    pub results: DirectionResults,
 }
 
 /// One range of a distribution as it was in effect on the real target.

@@ -8,7 +8,7 @@ use model::results::Results;
 use model::visible;
 
 use crate::numbers::{duration, rate, signed_time, throughput, time};
-use crate::summary::{Figures, JobSummary, LatencyFigures, PercentileSupport, RankSummary, Summary};
+use crate::summary::{JobSummary, LatencyFigures, PercentileSupport, RankSummary, Summary};
 use crate::words;
 
 /// Percentiles of the table.
@@ -131,17 +131,9 @@ fn ranks(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// A row for each direction, and one for all together where there are several.
+/// A row for each direction or kind of operation, and one for all together where there are several.
 fn rows(job: &JobSummary, out: &mut dyn Write) -> io::Result<()> {
-    let directions = [
-        ("read", job.read.as_ref()),
-        ("write", job.write.as_ref()),
-        ("trim", job.trim.as_ref()),
-    ];
-    let found: Vec<(&str, &Figures)> = directions
-        .into_iter()
-        .filter_map(|(word, one)| Some((word, one?)))
-        .collect();
+    let found = job.kinds();
     let all = (found.len() != 1).then_some(("total", &job.total));
     for (word, figures) in found.iter().copied().chain(all) {
         let latency = (figures.operations > 0).then_some(&figures.latency);

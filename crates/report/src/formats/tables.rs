@@ -19,16 +19,8 @@ pub(super) fn percentiles(results: &Results, out: &mut dyn Write) -> io::Result<
         in_step = if in_step.0 == job.step { in_step } else { (job.step, 0) };
         let place = [job.step.to_string(), in_step.1.to_string()];
         in_step.1 += 1;
-        let directions = [
-            ("read", job.read.as_ref()),
-            ("write", job.write.as_ref()),
-            ("trim", job.trim.as_ref()),
-            ("total", Some(&job.total)),
-        ];
-        for (direction, figures) in directions {
-            let Some(figures) = figures.filter(|figures| figures.operations > 0) else {
-                continue;
-            };
+        let kinds_and_total = job.kinds().into_iter().chain([("total", &job.total)]);
+        for (direction, figures) in kinds_and_total.filter(|(_, figures)| figures.operations > 0) {
             for (kind, latency) in kinds(figures) {
                 for one in &latency.percentiles {
                     let micros = |ns: u64| format!("{:.3}", ns as f64 / 1e3);

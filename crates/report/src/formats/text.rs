@@ -269,29 +269,32 @@ fn in_flight(average: f64) -> String {
     }
 }
 
-/// The directions that occurred, and their sum where there are several.
+/// The directions or kinds of operation that occurred, and their sum where there are several.
 fn rows(job: &JobSummary) -> Vec<(&'static str, &Figures)> {
-    let each = [("read", &job.read), ("write", &job.write), ("trim", &job.trim)];
-    let mut rows: Vec<(&'static str, &Figures)> = each
-        .into_iter()
-        .filter_map(|(name, figures)| figures.as_ref().map(|figures| (name, figures)))
-        .collect();
+    let mut rows = job.kinds();
     if rows.len() > 1 {
         rows.push(("total", &job.total));
     }
     rows
 }
 
+/// The width of the column of names.
+fn width_of(rows: &[(&str, &Figures)]) -> usize {
+    let longest = rows.iter().map(|(name, _)| name.len() + 1).max();
+    longest.unwrap_or(0).max(8)
+}
+
 fn rates(job: &JobSummary, rows: &[(&str, &Figures)], out: &mut dyn Write) -> io::Result<()> {
+    let width = width_of(rows);
     writeln!(
         out,
-        "  {:<8}{:>11}{:>11}{:>11}{:>14}",
+        "  {:<width$}{:>11}{:>11}{:>11}{:>14}",
         "", "IOPS", "MiB/s", "MB/s", "operations"
     )?;
     for (name, figures) in rows {
         write!(
             out,
-            "  {name:<8}{:>11}{:>11}{:>11}{:>14}",
+            "  {name:<width$}{:>11}{:>11}{:>11}{:>14}",
             rate(figures.iops),
             throughput(figures.mib_per_sec),
             throughput(figures.mb_per_sec),
@@ -317,20 +320,21 @@ fn rates(job: &JobSummary, rows: &[(&str, &Figures)], out: &mut dyn Write) -> io
 }
 
 fn latencies(job: &JobSummary, rows: &[(&str, &Figures)], out: &mut dyn Write) -> io::Result<()> {
-    write!(out, "  {:<8}{:>9}", "latency", "mean")?;
+    let width = width_of(rows);
+    write!(out, "  {:<width$}{:>9}", "latency", "mean")?;
     SHOWN
         .iter()
         .try_for_each(|percent| write!(out, "{:>10}", format!("p{percent}")))?;
     writeln!(out, "{:>10}", "max")?;
     let mut marks = [false; 2];
     for (name, figures) in rows.iter().filter(|(name, _)| *name != "total") {
-        latency_row(name, &figures.latency, &mut marks, out)?;
+        latency_row((name, width), &figures.latency, &mut marks, out)?;
         if let Some(service) = &figures.service {
-            latency_row(" service", service, &mut marks, out)?;
+            latency_row((" service", width), service, &mut marks, out)?;
         }
     }
     if let Some(flush) = &job.flush {
-        latency_row("flush", &flush.latency, &mut marks, out)?;
+        latency_row(("flush", width), &flush.latency, &mut marks, out)?;
     }
     if rows.iter().any(|(_, figures)| figures.service.is_some()) {
         writeln!(
@@ -347,11 +351,16 @@ fn latencies(job: &JobSummary, rows: &[(&str, &Figures)], out: &mut dyn Write) -
     Ok(())
 }
 
-fn latency_row(name: &str, latency: &LatencyFigures, marks: &mut [bool; 2], out: &mut dyn Write) -> io::Result<()> {
+fn latency_row(
+    (name, width): (&str, usize),
+    latency: &LatencyFigures,
+    marks: &mut [bool; 2],
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if latency.percentiles.is_empty() {
-        return writeln!(out, "  {name:<8}{:>9}", "-");
+        return writeln!(out, "  {name:<width$}{:>9}", "-");
     }
-    write!(out, "  {name:<8}{:>9}", time(latency.mean_ns))?;
+    write!(out, "  {name:<width$}{:>9}", time(latency.mean_ns))?;
     for percent in SHOWN {
         let cell = latency
             .percentile(percent)

@@ -6,15 +6,18 @@ use std::thread;
 use std::time::Instant;
 
 use engine::{FileId, sys};
+use model::finding::Finding;
 
 use super::marker;
 use super::temp_file::TempFile;
+use super::tree::TempTree;
 
 /// What is left to do at the end of a run. Dropping it does it.
 #[derive(Debug, Default)]
 pub struct Cleanup {
     /// Declared first: they are gone before anything is waited for.
     temporary: Vec<TempFile>,
+    trees: Vec<TempTree>,
     named: Vec<Removal>,
     renewals: Renewals,
 }
@@ -31,6 +34,15 @@ impl Cleanup {
     pub(super) fn remove_temporary(&mut self, file: TempFile) -> &TempFile {
         self.temporary.push(file);
         &self.temporary[self.temporary.len() - 1]
+    }
+
+    pub(super) fn remove_tree(&mut self, tree: TempTree) {
+        self.trees.push(tree);
+    }
+
+    /// Removes the trees now, and finds what stays in them.
+    pub(crate) fn remove_trees(&mut self) -> Vec<Finding> {
+        self.trees.drain(..).filter_map(|mut tree| tree.remove()).collect()
     }
 
     pub(super) fn remove_named(&mut self, path: PathBuf, id: Option<FileId>) {

@@ -8,6 +8,7 @@ use model::{Bytes, Direction};
 
 use super::marker::{self, MarkState};
 use super::names::{self, examine_name, fits_engines};
+use super::tree::examine_tree;
 use super::{Action, TargetError, parent_folder, temp_file};
 
 /// The size of a file of our own where none is given, if the file system has room.
@@ -60,6 +61,7 @@ pub fn examine(plan: &Plan) -> Result<Vec<Examined>, Vec<TargetError>> {
         let found = match target.kind {
             TargetKind::Path => examine_one(plan, number, target),
             TargetKind::Name { directory, .. } => examine_name(plan, number, target, directory),
+            TargetKind::Tree { ref tree } => examine_tree(plan, number, target, tree),
             TargetKind::Nothing { .. } | TargetKind::Simulated { .. } | TargetKind::Template { .. } => continue,
         };
         match found.and_then(|one| fits_engines(plan, target, one)) {
@@ -256,7 +258,7 @@ pub(super) fn broken_rule(total: u64, available: u64) -> &'static str {
 }
 
 /// The size of a file that is to be made in a folder, checked against the space there.
-fn size_in(folder: &Path, wanted: Option<u64>, name: &str) -> Result<u64, TargetError> {
+pub(super) fn size_in(folder: &Path, wanted: Option<u64>, name: &str) -> Result<u64, TargetError> {
     let look = |source| TargetError::Look {
         path: name.to_owned(),
         source,

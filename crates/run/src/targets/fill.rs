@@ -351,6 +351,7 @@ fn start_engine(what: &Fill<'_>, file: File, clock: Clock) -> Result<Box<dyn Eng
         spin: false,
         clock,
         simulated: None,
+        tree: None,
         seed: what.seed,
     };
     engine::open(setup(kind, files))

@@ -16,6 +16,7 @@ mod prepare;
 mod shared_files;
 mod survey;
 mod temp_file;
+mod tree;
 
 use std::path::Path;
 
@@ -172,6 +173,13 @@ pub enum Action {
     },
     /// A directory is made.
     CreateDirectory,
+    /// A tree of files is made, and removed at the end.
+    CreateTree {
+        /// Directories below its root.
+        directories: u64,
+        /// Files that exist at first.
+        files: u64,
+    },
     /// A file of ours is filled further.
     Extend {
         /// Bytes it holds now.

@@ -104,6 +104,10 @@ impl Preparation<'_> {
                     let path = self.make_name_ready(number, ready)?;
                     (ReadyKind::Path(path), made_up(target, "name", *size), None)
                 }
+                TargetKind::Tree { tree } => {
+                    let made = self.make_tree(number, tree, ready, watcher)?;
+                    (made, super::survey::tree_facts(self.system, &target.path, tree), None)
+                }
                 // Refused before anything is examined.
                 TargetKind::Template { .. } => (ReadyKind::Nothing, made_up(target, "nothing", Bytes(0)), None),
             };
@@ -259,7 +263,9 @@ impl Preparation<'_> {
         watcher: &mut dyn FnMut(Event),
     ) -> Result<String, TargetError> {
         let (from, size, how) = match &one.action {
-            Action::UseAsItIs | Action::CreateDirectory => return Ok("used as it is".into()),
+            Action::UseAsItIs | Action::CreateDirectory | Action::CreateTree { .. } => {
+                return Ok("used as it is".into());
+            }
             Action::Reuse { size } => return Ok(format!("prepared earlier with {size} of random data")),
             Action::Create { size, .. } => (0, size.0, format!("{size} of random data written for this run")),
             Action::Extend { from, to } => (from.0, to.0, format!("extended from {from} to {to} with random data")),

@@ -6,7 +6,7 @@ use engine::probe::{self, System};
 use engine::{File, FileKind, OpenHow, sys};
 use model::Bytes;
 use model::environment::TargetFacts;
-use model::plan::{Plan, Target, TargetKind};
+use model::plan::{FileTree, Plan, Target, TargetKind};
 
 /// What is known of each target of a plan, in plan order. One that does not exist yet has the facts of the folder in which it
 /// would be made, and no kind.
@@ -29,10 +29,19 @@ fn examine(system: &System, plan: &Plan, target: &Target) -> TargetFacts {
         TargetKind::Nothing { size } => of_kind("nothing", *size),
         TargetKind::Simulated { device } => of_kind("simulated", device.size),
         TargetKind::Template { .. } | TargetKind::Name { .. } => of_kind("", Bytes(0)),
+        TargetKind::Tree { tree } => tree_facts(system, &target.path, tree),
         TargetKind::Path => {
             let opened = super::names::opened_as(&target.path, plan.target_rules, cfg!(windows));
             path(system, &opened.display().to_string())
         }
+    }
+}
+
+/// The facts of a tree and of the file system that it is on.
+pub(super) fn tree_facts(system: &System, path: &str, tree: &FileTree) -> TargetFacts {
+    TargetFacts {
+        size: tree.bytes(),
+        ..around(system, Path::new(path), "tree", path)
     }
 }
 

@@ -94,6 +94,27 @@ impl TempFile {
     }
 }
 
+impl TempFile {
+    /// Leaves the file as a killed run would: the next run beside it finds it.
+    pub(super) fn leave(mut self) {
+        self.keep = true;
+    }
+}
+
+/// A temporary file of a killed run, locked; dropping it removes it. `None` if it is not one, or changed since.
+pub(super) fn take_leftover(path: &Path) -> Option<TempFile> {
+    let unchanged = |file: &fs::File| identify(file, path) == Leftover::Unchanged;
+    // What is not ours is not locked either, be it for a moment.
+    sys::file::open_without_waiting(path).ok().filter(unchanged)?;
+    let lock = sys::file::open_left(path).filter(unchanged)?;
+    Some(TempFile {
+        path: path.to_owned(),
+        keep: false,
+        note: note_of(&lock),
+        lock,
+    })
+}
+
 impl Drop for TempFile {
     fn drop(&mut self) {
         let remove = |stamp: FileStamp| sys::file::remove(&self.path, stamp.id);

@@ -1,12 +1,13 @@
 //! Operations that failed or moved less than they were asked to: which the plan tolerates, and what is reported.
 
 use engine::{File, Slot, os_error_name, sys};
-use model::plan::{ErrorPolicy, Worker as Plan};
+use model::plan::{ErrorPolicy, FileOperation, FileTree};
 use model::results::{FailedOperation, Failure};
 use model::{Bytes, Direction, Nanos};
 
 use super::io_loop::IoLoop;
 use super::recorder::Run;
+use super::setup::Assignment;
 use super::slots::SlotRecord;
 
 /// More tolerated failures than this are counted without a report of each.
@@ -25,6 +26,8 @@ pub(crate) struct ErrorLog {
     policies: Vec<ErrorPolicy>,
     /// What an operation does, where it moves no data.
     act: Option<&'static str>,
+    /// The tree that operations work on; their positions then stand for files.
+    tree: Option<FileTree>,
 }
 
 /// A file of the engine, as messages need it.
@@ -36,13 +39,15 @@ pub(crate) struct FileLabel {
 }
 
 impl ErrorLog {
-    pub(crate) fn new(plan: &Plan, files: &[File]) -> ErrorLog {
+    pub(crate) fn new(assignment: &Assignment<'_>, files: &[File]) -> ErrorLog {
+        let plan = assignment.worker;
         ErrorLog {
             failure: None,
             tolerated: Vec::new(),
             files: files.iter().map(FileLabel::from).collect(),
             policies: plan.streams.iter().map(|stream| stream.on_error.clone()).collect(),
             act: plan.engine.kind.act(),
+            tree: assignment.tree().map(|(tree, _)| tree.shape.clone()),
         }
     }
 
@@ -54,7 +59,18 @@ impl ErrorLog {
     /// Where an operation went, in words.
     pub(crate) fn place_of(&self, record: &SlotRecord) -> String {
         let (path, offset) = (self.path(record.file), record.offset);
+        if let Some(tree) = &self.tree {
+            return format!("{path}/{}", tree.place_of(FileOperation::unpack(offset)));
+        }
         format!("{path}, {} bytes at offset {offset}", record.length)
+    }
+
+    /// What an operation does, in a word.
+    fn verb(&self, record: &SlotRecord, direction: Option<Direction>) -> &'static str {
+        match &self.tree {
+            Some(_) => FileOperation::unpack(record.offset).step.name(),
+            None => self.act.unwrap_or(direction.map_or("flush", Direction::word)),
+        }
     }
 
     pub(crate) fn failed_operation(&self, slot: Slot, record: &SlotRecord, direction: Direction) -> FailedOperation {
@@ -62,8 +78,11 @@ impl ErrorLog {
             slot: slot.0,
             stream: record.stream,
             direction,
-            path: self.path(record.file).to_owned(),
-            offset: Bytes(record.offset),
+            path: match &self.tree {
+                Some(_) => self.place_of(record),
+                None => self.path(record.file).to_owned(),
+            },
+            offset: Bytes(if self.tree.is_some() { 0 } else { record.offset }),
             length: record.length,
             too_slow: None,
         }
@@ -114,7 +133,7 @@ impl IoLoop {
             self.stop_submitting();
             return;
         }
-        let verb = self.errors.act.unwrap_or(direction.map_or("flush", Direction::word));
+        let verb = self.errors.verb(&record, direction);
         let (what, help) = if at_end_of_file {
             (
                 format!("a {verb} moved no data: the target has become shorter than it was when the test began"),
@@ -155,7 +174,7 @@ impl IoLoop {
             return false;
         }
         if policy.tell_tolerated && errors.tolerated.len() < MAX_TOLERATED {
-            let verb = direction.map_or("flush", Direction::word);
+            let verb = errors.verb(record, direction);
             errors.tolerated.push(Failure {
                 what: format!("a {verb} failed: {}", os_error_name(errno)),
                 at: errors.place_of(record),
@@ -195,6 +214,7 @@ fn help_for(errno: i32, record: &SlotRecord, alignment: Option<u64>) -> Option<S
                  size, or go through the page cache"
             )
         }
+        sys::file::ACCESS_DENIED => "this user may not do that there; choose another place, or run as root".to_owned(),
         sys::file::NOT_SUPPORTED => "the target does not know this kind of operation".to_owned(),
         sys::file::NOT_PERMITTED | sys::file::READ_ONLY => "the target cannot be written to".to_owned(),
         _ => return None,

@@ -7,7 +7,7 @@
 use engine::{Action, Completion, Request};
 use model::event::Phase;
 use model::histogram::Histogram;
-use model::plan::Windows;
+use model::plan::{FileStep, Windows};
 use model::results::{Distribution, Point, Usage, Waits};
 use model::seconds::{QueueUse, ThreadUse};
 use model::{Direction, Nanos, PerDirection};
@@ -39,6 +39,8 @@ pub(crate) enum CellKind {
     Sync,
     /// Operations of a direction that have this I/O priority, which are counted in the cell of their direction too.
     OfPriority(Direction, u16),
+    /// Operations of this kind on files, which are counted in the cell of their direction too.
+    OfStep(FileStep),
 }
 
 /// The cell of a stream that counts such operations.
@@ -298,6 +300,7 @@ impl Cell {
         let mut cell = Cell {
             direction: match key.kind {
                 CellKind::Moves(direction) | CellKind::OfPriority(direction, _) => Some(direction),
+                CellKind::OfStep(step) => Some(step.direction()),
                 CellKind::Sync => None,
             },
             paced: key.paced.then(|| Box::new((Histogram::new(), Histogram::new()))),

@@ -7,6 +7,8 @@ mod engine_wishes;
 #[cfg(target_os = "linux")]
 mod file_sets;
 #[cfg(target_os = "linux")]
+mod file_trees;
+#[cfg(target_os = "linux")]
 mod guard_trees;
 mod guard_windows;
 #[cfg(target_os = "linux")]

@@ -262,6 +262,7 @@ pub(super) const ROWS: &[Row] = rows! {
         Lost, Words(|at, _| words::priority_rules(&at.stream.priorities));
     "stream.lock" ["", "lockfile", ""] => Lost, Words(|at, _| words::file_lock(at.stream.lock));
     "stream.flow" ["", "flow", ""] => Lost, Words(|at, _| optional(&at.stream.flow, words::flow));
+    "stream.files" ["mix, sequence, order", "", ""] => Lost, Words(|at, _| optional(&at.stream.files, words::file_work));
     "stream.replay" ["", "read_iolog", ""] => Lost, Words(|at, _| optional(&at.stream.replay, words::replay));
     "stream.on_error.tolerate_read stream.on_error.tolerate_write stream.on_error.tolerate_verify"
         ["tolerate-errors", "continue_on_error, ignore_error", ""] =>

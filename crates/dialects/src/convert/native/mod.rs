@@ -8,7 +8,7 @@ use model::shell_word;
 
 use options::{job_text, simulated};
 
-pub(super) use options::simulated_words;
+pub(super) use options::{simulated_words, tree_words};
 
 use super::crews::{Apart, Crew, Names, crews};
 use super::{Conversion, Form, Lost, compare, dialect_name};
@@ -106,9 +106,11 @@ impl<'a> Text<'a> {
         }
         let simulated = plan.targets.iter().filter_map(|target| match &target.kind {
             TargetKind::Simulated { device } => Some((target_name(target)["simulated:".len()..].to_owned(), device)),
-            TargetKind::Path | TargetKind::Name { .. } | TargetKind::Template { .. } | TargetKind::Nothing { .. } => {
-                None
-            }
+            TargetKind::Path
+            | TargetKind::Name { .. }
+            | TargetKind::Tree { .. }
+            | TargetKind::Template { .. }
+            | TargetKind::Nothing { .. } => None,
         });
         let native = plan.origin.dialect == Dialect::Native;
         Text {
@@ -290,7 +292,9 @@ fn crews_of(job: &Job) -> Vec<Crew<'_>> {
 
 fn target_name(target: &Target) -> String {
     match &target.kind {
-        TargetKind::Path | TargetKind::Name { .. } | TargetKind::Template { .. } => target.path.clone(),
+        TargetKind::Path | TargetKind::Name { .. } | TargetKind::Tree { .. } | TargetKind::Template { .. } => {
+            target.path.clone()
+        }
         TargetKind::Nothing { .. } => "null".into(),
         TargetKind::Simulated { .. } if target.path.starts_with("simulated:") => target.path.clone(),
         TargetKind::Simulated { .. } => format!("simulated:{}", target.path),

@@ -5,8 +5,9 @@ use model::block_size::BlockSizes;
 use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, CatchUp, Control, Depth, Dialect, Divide, EngineKind, Extent, FlushKind, Pacing, Plan, Process,
-    RateUnit, SimulatedDevice, SimulatedService, Stop, Stream, StreamTarget, Target, WriteThrough,
+    AtEndOfJob, CatchUp, Control, Depth, Dialect, Divide, EngineKind, Extent, FileTree, FileWork, FlushKind, Pacing,
+    Plan, Process, RateUnit, SimulatedDevice, SimulatedService, Stop, Stream, StreamTarget, Target, TargetKind,
+    WriteThrough,
 };
 use model::{Bytes, Direction, Nanos};
 
@@ -18,7 +19,6 @@ use crate::native::simulated::mood_words;
 
 pub(super) fn job_text(plan: &Plan, crew: &Crew<'_>, name: String) -> JobText {
     let worker = crew.worker();
-    let count = crew.workers.len();
     let mut options: Options = Vec::new();
     let targets = crew.targets();
     options.extend(targets.iter().map(|id| ("target", target_name(plan.target(*id)))));
@@ -31,6 +31,15 @@ pub(super) fn job_text(plan: &Plan, crew: &Crew<'_>, name: String) -> JobText {
     let kinds = &worker.streams[..each.max(1)];
     let stream = &kinds[0];
     let mut say = |name: &'static str, value: String| options.push((name, value));
+    if let Some(work) = &stream.files {
+        files(plan, stream, work, &mut say);
+        end_of_job(crew, stream, &mut say);
+        return JobText {
+            name,
+            options,
+            parts: Vec::new(),
+        };
+    }
     place(plan, crew, &mut say);
     let kept = |target: &Target| target.at_end == AtEndOfJob::Keep;
     if plan.origin.dialect == Dialect::Native && targets.iter().any(|id| kept(plan.target(*id))) {
@@ -46,17 +55,60 @@ pub(super) fn job_text(plan: &Plan, crew: &Crew<'_>, name: String) -> JobText {
     }
     flushes(stream, native, &mut say);
     depth(crew, &mut say);
+    end_of_job(crew, stream, &mut say);
+    JobText { name, options, parts }
+}
+
+/// The options that jobs on blocks and on files have in common.
+fn end_of_job(crew: &Crew<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, String)) {
+    let count = crew.workers.len();
     if count > 1 {
         say("workers", count.to_string());
     }
     let streams = match &stream.target {
-        StreamTarget::One { .. } => worker.streams.len(),
+        StreamTarget::One { .. } => crew.worker().streams.len(),
         StreamTarget::Files { targets, .. } => targets.len(),
     };
-    load(stream, (count * streams) as u64, &mut say);
-    times(crew, &mut say);
-    system(crew, stream, &mut say);
-    JobText { name, options, parts }
+    load(stream, (count * streams) as u64, say);
+    times(crew, say);
+    system(crew, stream, say);
+}
+
+/// The tree of a stream and its operations.
+fn files(plan: &Plan, stream: &Stream, work: &FileWork, say: &mut dyn FnMut(&'static str, String)) {
+    say("kind", "files".into());
+    let trees = stream.target.ids().iter().map(|id| &plan.target(*id).kind);
+    for tree in trees {
+        if let TargetKind::Tree { tree } = tree {
+            say("tree", tree_words(tree));
+        }
+    }
+    say(if work.in_sequence { "sequence" } else { "mix" }, work.to_string());
+    if work.in_order {
+        say("order", "sequential".into());
+    }
+    if work.block != BlockSizes::default().max() {
+        say("block", size(work.block.0));
+    }
+    if let Some(content) = content(&stream.content) {
+        say("content", content);
+    }
+}
+
+/// A tree as `tree` of a job has it.
+pub(in crate::convert) fn tree_words(tree: &FileTree) -> String {
+    let sizes = match tree.sizes.max() {
+        Bytes(0) => "0".to_owned(),
+        _ => block(&tree.sizes),
+    };
+    let FileTree {
+        depth,
+        width,
+        files,
+        prefill,
+        ..
+    } = tree;
+    format!("depth={depth},width={width},files={files},sizes={sizes},prefill={prefill}")
 }
 
 /// Size and offset.
@@ -149,7 +201,15 @@ fn part(stream: &Stream, native: bool) -> Options {
     if !usual {
         options.push(("align", size(step)));
     }
-    let content = match &stream.content {
+    if let Some(content) = content(&stream.content).filter(|_| native || mix.includes(Direction::Write)) {
+        options.push(("content", content));
+    }
+    options
+}
+
+/// What writes contain, unless it is what they contain anyway.
+fn content(content: &Content) -> Option<String> {
+    match content {
         Content::Fresh | Content::Drawn | Content::Stamped => None,
         Content::Once | Content::Source { .. } => Some("once".to_owned()),
         Content::Zeros => Some("zeros".into()),
@@ -158,11 +218,7 @@ fn part(stream: &Stream, native: bool) -> Options {
         Content::Pattern { .. } => Some("counting".into()),
         Content::Compressible { percent, .. } => Some(format!("compressible:{percent}")),
         Content::Duplicated { percent, .. } => Some(format!("duplicated:{percent}")),
-    };
-    if let Some(content) = content.filter(|_| native || mix.includes(Direction::Write)) {
-        options.push(("content", content));
     }
-    options
 }
 
 /// Ours, or the nearest of ours; nothing for the one that needs no word.
@@ -368,7 +424,7 @@ fn system(crew: &Crew<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, St
         (None, false, WriteThrough::Off) => "buffered",
         (None, false, WriteThrough::Data | WriteThrough::DataAndMetadata) => "buffered-through",
     };
-    if cache != "direct" {
+    if cache != "direct" && stream.files.is_none() {
         say("cache", cache.into());
     }
     match worker.engine.kind {

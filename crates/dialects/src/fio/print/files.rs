@@ -77,7 +77,7 @@ fn extent(extent: Extent) -> String {
 fn made(target: &Target) -> Option<u64> {
     target.prepare.size().map(|size| size.0).or(match &target.kind {
         TargetKind::Nothing { size } | TargetKind::Name { size, .. } => Some(size.0),
-        TargetKind::Path | TargetKind::Template { .. } | TargetKind::Simulated { .. } => None,
+        TargetKind::Path | TargetKind::Tree { .. } | TargetKind::Template { .. } | TargetKind::Simulated { .. } => None,
     })
 }
 

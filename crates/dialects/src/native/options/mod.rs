@@ -1,5 +1,6 @@
 //! The table of native options. A row is all that a new option needs here; [`super::lower()`] gives it its meaning.
 
+mod files;
 mod load;
 mod place;
 mod system;
@@ -40,6 +41,8 @@ pub enum Group {
     Target,
     /// What operations do.
     Work,
+    /// Operations on files instead of blocks.
+    Files,
     /// How much at once and how fast.
     Load,
     /// When it ends.
@@ -54,6 +57,7 @@ impl Group {
         match self {
             Group::Target => "Target",
             Group::Work => "Work",
+            Group::Files => "Files",
             Group::Load => "Load",
             Group::Time => "Time",
             Group::System => "System",
@@ -96,6 +100,11 @@ pub const OPTIONS: &[NativeOption] = &[
     work::FLUSH_EVERY,
     work::FLUSH,
     work::FLUSH_AT_END,
+    files::KIND,
+    files::TREE,
+    files::MIX,
+    files::SEQUENCE,
+    files::ORDER,
     load::DEPTH,
     load::DEPTH_PER,
     load::WORKERS,

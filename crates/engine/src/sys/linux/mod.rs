@@ -20,3 +20,4 @@ pub mod reported;
 pub mod signals;
 pub mod terminal;
 pub mod thread;
+pub mod tree;

@@ -22,6 +22,7 @@ pub mod reported;
 pub mod signals;
 pub mod terminal;
 pub mod thread;
+pub mod tree;
 
 mod cluster;
 mod disks;

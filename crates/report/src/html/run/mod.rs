@@ -356,15 +356,16 @@ fn by_target(results: &Results, found: &JobResults) -> Vec<(String, f64, f64)> {
 }
 
 fn figures_table(job: &JobSummary) -> Table {
-    let each = [
-        ("reads", job.read.as_ref()),
-        ("writes", job.write.as_ref()),
-        ("trims", job.trim.as_ref()),
-    ];
-    let mut columns: Vec<(&str, &Figures)> = each
-        .into_iter()
-        .filter_map(|(name, figures)| figures.map(|figures| (name, figures)))
-        .collect();
+    let plural = |(name, figures)| {
+        let name = match name {
+            "read" if job.files.is_empty() => "reads",
+            "write" if job.files.is_empty() => "writes",
+            "trim" => "trims",
+            other => other,
+        };
+        (name, figures)
+    };
+    let mut columns: Vec<(&str, &Figures)> = job.kinds().into_iter().map(plural).collect();
     if columns.len() != 1 {
         columns.push(("all", &job.total));
     }

@@ -87,7 +87,7 @@ impl Intent {
             // Even its reads allocate.
             Effect::Allocate => Intent::WRITE,
             Effect::Truncate => Intent::TRUNCATE,
-            Effect::Create => Intent::CREATE,
+            Effect::Create | Effect::Tree => Intent::CREATE,
             Effect::LookUp => Intent::READ,
             Effect::Remove => Intent::UNLINK,
             Effect::Transfer | Effect::Compute | Effect::Pretend => Intent::default(),

@@ -9,6 +9,7 @@ mod completion_routines;
 mod compute;
 mod dataless;
 mod file_locks;
+mod file_operations;
 mod file_set;
 mod files;
 mod flow;
@@ -27,6 +28,7 @@ use compute::Compute;
 use dataless::Dataless;
 use engine::{Action, Completion, Request, Slot, sys};
 use file_locks::FileLocks;
+use file_operations::FileOperations;
 use flow::FlowShares;
 use issue_trace::IssueTrace;
 use latency_limit::LatencyLimits;
@@ -72,6 +74,7 @@ pub(crate) struct Features {
     pub(super) wait_counts: Option<WaitCounts>,
     pub(super) compute: Option<Compute>,
     pub(super) dataless: Option<Dataless>,
+    pub(super) file_operations: Option<FileOperations>,
 }
 
 /// The next operation of a stream.
@@ -170,6 +173,7 @@ impl Features {
             wait_counts: WaitCounts::from_plan(plan),
             compute: Compute::from_plan(plan),
             dataless: Dataless::from_plan(plan),
+            file_operations: FileOperations::from_plan(assignment, keys),
         };
         Ok(features.any().then_some(features))
     }
@@ -189,6 +193,7 @@ impl Features {
             wait_counts,
             compute,
             dataless,
+            file_operations,
         } = self;
         sets.is_some()
             || watchers.locks.is_some()
@@ -205,6 +210,7 @@ impl Features {
             || wait_counts.is_some()
             || compute.is_some()
             || dataless.is_some()
+            || file_operations.is_some()
     }
 
     /// Attaches the log of the job's operations.
@@ -298,6 +304,9 @@ impl Features {
         };
         if let Some(verification) = &mut self.verification {
             verification.at_end(io, &mut results);
+        }
+        if let Some(files) = &mut self.file_operations {
+            files.give_back();
         }
         results
     }
@@ -431,6 +440,9 @@ impl Features {
         slot: u32,
         direction: Option<Direction>,
     ) -> NextOperation {
+        if let Some(files) = &mut self.file_operations {
+            return files.next_operation(io);
+        }
         let Some(set) = self.files.sets.as_mut().and_then(|sets| sets.set(number)) else {
             return io.streams[number].next(&mut io.draws, slot, direction).into();
         };
@@ -542,6 +554,8 @@ impl Features {
             latency_limit::reap_too_slow(io, &ended, too_slow);
         } else if !timed {
             io.recorder.count_untimed(record.key as u32, record.length);
+        } else if let Some(files) = &mut self.file_operations {
+            files.on_completed(io, &ended);
         } else if ended.is_whole() {
             let run = ended.run(u64::from(record.length));
             io.recorder.count(&run, at);

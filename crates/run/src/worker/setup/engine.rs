@@ -112,6 +112,10 @@ impl Choice {
     ) -> Setup {
         let plan = assignment.worker;
         let simulated = self.choice.kind == EngineKind::Simulated;
+        let block = plan
+            .streams
+            .iter()
+            .find_map(|stream| Some(stream.files.as_ref()?.block.0));
         Setup {
             slots: batches.slots,
             one_at_a_time: self.one_at_a_time,
@@ -130,6 +134,10 @@ impl Choice {
                 let devices = simulated_devices(assignment);
                 assignment.simulation.worker(assignment.number, devices)
             }),
+            tree: assignment
+                .tree()
+                .zip(block)
+                .map(|((tree, _), block)| (tree.clone(), block)),
             seed: draws.clone().word(Purpose::Delay),
             choice: self.choice.clone(),
         }

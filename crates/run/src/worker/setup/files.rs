@@ -187,6 +187,7 @@ pub(crate) fn open_target(ready: &ReadyTarget, how: OpenHow, engine: EngineKind)
     match &ready.what {
         ReadyKind::Path(path) if engine.works_on_names() => Ok(File::named(path, ready.size)),
         ReadyKind::Path(path) => open_judged(path, how, ready.identity),
+        ReadyKind::Tree { path, .. } => Ok(File::named(path, ready.size)),
         ReadyKind::Nothing => Ok(File::nothing(ready.size)),
         ReadyKind::Simulated { device } => Ok(File::simulated(*device, ready.size)),
     }

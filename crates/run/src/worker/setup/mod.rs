@@ -9,9 +9,9 @@ mod verify;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use ::engine::{Batch, Clock, Identity, Simulation};
+use ::engine::{Batch, Clock, Identity, OpenTree, Simulation};
 use model::access::SharedAccess;
-use model::plan::{Depth, Job, LatencyPoints, Pacing, Stream, Worker as Plan};
+use model::plan::{Depth, FileWork, Job, LatencyPoints, Pacing, Stream, Worker as Plan};
 use model::{Direction, Nanos};
 
 use super::bursts::Bursts;
@@ -28,6 +28,7 @@ use super::windows::WindowRoom;
 use super::{CellKey, CellKind, Context, Inbox, Worker, mailbox};
 use crate::control::JobControl;
 use crate::control_groups::ControlGroups;
+use crate::file_claims::FileClaims;
 use crate::file_lock::FileLock;
 use crate::flow::Flows;
 use crate::sources::Sources;
@@ -85,6 +86,12 @@ pub(crate) struct ReadyTarget {
 pub(crate) enum ReadyKind {
     Path(PathBuf),
     Nothing,
+    Tree {
+        path: PathBuf,
+        tree: OpenTree,
+        /// Which files exist and which are in use.
+        claims: Arc<FileClaims>,
+    },
     Simulated {
         /// Its place in the simulation of the run.
         device: u32,
@@ -106,7 +113,7 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
     let batches = choice.batches(plan, path);
     let map_bytes = extra_bytes(&streams, features.as_ref());
     let holds_locks = features.as_ref().is_some_and(Features::holds_locks);
-    let errors = ErrorLog::new(plan, &opened.files);
+    let errors = ErrorLog::new(assignment, &opened.files);
     let exchanges_files = features.as_ref().is_some_and(Features::exchange_files);
     let files = std::mem::take(&mut opened.files);
     let setup = choice.setup(assignment, &batches, files, exchanges_files, &draws);
@@ -184,6 +191,15 @@ impl IssuePath {
 }
 
 impl Assignment<'_> {
+    /// The tree that the worker works on, with the states of its files.
+    pub(crate) fn tree(&self) -> Option<(&OpenTree, &Arc<FileClaims>)> {
+        let target = self.worker.streams.first()?.target.ids().first()?;
+        match &self.targets[target.0 as usize].what {
+            ReadyKind::Tree { tree, claims, .. } => Some((tree, claims)),
+            _ => None,
+        }
+    }
+
     /// The cells that count the operations of this worker.
     pub(crate) fn cells(&self) -> Vec<CellKey> {
         let completion_in_series = self.worker.latency == LatencyPoints::CompletionInSeries;
@@ -215,6 +231,15 @@ impl Assignment<'_> {
                         in_windows: false,
                     });
                 }
+            }
+            for step in stream.files.iter().flat_map(FileWork::steps) {
+                keys.push(CellKey {
+                    stream: stream_number,
+                    kind: CellKind::OfStep(step),
+                    paced: stream.pacing != Pacing::Unpaced,
+                    completion_in_series,
+                    in_windows: false,
+                });
             }
             if flushes(&stream.sync) || stream.replay.as_ref().is_some_and(|replay| replay.flushes) {
                 keys.push(CellKey {
@@ -281,7 +306,7 @@ impl ReadyTarget {
     /// Its name in messages.
     pub(crate) fn name(&self) -> String {
         match &self.what {
-            ReadyKind::Path(path) => path.display().to_string(),
+            ReadyKind::Path(path) | ReadyKind::Tree { path, .. } => path.display().to_string(),
             ReadyKind::Nothing => "null target".into(),
             ReadyKind::Simulated { .. } => "simulated device".into(),
         }

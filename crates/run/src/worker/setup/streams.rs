@@ -91,7 +91,7 @@ fn sequence_and_set(
             }
         })
     };
-    if stream.replay.is_some() {
+    if stream.replay.is_some() || stream.files.is_some() {
         return Ok((Sequence::nothing(stream.mix), None));
     }
     let target = |id: &TargetId| &assignment.targets[id.0 as usize];

@@ -53,6 +53,7 @@ pub(in crate::convert::compare) fn behaviour(at: &Place<'_>, _: &Place<'_>) -> S
     match &at.target.kind {
         TargetKind::Path | TargetKind::Template { number: _ } => "a file or device".into(),
         TargetKind::Name { size: _, directory } => if *directory { "a directory" } else { "a name" }.into(),
+        TargetKind::Tree { tree } => format!("a tree of files, {}", native::tree_words(tree)),
         TargetKind::Nothing { size } => format!("the null engine, {size}"),
         TargetKind::Simulated { device } => native::simulated_words(device),
     }
@@ -62,7 +63,7 @@ pub(in crate::convert::compare) fn behaviour(at: &Place<'_>, _: &Place<'_>) -> S
 fn prepared<'p>(pair: &Pair<'p>) -> Option<(&'p Prepare, &'p Prepare)> {
     let real = !matches!(
         pair.wanted.target.kind,
-        TargetKind::Nothing { .. } | TargetKind::Simulated { .. }
+        TargetKind::Nothing { .. } | TargetKind::Simulated { .. } | TargetKind::Tree { .. }
     );
     // Nobody makes a device.
     let file = real && !is_device(&pair.wanted.target.path);
@@ -101,7 +102,7 @@ pub(in crate::convert::compare) fn prepared_anew(pair: &Pair<'_>) -> Difference 
 pub(in crate::convert::compare) fn end(pair: &Pair<'_>) -> Difference {
     if matches!(
         pair.wanted.target.kind,
-        TargetKind::Nothing { .. } | TargetKind::Simulated { .. }
+        TargetKind::Nothing { .. } | TargetKind::Simulated { .. } | TargetKind::Tree { .. }
     ) {
         return None;
     }

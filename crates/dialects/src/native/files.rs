@@ -1,0 +1,347 @@
+//! Jobs on trees of files: how a tree and its operations are written, and what they mean.
+
+use model::block_size::BlockSizes;
+use model::plan::{
+    EngineKind, Existence, FileGroup, FileStep, FileTree, FileWork, Job, Part, Plan, Prepare, Target, TargetId,
+    TargetKind,
+};
+use model::{Bytes, access::Access};
+
+use super::spec::JobSpec;
+use super::values::{self, unknown};
+
+/// A tree and the operations on it, as they were written.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileSpec {
+    /// Levels of directories.
+    pub depth: u32,
+    /// Directories in each directory.
+    pub width: u32,
+    /// Files in each directory of the last level.
+    pub files: u32,
+    /// Their sizes.
+    pub sizes: BlockSizes,
+    /// Share of them that exists at first.
+    pub prefill: Option<u8>,
+    /// Groups of operations.
+    pub groups: Vec<FileGroup>,
+    /// They follow one another.
+    pub in_sequence: bool,
+    /// Files are taken in order.
+    pub in_order: bool,
+}
+
+impl Default for FileSpec {
+    fn default() -> Self {
+        FileSpec {
+            depth: 1,
+            width: 10,
+            files: 100,
+            sizes: BlockSizes::Fixed { size: Bytes::kib(16) },
+            prefill: None,
+            groups: Vec::new(),
+            in_sequence: false,
+            in_order: false,
+        }
+    }
+}
+
+/// Options that mean nothing where operations are on files.
+const WITHOUT_MEANING: [&str; 24] = [
+    "size", "offset", "keep", "access", "read", "write", "trim", "exact-mix", "align", "flush-every", "flush",
+    "flush-at-end", "depth", "depth-per", "bytes", "passes", "latency-target", "cache", "engine", "batch", "log",
+    "poll", "submission-thread", "divide",
+];
+/// Options of jobs on files alone.
+const OF_FILES: [&str; 4] = ["tree", "mix", "sequence", "order"];
+/// Bytes of the buffer that larger files are written and read with.
+const BUFFER: Bytes = Bytes::mib(1);
+
+/// Keys of a tree.
+const KEYS: [&str; 5] = ["depth", "width", "files", "sizes", "prefill"];
+
+/// Reads `depth=2,width=10,files=100,sizes=16KiB,prefill=80`, in any order.
+pub(super) fn set_tree(files: &mut FileSpec, text: &str) -> Result<(), String> {
+    let mut entries: Vec<(String, String)> = Vec::new();
+    for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
+        match (part.split_once('='), entries.last_mut()) {
+            (Some((key, value)), _) => entries.push((key.trim().to_owned(), value.trim().to_owned())),
+            // Sizes with a share each have commas of their own.
+            (None, Some((key, value))) if key == "sizes" => *value += &format!(",{part}"),
+            (None, _) => return Err(format!("`{part}` is not written as KEY=VALUE")),
+        }
+    }
+    let count = |value: &str, min: u64, max: u64| values::count(value, min, max).map(|count| count as u32);
+    for (key, value) in entries {
+        let set = match key.as_str() {
+            "depth" => count(&value, 0, 32).map(|depth| files.depth = depth),
+            "width" => count(&value, 1, 1_000_000).map(|width| files.width = width),
+            "files" => count(&value, 1, FileTree::MAX_FILES).map(|count| files.files = count),
+            "prefill" => count(value.trim_end_matches('%'), 0, 100).map(|share| files.prefill = Some(share as u8)),
+            "sizes" if value == "0" => {
+                files.sizes = BlockSizes::Fixed { size: Bytes(0) };
+                Ok(())
+            }
+            "sizes" => values::block_sizes(&value).map(|sizes| files.sizes = sizes),
+            other => return Err(unknown(other, &KEYS)),
+        };
+        set.map_err(|why| format!("`{key}`: {why}"))?;
+    }
+    Ok(())
+}
+
+/// Reads `stat/60, read/30, create+fsync/10`; in a sequence there are no shares.
+pub(super) fn parse_groups(text: &str, in_sequence: bool) -> Result<Vec<FileGroup>, String> {
+    let mut groups = Vec::new();
+    for part in text.split(',').map(str::trim) {
+        let (names, share) = match part.split_once('/') {
+            Some(_) if in_sequence => return Err(format!("`{part}`: the operations of a sequence have no shares")),
+            Some((names, share)) => (names, values::count(share, 0, 1_000_000)? as u32),
+            None => (part, 1),
+        };
+        let steps = names.split('+').map(|name| values::word(name, &FileStep::ALL));
+        let group = FileGroup {
+            steps: steps.collect::<Result<_, _>>()?,
+            share,
+        };
+        check_group(&group).map_err(|why| format!("`{names}`: {why}"))?;
+        groups.push(group);
+    }
+    match groups.iter().all(|group| group.share == 0) {
+        true => Err("none of the operations has a share above 0".into()),
+        false => Ok(groups),
+    }
+}
+
+/// Operations on the same file must find it as the ones before have left it.
+fn check_group(group: &FileGroup) -> Result<(), String> {
+    let mut exists: Option<bool> = None;
+    let extra = group.steps[0].is_on_extra_directory();
+    for step in &group.steps {
+        let (needs, leaves) = match step.existence() {
+            Existence::Made => (false, true),
+            Existence::Removed => (true, false),
+            Existence::Stays => (true, true),
+        };
+        let name = step.name();
+        if step.is_on_extra_directory() != extra {
+            return Err(format!(
+                "{name} cannot be on the same name as {}",
+                group.steps[0].name()
+            ));
+        }
+        match exists {
+            Some(true) if !needs => return Err(format!("{name} needs that there is none, and there is one by then")),
+            Some(false) if needs => return Err(format!("{name} needs one, and there is none by then")),
+            _ => exists = Some(leaves),
+        }
+    }
+    Ok(())
+}
+
+/// What is wrong with a job as far as it is on files or not.
+pub(super) fn contradiction(spec: &JobSpec) -> Option<String> {
+    let written = |names: &[&'static str]| names.iter().find(|name| spec.written.contains(*name)).copied();
+    if !spec.on_files {
+        let name = written(&OF_FILES)?;
+        return Some(format!("`{name}` is for jobs on files; add `kind = \"files\"`"));
+    }
+    if let Some(name) = written(&WITHOUT_MEANING) {
+        return Some(format!(
+            "`{name}` has no meaning in a job of kind `files`; leave it out"
+        ));
+    }
+    if spec.files.groups.is_empty() {
+        return Some("the job has no operations; give a `mix` such as \"stat/70, read/30\", or a `sequence`".into());
+    }
+    let real = |name: &String| name != "null" && !name.starts_with("simulated:");
+    match &spec.targets[..] {
+        _ if !spec.parts.is_empty() => Some("a job of kind `files` has no parts; use `mix`".into()),
+        _ if !matches!(spec.part.sizes, BlockSizes::Fixed { .. }) => {
+            Some("blocks of files all have one size; give one `block`".into())
+        }
+        [name] if real(name) => None,
+        _ => Some("a job of kind `files` is on one directory; name one as `target`".into()),
+    }
+}
+
+/// The tree of a job, and its place in the plan. Jobs on the same directory use the same tree.
+pub(super) fn tree_of(spec: &JobSpec, plan: &mut Plan) -> Result<Vec<TargetId>, String> {
+    let files = &spec.files;
+    let path = spec.targets[0].clone();
+    let tree = FileTree {
+        depth: files.depth,
+        width: files.width,
+        files: files.files,
+        sizes: files.sizes.clone(),
+        prefill: files.prefill.unwrap_or_else(|| default_prefill(&files.groups)),
+        seed: plan.seed,
+    };
+    if let Some(position) = plan.targets.iter().position(|known| known.path == path) {
+        let TargetKind::Tree { tree: known } = &plan.targets[position].kind else {
+            return Err(format!(
+                "another job uses {path} otherwise; give one of them another directory"
+            ));
+        };
+        let prefill = files.prefill.unwrap_or(known.prefill);
+        if spec.written.contains("tree") && *known != (FileTree { prefill, ..tree }) {
+            return Err(format!(
+                "another job has another tree in {path}; leave `tree` out to use that one, or name another directory"
+            ));
+        }
+        return Ok(vec![TargetId(position as u32)]);
+    }
+    plan.targets.push(Target {
+        path,
+        kind: TargetKind::Tree { tree },
+        prepare: Prepare::Existing,
+        ..Target::default()
+    });
+    Ok(vec![TargetId(plan.targets.len() as u32 - 1)])
+}
+
+/// All files exist where none is created, and none where each group begins with that. Otherwise some are missing, so that
+/// there is something to create.
+fn default_prefill(groups: &[FileGroup]) -> u8 {
+    let creates = |group: &&FileGroup| group.steps[0] == FileStep::Create;
+    match groups.iter().filter(creates).count() {
+        0 => 100,
+        count if count == groups.len() => 0,
+        _ => 80,
+    }
+}
+
+/// The part that a workload has, as far as it is asked for.
+pub(super) fn part_of(spec: &JobSpec, tree: &FileTree) -> Part {
+    let size = tree.sizes.max().min(BUFFER).max(spec.part.sizes.max());
+    Part {
+        weight: 1,
+        access: Access::default(),
+        mix: work_of(spec).mix(),
+        sizes: BlockSizes::Fixed { size },
+        alignment: Bytes(0),
+        content: spec.part.content.clone(),
+    }
+}
+
+fn work_of(spec: &JobSpec) -> FileWork {
+    FileWork {
+        groups: spec.files.groups.clone(),
+        in_sequence: spec.files.in_sequence,
+        in_order: spec.files.in_order,
+        block: spec.part.sizes.max(),
+    }
+}
+
+/// Gives the workers of a job their operations.
+pub(super) fn set_work(spec: &JobSpec, job: &mut Job) {
+    for worker in &mut job.workers {
+        worker.engine.kind = EngineKind::Files;
+        for stream in &mut worker.streams {
+            stream.files = Some(work_of(spec));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::native::{lower, read_job_file};
+
+    fn plan(job: &str) -> Result<Plan, String> {
+        let text = format!("[[job]]\ntarget = \"/data\"\n{job}\n");
+        let lowered = read_job_file("test.toml", &text).and_then(|document| lower(&document));
+        let plan = lowered.map_err(|faults| faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))?;
+        plan.check().map_err(|error| error.to_string())?;
+        Ok(plan)
+    }
+
+    #[test]
+    fn a_job_on_files_is_a_tree_and_a_stream_for_each_worker() {
+        let plan = plan(
+            "kind = \"files\"\nworkers = 3\nrate = 300\nblock = \"8k\"\nmix = \"stat/60, read/30, create+fsync/5, \
+             delete/5\"\n[job.tree]\ndepth = 2\nwidth = 5\nfiles = 20\nsizes = \"4k-64k\"",
+        )
+        .unwrap();
+        let TargetKind::Tree { tree } = &plan.targets[0].kind else {
+            panic!("{:?}", plan.targets)
+        };
+        assert_eq!((tree.count(), tree.directories(), tree.prefill), (500, 30, 80));
+        let job = &plan.steps[0].jobs[0];
+        assert_eq!(job.workers.len(), 3);
+        for worker in &job.workers {
+            let [stream] = &worker.streams[..] else {
+                panic!("{worker:?}")
+            };
+            let work = stream.files.as_ref().unwrap();
+            assert_eq!((worker.engine.kind, worker.slots()), (EngineKind::Files, 1));
+            assert_eq!(work.to_string(), "stat/60, read/30, create+fsync/5, delete/5");
+            // 5 of 105 operations flush, 10 make and remove.
+            assert!((stream.mix.write_share() - 100.0 * 15.0 / 105.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn what_exists_at_first_follows_from_the_operations() {
+        for (mix, prefill) in [
+            ("stat, read", 100),
+            ("create", 0),
+            ("create+fsync, create", 0),
+            ("create, stat", 80),
+        ] {
+            let plan = plan(&format!("kind = \"files\"\nmix = \"{mix}\"")).unwrap();
+            assert!(
+                matches!(&plan.targets[0].kind, TargetKind::Tree { tree } if tree.prefill == prefill),
+                "{mix}"
+            );
+        }
+    }
+
+    #[test]
+    fn steps_on_one_directory_use_one_tree() {
+        let later =
+            |tree: &str| format!("\n[[job]]\ntarget = \"/data\"\nstep = 2\nkind = \"files\"\nmix = \"stat\"\n{tree}");
+        let first = "kind = \"files\"\nmix = \"create\"\ntree = \"files=7,sizes=0\"";
+        let both = plan(&format!("{first}{}", later(""))).unwrap();
+        assert_eq!((both.targets.len(), both.steps.len()), (1, 2));
+        assert!(plan(&format!("{first}{}", later("tree = \"files=7,sizes=0\""))).is_ok());
+        let other = plan(&format!("{first}{}", later("tree = \"files=8\""))).unwrap_err();
+        assert!(other.contains("another tree"), "{other}");
+    }
+
+    #[test]
+    fn nothing_is_accepted_that_would_do_nothing() {
+        for (job, why) in [
+            ("mix = \"stat\"", "add `kind = \"files\"`"),
+            ("kind = \"files\"", "no operations"),
+            ("kind = \"files\"\nmix = \"stat\"\ndepth = 4", "`depth` has no meaning"),
+            (
+                "kind = \"files\"\nmix = \"stat\"\ncache = \"direct\"",
+                "`cache` has no meaning",
+            ),
+            ("kind = \"files\"\nmix = \"stat\"\nread = 70", "`read` has no meaning"),
+            ("kind = \"files\"\nmix = \"stat\"\nblock = \"4k-8k\"", "one `block`"),
+            ("kind = \"files\"\nmix = \"stat\"\n[[job.part]]", "no parts"),
+            ("kind = \"files\"\nmix = \"stats\"", "did you mean `stat`?"),
+            ("kind = \"files\"\nmix = \"stat/0\"", "share above 0"),
+            ("kind = \"files\"\nsequence = \"stat/3\"", "no shares"),
+            ("kind = \"files\"\nmix = \"delete+read\"", "read needs one"),
+            ("kind = \"files\"\nmix = \"read+create\"", "there is one by then"),
+            ("kind = \"files\"\nmix = \"create+mkdir\"", "cannot be on the same name"),
+            (
+                "kind = \"files\"\nmix = \"stat\"\ntree = \"dept=1\"",
+                "did you mean `depth`?",
+            ),
+            (
+                "kind = \"files\"\nmix = \"stat\"\ntree = \"depth=9,width=100\"",
+                "beyond the most",
+            ),
+            ("kind = \"file\"", "did you mean `files`?"),
+        ] {
+            let found = plan(job).unwrap_err();
+            assert!(found.contains(why), "{job}: {found}");
+        }
+        let null = read_job_file("t", "[[job]]\ntarget = \"null\"\nkind = \"files\"\nmix = \"stat\"");
+        assert!(lower(&null.unwrap()).unwrap_err()[0].what.contains("on one directory"));
+    }
+}

@@ -1,0 +1,178 @@
+//! Operations on the files of a tree: each opens what it needs, works on it, and closes it again. Which file it is comes
+//! with the request.
+
+use std::fs;
+use std::io;
+use std::sync::Arc;
+
+use model::plan::{EngineKind, FileOperation, FileStep, FileTree};
+use model::results::EngineUsed;
+
+use crate::batch::{Request, Slot};
+use crate::buffers::Buffers;
+use crate::error::EngineError;
+use crate::one_by_one::{Calls, used};
+use crate::sys::{self, tree::OpenFor, tree::TreeRoot};
+use crate::{File, Setup};
+
+/// A tree that its root directory holds.
+#[derive(Clone, Debug)]
+pub struct OpenTree {
+    /// Its root.
+    pub root: Arc<TreeRoot>,
+    /// Paths and sizes of its files.
+    pub shape: FileTree,
+}
+
+pub(crate) struct Files {
+    tree: OpenTree,
+    buffers: Buffers,
+    /// Bytes of a block.
+    block: u64,
+    path: String,
+    /// The other name of a file that is renamed.
+    other: String,
+}
+
+impl Files {
+    pub(crate) fn open(mut setup: Setup) -> Result<Files, EngineError> {
+        let Some((tree, block)) = setup.tree.take() else {
+            let why = "there is no tree of files";
+            return Err(EngineError::unavailable(
+                EngineKind::Files,
+                why,
+                "report this internal error",
+            ));
+        };
+        Ok(Files {
+            tree,
+            buffers: Buffers::new(&setup)?,
+            block,
+            path: String::new(),
+            other: String::new(),
+        })
+    }
+
+    fn act(&mut self, operation: FileOperation, slot: Slot) -> io::Result<u64> {
+        let Files {
+            tree: OpenTree { root, shape },
+            buffers,
+            path,
+            ..
+        } = self;
+        let FileOperation {
+            step,
+            file,
+            block,
+            renamed,
+        } = operation;
+        shape.locate(operation, path);
+        let start = u64::from(block) * self.block;
+        match step {
+            FileStep::Create => write(
+                &root.open_file(path, OpenFor::Create)?,
+                buffers.whole(slot),
+                0,
+                shape.size(file),
+            ),
+            FileStep::Open => root.open_file(path, OpenFor::Read).map(|_| 0),
+            FileStep::Read => read(&root.open_file(path, OpenFor::Read)?, buffers.whole(slot), 0, u64::MAX),
+            FileStep::ReadBlock => {
+                let opened = root.open_file(path, OpenFor::Read)?;
+                read(&opened, buffers.whole(slot), start, self.block)
+            }
+            FileStep::Write => write(
+                &root.open_file(path, OpenFor::Write)?,
+                buffers.whole(slot),
+                0,
+                shape.size(file),
+            ),
+            FileStep::WriteBlock => {
+                let length = self.block.min(shape.size(file).saturating_sub(start));
+                write(
+                    &root.open_file(path, OpenFor::Write)?,
+                    buffers.whole(slot),
+                    start,
+                    length,
+                )
+            }
+            FileStep::Append => {
+                let opened = root.open_file(path, OpenFor::Write)?;
+                let end = append_at(&opened, shape.size(file), self.block)?;
+                write(&opened, buffers.whole(slot), end, self.block)
+            }
+            FileStep::Fsync => root.open_file(path, OpenFor::Write)?.sync_all().map(|()| 0),
+            FileStep::Stat => root.look_up(path).map(|()| 0),
+            FileStep::Readdir => root.read_directory(path).map(|_| 0),
+            FileStep::Rename => {
+                shape.path_of(file, !renamed, &mut self.other);
+                root.rename(path, &self.other).map(|()| 0)
+            }
+            FileStep::Delete => root.remove_file(path).map(|()| 0),
+            FileStep::Mkdir => root.create_directory(path).map(|()| 0),
+            FileStep::Rmdir => root.remove_directory(path).map(|()| 0),
+        }
+    }
+}
+
+/// Where a block is appended. A file that would grow beyond twice its size and 16 blocks is cut to its size first, so that
+/// no test fills the file system.
+fn append_at(file: &fs::File, size: u64, block: u64) -> io::Result<u64> {
+    let end = file.metadata()?.len();
+    if end + block <= 2 * size + 16 * block {
+        return Ok(end);
+    }
+    file.set_len(size)?;
+    Ok(size)
+}
+
+/// Reads up to `length` bytes, a buffer at a time.
+fn read(file: &fs::File, buffer: &mut [u8], start: u64, length: u64) -> io::Result<u64> {
+    let mut done = 0;
+    while done < length {
+        let room = (length - done).min(buffer.len() as u64) as usize;
+        match checked(sys::file::read_at(file, &mut buffer[..room], start + done))? {
+            0 => break,
+            read => done += read,
+        }
+    }
+    Ok(done)
+}
+
+/// Writes `length` bytes, a buffer at a time.
+fn write(file: &fs::File, buffer: &[u8], start: u64, length: u64) -> io::Result<u64> {
+    let mut done = 0;
+    while done < length {
+        let room = (length - done).min(buffer.len() as u64) as usize;
+        match checked(sys::file::write_at(file, &buffer[..room], start + done))? {
+            0 => return Err(io::Error::from_raw_os_error(sys::file::IO_ERROR)),
+            written => done += written,
+        }
+    }
+    Ok(done)
+}
+
+fn checked(result: i64) -> io::Result<u64> {
+    u64::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result as i32))
+}
+
+impl Calls for Files {
+    fn perform(&mut self, io: &Request) -> i64 {
+        match self.act(FileOperation::unpack(io.offset), io.slot) {
+            Ok(bytes) => bytes as i64,
+            Err(error) => -i64::from(error.raw_os_error().unwrap_or(sys::file::IO_ERROR)),
+        }
+    }
+
+    fn buffer(&mut self, slot: Slot) -> &mut [u8] {
+        self.buffers.whole(slot)
+    }
+
+    fn exchange_file(&mut self, _index: u16, _with: File) -> Result<(), EngineError> {
+        Ok(())
+    }
+
+    fn describe(&self) -> EngineUsed {
+        used(EngineKind::Files)
+    }
+}

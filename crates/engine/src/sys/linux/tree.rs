@@ -1,0 +1,167 @@
+//! Calls on the files of a tree, by names relative to its root.
+//!
+//! No name is followed through a symbolic link that stands at its end, and the root is a directory that only this user may
+//! change.
+
+use std::fs;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
+
+use model::plan::is_tree_name;
+use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat};
+
+/// The root directory of a tree, open.
+#[derive(Debug)]
+pub struct TreeRoot {
+    directory: fs::File,
+}
+
+/// What a file of a tree is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenFor {
+    /// Reading.
+    Read,
+    /// Writing.
+    Write,
+    /// Writing, as a new file.
+    Create,
+}
+
+impl TreeRoot {
+    /// Makes the root directory, for this user alone.
+    ///
+    /// # Errors
+    /// The system's error, such as that something is there already.
+    pub fn create(path: &Path) -> io::Result<TreeRoot> {
+        fs::DirBuilder::new().mode(0o700).create(path)?;
+        TreeRoot::open(path)
+    }
+
+    /// Opens a root directory. A symbolic link is refused.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn open(path: &Path) -> io::Result<TreeRoot> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(TreeRoot {
+            directory: openat(CWD, path, flags, Mode::empty())?.into(),
+        })
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn open_file(&self, path: &str, open_for: OpenFor) -> io::Result<fs::File> {
+        let flags = match open_for {
+            OpenFor::Read => OFlags::RDONLY,
+            OpenFor::Write => OFlags::WRONLY,
+            OpenFor::Create => OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
+        };
+        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(openat(&self.directory, path, flags, Mode::RUSR | Mode::WUSR)?.into())
+    }
+
+    /// Looks a name up.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn look_up(&self, path: &str) -> io::Result<()> {
+        Ok(statat(&self.directory, path, AtFlags::SYMLINK_NOFOLLOW).map(drop)?)
+    }
+
+    /// Reads all names of a directory. Returns how many.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn read_directory(&self, path: &str) -> io::Result<usize> {
+        let mut count = 0;
+        for entry in self.list(path)? {
+            entry?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    fn list(&self, path: &str) -> io::Result<Dir> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(Dir::new(openat(&self.directory, path, flags, Mode::empty())?)?)
+    }
+
+    /// Gives a file another name.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        Ok(renameat(&self.directory, from, &self.directory, to)?)
+    }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn remove_file(&self, path: &str) -> io::Result<()> {
+        Ok(unlinkat(&self.directory, path, AtFlags::empty())?)
+    }
+
+    /// Makes a directory, for this user alone.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn create_directory(&self, path: &str) -> io::Result<()> {
+        Ok(mkdirat(&self.directory, path, Mode::RWXU)?)
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn remove_directory(&self, path: &str) -> io::Result<()> {
+        Ok(unlinkat(&self.directory, path, AtFlags::REMOVEDIR)?)
+    }
+
+    /// Flushes the file system that the tree is on.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn flush(&self) -> io::Result<()> {
+        super::file::flush_file_system(&self.directory)
+    }
+
+    /// Removes the files and directories that have names of a tree. Symbolic links and everything else stay, and so do the
+    /// directories that they are in. Returns how many names stay, without `marker`, which stays too.
+    ///
+    /// # Errors
+    /// The system's error where a directory cannot be read.
+    pub fn remove_contents(&self, marker: &str) -> io::Result<usize> {
+        let names: Vec<(String, FileType)> = self
+            .list(".")?
+            .map(|entry| entry.map(|entry| (entry.file_name().to_string_lossy().into_owned(), entry.file_type())))
+            .collect::<Result<_, _>>()?;
+        let mut foreign = 0;
+        for (name, kind) in names.iter().filter(|(name, _)| ![".", "..", marker].contains(&&**name)) {
+            // Some file systems do not tell the type with the name.
+            let kind = match kind {
+                FileType::Unknown => statat(&self.directory, &**name, AtFlags::SYMLINK_NOFOLLOW)
+                    .map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode)),
+                known => *known,
+            };
+            let removed = match kind {
+                FileType::RegularFile if is_tree_name(name, false) => self.remove_file(name).is_ok(),
+                FileType::Directory if is_tree_name(name, true) => {
+                    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+                    let below = TreeRoot {
+                        directory: openat(&self.directory, &**name, flags, Mode::empty())?.into(),
+                    };
+                    let kept = below.remove_contents("")?;
+                    foreign += kept;
+                    self.remove_directory(name).is_ok() || kept > 0
+                }
+                _ => false,
+            };
+            foreign += usize::from(!removed);
+        }
+        Ok(foreign)
+    }
+}

@@ -1,0 +1,153 @@
+//! Calls on the files of a tree, by names relative to its root.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use model::plan::is_tree_name;
+
+/// The root directory of a tree.
+#[derive(Debug)]
+pub struct TreeRoot {
+    path: PathBuf,
+}
+
+/// What a file of a tree is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenFor {
+    /// Reading.
+    Read,
+    /// Writing.
+    Write,
+    /// Writing, as a new file.
+    Create,
+}
+
+impl TreeRoot {
+    /// Makes the root directory.
+    ///
+    /// # Errors
+    /// The system's error, such as that something is there already.
+    pub fn create(path: &Path) -> io::Result<TreeRoot> {
+        fs::create_dir(path)?;
+        TreeRoot::open(path)
+    }
+
+    /// Names a root directory. A link is refused.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn open(path: &Path) -> io::Result<TreeRoot> {
+        match fs::symlink_metadata(path)?.is_dir() {
+            true => Ok(TreeRoot { path: path.to_owned() }),
+            false => Err(io::ErrorKind::InvalidInput.into()),
+        }
+    }
+
+    fn path_of(&self, path: &str) -> PathBuf {
+        self.path.join(path)
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn open_file(&self, path: &str, open_for: OpenFor) -> io::Result<fs::File> {
+        let mut options = fs::OpenOptions::new();
+        match open_for {
+            OpenFor::Read => options.read(true),
+            OpenFor::Write => options.write(true),
+            OpenFor::Create => options.write(true).create_new(true),
+        };
+        options.open(self.path_of(path))
+    }
+
+    /// Looks a name up.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn look_up(&self, path: &str) -> io::Result<()> {
+        fs::symlink_metadata(self.path_of(path)).map(drop)
+    }
+
+    /// Reads all names of a directory. Returns how many.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn read_directory(&self, path: &str) -> io::Result<usize> {
+        let mut count = 0;
+        for entry in fs::read_dir(self.path_of(path))? {
+            entry?;
+            count += 1;
+        }
+        Ok(count)
+    }
+
+    /// Gives a file another name.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        fs::rename(self.path_of(from), self.path_of(to))
+    }
+
+    /// Removes a file.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn remove_file(&self, path: &str) -> io::Result<()> {
+        fs::remove_file(self.path_of(path))
+    }
+
+    /// Makes a directory.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn create_directory(&self, path: &str) -> io::Result<()> {
+        fs::create_dir(self.path_of(path))
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn remove_directory(&self, path: &str) -> io::Result<()> {
+        fs::remove_dir(self.path_of(path))
+    }
+
+    /// Nothing flushes a whole file system without a handle of its volume.
+    ///
+    /// # Errors
+    /// None.
+    pub fn flush(&self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Removes the files and directories that have names of a tree. Links and everything else stay, and so do the
+    /// directories that they are in. Returns how many names stay, without `marker`, which stays too.
+    ///
+    /// # Errors
+    /// The system's error where a directory cannot be read.
+    pub fn remove_contents(&self, marker: &str) -> io::Result<usize> {
+        let mut foreign = 0;
+        for entry in fs::read_dir(&self.path)? {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name == marker {
+                continue;
+            }
+            let kind = entry.file_type()?;
+            let removed = match () {
+                () if kind.is_file() && is_tree_name(&name, false) => self.remove_file(&name).is_ok(),
+                () if kind.is_dir() && is_tree_name(&name, true) => {
+                    let kept = TreeRoot::open(&self.path_of(&name))?.remove_contents("")?;
+                    foreign += kept;
+                    self.remove_directory(&name).is_ok() || kept > 0
+                }
+                () => false,
+            };
+            foreign += usize::from(!removed);
+        }
+        Ok(foreign)
+    }
+}

@@ -1,0 +1,141 @@
+//! Jobs on trees of files, as users run them: reports by kind of operation, and what stays of a tree.
+
+use std::fs;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use testbed::{Directory, need};
+
+use crate::support::{command, fathom, finish, names, text};
+
+const TREE: [&str; 6] = [
+    "--kind",
+    "files",
+    "--tree",
+    "depth=1,width=4,files=25,sizes=8KiB",
+    "--warm-up",
+    "0s",
+];
+
+#[test]
+fn every_output_has_the_kinds_of_operation() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let run = |more: &[&str]| {
+        let target = [
+            "run",
+            "--target",
+            ".",
+            "--operations",
+            "300",
+            "--mix",
+            "stat/2, read-block/1, create+fsync/1, delete/1",
+        ];
+        finish(command(&[&target[..], &TREE, more].concat()).current_dir(folder.path()))
+    };
+    let kinds = ["create", "read-block", "fsync", "stat", "delete"];
+    let json = run(&["--quiet", "--out", "json"]);
+    json.expect(0, &[]);
+    let job = &json.json()["jobs"][0];
+    let files = job["files"].as_array().unwrap();
+    assert_eq!(files.len(), 5, "{job}");
+    let operations = |name: &str| {
+        let found = files.iter().find(|found| found["operation"] == name);
+        found.unwrap_or_else(|| panic!("{name} in {job}"))["operations"]
+            .as_u64()
+            .unwrap()
+    };
+    let each = ["create", "read_block", "fsync", "stat", "delete"].map(operations);
+    assert_eq!(each.iter().sum::<u64>(), 300);
+    assert_eq!(job["total"]["operations"], 300);
+    assert_eq!(job["read"]["operations"].as_u64().unwrap(), each[1] + each[3]);
+    assert_eq!(job["total"]["bytes"].as_u64().unwrap(), each[0] * 8192 + each[1] * 4096);
+    run(&["--save", "saved.json"]).expect(0, &kinds.map(|kind| if kind == "stat" { "  stat " } else { kind }));
+    run(&["--quiet", "--out", "markdown=a.md,html=a.html,csv-percentiles=a.csv"]).expect(0, &[]);
+    for name in ["a.md", "a.html", "a.csv"] {
+        let written = fs::read_to_string(folder.path().join(name)).unwrap();
+        let missing: Vec<&&str> = kinds.iter().filter(|kind| !written.contains(**kind)).collect();
+        assert!(missing.is_empty(), "{name} has no {missing:?}: {written}");
+    }
+    let saved: serde_json::Value =
+        serde_json::from_str(&fs::read_to_string(folder.path().join("saved.json")).unwrap()).unwrap();
+    let steps = &saved["steps"][0]["jobs"][0]["workers"][0]["streams"][0]["files"];
+    assert_eq!(steps.as_array().unwrap().len(), 5, "{steps}");
+    assert_eq!(
+        names(folder.path()),
+        ["a.csv", "a.html", "a.md", "saved.json"],
+        "the trees are gone"
+    );
+}
+
+#[test]
+fn a_tree_of_a_killed_run_goes_with_the_next() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let long = [&["run", "--target", ".", "--mix", "stat", "--time", "60s"][..], &TREE].concat();
+    let mut child = command(&long)
+        .current_dir(folder.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let tree_of = || names(folder.path()).into_iter().find(|name| name.ends_with(".tree"));
+    let begun = Instant::now();
+    while !tree_of().is_some_and(|name| folder.path().join(name).join("d3").exists()) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "no tree is made");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // While its run lives, the tree belongs to it.
+    let short = [
+        &["run", "--target", ".", "--mix", "stat", "--operations", "10"][..],
+        &TREE,
+    ]
+    .concat();
+    finish(command(&short).current_dir(folder.path())).expect(0, &["stat"]);
+    let left = tree_of().expect("the tree of a run that lives stays");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    assert_eq!(tree_of(), Some(left.clone()), "a killed run leaves its tree");
+    let next = finish(command(&short).current_dir(folder.path()));
+    next.expect(
+        0,
+        &[
+            &format!("removed ./{left}"),
+            "a tree of files that an earlier run had left",
+        ],
+    );
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+#[test]
+fn what_cannot_be_is_refused_before_anything_is_made() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    fs::write(folder.path().join("file"), "mine").unwrap();
+    let run = |more: &[&str]| {
+        finish(
+            command(&[&["run", "--mix", "stat", "--operations", "10"][..], &TREE, more].concat())
+                .current_dir(folder.path()),
+        )
+    };
+    run(&["--target", "file"]).expect(3, &["file is not a directory"]);
+    run(&["--target", "missing"]).expect(3, &["missing does not exist"]);
+    let dry = run(&["--target", ".", "--dry-run"]);
+    dry.expect(
+        0,
+        &[
+            "a tree of 100 files in 5 directories, removed at the end",
+            "nothing was opened for writing",
+        ],
+    );
+    let huge = [
+        "run", "--target", ".", "--kind", "files", "--mix", "stat", "--tree", "sizes=1TiB",
+    ];
+    finish(command(&huge).current_dir(folder.path())).expect(3, &["1000 TiB for . would "]);
+    fathom(&["precondition", text(folder.path()), "--kind", "files", "--mix", "stat"])
+        .expect(4, &["only blocks are preconditioned"]);
+    assert_eq!(names(folder.path()), ["file"]);
+}

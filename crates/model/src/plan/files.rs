@@ -1,0 +1,460 @@
+//! Trees of directories and files, and the operations on them: which file has which path and size, and what comes next.
+
+use crate::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::block_size::BlockSizes;
+use crate::direction::Direction;
+use crate::mix::{Mix, MixRule};
+use crate::units::Bytes;
+
+/// A tree of directories and files. Directories of each level have the same number of directories below them; the files are
+/// in those of the last level.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FileTree {
+    /// Levels of directories below the root; 0: all files are in the root.
+    pub depth: u32,
+    /// Directories in each directory above the last level.
+    pub width: u32,
+    /// Files in each directory of the last level.
+    pub files: u32,
+    /// Sizes of the files. A file has the same size in every run with the same seed.
+    pub sizes: BlockSizes,
+    /// Share of the files that exist before the test begins, in percent.
+    pub prefill: u8,
+    /// Seed of the sizes.
+    #[serde(default)]
+    pub seed: u64,
+}
+
+/// One operation on one file of a tree, in a word where other operations have a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileOperation {
+    /// What it does.
+    pub step: FileStep,
+    /// Number of the file.
+    pub file: u32,
+    /// Number of the block that it begins at.
+    pub block: u32,
+    /// The file has its second name.
+    pub renamed: bool,
+}
+
+impl FileOperation {
+    /// Block numbers are below this.
+    pub const MAX_BLOCKS: u64 = (1 << FileOperation::BLOCK_BITS) - 1;
+    const FILE_BITS: u32 = 28;
+    const BLOCK_BITS: u32 = 31;
+    const STEP_SHIFT: u32 = FileOperation::FILE_BITS + FileOperation::BLOCK_BITS;
+
+    /// In a word, as requests carry it.
+    pub fn pack(self) -> u64 {
+        u64::from(self.renamed) << 63
+            | (self.step as u64) << FileOperation::STEP_SHIFT
+            | u64::from(self.block) << FileOperation::FILE_BITS
+            | u64::from(self.file)
+    }
+
+    /// From that word.
+    pub fn unpack(word: u64) -> FileOperation {
+        let bits = |shift: u32, count: u32| (word >> shift & ((1 << count) - 1)) as u32;
+        let step = bits(FileOperation::STEP_SHIFT, 4) as usize;
+        FileOperation {
+            step: FileStep::ALL[step.min(FileStep::ALL.len() - 1)].1,
+            file: bits(0, FileOperation::FILE_BITS),
+            block: bits(FileOperation::FILE_BITS, FileOperation::BLOCK_BITS),
+            renamed: word >> 63 != 0,
+        }
+    }
+}
+
+impl FileTree {
+    /// More files than this are refused.
+    pub const MAX_FILES: u64 = 1 << FileOperation::FILE_BITS;
+
+    /// Directories of a level, counted from the root, which is level 0.
+    pub fn directories_at(&self, level: u32) -> u64 {
+        u64::from(self.width).saturating_pow(level)
+    }
+
+    /// Directories that hold files.
+    pub fn leaves(&self) -> u64 {
+        self.directories_at(self.depth)
+    }
+
+    /// All directories below the root.
+    pub fn directories(&self) -> u64 {
+        let levels = (1..=self.depth).map(|level| self.directories_at(level));
+        levels.fold(0, u64::saturating_add)
+    }
+
+    /// All files, whether they exist at first or not.
+    pub fn count(&self) -> u64 {
+        self.leaves().saturating_mul(u64::from(self.files))
+    }
+
+    /// Files that exist at first.
+    pub fn existing(&self) -> u64 {
+        self.count() * u64::from(self.prefill) / 100
+    }
+
+    /// True if a file exists at first. Those that do are spread evenly over the tree.
+    pub fn exists(&self, file: u32) -> bool {
+        let before = |number: u64| number * u64::from(self.prefill) / 100;
+        before(u64::from(file) + 1) > before(u64::from(file))
+    }
+
+    /// The size of a file.
+    pub fn size(&self, file: u32) -> u64 {
+        let word = scrambled(self.seed ^ u64::from(file));
+        match &self.sizes {
+            BlockSizes::Fixed { size } => size.0,
+            BlockSizes::Range { low, high, unaligned } => {
+                let step = if *unaligned { 1 } else { low.0.max(1) };
+                let steps = (high.0 - low.0.min(high.0)) / step + 1;
+                low.0 + word % steps * step
+            }
+            BlockSizes::Split { entries } => {
+                let total: f64 = entries.iter().map(|entry| entry.percent).sum();
+                let mut level = word as f64 / 2f64.powi(64) * total;
+                let drawn = entries.iter().find(|entry| {
+                    level -= entry.percent;
+                    level < 0.0
+                });
+                drawn.or(entries.last()).map_or(0, |entry| entry.size.0)
+            }
+        }
+    }
+
+    /// Bytes of all files, whether they exist at first or not.
+    pub fn bytes(&self) -> Bytes {
+        let count = self.count();
+        match &self.sizes {
+            BlockSizes::Fixed { size } => Bytes(count.saturating_mul(size.0)),
+            _ => Bytes((0..count as u32).map(|file| self.size(file)).sum()),
+        }
+    }
+
+    /// Writes the path of the directory of a file, below the root. Directories of a level are numbered through.
+    pub fn directory_of(&self, file: u32, path: &mut String) {
+        path.clear();
+        let leaf = u64::from(file / self.files.max(1));
+        for level in 1..=self.depth {
+            let below = self.directories_at(self.depth - level).max(1);
+            push(path, 'd', leaf / below);
+        }
+        if path.is_empty() {
+            path.push('.');
+        }
+    }
+
+    /// Writes the path of a file below the root.
+    pub fn path_of(&self, file: u32, renamed: bool, path: &mut String) {
+        self.directory_of(file, path);
+        push(path, if renamed { 'r' } else { 'f' }, u64::from(file));
+    }
+
+    /// What an operation works on, as a path below the root.
+    pub fn place_of(&self, operation: FileOperation) -> String {
+        let mut path = String::new();
+        self.locate(operation, &mut path);
+        path
+    }
+
+    /// Writes that path.
+    pub fn locate(&self, operation: FileOperation, path: &mut String) {
+        match operation.step {
+            FileStep::Mkdir | FileStep::Rmdir => self.extra_directory(operation.file, path),
+            FileStep::Readdir => self.directory_of(operation.file, path),
+            _ => self.path_of(operation.file, operation.renamed, path),
+        }
+    }
+
+    /// Writes the path of the directory that `mkdir` makes beside a file.
+    pub fn extra_directory(&self, file: u32, path: &mut String) {
+        self.directory_of(file, path);
+        push(path, 'e', u64::from(file));
+    }
+}
+
+/// True if `name` is one that a tree gives to a file or, with `directory`, to a directory.
+pub fn is_tree_name(name: &str, directory: bool) -> bool {
+    let prefixes: &[char] = if directory { &['d', 'e'] } else { &['f', 'r'] };
+    let digits = name.strip_prefix(prefixes).unwrap_or_default();
+    !digits.is_empty() && digits.len() <= 10 && digits.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+fn push(path: &mut String, prefix: char, number: u64) {
+    use std::fmt::Write;
+    if !path.is_empty() {
+        path.push('/');
+    }
+    // Writing to a string does not fail.
+    let _ = write!(path, "{prefix}{number}");
+}
+
+/// SplitMix64: neighbouring numbers give unlike words.
+fn scrambled(number: u64) -> u64 {
+    let mut word = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    word ^ word >> 31
+}
+
+/// What one operation does. Each opens what it needs and closes it again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum FileStep {
+    /// Creates a file and writes its size.
+    Create,
+    /// Opens and closes a file.
+    Open,
+    /// Reads a whole file.
+    Read,
+    /// Reads a block of a file.
+    ReadBlock,
+    /// Overwrites a whole file.
+    Write,
+    /// Overwrites a block of a file.
+    WriteBlock,
+    /// Writes a block at the end of a file.
+    Append,
+    /// Flushes a file.
+    Fsync,
+    /// Looks up a file.
+    Stat,
+    /// Reads the names in the directory of a file.
+    Readdir,
+    /// Gives a file its other name in the same directory.
+    Rename,
+    /// Removes a file.
+    Delete,
+    /// Makes a directory.
+    Mkdir,
+    /// Removes a directory that `mkdir` has made.
+    Rmdir,
+}
+
+/// Whether what an operation works on exists before it, or after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existence {
+    /// It exists and stays.
+    Stays,
+    /// It is made.
+    Made,
+    /// It is removed.
+    Removed,
+}
+
+impl FileStep {
+    /// All of them with their names, in the order in which they are listed.
+    pub const ALL: [(&'static str, FileStep); 14] = [
+        ("create", FileStep::Create),
+        ("open", FileStep::Open),
+        ("read", FileStep::Read),
+        ("read-block", FileStep::ReadBlock),
+        ("write", FileStep::Write),
+        ("write-block", FileStep::WriteBlock),
+        ("append", FileStep::Append),
+        ("fsync", FileStep::Fsync),
+        ("stat", FileStep::Stat),
+        ("readdir", FileStep::Readdir),
+        ("rename", FileStep::Rename),
+        ("delete", FileStep::Delete),
+        ("mkdir", FileStep::Mkdir),
+        ("rmdir", FileStep::Rmdir),
+    ];
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        FileStep::ALL[self as usize].0
+    }
+
+    /// The direction that it is counted in: what changes nothing is a read.
+    pub fn direction(self) -> Direction {
+        match self {
+            FileStep::Open | FileStep::Read | FileStep::ReadBlock | FileStep::Stat | FileStep::Readdir => {
+                Direction::Read
+            }
+            _ => Direction::Write,
+        }
+    }
+
+    /// True if it writes data.
+    pub fn writes_data(self) -> bool {
+        matches!(
+            self,
+            FileStep::Create | FileStep::Write | FileStep::WriteBlock | FileStep::Append
+        )
+    }
+
+    /// What becomes of the file or directory.
+    pub fn existence(self) -> Existence {
+        match self {
+            FileStep::Create | FileStep::Mkdir => Existence::Made,
+            FileStep::Delete | FileStep::Rmdir => Existence::Removed,
+            _ => Existence::Stays,
+        }
+    }
+
+    /// It works on the directories of `mkdir` instead of files.
+    pub fn is_on_extra_directory(self) -> bool {
+        matches!(self, FileStep::Mkdir | FileStep::Rmdir)
+    }
+}
+
+/// The operations of a stream on a tree.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FileWork {
+    /// Operations that follow one another on the same file, with a share each.
+    pub groups: Vec<FileGroup>,
+    /// The groups follow one another instead of being drawn by their shares.
+    pub in_sequence: bool,
+    /// Files are taken in order of their numbers, each worker having its own, instead of at random.
+    pub in_order: bool,
+    /// Bytes of a block.
+    pub block: Bytes,
+}
+
+/// Operations on the same file, one after the other.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FileGroup {
+    /// The operations.
+    pub steps: Vec<FileStep>,
+    /// Share of the groups; without meaning in a sequence.
+    pub share: u32,
+}
+
+impl FileWork {
+    /// Operations that occur, each once, in the order of [`FileStep`].
+    pub fn steps(&self) -> Vec<FileStep> {
+        let mut steps: Vec<FileStep> = self.groups.iter().flat_map(|group| group.steps.clone()).collect();
+        steps.sort_unstable();
+        steps.dedup();
+        steps
+    }
+
+    /// The shares of reads and writes.
+    pub fn mix(&self) -> Mix {
+        let mut counts = [0u64; 2];
+        for group in &self.groups {
+            let share = if self.in_sequence { 1 } else { u64::from(group.share) };
+            for step in &group.steps {
+                counts[usize::from(step.direction() == Direction::Write)] += share;
+            }
+        }
+        match counts {
+            [_, 0] => Mix::READS,
+            [0, _] => Mix::WRITES,
+            [reads, writes] => Mix::Drawn {
+                write_percent: 100.0 * writes as f64 / (reads + writes) as f64,
+                rule: MixRule::Independent,
+            },
+        }
+    }
+}
+
+impl std::fmt::Display for FileWork {
+    /// As a native job writes it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (number, group) in self.groups.iter().enumerate() {
+            let names: Vec<&str> = group.steps.iter().map(|step| step.name()).collect();
+            let comma = if number > 0 { ", " } else { "" };
+            write!(f, "{comma}{}", names.join("+"))?;
+            if !self.in_sequence && self.groups.len() > 1 {
+                write!(f, "/{}", group.share)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+
+    fn tree(depth: u32, width: u32, files: u32, prefill: u8) -> FileTree {
+        FileTree {
+            depth,
+            width,
+            files,
+            sizes: BlockSizes::Fixed { size: Bytes(10) },
+            prefill,
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn every_file_has_a_path_of_its_own_in_a_directory_of_the_last_level() {
+        let tree = tree(2, 3, 4, 100);
+        assert_eq!((tree.directories(), tree.leaves(), tree.count()), (12, 9, 36));
+        let mut path = String::new();
+        let mut seen = BTreeSet::new();
+        for file in 0..36 {
+            tree.path_of(file, false, &mut path);
+            assert_eq!(path.matches('/').count(), 2, "{path}");
+            assert!(seen.insert(path.clone()));
+        }
+        tree.path_of(35, true, &mut path);
+        assert_eq!(path, "d2/d8/r35");
+        tree.extra_directory(0, &mut path);
+        assert_eq!(path, "d0/d0/e0");
+        let flat = FileTree { depth: 0, ..tree };
+        flat.path_of(3, false, &mut path);
+        assert_eq!((flat.directories(), flat.count(), &*path), (0, 4, "./f3"));
+    }
+
+    #[test]
+    fn the_files_of_a_prefill_are_as_many_as_it_says_and_spread_evenly() {
+        for prefill in [0, 1, 33, 80, 100] {
+            let tree = tree(1, 10, 70, prefill);
+            let existing = |files: std::ops::Range<u32>| files.filter(|file| tree.exists(*file)).count() as u64;
+            assert_eq!(existing(0..700), tree.existing());
+            assert_eq!(tree.existing(), 7 * u64::from(prefill));
+            assert!(existing(0..350).abs_diff(existing(350..700)) <= 1);
+        }
+    }
+
+    #[test]
+    fn sizes_are_those_of_their_distribution() {
+        let mut tree = tree(0, 1, 10_000, 100);
+        assert_eq!(tree.bytes(), Bytes(100_000));
+        let (low, high) = (Bytes::kib(4), Bytes::kib(16));
+        tree.sizes = BlockSizes::Range {
+            low,
+            high,
+            unaligned: false,
+        };
+        let sizes: BTreeSet<u64> = (0..10_000).map(|file| tree.size(file)).collect();
+        assert_eq!(sizes.into_iter().collect::<Vec<_>>(), [4096, 8192, 12288, 16384]);
+        let mean = tree.bytes().0 as f64 / 10_000.0;
+        assert!((mean - 10240.0).abs() < 100.0, "{mean}");
+    }
+
+    #[test]
+    fn operations_survive_their_word_and_names_are_recognised() {
+        for (number, (_, step)) in FileStep::ALL.into_iter().enumerate() {
+            assert_eq!(step as usize, number);
+            let operation = FileOperation {
+                step,
+                file: FileTree::MAX_FILES as u32 - 1,
+                block: 0x7fff_fffe,
+                renamed: number % 2 == 0,
+            };
+            assert_eq!(FileOperation::unpack(operation.pack()), operation);
+        }
+        for (name, file, directory) in [
+            ("f12", true, false),
+            ("r0", true, false),
+            ("d7", false, true),
+            ("e7", false, true),
+            ("f", false, false),
+            ("notes", false, false),
+            ("f1.txt", false, false),
+        ] {
+            assert_eq!((is_tree_name(name, false), is_tree_name(name, true)), (file, directory));
+        }
+    }
+}

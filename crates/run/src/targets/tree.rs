@@ -1,0 +1,276 @@
+//! Trees of files: made in a directory that the user named, and gone when the command ends.
+//!
+//! A tree has a root directory of its own, for this user alone. A marker file in it is a [`TempFile`], so what says that
+//! such a file is ours says it of the tree too, and the root of a killed run is known by a marker that no process has locked. Only
+//! files and directories with names of a tree are ever removed; where others have come to stay, so does the root.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use engine::sys::tree::{OpenFor, TreeRoot};
+use engine::{FileKind, OpenTree, sys};
+use model::content::WideRandom;
+use model::event::Event;
+use model::finding::{Finding, Severity};
+use model::plan::{FileTree, Plan, Target, TargetId};
+use model::{Bytes, Nanos};
+
+use super::examine::{directions, size_in};
+use super::marker::MarkState;
+use super::prepare::{Preparation, ReadyTargets};
+use super::temp_file::{self, TempFile};
+use super::{Action, Examined, FillError, TargetError};
+use crate::file_claims::FileClaims;
+use crate::worker::ReadyKind;
+
+/// The name of the marker; one of a temporary file, so that its mark is read in the same way.
+const MARKER: &str = "fathom-0-0.dat";
+/// What the name of a root ends in.
+const SUFFIX: &str = ".tree";
+/// Bytes written at once.
+const CHUNK: usize = 1 << 20;
+/// An empty root that is older than this does not belong to a run that is about to put its marker there.
+const ABANDONED: Duration = Duration::from_secs(60);
+
+/// A tree on the disk. Dropping it removes it.
+#[derive(Debug)]
+pub(super) struct TempTree {
+    path: PathBuf,
+    root: Arc<TreeRoot>,
+    marker: Option<TempFile>,
+}
+
+impl TempTree {
+    fn create(path: &Path) -> std::io::Result<TempTree> {
+        let root = Arc::new(TreeRoot::create(path)?);
+        let mut tree = TempTree {
+            path: path.to_owned(),
+            root,
+            marker: None,
+        };
+        tree.marker = Some(TempFile::create(&path.join(MARKER), 0, false)?);
+        Ok(tree)
+    }
+
+    /// Removes it. `Some` finding if something stays that was not made by the test.
+    pub(super) fn remove(&mut self) -> Option<Finding> {
+        let kept = remove(&self.root, &self.path, self.marker.take())?;
+        Some(Finding::new("LEFTOVER", Severity::Warning, kept))
+    }
+}
+
+impl Drop for TempTree {
+    fn drop(&mut self) {
+        if self.path.exists() {
+            let _ = self.remove();
+        }
+    }
+}
+
+/// Removes a tree with its marker. Returns what stays, in a sentence.
+fn remove(root: &TreeRoot, path: &Path, marker: Option<TempFile>) -> Option<String> {
+    let name = path.display();
+    match root.remove_contents(MARKER) {
+        Ok(0) => {
+            drop(marker);
+            let _ = fs::remove_dir(path);
+            None
+        }
+        Ok(foreign) => {
+            // The marker stays with it, so that the next run in this directory reports it again.
+            if let Some(marker) = marker {
+                marker.leave();
+            }
+            Some(format!(
+                "{name} stays: {foreign} of the names in it are not of the files that the test made"
+            ))
+        }
+        Err(error) => Some(format!("{name} could not be removed: {error}")),
+    }
+}
+
+/// A path for the root. The root of an earlier run of this process may have stayed.
+fn free_path(folder: &Path, number: usize) -> PathBuf {
+    let path = |round: usize| temp_file::path_in(folder, number + (round << 16)).with_extension(&SUFFIX[1..]);
+    (0..).map(path).find(|path| !path.exists()).unwrap_or_else(|| path(0))
+}
+
+/// Looks at the directory that a tree will be made in.
+pub(super) fn examine_tree(
+    plan: &Plan,
+    number: usize,
+    target: &Target,
+    tree: &FileTree,
+) -> Result<Examined, TargetError> {
+    let folder = PathBuf::from(&target.path);
+    let path = target.path.clone();
+    match sys::facts::kind_of(&folder) {
+        Ok(FileKind::Directory) => {}
+        Ok(_) => {
+            return Err(TargetError::Unfit {
+                path,
+                what: "not a directory",
+                help: "a tree of files is made in a directory; name one".into(),
+            });
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let help = "a tree of files is made in a directory that exists; check the spelling".into();
+            return Err(TargetError::Missing { path, help });
+        }
+        Err(source) => return Err(TargetError::Look { path, source }),
+    }
+    size_in(&folder, Some(tree.bytes().0), &target.path)?;
+    Ok(Examined {
+        number,
+        path: free_path(&folder, number),
+        kind: None,
+        size: 0,
+        action: Action::CreateTree {
+            directories: tree.directories(),
+            files: tree.existing(),
+        },
+        directions: directions(plan, TargetId(number as u32)),
+        mark: MarkState::Unmarked,
+    })
+}
+
+impl Preparation<'_> {
+    /// Makes a tree, and removes those that killed runs have left beside it.
+    pub(super) fn make_tree(
+        &self,
+        number: usize,
+        tree: &FileTree,
+        ready: &mut ReadyTargets,
+        watcher: &mut dyn FnMut(Event),
+    ) -> Result<ReadyKind, TargetError> {
+        let Some((one, _)) = self.one(number) else {
+            return Err(TargetError::Missing {
+                path: self.plan.targets[number].path.clone(),
+                help: "it was not looked at before".into(),
+            });
+        };
+        sweep(&one.path, watcher);
+        let failed = |path: String, written: u64| {
+            move |error: std::io::Error| FillError::File {
+                what: "cannot create",
+                path,
+                errno: error.raw_os_error(),
+                written: Bytes(written),
+            }
+        };
+        let start = self.clock.now();
+        let temporary = TempTree::create(&one.path).map_err(failed(one.path.display().to_string(), 0))?;
+        let root = Arc::clone(&temporary.root);
+        ready.cleanup.remove_tree(temporary);
+        fill(&root, tree, self.plan.seed, self.interrupt)
+            .map_err(|(name, written, error)| failed(one.path.join(name).display().to_string(), written)(error))?;
+        watcher(Event::Prepared {
+            target: one.path.display().to_string(),
+            how: format!(
+                "{} files in {} directories made for this run",
+                tree.existing(),
+                tree.directories() + 1
+            ),
+            took_ns: Nanos(self.clock.now().0 - start.0),
+        });
+        Ok(ReadyKind::Tree {
+            path: one.path.clone(),
+            tree: OpenTree {
+                root,
+                shape: tree.clone(),
+            },
+            claims: Arc::new(FileClaims::new(tree)),
+        })
+    }
+}
+
+/// Makes the directories, and the files that exist at first.
+fn fill(
+    root: &TreeRoot,
+    tree: &FileTree,
+    seed: u64,
+    interrupt: &AtomicBool,
+) -> Result<(), (String, u64, std::io::Error)> {
+    let mut buffer = vec![0; CHUNK];
+    let (mut random, fill_random) = (WideRandom::new(seed), engine::fill::random_fill());
+    let mut path = String::new();
+    let (mut made, mut written) = (String::new(), 0);
+    for file in 0..tree.count() as u32 {
+        if interrupt.load(Ordering::Relaxed) {
+            return Err((path, written, std::io::ErrorKind::Interrupted.into()));
+        }
+        tree.directory_of(file, &mut path);
+        if path != made {
+            create_directories(root, &path).map_err(|error| (path.clone(), written, error))?;
+            made.clone_from(&path);
+        }
+        if !tree.exists(file) {
+            continue;
+        }
+        tree.path_of(file, false, &mut path);
+        let mut write = || {
+            let mut opened = root.open_file(&path, OpenFor::Create)?;
+            let mut left = tree.size(file);
+            while left > 0 {
+                let part = &mut buffer[..left.min(CHUNK as u64) as usize];
+                fill_random(&mut random, part);
+                opened.write_all(part)?;
+                left -= part.len() as u64;
+            }
+            Ok(())
+        };
+        write().map_err(|error| (path.clone(), written, error))?;
+        written += tree.size(file);
+    }
+    // What the system writes back later would be in the way of the test.
+    root.flush().map_err(|error| (String::new(), written, error))
+}
+
+/// Makes a directory with those above it, as far as they are missing.
+fn create_directories(root: &TreeRoot, path: &str) -> std::io::Result<()> {
+    let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
+    for end in ends.filter(|_| path != ".") {
+        match root.create_directory(&path[..end]) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Removes trees of killed runs in the same directory, and reports each.
+fn sweep(beside: &Path, watcher: &mut dyn FnMut(Event)) {
+    let Ok(entries) = fs::read_dir(super::parent_folder(beside)) else {
+        return;
+    };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        let numbers = name.strip_prefix("fathom-").and_then(|name| name.strip_suffix(SUFFIX));
+        if !numbers.is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit() || byte == b'-')) {
+            continue;
+        }
+        let Ok(root) = TreeRoot::open(&path) else { continue };
+        let changed = fs::symlink_metadata(&path).and_then(|meta| meta.modified());
+        let age = changed.ok().and_then(|changed| changed.elapsed().ok());
+        // A root without anything in it was about to go.
+        if age.is_some_and(|age| age > ABANDONED) && fs::remove_dir(&path).is_ok() {
+            continue;
+        }
+        let Some(marker) = temp_file::take_leftover(&path.join(MARKER)) else {
+            continue;
+        };
+        let what = remove(&root, &path, Some(marker)).unwrap_or_else(|| {
+            format!(
+                "removed {}, a tree of files that an earlier run had left when it was killed",
+                path.display()
+            )
+        });
+        watcher(Event::Notice {
+            finding: Finding::new("LEFTOVER", Severity::Note, what),
+        });
+    }
+}

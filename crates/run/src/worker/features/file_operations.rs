@@ -1,0 +1,253 @@
+//! Operations on the files of a tree: which comes next, on which file, and where it is counted.
+
+use std::sync::Arc;
+
+use model::draws::{Draws, Purpose};
+use model::plan::{Existence, FileOperation, FileStep, FileTree, FileWork};
+use model::sequence::Operation;
+
+use super::{EndedOperation, NextOperation};
+use crate::file_claims::{FileClaims, FileState};
+use crate::worker::io_loop::IoLoop;
+use crate::worker::recorder::{CellKey, CellKind};
+use crate::worker::setup::Assignment;
+
+/// So many files are drawn before the others are looked through in order.
+const DRAWS: u32 = 32;
+
+/// The operations of a worker on its tree.
+#[derive(Debug)]
+pub(crate) struct FileOperations {
+    work: FileWork,
+    tree: FileTree,
+    claims: Arc<FileClaims>,
+    /// Bytes of the buffer.
+    buffer: u64,
+    /// The cell of each kind of operation.
+    cells: Vec<(FileStep, u32)>,
+    /// Where each group continues, where files are taken in order.
+    cursors: Vec<u32>,
+    /// The next group of a sequence.
+    next_group: usize,
+    shares: u64,
+    held: Option<HeldFile>,
+    /// The worker's place among those of its job, and their number.
+    place: (u32, u32),
+}
+
+/// The file that a group of operations works on.
+#[derive(Clone, Copy, Debug)]
+struct HeldFile {
+    group: usize,
+    /// The next operation of the group.
+    next: usize,
+    file: u32,
+    state: FileState,
+}
+
+/// What came of looking for a file.
+enum Found {
+    File(u32, FileState),
+    /// All that would do are in use.
+    InUse,
+    Nothing,
+}
+
+fn place_of(assignment: &Assignment<'_>) -> (u32, u32) {
+    let workers = &assignment.job.workers;
+    let own = workers
+        .iter()
+        .position(|worker| std::ptr::eq(worker, assignment.worker));
+    (own.unwrap_or(0) as u32, workers.len().max(1) as u32)
+}
+
+impl FileOperations {
+    pub(crate) fn from_plan(assignment: &Assignment<'_>, keys: &[CellKey]) -> Option<FileOperations> {
+        let stream = assignment.worker.streams.first()?;
+        let work = stream.files.clone()?;
+        let (tree, claims) = assignment.tree()?;
+        let cells = keys.iter().zip(0..).filter_map(|(key, cell)| match key.kind {
+            CellKind::OfStep(step) => Some((step, cell)),
+            _ => None,
+        });
+        Some(FileOperations {
+            tree: tree.shape.clone(),
+            claims: Arc::clone(claims),
+            buffer: stream.pattern.longest(&stream.mix).0,
+            cells: cells.collect(),
+            cursors: vec![0; work.groups.len()],
+            next_group: 0,
+            shares: work.groups.iter().map(|group| u64::from(group.share)).sum(),
+            held: None,
+            place: place_of(assignment),
+            work,
+        })
+    }
+
+    /// The next operation, on a file that is then the worker's alone.
+    pub(super) fn next_operation(&mut self, io: &mut IoLoop) -> NextOperation {
+        let held = match self.held {
+            Some(held) => held,
+            None => match self.take_file(&mut io.draws) {
+                Ok(held) => *self.held.insert(held),
+                Err(next) => return next,
+            },
+        };
+        let step = self.work.groups[held.group].steps[held.next];
+        let size = self.tree.size(held.file);
+        let block = match step {
+            FileStep::ReadBlock | FileStep::WriteBlock => {
+                let blocks = (size / self.work.block.0.max(1)).clamp(1, FileOperation::MAX_BLOCKS);
+                io.draws.word(Purpose::Offset) % blocks
+            }
+            _ => 0,
+        };
+        let operation = FileOperation {
+            step,
+            file: held.file,
+            block: block as u32,
+            renamed: held.state == FileState::Renamed,
+        };
+        let length = match step {
+            FileStep::Create | FileStep::Write => size.min(self.buffer),
+            FileStep::WriteBlock | FileStep::Append => self.work.block.0,
+            _ => 0,
+        };
+        // Looking for a file is not part of the operation.
+        io.stamp_filled();
+        NextOperation::Issue(Operation {
+            direction: step.direction(),
+            offset: operation.pack(),
+            length: length as u32,
+        })
+    }
+
+    /// Takes a file for the next group that finds one.
+    fn take_file(&mut self, draws: &mut Draws) -> Result<HeldFile, NextOperation> {
+        let groups = self.work.groups.len();
+        let first = if self.work.in_sequence {
+            self.next_group
+        } else {
+            self.draw_group(draws)
+        };
+        for group in (first..first + groups).map(|group| group % groups) {
+            if !self.work.in_sequence && self.work.groups[group].share == 0 {
+                continue;
+            }
+            match self.look_for_file(group, draws) {
+                Found::File(file, state) => {
+                    self.next_group = (group + 1) % groups;
+                    return Ok(HeldFile {
+                        group,
+                        next: 0,
+                        file,
+                        state,
+                    });
+                }
+                // Another group in its place would change the shares.
+                Found::InUse => return Err(NextOperation::Wait),
+                Found::Nothing => {}
+            }
+        }
+        Err(NextOperation::PassOver)
+    }
+
+    fn draw_group(&self, draws: &mut Draws) -> usize {
+        if self.work.groups.len() == 1 {
+            return 0;
+        }
+        let mut level = draws.word(Purpose::Stream) % self.shares.max(1);
+        let found = self.work.groups.iter().position(|group| {
+            let share = u64::from(group.share);
+            let hit = level < share;
+            level = level.wrapping_sub(share);
+            hit
+        });
+        found.unwrap_or(0)
+    }
+
+    fn look_for_file(&mut self, group: usize, draws: &mut Draws) -> Found {
+        let first = self.work.groups[group].steps[0];
+        let (extra, present) = (first.is_on_extra_directory(), first.existence() != Existence::Made);
+        let count = self.tree.count() as u32;
+        let mut in_use = false;
+        let mut claim = |file: u32| match self.claims.claim(file, extra, present) {
+            Ok(state) => Some(Found::File(file, state)),
+            Err(state) => {
+                in_use |= state == FileState::InUse;
+                None
+            }
+        };
+        if self.work.in_order {
+            // Each worker has every so manieth file.
+            let (worker, workers) = self.place;
+            let own = count.saturating_sub(worker).div_ceil(workers);
+            for place in 0..own {
+                let number = ((u64::from(self.cursors[group]) + u64::from(place)) % u64::from(own)) as u32;
+                if let Some(found) = claim(number * workers + worker) {
+                    self.cursors[group] = (number + 1) % own;
+                    return found;
+                }
+            }
+        } else {
+            let mut draw = || (draws.word(Purpose::File) % u64::from(count.max(1))) as u32;
+            let drawn = (0..DRAWS.min(count)).map(|_| draw()).find_map(&mut claim);
+            if let Some(found) = drawn {
+                return found;
+            }
+            let start = draw();
+            let all = (start..count).chain(0..start);
+            if let Some(found) = { all }.find_map(&mut claim) {
+                return found;
+            }
+        }
+        if in_use { Found::InUse } else { Found::Nothing }
+    }
+
+    /// Counts an operation, and gives its file back after the last of its group.
+    pub(super) fn on_completed(&mut self, io: &mut IoLoop, ended: &EndedOperation) {
+        let step = FileOperation::unpack(ended.record.offset).step;
+        let cell = self.cells.iter().find(|cell| cell.0 == step).map(|cell| cell.1);
+        match u64::try_from(ended.result) {
+            Ok(bytes) => {
+                let mut run = ended.run(bytes);
+                io.recorder.count(&run, ended.at);
+                if let Some(cell) = cell {
+                    run.key = u64::from(cell);
+                    io.recorder.count(&run, ended.at);
+                }
+            }
+            Err(_) => {
+                io.reap_exception(ended.slot, ended.result, ended.at);
+                if let Some(cell) = cell {
+                    let cell = &mut io.recorder.cells[cell as usize];
+                    cell.errors += 1;
+                    cell.first_error.get_or_insert((-ended.result) as i32);
+                }
+            }
+        }
+        let Some(held) = &mut self.held else { return };
+        let changes = step.existence() != Existence::Stays || step == FileStep::Rename;
+        held.next += 1;
+        held.state = match (step, step.existence(), held.state) {
+            _ if ended.result < 0 && changes => FileState::Lost,
+            _ if ended.result < 0 => held.state,
+            (_, Existence::Made, _) => FileState::Present,
+            (_, Existence::Removed, _) => FileState::Absent,
+            (FileStep::Rename, _, FileState::Renamed) => FileState::Present,
+            (FileStep::Rename, ..) => FileState::Renamed,
+            (.., state) => state,
+        };
+        if ended.result < 0 || held.next == self.work.groups[held.group].steps.len() {
+            self.give_back();
+        }
+    }
+
+    /// Gives back the file that the worker has, if it has one.
+    pub(super) fn give_back(&mut self) {
+        if let Some(held) = self.held.take() {
+            let extra = self.work.groups[held.group].steps[0].is_on_extra_directory();
+            self.claims.release(held.file, extra, held.state);
+        }
+    }
+}

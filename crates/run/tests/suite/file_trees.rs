@@ -1,0 +1,258 @@
+//! Operations on trees of files: what is counted is what was done, and only what was made is removed.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+
+use crate::support::{plan_on, stream, worker};
+use engine::clock::ClockStart;
+use model::Bytes;
+use model::block_size::BlockSizes;
+use model::event::{EndReason, Event};
+use model::plan::{EngineKind, FileGroup, FileStep, FileTree, FileWork, Plan, Stop, TargetKind};
+use model::results::Results;
+use run::RunContext;
+use run::targets::guard::Permissions;
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("cargo has made it")
+}
+
+fn tree(prefill: u8) -> FileTree {
+    FileTree {
+        depth: 2,
+        width: 3,
+        files: 10,
+        sizes: BlockSizes::Fixed { size: Bytes(5000) },
+        prefill,
+        seed: 1,
+    }
+}
+
+fn group(steps: &[FileStep]) -> FileGroup {
+    FileGroup {
+        steps: steps.to_vec(),
+        share: 1,
+    }
+}
+
+/// A job on such a tree; without `operations` it runs until there is nothing left to do.
+fn on_tree(folder: &Path, tree: FileTree, groups: &[&[FileStep]], workers: usize, operations: Option<u64>) -> Plan {
+    let mut one = stream();
+    let work = FileWork {
+        groups: groups.iter().map(|steps| group(steps)).collect(),
+        in_sequence: false,
+        in_order: false,
+        block: Bytes::kib(4),
+    };
+    one.mix = work.mix();
+    one.pattern.sizes = model::PerDirection::all(BlockSizes::Fixed { size: Bytes::kib(8) });
+    one.files = Some(work);
+    let stop = Stop {
+        operations,
+        after_ns: Some(model::Nanos::secs(20)),
+        ..Stop::default()
+    };
+    let workers = (0..workers).map(|_| worker(vec![one.clone()])).collect();
+    let mut plan = plan_on(&folder.display().to_string(), EngineKind::Files, stop, workers);
+    plan.targets[0].kind = TargetKind::Tree { tree };
+    plan
+}
+
+/// The files and bytes below a directory, without the marker of the tree.
+fn found(at: &Path) -> Vec<(PathBuf, u64)> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(at).unwrap().flatten() {
+        match entry.file_type().unwrap().is_dir() {
+            true => all.extend(found(&entry.path())),
+            false => all.push((entry.path(), entry.metadata().unwrap().len())),
+        }
+    }
+    all.retain(|(path, _)| !path.ends_with("fathom-0-0.dat"));
+    all
+}
+
+/// The root of the tree in a directory.
+fn root(folder: &Path) -> PathBuf {
+    let mut entries = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
+    entries
+        .find(|path| path.extension().is_some_and(|end| end == "tree"))
+        .unwrap()
+}
+
+/// Runs a plan, and looks at the disk as soon as its job has ended, before anything is removed.
+fn run_and_look(plan: Plan, mut look: impl FnMut()) -> (Results, Vec<String>) {
+    let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
+    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
+    let mut notices = Vec::new();
+    let results = run::execute(plan, context, &mut |event| match event {
+        Event::JobEnded { .. } => look(),
+        Event::Notice { finding } => notices.push(finding.what),
+        _ => {}
+    });
+    (results.expect("the plan can be carried out"), notices)
+}
+
+fn counts(results: &Results) -> BTreeMap<&'static str, (u64, u64)> {
+    let steps = results.steps[0].jobs[0].file_steps();
+    let one = |found: &model::results::FileStepResults| {
+        let results = &found.results;
+        assert_eq!(results.total.n(), results.operations, "each has a latency");
+        (found.step.name(), (results.operations, results.bytes.0))
+    };
+    steps.iter().map(one).collect()
+}
+
+#[test]
+fn as_many_files_are_on_the_disk_as_were_created() {
+    let folder = folder();
+    let mut seen = Vec::new();
+    let plan = on_tree(folder.path(), tree(0), &[&[FileStep::Create]], 3, None);
+    let (results, _) = run_and_look(plan, || seen = found(folder.path()));
+    assert_eq!(counts(&results)["create"], (90, 90 * 5000));
+    assert_eq!((seen.len(), seen.iter().map(|one| one.1).sum::<u64>()), (90, 90 * 5000));
+    let job = &results.steps[0].jobs[0];
+    assert_eq!(job.ended, Some(EndReason::Done), "there was nothing left to create");
+    assert_eq!((job.total().operations, job.total().bytes), (90, Bytes(90 * 5000)));
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "the tree is gone");
+}
+
+#[test]
+fn what_is_left_is_what_was_created_less_what_was_deleted() {
+    use FileStep::{Append, Create, Delete, Fsync, Mkdir, Open, Read, ReadBlock, Readdir, Rename, Rmdir, Stat};
+    let folder = folder();
+    let groups: &[&[FileStep]] = &[
+        &[Create, Fsync],
+        &[Delete],
+        &[Rename],
+        &[Open, Read, ReadBlock],
+        &[Append],
+        &[Stat],
+        &[Readdir],
+        &[Mkdir],
+        &[Rmdir],
+        &[FileStep::Write, FileStep::WriteBlock],
+    ];
+    let (mut files, mut directories) = (Vec::new(), 0);
+    let plan = on_tree(folder.path(), tree(50), groups, 4, Some(1000));
+    let (results, _) = run_and_look(plan, || {
+        files = found(folder.path());
+        let listed = std::process::Command::new("find")
+            .args([
+                folder.path().as_os_str(),
+                "-type".as_ref(),
+                "d".as_ref(),
+                "-name".as_ref(),
+                "e*".as_ref(),
+            ])
+            .output();
+        directories = listed.unwrap().stdout.split(|byte| *byte == b'\n').count() as u64 - 1;
+    });
+    let counts = counts(&results);
+    assert_eq!(counts.values().map(|count| count.0).sum::<u64>(), 4000);
+    assert_eq!(files.len() as u64, 45 + counts["create"].0 - counts["delete"].0);
+    assert_eq!(directories, counts["mkdir"].0 - counts["rmdir"].0);
+    assert_eq!(counts["append"].1, counts["append"].0 * 4096);
+    assert_eq!(counts["write"].1, counts["write"].0 * 5000);
+    assert_eq!(counts["stat"].1 + counts["rename"].1 + counts["fsync"].1, 0);
+    assert!(counts["fsync"].0 <= counts["create"].0 && counts["create"].0 - counts["fsync"].0 <= 4);
+    assert_eq!(results.findings, []);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "the tree is gone");
+}
+
+#[test]
+fn steps_share_a_tree_and_its_states() {
+    let folder = folder();
+    let mut plan = on_tree(folder.path(), tree(0), &[&[FileStep::Create]], 2, None);
+    for step in [FileStep::Stat, FileStep::Delete] {
+        let operations = (step == FileStep::Stat).then_some(45);
+        let mut later = on_tree(folder.path(), tree(0), &[&[step]], 2, operations);
+        for worker in &mut later.steps[0].jobs[0].workers {
+            worker.streams[0].files.as_mut().unwrap().in_order = true;
+        }
+        plan.steps.push(later.steps.remove(0));
+    }
+    let mut left = Vec::new();
+    let (results, _) = run_and_look(plan, || left.push(found(folder.path()).len()));
+    assert_eq!(left, [90, 90, 0]);
+    let operations: Vec<u64> = results.steps.iter().map(|step| step.jobs[0].operations()).collect();
+    assert_eq!(operations, [90, 90, 90]);
+}
+
+#[test]
+fn only_what_was_made_is_removed() {
+    let (folder, elsewhere) = (folder(), folder());
+    let precious = elsewhere.path().join("f1");
+    fs::write(&precious, "precious").unwrap();
+    let mut roots = Vec::new();
+    let plan = on_tree(folder.path(), tree(100), &[&[FileStep::Stat]], 1, Some(10));
+    let (results, _) = run_and_look(plan, || {
+        let root = root(folder.path());
+        assert_eq!(fs::metadata(&root).unwrap().permissions().mode() & 0o777, 0o700);
+        assert_eq!(fs::metadata(root.join("d0")).unwrap().mode() & 0o777, 0o700);
+        fs::write(root.join("d0/notes.txt"), "mine").unwrap();
+        symlink(&precious, root.join("d1/f99")).unwrap();
+        symlink(elsewhere.path(), root.join("d9")).unwrap();
+        roots.push(root);
+    });
+    let root = &roots[0];
+    assert_eq!(fs::read_to_string(&precious).unwrap(), "precious");
+    assert_eq!(fs::read_to_string(root.join("d0/notes.txt")).unwrap(), "mine");
+    assert!(root.join("d1/f99").is_symlink() && root.join("d9").is_symlink());
+    assert!(!root.join("d2").exists() && found(&root.join("d0")).len() == 1);
+    let what: Vec<&str> = results.findings.iter().map(|finding| &*finding.what).collect();
+    assert!(
+        what.iter().any(|what| what.contains("3 of the names in it")),
+        "{what:?}"
+    );
+    // The next run reports it again, and still removes nothing of it.
+    let again = on_tree(folder.path(), tree(100), &[&[FileStep::Stat]], 1, Some(10));
+    let (_, notices) = run_and_look(again, || {});
+    assert!(
+        notices.iter().any(|what| what.contains("3 of the names in it")),
+        "{notices:?}"
+    );
+    assert_eq!(found(root).len(), 3);
+    // Once what is foreign is gone, so is the rest.
+    for name in ["d0/notes.txt", "d1/f99", "d9"] {
+        fs::remove_file(root.join(name)).unwrap();
+    }
+    let last = on_tree(folder.path(), tree(100), &[&[FileStep::Stat]], 1, Some(10));
+    let (_, notices) = run_and_look(last, || {});
+    assert!(notices.iter().any(|what| what.starts_with("removed ")), "{notices:?}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn a_directory_with_the_name_of_a_tree_but_without_its_mark_stays() {
+    let folder = folder();
+    let strangers = folder.path().join("fathom-1-2-3.tree");
+    fs::create_dir_all(strangers.join("d0")).unwrap();
+    fs::write(strangers.join("d0/f0"), "precious").unwrap();
+    fs::write(strangers.join("fathom-0-0.dat"), "").unwrap();
+    let plan = on_tree(folder.path(), tree(100), &[&[FileStep::Stat]], 1, Some(10));
+    run_and_look(plan, || {});
+    assert_eq!(fs::read_to_string(strangers.join("d0/f0")).unwrap(), "precious");
+}
+
+#[test]
+fn a_failed_operation_names_its_file() {
+    let folder = folder();
+    let plan = on_tree(folder.path(), tree(100), &[&[FileStep::Read]], 1, Some(100_000));
+    let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
+    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
+    let results = run::execute(plan, context, &mut |event| {
+        if matches!(event, Event::Ready { .. }) {
+            fs::remove_dir_all(root(folder.path()).join("d0")).unwrap();
+        }
+    });
+    let results = results.expect("it fails only while it runs");
+    let failure = results.steps[0].jobs[0].workers[0]
+        .failure
+        .clone()
+        .expect("files are gone");
+    assert!(failure.what.starts_with("a read failed: No such file"), "{failure:?}");
+    assert!(failure.at.contains(".tree/d0/d"), "{failure:?}");
+}
