@@ -131,7 +131,7 @@ pub(super) fn margin(args: &ArgMatches) -> Result<f64, Faults> {
 
 /// Compares in turns.
 pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::from_args(args, false)?;
+    let outputs = StudyOutputs::from_args(args, &[])?;
     let margin = margin(args)?;
     if let Some(file) = args.get_one::<String>("from") {
         show(file, &results::study(file)?, margin, args.get_flag("mirror"), &outputs)?;
@@ -273,7 +273,7 @@ fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) 
     outputs.finish(&Contents {
         text: text(report, study),
         json: report,
-        csv: None,
+        others: &[],
         page: Some(&|| pages::ab(report, study)),
         study: Some(study),
     })

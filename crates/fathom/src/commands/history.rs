@@ -12,7 +12,7 @@ use model::visible;
 use report::numbers;
 
 use super::show;
-use super::study_outputs::{Contents, StudyOutputs};
+use super::study_outputs::{Contents, Form, StudyOutputs};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::{history, outputs, screen};
@@ -226,7 +226,7 @@ pub(super) fn opened() -> Result<Option<History>, Faults> {
 }
 
 fn list(args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::from_args(args, true)?;
+    let outputs = StudyOutputs::from_args(args, &[Form::Csv])?;
     let limit = args.get_one::<usize>("limit").copied().filter(|limit| *limit > 0);
     let wanted = Filter { limit, ..filter(args)? };
     let history = opened()?;
@@ -249,7 +249,7 @@ fn list(args: &ArgMatches) -> Result<Exit, Faults> {
     outputs.finish(&Contents {
         text,
         json: &list,
-        csv: Some(csv(&list.entries)),
+        others: &[(Form::Csv, &|| csv(&list.entries))],
         page: None,
         study: None,
     })?;

@@ -17,7 +17,7 @@ use study::precondition::{
 };
 
 use super::run;
-use super::study_outputs::{Contents, StudyOutputs};
+use super::study_outputs::{Contents, Form, StudyOutputs};
 use super::sweep;
 use crate::command_line;
 use crate::exit::Exit;
@@ -106,7 +106,7 @@ pub fn command() -> Command {
 
 /// Fills, loads, judges.
 pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::from_args(args, true)?;
+    let outputs = StudyOutputs::from_args(args, &[Form::Csv])?;
     let mut document = document(session, args)?;
     if !session.leads() {
         fleet::name_for_one(&mut document)?;
@@ -147,7 +147,7 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
     let description = outputs.finish(&Contents {
         text: text(&report),
         json: &report,
-        csv: Some(csv(&report)),
+        others: &[(Form::Csv, &|| csv(&report))],
         page: Some(&|| pages::rounds(&report)),
         study: None,
     });

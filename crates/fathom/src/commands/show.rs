@@ -4,7 +4,7 @@ use archive::Saved;
 use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use model::study::{Question, Study};
 
-use super::study_outputs::StudyOutputs;
+use super::study_outputs::{Form, StudyOutputs};
 use super::{ab, results, sweep};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -88,13 +88,13 @@ fn show_study(file: &str, study: &Study, args: &ArgMatches) -> Result<Exit, Faul
         ));
     }
     match study.question {
-        Question::Sweep { .. } => sweep::show(file, study, None, &StudyOutputs::from_args(args, true)?)?,
+        Question::Sweep { .. } => sweep::show(file, study, None, &StudyOutputs::from_args(args, &[Form::Csv])?)?,
         Question::Ab { .. } => ab::show(
             file,
             study,
             analysis::compare::MARGIN,
             false,
-            &StudyOutputs::from_args(args, false)?,
+            &StudyOutputs::from_args(args, &[])?,
         )?,
         Question::Suite { .. } => {
             let fault = Fault::new(format!("{file} holds the runs of a suite, whose report is a page"));

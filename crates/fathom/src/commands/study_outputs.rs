@@ -15,10 +15,13 @@ use crate::{outputs, screen};
 
 /// A form of report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub enum Form {
     Text,
     Json,
     Csv,
+    Markdown,
+    Sarif,
+    Junit,
     Html,
 }
 
@@ -28,6 +31,9 @@ impl Form {
             Form::Text => "text",
             Form::Json => "json",
             Form::Csv => "csv",
+            Form::Markdown => "markdown",
+            Form::Sarif => "sarif",
+            Form::Junit => "junit",
             Form::Html => outputs::PAGE,
         }
     }
@@ -46,8 +52,8 @@ pub struct Contents<'a, T: Serialize> {
     pub text: String,
     /// For programs.
     pub json: &'a T,
-    /// A table for programs; absent where a study has none.
-    pub csv: Option<String>,
+    /// The other forms that the command has, as it named them to [`StudyOutputs::from_args`].
+    pub others: &'a [(Form, &'a dyn Fn() -> String)],
     /// The page for browsers, made only where it is asked for; absent where there is none.
     pub page: Option<&'a dyn Fn() -> Page>,
     /// What `--save` keeps; absent where there is nothing new to keep.
@@ -55,20 +61,16 @@ pub struct Contents<'a, T: Serialize> {
 }
 
 impl StudyOutputs {
-    /// Reads `--out` and `--save`. `csv` says whether there is a table.
+    /// Reads `--out` and `--save`. `others` are the forms beside text, JSON and page that the command has.
     ///
     /// # Errors
     /// [`Faults`] with what is wrong.
-    pub fn from_args(args: &ArgMatches, csv: bool) -> Result<StudyOutputs, Faults> {
-        let forms = [Form::Text, Form::Json, Form::Csv, Form::Html];
+    pub fn from_args(args: &ArgMatches, others: &[Form]) -> Result<StudyOutputs, Faults> {
         // A page has an option of its own as well, where there is one.
         let page = args.try_contains_id("report").is_ok();
-        let known = |form: &Form| match form {
-            Form::Text | Form::Json => true,
-            Form::Csv => csv,
-            Form::Html => page,
-        };
-        let known: Vec<Form> = forms.into_iter().filter(known).collect();
+        let mut known = vec![Form::Text, Form::Json];
+        known.extend(others);
+        known.extend(page.then_some(Form::Html));
         let mut list = Vec::new();
         let texts = args.get_many::<String>("out").into_iter().flatten();
         for one in texts.flat_map(|text| text.split(',')).filter(|one| !one.is_empty()) {
@@ -126,8 +128,11 @@ impl StudyOutputs {
             let text = match form {
                 Form::Text => contents.text.clone(),
                 Form::Json => serde_json::to_string_pretty(contents.json).expect("reports are plain values") + "\n",
-                Form::Csv => contents.csv.clone().unwrap_or_default(),
                 Form::Html => contents.page.map(|page| html::file(&page())).unwrap_or_default(),
+                Form::Csv | Form::Markdown | Form::Sarif | Form::Junit => {
+                    let other = contents.others.iter().find(|(other, _)| other == form);
+                    other.map(|(_, write)| write()).unwrap_or_default()
+                }
             };
             let (outcome, path): (io::Result<()>, &Path) = match file {
                 None => (screen::print(&text), Path::new("standard output")),

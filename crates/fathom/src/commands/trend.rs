@@ -120,7 +120,7 @@ fn page(trends: &Trends) -> Page {
 
 /// Tells it.
 pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::from_args(args, false)?;
+    let outputs = StudyOutputs::from_args(args, &[])?;
     let margin = ab::margin(args)?;
     let entries = entries(args)?;
     outputs.prove(&[])?;
@@ -153,7 +153,7 @@ pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
     outputs.finish(&Contents {
         text: text(&trends),
         json: &trends,
-        csv: None,
+        others: &[],
         page: Some(&|| page(&trends)),
         study: None,
     })?;

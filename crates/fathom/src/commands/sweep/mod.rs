@@ -22,7 +22,7 @@ use study::verify;
 
 use super::results;
 use super::run;
-use super::study_outputs::{Contents, StudyOutputs};
+use super::study_outputs::{Contents, Form, StudyOutputs};
 use crate::command_line;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -113,7 +113,7 @@ pub fn command() -> Command {
 
 /// Sweeps.
 pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::from_args(args, true)?;
+    let outputs = StudyOutputs::from_args(args, &[Form::Csv])?;
     let limit = limit(args)?;
     if let Some(file) = args.get_one::<String>("from") {
         show(file, &results::study(file)?, limit, &outputs)?;
@@ -200,7 +200,7 @@ fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) 
     outputs.finish(&Contents {
         text: text::report(report, &study.runs[0].results),
         json: report,
-        csv: Some(pages::sweep_csv(report)),
+        others: &[(Form::Csv, &|| pages::sweep_csv(report))],
         page: Some(&|| pages::sweep(report, study)),
         study: Some(study),
     })
