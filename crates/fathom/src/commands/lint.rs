@@ -10,8 +10,10 @@ use model::Nanos;
 use model::environment::Environment;
 use model::finding::{Finding, Severity};
 use model::plan::Plan;
-use report::formats;
+use report::junit::{self, Case, CaseOutcome, Suite};
+use report::{formats, sarif};
 
+use super::study_outputs::{Contents, Form, StudyOutputs};
 use super::{source, warm_up};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -26,14 +28,14 @@ pub fn command() -> Command {
     Command::new("lint")
         .about("Check a test for mistakes before it runs")
         .long_about(
-            "Looks at a test before it runs: what would make its figures mislead, and what to do. Nothing is run and nothing is \
-             written; files are opened for reading to find holes. docs/lint.md lists the rules.\n\n\
+            "Looks at a test before it runs: what would make its figures mislead, and what to do. Nothing is run, and nothing but \
+             the reports of --out is written; files are opened for reading to find holes. docs/lint.md lists the rules.\n\n\
              SOURCE is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio job.fio`), a \
              job file, a DiskSpd profile (FILE.xml), or a saved result, which holds its plan.",
         )
         .after_help(
             "Examples:\n  fathom lint nightly.toml\n  fathom lint --target /data --size 10g --depth 32\n  fathom lint --intent most-throughput diskspd -b8K -d10 -t4 -o32 -c10G test.dat\n  \
-             fathom lint --watch 10s --strict fio job.fio",
+             fathom lint --watch 10s --strict fio job.fio\n  fathom lint --out text,sarif=lint.sarif,junit=lint.xml nightly.toml",
         )
         .arg(
             Arg::new("intent")
@@ -77,7 +79,15 @@ pub fn command() -> Command {
             Arg::new("json")
                 .long("json")
                 .action(ArgAction::SetTrue)
+                .conflicts_with("out")
                 .help("One JSON document for programs"),
+        )
+        .arg(
+            Arg::new("out")
+                .long("out")
+                .value_name("FORMAT[=FILE],…")
+                .action(ArgAction::Append)
+                .help("Reports to write, each to stdout or a file: text, json, sarif, junit [default: text]"),
         )
         .arg(silence())
         .arg(
@@ -106,11 +116,13 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         .flatten()
         .cloned()
         .collect();
+    let outputs = StudyOutputs::from_args(args, &[Form::Sarif, Form::Junit])?;
     let silenced = silenced::from_args(args)?;
     let purpose = purpose(args)?;
     let watch = value::<Nanos>(args, "watch")?;
     let source = source::read(session, &words)?;
     let plan = source.plan;
+    outputs.prove(&plan.targets)?;
     let purpose = Purpose {
         warmed: warm_up::remembered(&plan),
         capped_depths: source.capped_depths,
@@ -126,18 +138,66 @@ pub fn execute(session: &Session, args: &ArgMatches) -> Result<Exit, Faults> {
         }),
         &silenced,
     ));
-    let text = if args.get_flag("json") {
-        serde_json::to_string_pretty(&found).expect("plain values are valid JSON") + "\n"
+    if args.get_flag("json") {
+        screen::put(&(serde_json::to_string_pretty(&found).expect("plain values are valid JSON") + "\n"))?;
     } else {
-        listed(&found)
-    };
-    screen::put(&text)?;
+        let is_strict = args.get_flag("strict");
+        outputs.finish(&Contents {
+            text: listed(&found),
+            json: &found,
+            others: &[
+                (Form::Sarif, &|| sarif::document(&found, checked_file(&words))),
+                (Form::Junit, &|| junit::document(&suite(&found, is_strict))),
+            ],
+            page: None,
+            study: None,
+        })?;
+    }
     let gravest = found.iter().map(|finding| finding.severity).max();
     Ok(match gravest {
         Some(Severity::Error) => Exit::Refused,
         Some(Severity::Warning) if args.get_flag("strict") => Exit::Failed,
         _ => Exit::Done,
     })
+}
+
+/// The file that was checked, in whichever dialect; `None` where the test is flags.
+fn checked_file(words: &[String]) -> Option<&str> {
+    let is_file = |word: &&String| std::path::Path::new(word).is_file();
+    words.iter().rev().find(is_file).map(String::as_str)
+}
+
+/// A case for each finding. What does not fail the command is skipped, and fails no build.
+fn suite(found: &[Finding], is_strict: bool) -> Suite {
+    let case = |finding: &Finding| Case {
+        name: std::iter::once(&*finding.rule)
+            .chain(finding.at.as_deref())
+            .collect::<Vec<_>>()
+            .join(" "),
+        outcome: match finding.severity {
+            Severity::Error => CaseOutcome::Failed,
+            Severity::Warning if is_strict => CaseOutcome::Failed,
+            Severity::Warning | Severity::Note => CaseOutcome::Skipped,
+        },
+        message: [Some(&finding.what), finding.why.as_ref(), finding.help.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join("; "),
+    };
+    let none = found.is_empty().then(|| Case {
+        name: "lint".into(),
+        outcome: CaseOutcome::Passed,
+        message: "No findings.".into(),
+    });
+    Suite {
+        name: "fathom lint".into(),
+        started: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S").to_string(),
+        cases: found.iter().map(case).chain(none).collect(),
+        output: listed(found),
+        ..Suite::default()
+    }
 }
 
 fn listed(found: &[Finding]) -> String {
