@@ -4,7 +4,7 @@
 use std::fmt::Write;
 
 use super::scale::Span;
-use super::{HEIGHT, LETTER, WIDTH, heights, marks, own_ticks, spread, tone_class};
+use super::{HEIGHT, WIDE_LETTER, WIDTH, heights, marks, own_ticks, spread, tone_class};
 use crate::html::chart::{Across, Chart, Series, X};
 use crate::html::escape::text;
 
@@ -28,7 +28,7 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
     for mark in marks(chart, Across::Y) {
         if let (Some(from), Some(to)) = (across(mark.at), across(mark.to.unwrap_or(mark.at))) {
             let class = tone_class(mark.tone);
-            let long = mark.words.chars().count() as f64 * LETTER;
+            let long = mark.words.chars().count() as f64 * WIDE_LETTER;
             let at = from.min(WIDTH - SIDE - long).max(0.0);
             let _ = writeln!(
                 out,
@@ -38,7 +38,7 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
         }
     }
     for (place, label) in spread(own_ticks(&chart.y, &span), width, |label| {
-        label.chars().count() as f64 * LETTER + 12.0
+        label.chars().count() as f64 * WIDE_LETTER + 12.0
     }) {
         let x = SIDE + place * width;
         let _ = writeln!(
@@ -87,7 +87,7 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
 
 /// The end of a name that is too long beside the words: names of files differ there.
 fn fitting(name: &str, words: &str) -> String {
-    let room = (((WIDTH - 2.0 * SIDE) / LETTER) as usize).saturating_sub(words.chars().count() + 2);
+    let room = (((WIDTH - 2.0 * SIDE) / WIDE_LETTER) as usize).saturating_sub(words.chars().count() + 2);
     let length = name.chars().count();
     match length > room {
         true => std::iter::once('…')
