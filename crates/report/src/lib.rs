@@ -17,6 +17,7 @@ pub mod junit;
 pub mod live;
 pub mod network;
 pub mod numbers;
+pub mod sarif;
 pub mod stream;
 pub mod summary;
 pub mod words;

@@ -126,6 +126,22 @@ impl Figure {
         (value > 0.0 && value.is_finite()).then_some(value)
     }
 
+    /// The 95 % interval of its value by what varied within the run; `None` where there is no series long enough.
+    pub(super) fn interval_in(self, observation: &Observation) -> Option<(f64, f64)> {
+        let value = self.value_in(observation)?;
+        let (error, degrees) = match self {
+            Figure::Iops => relative_error(observation, |point| Some(point.iops()))?,
+            Figure::Mean => relative_error(observation, |point| point.mean_ns)?,
+            Figure::Quantile(share) => {
+                let histogram = observation.total.waited()?.histogram.as_ref()?;
+                let (low, high) = quantile_interval(histogram, share, LEVEL);
+                return Some((low? as f64, high? as f64));
+            }
+        };
+        let half = student_quantile(1.0 - (1.0 - LEVEL) / 2.0, degrees as u32) * error;
+        Some((value * (1.0 - half).max(0.0), value * (1.0 + half)))
+    }
+
     /// How it changes, without a judgement; `None` where either result lacks it.
     pub(super) fn change(self, from: &Observation, to: &Observation) -> Option<Change> {
         let (a, b) = (self.value_in(from)?, self.value_in(to)?);
@@ -154,18 +170,20 @@ struct Bounds {
     p: f64,
 }
 
+/// The standard error of the mean of a series as a share of that mean, by batch means, and its degrees of freedom.
+fn relative_error(observation: &Observation, of: impl Fn(&SeriesPoint) -> Option<f64>) -> Option<(f64, f64)> {
+    let longest = observation.series.iter().map(|point| point.length_ns).max()?;
+    // The last interval may be shorter, and then varies more than the others.
+    let whole = observation.series.iter().filter(|point| point.length_ns == longest);
+    let found = batch_means(&whole.filter_map(of).collect::<Vec<f64>>(), LEVEL)?;
+    let degrees = found.batches - 1;
+    let quantile = student_quantile(1.0 - (1.0 - LEVEL) / 2.0, degrees);
+    (found.mean > 0.0).then(|| (found.half_width / quantile / found.mean, f64::from(degrees)))
+}
+
 /// Welch's interval (1947) of the logarithm of the quotient of two means, each with the error that batch means give it.
 fn welch(from: &Observation, to: &Observation, ratio: f64, of: impl Fn(&SeriesPoint) -> Option<f64>) -> Option<Bounds> {
-    let relative = |observation: &Observation| {
-        let longest = observation.series.iter().map(|point| point.length_ns).max()?;
-        // The last interval may be shorter, and then varies more than the others.
-        let whole = observation.series.iter().filter(|point| point.length_ns == longest);
-        let found = batch_means(&whole.filter_map(&of).collect::<Vec<f64>>(), LEVEL)?;
-        let degrees = found.batches - 1;
-        let quantile = student_quantile(1.0 - (1.0 - LEVEL) / 2.0, degrees);
-        (found.mean > 0.0).then(|| (found.half_width / quantile / found.mean, f64::from(degrees)))
-    };
-    let ((a, a_degrees), (b, b_degrees)) = (relative(from)?, relative(to)?);
+    let ((a, a_degrees), (b, b_degrees)) = (relative_error(from, &of)?, relative_error(to, &of)?);
     let error = a.hypot(b);
     if error == 0.0 {
         let p = f64::from(u8::from(ratio == 1.0));

@@ -25,8 +25,40 @@ use serde::Serialize;
 pub struct Ranked {
     /// Its place in the list that was given.
     pub index: usize,
+    /// Its figures, the one that decides first.
+    pub figures: Vec<RankedFigure>,
     /// How it differs from the best; absent for the best itself.
     pub to_best: Option<Change>,
+}
+
+/// A figure of a ranked result.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RankedFigure {
+    /// Which figure.
+    pub figure: Figure,
+    /// Operations per second or nanoseconds.
+    pub value: f64,
+    /// Its 95 % interval by what varied within the run; absent where there is none.
+    pub interval: Option<(f64, f64)>,
+}
+
+/// The figures of one result that a ranking shows, `primary` first.
+fn ranked_figures(primary: Figure, observation: &Observation) -> Vec<RankedFigure> {
+    let shown = [
+        Figure::Iops,
+        Figure::Mean,
+        Figure::Quantile(0.5),
+        Figure::Quantile(0.99),
+    ];
+    let others = shown.into_iter().filter(|figure| *figure != primary);
+    let found = |figure: Figure| {
+        Some(RankedFigure {
+            figure,
+            value: figure.value_in(observation)?,
+            interval: figure.interval_in(observation),
+        })
+    };
+    std::iter::once(primary).chain(others).filter_map(found).collect()
 }
 
 /// Several results from the best to the worst by their [`primary`] figure, with the probabilities raised for their number.
@@ -50,6 +82,7 @@ pub fn rank(observations: &[&Observation], margin: f64) -> Vec<Ranked> {
         .enumerate()
         .map(|(place, (index, _))| Ranked {
             index: *index,
+            figures: ranked_figures(figure, observations[*index]),
             to_best: (place > 0).then(|| figure.change(best, observations[*index])).flatten(),
         })
         .collect();

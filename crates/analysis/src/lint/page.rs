@@ -10,7 +10,8 @@ const HEAD: &str = "# Is the test valid?\n\n\
     `fathom lint JOB` looks at a test before it runs; `fathom run` does the same and looks at the results as well. A finding has a\n\
     name, says what was found and where, why it matters and what to do. *Errors* make the figures invalid, *warnings* may\n\
     mislead, *notes* are worth knowing. With `--strict` warnings end the program with exit code 1. `--silence NAME,…` leaves\n\
-    rules out that do not apply; what the guard refuses is never silenced.\n";
+    rules out that do not apply; what the guard refuses is never silenced.\n\
+    `--out sarif=FILE,junit=FILE` writes the findings for code scanners and build servers as well.\n";
 
 /// The text of `docs/lint.md`.
 pub fn page() -> String {

@@ -249,7 +249,7 @@ fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) 
     outputs.finish(&Contents {
         text: text(report, study),
         json: report,
-        csv: None,
+        others: &[],
         page: Some(&|| pages::ab(report, study)),
         study: Some(study),
     })

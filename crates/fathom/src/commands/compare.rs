@@ -6,10 +6,11 @@ use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
 use model::observation::Observation;
 use model::results::Results;
 use model::study::Question;
-use report::html::page::Page;
+use report::formats;
+use report::html::page::{Page, Table};
 use serde::Serialize;
 
-use super::study_outputs::{Contents, NO_TABLE, StudyOutputs};
+use super::study_outputs::{Contents, Form, StudyOutputs};
 use super::{ab, results};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -51,7 +52,17 @@ pub fn command() -> Command {
         )
         .args(options::<ab::MarginArgs>())
         .args(options::<OutputSpec>())
+        .mut_arg("out", |arg| {
+            arg.help("Reports to write, each to stdout or a file: text, json, csv, markdown, html [default: text]")
+        })
 }
+
+/// What the intervals of a comparison leave out.
+const WITHIN_RUNS: &str = "The intervals hold what varied within each run; what varies from run to run is not in them. `fathom ab` \
+                           measures that.";
+
+/// The forms of its report.
+const FORMS: &[Form] = &[Form::Text, Form::Json, Form::Csv, Form::Markdown, Form::Html];
 
 /// A measured load with what is known around it.
 struct Measured {
@@ -95,7 +106,7 @@ struct Comparison {
 
 /// Compares saved results.
 pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::new(&typed(args), None, NO_TABLE)?;
+    let outputs = StudyOutputs::new(&typed(args), None, FORMS)?;
     outputs.prove(&[])?;
     let files: Vec<String> = args
         .get_many::<String>("results")
@@ -107,7 +118,10 @@ pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
     outputs.finish(&Contents {
         text: text(&comparison),
         json: &comparison,
-        csv: None,
+        others: &[
+            (Form::Csv, &|| csv(&comparison)),
+            (Form::Markdown, &|| markdown(&comparison)),
+        ],
         page: Some(&|| page(&comparison)),
         study: None,
     })?;
@@ -142,6 +156,7 @@ fn page(comparison: &Comparison) -> Page {
             job: &job.job,
             differences: &job.differences,
             changes: job.changes.iter().map(|to| to.changes.as_slice()).collect(),
+            ranking: &job.ranking,
             sentences: &job.sentences,
         })
         .collect();
@@ -245,24 +260,52 @@ fn compared(files: &[String], job: &[&Measured], margin: f64) -> Compared {
             }
         })
         .collect();
-    let primary = compare::primary(&observations);
-    let decisive = |to: &To| {
-        let change = to.changes.iter().find(|change| Some(change.figure) == primary)?;
-        let sentence = compare::sentence(change, &to.file, &files[0], margin);
-        let contrary = compare::contrary(change.word, &to.changes);
-        Some(
-            sentence
-                + &contrary.map_or(String::new(), |both| {
-                    format!(" Not in everything: {} is {both}.", to.file)
-                }),
-        )
+    let mut ranking = compare::rank(&observations, margin);
+    if changes
+        .iter()
+        .flat_map(|to| &to.changes)
+        .any(|change| change.word == Word::DifferentLoad)
+    {
+        let to_best = ranking.iter_mut().filter_map(|one| one.to_best.as_mut());
+        to_best.for_each(|change| change.word = Word::DifferentLoad);
+    }
+    let sentences = match &changes[..] {
+        [to] => {
+            let primary = compare::primary(&observations);
+            let decisive = to.changes.iter().find(|change| Some(change.figure) == primary);
+            let sentence = decisive.map(|change| sentence(change, &to.changes, [&to.file, &files[0]], margin));
+            sentence.into_iter().collect()
+        }
+        _ => ranked_sentences(files, &observations, &ranking, margin),
     };
     Compared {
         job: first.name.clone(),
         differences: compare::differences(&facts),
-        sentences: changes.iter().filter_map(decisive).collect(),
+        sentences,
         changes,
-        ranking: compare::rank(&observations, margin),
+        ranking,
+    }
+}
+
+/// Each ranked result against the best one.
+fn ranked_sentences(files: &[String], observations: &[&Observation], ranking: &[Ranked], margin: f64) -> Vec<String> {
+    let Some((best, others)) = ranking.split_first() else {
+        return Vec::new();
+    };
+    let of_one = |one: &Ranked| {
+        let changes = compare::changes(observations[best.index], observations[one.index], margin);
+        let names = [&*files[one.index], &*files[best.index]];
+        Some(sentence(one.to_best.as_ref()?, &changes, names, margin))
+    };
+    others.iter().filter_map(of_one).collect()
+}
+
+/// The figure that decides in a sentence, and what the other figures hold against it.
+fn sentence(decisive: &Change, changes: &[Change], [name, base]: [&str; 2], margin: f64) -> String {
+    let sentence = compare::sentence(decisive, name, base, margin);
+    match compare::contrary(decisive.word, changes) {
+        Some(both) => format!("{sentence} Not in everything: {name} is {both}."),
+        None => sentence,
     }
 }
 
@@ -299,10 +342,12 @@ fn values(difference: &Difference) -> String {
 }
 
 fn text(comparison: &Comparison) -> String {
-    let letter = |index: usize| char::from_u32('A' as u32 + index as u32).unwrap_or('?');
     let mut text = String::new();
     for (index, file) in comparison.files.iter().enumerate() {
-        text += &format!("{}: {file}\n", letter(index));
+        text += &match comparison.files.len() {
+            2 => format!("{}: {file}\n", ["A", "B"][index]),
+            _ => format!("{file}\n"),
+        };
     }
     for job in &comparison.jobs {
         if comparison.jobs.len() > 1 {
@@ -315,42 +360,93 @@ fn text(comparison: &Comparison) -> String {
                 text += &wrapped(&format!("{}: {}", difference.name, values(difference)));
             }),
         }
-        for to in &job.changes {
-            if job.changes.len() > 1 {
-                text += &format!("\n{} (A) and {} (B)\n", comparison.files[0], to.file);
-            }
-            text += &ab::changes(&to.changes);
-        }
-        if comparison.files.len() > 2 {
-            let mut changes = job.changes.iter().flat_map(|to| &to.changes);
-            let heading = match changes.any(|change| change.word == Word::DifferentLoad) {
-                true => "In the order of their figures, although the loads differ",
-                false => "From the best to the worst",
-            };
-            text += &ranking(heading, &comparison.files, &job.ranking);
-        }
+        text += &match &job.changes[..] {
+            [to] => ab::changes(&to.changes),
+            _ => aligned(&table(comparison, job)),
+        };
         text += "\nWhat this means\n";
         job.sentences.iter().for_each(|sentence| text += &wrapped(sentence));
-        text += &wrapped(
-            "The intervals hold what varied within each run; what varies from run to run is not in them. `fathom ab` \
-             measures that.",
-        );
+        text += &wrapped(WITHIN_RUNS);
     }
     text
 }
 
-fn ranking(heading: &str, files: &[String], ranking: &[Ranked]) -> String {
-    let mut text = format!("\n{heading}\n");
-    for (place, one) in ranking.iter().enumerate() {
-        let against = match &one.to_best {
-            None => "the best".to_owned(),
-            Some(change) => match change.word {
-                Word::Same => format!("the same as the best: {}", change.words()),
-                Word::Undecided => format!("not distinguished from the best: {}", change.words()),
-                Word::Better | Word::Worse | Word::DifferentLoad => change.words(),
-            },
-        };
-        text += &format!("  {}. {}: {against}\n", place + 1, files[one.index]);
+/// Two results are compared figure by figure, more are ranked.
+fn table(comparison: &Comparison, job: &Compared) -> Table {
+    match &job.changes[..] {
+        [to] => pages::changes_table(&comparison.files[0], &to.file, &to.changes),
+        _ => pages::ranking_table(&comparison.files, &job.ranking),
+    }
+}
+
+/// A table in columns, numbers at the right.
+fn aligned(table: &Table) -> String {
+    let lines: Vec<&Vec<String>> = std::iter::once(&table.head).chain(&table.rows).collect();
+    let width = |column: usize| lines.iter().map(|line| line[column].chars().count()).max().unwrap_or(0);
+    let widths: Vec<usize> = (0..table.head.len()).map(width).collect();
+    let mut text = format!("\n{}\n", table.caption);
+    for line in lines {
+        let cells = line
+            .iter()
+            .zip(&widths)
+            .enumerate()
+            .map(|(column, (cell, width))| match column {
+                0 => format!("{cell:<width$}"),
+                _ => format!("{cell:>width$}"),
+            });
+        text += &format!("  {}\n", cells.collect::<Vec<_>>().join("  ").trim_end());
     }
     text
+}
+
+fn markdown(comparison: &Comparison) -> String {
+    let line = |cells: &[String]| {
+        let cells: Vec<String> = cells.iter().map(|cell| formats::markdown_text(cell)).collect();
+        format!("| {} |\n", cells.join(" | "))
+    };
+    let mut text = String::new();
+    for job in &comparison.jobs {
+        let table = table(comparison, job);
+        let caption = formats::markdown_text(&table.caption);
+        text += &format!("### {}\n\n{caption}\n\n", formats::markdown_text(&job.job));
+        text += &line(&table.head);
+        text += &format!("| --- |{}\n", " ---: |".repeat(table.head.len() - 1));
+        table.rows.iter().for_each(|row| text += &line(row));
+        for sentence in &job.sentences {
+            text += &format!("\n{}\n", formats::markdown_text(sentence));
+        }
+        text += &format!("\n{WITHIN_RUNS}\n\n");
+    }
+    text
+}
+
+/// A line for each figure of each result, from the best to the worst.
+fn csv(comparison: &Comparison) -> String {
+    const COLUMNS: &str = "job,place,result,figure,value,low,high,ratio_to_best,ratio_low,ratio_high,word";
+    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let in_memory = "writing to memory does not fail";
+    table.write_record(COLUMNS.split(',')).expect(in_memory);
+    for job in &comparison.jobs {
+        for (place, one) in job.ranking.iter().enumerate() {
+            for shown in &one.figures {
+                let to_best = one.to_best.as_ref().filter(|change| change.figure == shown.figure);
+                let row = [
+                    job.job.clone(),
+                    (place + 1).to_string(),
+                    comparison.files[one.index].clone(),
+                    shown.figure.name(),
+                    shown.value.to_string(),
+                    number(shown.interval.map(|interval| interval.0)),
+                    number(shown.interval.map(|interval| interval.1)),
+                    number(to_best.map(|change| change.ratio)),
+                    number(to_best.and_then(|change| change.low)),
+                    number(to_best.and_then(|change| change.high)),
+                    to_best.map_or("", |change| change.word.word()).to_owned(),
+                ];
+                table.write_record(row).expect(in_memory);
+            }
+        }
+    }
+    String::from_utf8_lossy(&table.into_inner().expect(in_memory)).into_owned()
 }

@@ -11,7 +11,7 @@ use model::visible;
 use report::numbers;
 
 use super::show::{self, ShowArgs};
-use super::study_outputs::{Contents, NO_PAGE, StudyOutputs};
+use super::study_outputs::{Contents, Form, NO_PAGE, StudyOutputs};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::outputs::OutputSpec;
@@ -260,7 +260,7 @@ fn list(args: &ListArgs) -> Result<Exit, Faults> {
     outputs.finish(&Contents {
         text,
         json: &list,
-        csv: Some(csv(&list.entries)),
+        others: &[(Form::Csv, &|| csv(&list.entries))],
         page: None,
         study: None,
     })?;

@@ -8,12 +8,15 @@ use model::Nanos;
 use model::environment::Environment;
 use model::finding::{Finding, Severity};
 use model::plan::Plan;
-use report::formats;
+use report::junit::{self, Case, CaseOutcome, Suite};
+use report::{formats, sarif};
 
 use super::source::{self, SourceArgs};
+use super::study_outputs::{Contents, Form, StudyOutputs};
 use super::warm_up;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
+use crate::outputs::OutputSpec;
 use crate::permissions;
 use crate::preflight;
 use crate::screen;
@@ -23,12 +26,12 @@ use crate::silenced::{self, SilenceArgs};
 /// Check a test for mistakes before it runs
 #[derive(clap::Args)]
 #[command(
-    long_about = "Looks at a test before it runs: what would make its figures mislead, and what to do. Nothing is run and nothing is \
-        written; files are opened for reading to find holes. docs/lint.md lists the rules.\n\n\
+    long_about = "Looks at a test before it runs: what would make its figures mislead, and what to do. Nothing is run, and nothing but \
+        the reports of --out is written; files are opened for reading to find holes. docs/lint.md lists the rules.\n\n\
         SOURCE is flags of `fathom run`, a command line of another dialect after its name (`diskspd -b8K …`, `fio job.fio`), a \
         job file, a DiskSpd profile (FILE.xml), or a saved result, which holds its plan.",
     after_help = "Examples:\n  fathom lint nightly.toml\n  fathom lint --target /data --size 10g --depth 32\n  fathom lint --intent most-throughput diskspd -b8K -d10 -t4 -o32 -c10G test.dat\n  \
-        fathom lint --watch 10s --strict fio job.fio"
+        fathom lint --watch 10s --strict fio job.fio\n  fathom lint --out text,sarif=lint.sarif,junit=lint.xml nightly.toml"
 )]
 pub struct Args {
     /// What the test is meant to show; some rules speak, and some are silent, only then
@@ -50,8 +53,11 @@ pub struct Args {
     #[arg(long, value_name = "TIME")]
     watch: Option<String>,
     /// One JSON document for programs
-    #[arg(long)]
+    #[arg(long, conflicts_with = "out")]
     json: bool,
+    /// Reports to write, each to stdout or a file: text, json, sarif, junit [default: text]
+    #[arg(long, value_name = "FORMAT[=FILE],…")]
+    out: Vec<String>,
     #[command(flatten)]
     silence: SilenceArgs,
     /// Exit with 1 if there are warnings
@@ -61,13 +67,22 @@ pub struct Args {
     source: SourceArgs,
 }
 
+/// The forms of its report.
+const FORMS: &[Form] = &[Form::Text, Form::Json, Form::Sarif, Form::Junit];
+
 /// Looks, tells, and says by the exit code how grave it is.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
+    let spec = OutputSpec {
+        out: args.out.clone(),
+        report: None,
+    };
+    let outputs = StudyOutputs::new(&spec, None, FORMS)?;
     let silenced = silenced::from_args(&args.silence)?;
     let purpose = purpose(args)?;
     let watch = value::<Nanos>("watch", &args.watch)?;
     let source = source::read(session, &args.source.source)?;
     let plan = source.plan;
+    outputs.prove(&plan.targets)?;
     let purpose = Purpose {
         warmed: warm_up::remembered(&plan),
         capped_depths: source.capped_depths,
@@ -83,18 +98,67 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         }),
         &silenced,
     ));
-    let text = if args.json {
-        serde_json::to_string_pretty(&found).expect("plain values are valid JSON") + "\n"
+    if args.json {
+        screen::put(&(serde_json::to_string_pretty(&found).expect("plain values are valid JSON") + "\n"))?;
     } else {
-        listed(&found)
-    };
-    screen::put(&text)?;
+        outputs.finish(&Contents {
+            text: listed(&found),
+            json: &found,
+            others: &[
+                (Form::Sarif, &|| {
+                    sarif::document(&found, checked_file(&args.source.source))
+                }),
+                (Form::Junit, &|| junit::document(&suite(&found, args.strict))),
+            ],
+            page: None,
+            study: None,
+        })?;
+    }
     let gravest = found.iter().map(|finding| finding.severity).max();
     Ok(match gravest {
         Some(Severity::Error) => Exit::Refused,
         Some(Severity::Warning) if args.strict => Exit::Failed,
         _ => Exit::Done,
     })
+}
+
+/// The file that was checked, in whichever dialect; `None` where the test is flags.
+fn checked_file(words: &[String]) -> Option<&str> {
+    let is_file = |word: &&String| std::path::Path::new(word).is_file();
+    words.iter().rev().find(is_file).map(String::as_str)
+}
+
+/// A case for each finding. What does not fail the command is skipped, and fails no build.
+fn suite(found: &[Finding], is_strict: bool) -> Suite {
+    let case = |finding: &Finding| Case {
+        name: std::iter::once(&*finding.rule)
+            .chain(finding.at.as_deref())
+            .collect::<Vec<_>>()
+            .join(" "),
+        outcome: match finding.severity {
+            Severity::Error => CaseOutcome::Failed,
+            Severity::Warning if is_strict => CaseOutcome::Failed,
+            Severity::Warning | Severity::Note => CaseOutcome::Skipped,
+        },
+        message: [Some(&finding.what), finding.why.as_ref(), finding.help.as_ref()]
+            .into_iter()
+            .flatten()
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .join("; "),
+    };
+    let none = found.is_empty().then(|| Case {
+        name: "lint".into(),
+        outcome: CaseOutcome::Passed,
+        message: "No findings.".into(),
+    });
+    Suite {
+        name: "fathom lint".into(),
+        started: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S").to_string(),
+        cases: found.iter().map(case).chain(none).collect(),
+        output: listed(found),
+        ..Suite::default()
+    }
 }
 
 fn listed(found: &[Finding]) -> String {

@@ -17,7 +17,7 @@ use study::precondition::{
 };
 
 use super::run;
-use super::study_outputs::{self, Contents, StudyOutputs};
+use super::study_outputs::{self, Contents, Form, StudyOutputs};
 use super::sweep;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -142,7 +142,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let description = outputs.finish(&Contents {
         text: text(&report),
         json: &report,
-        csv: Some(csv(&report)),
+        others: &[(Form::Csv, &|| csv(&report))],
         page: Some(&|| pages::rounds(&report)),
         study: None,
     });

@@ -47,6 +47,9 @@ pub enum Form {
     Text,
     Json,
     Csv,
+    Markdown,
+    Sarif,
+    Junit,
     Html,
 }
 
@@ -56,6 +59,9 @@ impl Form {
             Form::Text => "text",
             Form::Json => "json",
             Form::Csv => "csv",
+            Form::Markdown => "markdown",
+            Form::Sarif => "sarif",
+            Form::Junit => "junit",
             Form::Html => outputs::PAGE,
         }
     }
@@ -81,8 +87,8 @@ pub struct Contents<'a, T: Serialize> {
     pub text: String,
     /// For programs.
     pub json: &'a T,
-    /// A table for programs; absent where a study has none.
-    pub csv: Option<String>,
+    /// The other forms that the command has, as it named them to [`StudyOutputs::new`].
+    pub others: &'a [(Form, &'a dyn Fn() -> String)],
     /// The page for browsers, made only where it is asked for; absent where there is none.
     pub page: Option<&'a dyn Fn() -> Page>,
     /// What `--save` keeps; absent where there is nothing new to keep.
@@ -150,8 +156,11 @@ impl StudyOutputs {
             let text = match form {
                 Form::Text => contents.text.clone(),
                 Form::Json => serde_json::to_string_pretty(contents.json).expect("reports are plain values") + "\n",
-                Form::Csv => contents.csv.clone().unwrap_or_default(),
                 Form::Html => contents.page.map(|page| html::file(&page())).unwrap_or_default(),
+                Form::Csv | Form::Markdown | Form::Sarif | Form::Junit => {
+                    let other = contents.others.iter().find(|(other, _)| other == form);
+                    other.map(|(_, write)| write()).unwrap_or_default()
+                }
             };
             let (outcome, path): (io::Result<()>, &Path) = match file {
                 None => (screen::print(&text), Path::new("standard output")),

@@ -140,7 +140,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     outputs.finish(&Contents {
         text: text(&trends),
         json: &trends,
-        csv: None,
+        others: &[],
         page: Some(&|| page(&trends)),
         study: None,
     })?;

@@ -22,7 +22,7 @@ use crate::judged::Judged;
 
 pub use explained::page as explained;
 pub use rounds::page as rounds;
-pub use sides::{Sides, ab, compared};
+pub use sides::{Sides, ab, changes_table, compared, ranking_table};
 pub use sweep::{csv as sweep_csv, page as sweep};
 pub use trend::{Test, page as trend};
 

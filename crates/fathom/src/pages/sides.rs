@@ -1,6 +1,6 @@
 //! Pages that hold results against each other: A and B in turns, and saved results.
 
-use analysis::compare::{self, Change, Difference, Figure, Word};
+use analysis::compare::{self, Change, Difference, Figure, Ranked, Word};
 use model::observation::Observation;
 use model::study::{Role, Study};
 use report::Summary;
@@ -160,7 +160,7 @@ fn bars(prefix: &str, names: &[String], changes: &[&[Change]], margin: f64) -> V
         .filter_map(|chart| Block::chart(Some(chart)))
         .collect();
     for (number, to) in changes.iter().enumerate() {
-        blocks.push(Block::Table(table(&names[0], &names[number + 1], to)));
+        blocks.push(Block::Table(changes_table(&names[0], &names[number + 1], to)));
     }
     blocks
 }
@@ -200,7 +200,8 @@ fn effects(prefix: &str, names: &[String], changes: &[&[Change]], margin: f64) -
     }
 }
 
-fn table(from: &str, to: &str, changes: &[Change]) -> Table {
+/// How each figure of one result changes to that of another.
+pub fn changes_table(from: &str, to: &str, changes: &[Change]) -> Table {
     let row = |change: &Change| {
         vec![
             change.figure.name(),
@@ -215,6 +216,124 @@ fn table(from: &str, to: &str, changes: &[Change]) -> Table {
         head: ["", from, to, "change (95 %)", "it is"].map(str::to_owned).to_vec(),
         rows: changes.iter().map(row).collect(),
     }
+}
+
+/// In which order ranked results stand: of different loads none is better.
+fn order(ranking: &[Ranked]) -> &'static str {
+    match has_different_loads(ranking) {
+        true => "In the order of their figures, although the loads differ",
+        false => "From the best to the worst",
+    }
+}
+
+fn has_different_loads(ranking: &[Ranked]) -> bool {
+    let changes = ranking.iter().filter_map(|one| one.to_best.as_ref());
+    changes.into_iter().any(|change| change.word == Word::DifferentLoad)
+}
+
+/// What the first of them is.
+fn first_word(ranking: &[Ranked]) -> &'static str {
+    match has_different_loads(ranking) {
+        true => "the first",
+        false => "the best",
+    }
+}
+
+/// Several results from the best to the worst, each against the best.
+pub fn ranking_table(files: &[String], ranking: &[Ranked]) -> Table {
+    let with_interval = |one: &Ranked| {
+        let decisive = &one.figures[0];
+        let ends = decisive.interval.map(|(low, high)| {
+            let words = [low, high].map(|end| decisive.figure.words(end));
+            format!(" ({} to {})", words[0], words[1])
+        });
+        decisive.figure.words(decisive.value) + &ends.unwrap_or_default()
+    };
+    let mut figures: Vec<Figure> = Vec::new();
+    for shown in ranking.iter().flat_map(|one| &one.figures) {
+        if !figures.contains(&shown.figure) {
+            figures.push(shown.figure);
+        }
+    }
+    let row = |(place, one): (usize, &Ranked)| {
+        let others = figures.iter().skip(1).map(|figure| {
+            let found = one.figures.iter().find(|shown| shown.figure == *figure);
+            found.map_or("-".to_owned(), |shown| figure.words(shown.value))
+        });
+        let (change, word) = match &one.to_best {
+            None => (first_word(ranking).to_owned(), String::new()),
+            Some(change) => (change.words(), change.word.word().to_owned()),
+        };
+        std::iter::once(format!("{}. {}", place + 1, files[one.index]))
+            .chain([with_interval(one)])
+            .chain(others)
+            .chain([change, word])
+            .collect()
+    };
+    let head = figures.iter().enumerate().map(|(place, figure)| match place {
+        0 => format!("{} (95 %)", figure.name()),
+        _ => figure.name(),
+    });
+    Table {
+        caption: order(ranking).into(),
+        head: std::iter::once(String::new())
+            .chain(head)
+            .chain([format!("against {} (95 %)", first_word(ranking)), "it is".into()])
+            .collect(),
+        rows: ranking.iter().enumerate().map(row).collect(),
+    }
+}
+
+/// The figure that decides, a row for each result with its interval.
+fn intervals(prefix: &str, files: &[String], ranking: &[Ranked], margin: f64) -> Option<Chart> {
+    let best = ranking.first()?.figures.first()?;
+    let (unit, scale, title) = match best.figure {
+        Figure::Iops => ("IOPS", 1.0, "IOPS".to_owned()),
+        Figure::Mean | Figure::Quantile(_) => {
+            let (unit, ns) = time_unit(best.value / 4.0);
+            (unit, ns, best.figure.name())
+        }
+    };
+    let decisive = || ranking.iter().filter_map(|one| Some((one, one.figures.first()?)));
+    let ends = |which: fn((f64, f64)) -> f64| {
+        decisive()
+            .map(|(_, shown)| Some(which(shown.interval?) / scale))
+            .collect()
+    };
+    let mut series = Series::over_names(
+        title.clone(),
+        Form::Rows,
+        decisive().map(|(one, shown)| (files[one.index].clone(), Some(shown.value / scale))),
+    );
+    (series.low, series.high) = (ends(|interval| interval.0), ends(|interval| interval.1));
+    series.words = decisive()
+        .map(|(one, shown)| {
+            let to_best = one.to_best.as_ref().map(Change::words);
+            format!(
+                "{}, {}",
+                shown.figure.words(shown.value),
+                to_best.unwrap_or_else(|| first_word(ranking).into())
+            )
+        })
+        .collect();
+    Some(Chart {
+        id: format!("{prefix}intervals"),
+        title: format!("{title}: {}", order(ranking).to_lowercase()),
+        about: "Each point is a result, the line its 95 % interval by what varied within the run, and the words its change \
+                from the first with the interval of that change. A result without a line has no series of its own."
+            .into(),
+        x: Axis::names("result"),
+        y: Axis::linear(&title, unit),
+        series: vec![series],
+        marks: vec![Mark {
+            across: Across::Y,
+            at: best.value / scale * (1.0 - margin),
+            to: Some(best.value / scale * (1.0 + margin)),
+            words: format!("counts as the same as {}", first_word(ranking)),
+            tone: Tone::Other,
+        }],
+        ..Chart::default()
+    })
 }
 
 /// The rate of each run, pair by pair.
@@ -251,6 +370,8 @@ pub struct Sides<'a> {
     pub differences: &'a [Difference],
     /// From the first result to each of the others.
     pub changes: Vec<&'a [Change]>,
+    /// From the best to the worst.
+    pub ranking: &'a [Ranked],
     /// In words.
     pub sentences: &'a [String],
 }
@@ -281,7 +402,16 @@ pub fn compared<T: Serialize>(files: &[String], jobs: &[Sides<'_>], margin: f64,
         } else {
             String::new()
         };
-        blocks.extend(bars(&prefix, files, &job.changes, margin));
+        let mut pairs = bars(&prefix, files, &job.changes, margin);
+        let is_ranked = files.len() > 2;
+        match is_ranked {
+            false => blocks.append(&mut pairs),
+            true => {
+                blocks.insert(0, Block::Table(ranking_table(files, job.ranking)));
+                let chart = Block::chart(intervals(&prefix, files, job.ranking, margin));
+                blocks.splice(0..0, chart);
+            }
+        }
         sections.push(Section {
             title: if jobs.len() > 1 {
                 job.job.to_owned()
@@ -291,6 +421,14 @@ pub fn compared<T: Serialize>(files: &[String], jobs: &[Sides<'_>], margin: f64,
             blocks,
             ..Section::default()
         });
+        if is_ranked {
+            sections.push(Section {
+                title: format!("Each against {}", files[0]),
+                folded: true,
+                blocks: pairs,
+                ..Section::default()
+            });
+        }
     }
     let [only] = jobs else {
         return compared_page(files, Verdict::default(), jobs, sections, document);

@@ -78,6 +78,7 @@ fn flags_alone_are_our_own() {
     assert_eq!(alone.expect(0, &["iodepth=8"]).out, named.out);
     fathom(&["convert", "--tarhget", "a.dat"]).expect(4, &["--tarhget"]);
     fathom(&["lint", "--target", "null", "--depth", "8"]).expect(0, &[]);
+    reports_of_lint_agree();
 }
 
 #[test]
@@ -226,4 +227,37 @@ fn a_simulated_device_is_lost_in_plain_words() {
         &["lost: native target: a simulated device (size 1g, servers 64, iops-cap 4000); fio: the null engine, 1 TiB"],
     );
     assert!(!ran.err.contains("SimulatedDevice"), "{ran:#?}");
+}
+
+/// The findings of one test in every form have the same rules.
+fn reports_of_lint_agree() {
+    let words = ["--target", "null", "--time", "1s"];
+    let lint = |more: &[&str]| fathom(&[&["lint"], more, &words[..]].concat());
+    let json = lint(&["--json"]);
+    let found = json.expect(0, &[]).json();
+    let rules: Vec<&str> = found
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| one["rule"].as_str().unwrap())
+        .collect();
+    assert!(rules.contains(&"SHORT-RUN"), "{rules:?}");
+    let sarif = lint(&["--out", "sarif"]);
+    let sarif = sarif.expect(0, &[]).json();
+    let results = sarif["runs"][0]["results"].as_array().unwrap();
+    assert_eq!(
+        results
+            .iter()
+            .map(|one| one["ruleId"].as_str().unwrap())
+            .collect::<Vec<_>>(),
+        rules
+    );
+    // Warnings fail a build only where they fail the command.
+    for (strict, code) in [(&["--out", "junit"][..], 0), (&["--out", "junit", "--strict"], 1)] {
+        let junit = lint(strict);
+        let junit = &junit.expect(code, &["SHORT-RUN"]).out;
+        assert_eq!(junit.matches("<testcase").count(), rules.len());
+        assert_eq!(junit.contains("<failure"), code == 1, "{junit}");
+    }
+    lint(&["--out", "html"]).expect(4, &["there are text, json, sarif, junit"]);
 }

@@ -439,10 +439,55 @@ fn saved_results_are_compared_and_ranked() {
         0,
         &[
             "From the best to the worst",
-            "c.fathom: the best",
-            "are the same within 2 %",
+            "against the best (95 %)",
+            "the best",
+            "b.fathom is worse than",
         ],
     );
+    // One table: nothing is compared only with the first.
+    let places: Vec<usize> = ["1. ", "2. ", "3. "]
+        .map(|place| three.out.matches(place).count())
+        .to_vec();
+    assert_eq!(places, [1, 1, 1], "{}", three.out);
+    assert!(!three.out.contains("B against A"), "{}", three.out);
+    let page = folder.path().join("page.html");
+    let words = [
+        "compare",
+        &disks[0],
+        &disks[1],
+        &disks[2],
+        "--out",
+        "csv",
+        "--report",
+        text(&page),
+    ];
+    let table = fathom(&words);
+    let table = table.expect(0, &[]);
+    let rows: Vec<Vec<&str>> = table.out.lines().map(|line| line.split(',').collect()).collect();
+    assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{}", table.out);
+    let iops: Vec<f64> = rows
+        .iter()
+        .filter(|row| row[3] == "IOPS")
+        .map(|row| row[4].parse().unwrap())
+        .collect();
+    assert_eq!(iops.len(), 3);
+    assert!(iops[0] > iops[1] && iops[1] >= iops[2], "{iops:?}");
+    let ratio: f64 = rows.iter().filter(|row| row[3] == "IOPS").nth(2).unwrap()[7]
+        .parse()
+        .unwrap();
+    assert!((ratio - iops[2] / iops[0]).abs() < 1e-9);
+    let page = fs::read_to_string(&page).unwrap();
+    assert_eq!(page.matches("id=\"chart-intervals\"").count(), 1);
+    let row = page
+        .split("class=\"plot rows\"")
+        .nth(1)
+        .unwrap()
+        .split("</svg>")
+        .next()
+        .unwrap();
+    assert_eq!(row.matches("class=\"dots\"").count(), 3, "{row}");
+    let markdown = fathom(&["compare", &disks[0], &disks[1], &disks[2], "--out", "markdown"]);
+    markdown.expect(0, &["| --- | ---: |", "c.fathom | 99,"]);
     let json = fathom(&["compare", &disks[2], &disks[0], "--out", "json"]);
     let json = json.expect(0, &[]).json();
     assert_eq!(json["jobs"][0]["changes"][0]["changes"][0]["word"], "worse");

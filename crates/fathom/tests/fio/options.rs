@@ -121,12 +121,22 @@ fn every_pass_over_a_file_reads_the_device() {
     let place = Place::new();
     let path = mounted.path().join("file");
     fs::write(&path, vec![7; MIB as usize]).unwrap();
-    let name = mounted.device().path().file_name().unwrap().to_str().unwrap().to_owned();
+    let name = mounted
+        .device()
+        .path()
+        .file_name()
+        .unwrap()
+        .to_str()
+        .unwrap()
+        .to_owned();
     let bytes_read = || -> u64 {
         let counters = fs::read_to_string(format!("/sys/block/{name}/stat")).unwrap();
         512 * counters.split_whitespace().nth(2).unwrap().parse::<u64>().unwrap()
     };
-    let job = format!("--name=x --filename={} --size=1m --bs=4k --output-format=json", path.display());
+    let job = format!(
+        "--name=x --filename={} --size=1m --bs=4k --output-format=json",
+        path.display()
+    );
     for (passes, options) in [
         (4, "--rw=read --loops=4"),
         (4, "--rw=randread --io_size=4m"),

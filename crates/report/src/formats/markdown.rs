@@ -179,7 +179,7 @@ fn row(
 }
 
 /// A text of the user's that stays text: nothing in it makes a cell, a link, a tag, a mention or a line.
-fn plain(text: &str) -> String {
+pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in visible(&text.replace('\n', " ")).chars() {
         match letter {

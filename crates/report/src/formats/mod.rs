@@ -15,6 +15,7 @@ use std::io::{self, Write};
 
 use model::results::Results;
 
+pub use markdown::plain as markdown_text;
 pub use text::{findings, head};
 
 /// An output format.

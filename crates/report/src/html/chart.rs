@@ -125,6 +125,8 @@ pub enum Form {
     Bars,
     /// Bars on top of each other.
     Stack,
+    /// A row for each name with its point, its interval and its words; such a chart has one series.
+    Rows,
     /// A thin line behind the others, for the eye.
     Guide,
 }

@@ -140,7 +140,7 @@
     seen.unobserve(entry.target);
     attach(entry.target);
   }), { rootMargin: "800px" });
-  document.querySelectorAll("figure.chart").forEach(figure => seen.observe(figure));
+  for (const figure of document.querySelectorAll("figure.chart")) if (figure.querySelector("svg.plot[data-area]")) seen.observe(figure);
   window.addEventListener("beforeprint", () => { for (const details of document.querySelectorAll("section > details")) details.open = true; });
 
   for (const button of document.querySelectorAll("button.download")) {

@@ -22,7 +22,7 @@ use study::verify;
 
 use super::results;
 use super::run;
-use super::study_outputs::{self, Contents, StudyArgs, StudyOutputs};
+use super::study_outputs::{self, Contents, Form, StudyArgs, StudyOutputs};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::fleet;
@@ -178,7 +178,7 @@ fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) 
     outputs.finish(&Contents {
         text: text::report(report, &study.runs[0].results),
         json: report,
-        csv: Some(pages::sweep_csv(report)),
+        others: &[(Form::Csv, &|| pages::sweep_csv(report))],
         page: Some(&|| pages::sweep(report, study)),
         study: Some(study),
     })

@@ -4,6 +4,7 @@
 
 mod heat;
 mod labels;
+mod rows;
 mod scale;
 mod shapes;
 
@@ -53,6 +54,9 @@ type Point = (f64, Option<f64>);
 
 /// Draws a chart.
 pub(super) fn draw(chart: &Chart) -> String {
+    if let Some(series) = chart.series.iter().find(|series| series.form == Form::Rows) {
+        return rows::draw(chart, series);
+    }
     let drawing = Drawing::new(chart);
     let mut out = String::with_capacity(1 << 13);
     let Area {
@@ -117,7 +121,7 @@ pub(super) fn legend(chart: &Chart) -> String {
             match one.form {
                 Form::Dots => "dots",
                 Form::Bars | Form::Stack => "swatch",
-                Form::Line | Form::Steps | Form::Points | Form::Guide => "line",
+                Form::Line | Form::Steps | Form::Points | Form::Rows | Form::Guide => "line",
             },
             text(&one.name)
         );

@@ -26,7 +26,9 @@ impl Drawing<'_> {
                     bar += 1;
                 }
                 Form::Stack => self.bars(one, span, (0, 1), Some(&mut feet), out),
-                Form::Line | Form::Steps | Form::Points | Form::Dots | Form::Guide => self.curve(one, span, out),
+                Form::Line | Form::Steps | Form::Points | Form::Dots | Form::Rows | Form::Guide => {
+                    self.curve(one, span, out)
+                }
             }
             out.push_str("</g>\n");
         }

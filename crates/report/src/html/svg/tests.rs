@@ -140,3 +140,30 @@ fn charts_of_odd_values_are_drawn() {
         }
     }
 }
+
+#[test]
+fn rows_have_their_interval_around_their_point_and_keep_the_end_of_a_long_name() {
+    let long = format!("/{}/after.fathom", "folder".repeat(20));
+    let mut series = Series::over_names("IOPS", Form::Rows, [("a<b".into(), Some(100.0)), (long, Some(200.0))]);
+    series.low = vec![Some(90.0), None];
+    series.high = vec![Some(110.0), None];
+    series.words = vec!["100 (90 to 110)".into(), "200".into()];
+    let drawn = draw(&Chart {
+        y: Axis::linear("IOPS", "IOPS"),
+        ..chart(vec![series])
+    });
+    // 90 to 200 with 5 % of room at both ends, over 528 units from 16 on.
+    let across = |value: f64| format!("{:.1}", 16.0 + 528.0 * (value - 84.5) / 121.0);
+    assert!(
+        drawn.contains(&format!("M{} 50H{}", across(90.0), across(110.0))),
+        "{drawn}"
+    );
+    assert!(drawn.contains(&format!("M{} 50h0", across(100.0))), "{drawn}");
+    assert!(drawn.contains(&format!("M{} 90h0", across(200.0))), "{drawn}");
+    assert_eq!(
+        drawn.matches("class=\"line\"").count(),
+        1,
+        "no interval where there is none"
+    );
+    assert!(drawn.contains("a&lt;b") && drawn.contains("/after.fathom</text>") && drawn.contains('…'));
+}

@@ -1,0 +1,98 @@
+//! A row for each name: its point and its interval along one horizontal axis, with the words beside it. Nothing in it needs
+//! pointing at, so `page.js` leaves it alone.
+
+use std::fmt::Write;
+
+use super::scale::Span;
+use super::{HEIGHT, WIDE_LETTER, WIDTH, heights, marks, own_ticks, spread, tone_class};
+use crate::html::chart::{Across, Chart, Series, X};
+use crate::html::escape::text;
+
+/// Height of a row: the name above, the interval below.
+const ROW: f64 = 40.0;
+/// Room above the rows for the words of a mark, below for ticks and the title, and on both sides.
+const ABOVE: f64 = 22.0;
+const BELOW: f64 = 40.0;
+const SIDE: f64 = 16.0;
+
+pub(super) fn draw(chart: &Chart, series: &Series) -> String {
+    let span = Span::of_numbers(&chart.y, heights(chart, false).into_iter(), false);
+    let width = WIDTH - 2.0 * SIDE;
+    let across = |value: f64| span.place(value).map(|place| SIDE + place * width);
+    let bottom = ABOVE + ROW * series.x.len() as f64;
+    let height = (bottom + BELOW).max(HEIGHT / 3.0);
+    let mut out = format!(
+        "<svg class=\"plot rows\" viewBox=\"0 0 {WIDTH} {height}\" role=\"img\" aria-label=\"{}\">\n",
+        text(&chart.title)
+    );
+    for mark in marks(chart, Across::Y) {
+        if let (Some(from), Some(to)) = (across(mark.at), across(mark.to.unwrap_or(mark.at))) {
+            let class = tone_class(mark.tone);
+            let long = mark.words.chars().count() as f64 * WIDE_LETTER;
+            let at = from.min(WIDTH - SIDE - long).max(0.0);
+            let _ = writeln!(
+                out,
+                "<path class=\"phase {class}\" d=\"M{from:.1} {ABOVE}H{to:.1}V{bottom}H{from:.1}z\"/><text class=\"label {class}\" x=\"{at:.1}\" y=\"14\">{}</text>",
+                text(&mark.words)
+            );
+        }
+    }
+    for (place, label) in spread(own_ticks(&chart.y, &span), width, |label| {
+        label.chars().count() as f64 * WIDE_LETTER + 12.0
+    }) {
+        let x = SIDE + place * width;
+        let _ = writeln!(
+            out,
+            "<path class=\"grid\" d=\"M{x:.1} {ABOVE}V{bottom}\"/><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+            bottom + 15.0,
+            text(&label)
+        );
+    }
+    let _ = writeln!(
+        out,
+        "<path class=\"axis\" d=\"M{SIDE} {bottom}H{:.1}\"/><text class=\"title\" x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text>",
+        SIDE + width,
+        WIDTH / 2.0,
+        bottom + 33.0,
+        text(&chart.y.words())
+    );
+    for (row, name) in series.x.iter().enumerate() {
+        let X::Name(name) = name else { continue };
+        let at = |ends: &[Option<f64>]| ends.get(row).copied().flatten().and_then(across);
+        let words = series.words.get(row).map_or("", String::as_str);
+        let (top, line) = (ABOVE + ROW * row as f64, ABOVE + ROW * (row as f64 + 0.7));
+        let _ = write!(
+            out,
+            "<g class=\"c-0\"><text class=\"name\" x=\"{SIDE}\" y=\"{:.1}\">{}</text><text x=\"{:.1}\" y=\"{:.1}\" text-anchor=\"end\">{}</text>",
+            top + 15.0,
+            text(&fitting(name, words)),
+            WIDTH - SIDE,
+            top + 15.0,
+            text(words)
+        );
+        if let (Some(low), Some(high)) = (at(&series.low), at(&series.high)) {
+            let _ = write!(
+                out,
+                "<path class=\"line\" d=\"M{low:.1} {line}H{high:.1}M{low:.1} {0}v8M{high:.1} {0}v8\"/>",
+                line - 4.0
+            );
+        }
+        if let Some(point) = at(&series.y) {
+            let _ = write!(out, "<path class=\"dots\" d=\"M{point:.1} {line}h0\"/>");
+        }
+        out.push_str("</g>\n");
+    }
+    out + "</svg>\n"
+}
+
+/// The end of a name that is too long beside the words: names of files differ there.
+fn fitting(name: &str, words: &str) -> String {
+    let room = (((WIDTH - 2.0 * SIDE) / WIDE_LETTER) as usize).saturating_sub(words.chars().count() + 2);
+    let length = name.chars().count();
+    match length > room {
+        true => std::iter::once('…')
+            .chain(name.chars().skip(length + 1 - room.max(1)))
+            .collect(),
+        false => name.to_owned(),
+    }
+}
