@@ -93,11 +93,13 @@ impl Chosen {
 
     /// Takes the value of an option, unless it is none.
     pub(super) fn set(&mut self, option: ProfileOption, value: &str) -> bool {
-        let is_number = value.parse::<u32>().is_ok_and(|number| number > 0);
+        let digits = value.trim_end_matches(|last: char| !option.unit.is_empty() && "kmgt".contains(last));
+        let is_number = digits.parse::<u32>().is_ok_and(|number| number > 0) && value.len() - digits.len() < 2;
         if option.name != "dir" && !is_number {
             return false;
         }
-        self.given.push((option.name, format!("{value}{}", option.unit)));
+        let unit = if digits == value { option.unit } else { "" };
+        self.given.push((option.name, format!("{value}{unit}")));
         true
     }
 

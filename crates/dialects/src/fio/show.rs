@@ -163,6 +163,7 @@ pub(super) fn engine_help(name: &str) -> Answer {
         None => answer.stdout.extend(rows().map(listed)),
         Some(Some(row)) => answer.stdout = all_about(row),
         Some(None) => {
+            answer.code = 1;
             answer.stdout.push(String::new());
             answer
                 .stderr

@@ -84,7 +84,11 @@ fn its_own_options_come_behind_it() {
         (code, found.each_ref().map(String::as_str)),
         (0, ["16m", "8192", "2", "3", "/tmp"])
     );
+    let (code, read) = all(reading("--profile=tiobench --size=64k"));
+    assert!(code == 0 && read.globals.contains(&("size".into(), "64k".into())));
     for (line, notice) in [
+        ("--profile=tiobench --size=1mm", "fio: failed parsing size=1mm"),
+        ("--profile=tiobench --threads=1k", "fio: failed parsing threads=1k"),
         ("--profile=nosuch", "fio: profile 'nosuch' not found"),
         ("--profile=tiobench --threads=0", "fio: failed parsing threads=0"),
         ("--profile=tiobench --block=x", "fio: failed parsing block=x"),

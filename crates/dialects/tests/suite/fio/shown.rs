@@ -27,6 +27,7 @@ fn engines() {
         ],
         &[],
     );
+    check("--enghelp=pvsync2,nosuch", 1, &[""], &["No such command: nosuch"]);
     let (_, read) = all(reading("--enghelp"));
     let list: Vec<_> = read.stdout().collect();
     assert_eq!(list[0], "Available IO engines:");
