@@ -2,14 +2,14 @@
 
 use model::access::{Access, Advance, AtEnd, Continuation, Mixed, Placement, Sequential, Uniform};
 use model::block_size::{BlockSizes, SizeShare};
-use model::content::Content;
+use model::content::{ConstantPart, Content};
 use model::mix::{Mix, MixRule};
 use model::plan::{
     CacheMode, Extent, Pacing, Pattern, Process, Rate, Region, Stream, StreamTarget, SyncRule, TargetId, WriteThrough,
 };
 use model::{Bytes, Nanos, PerDirection};
 
-use super::definitions::{Sd, Transfer, Wd};
+use super::definitions::{Dedup, Sd, Transfer, Wd};
 use super::lower::cannot;
 use super::runs::{Run, RunRate};
 use crate::Diagnostic;
@@ -144,6 +144,7 @@ pub(super) fn stream(
         .find(|flags| !flags.is_empty());
     let has = |names: &[&str]| flags.is_some_and(|flags| flags.iter().any(|flag| names.contains(&flag.as_str())));
     let weight = ((percent * 10_000.0).round() as u32).max(1);
+    let transfers = piece.region.1 / piece.sizes.max().0.max(1);
     let pacing = match run.rate {
         RunRate::Number(rate) => pacing(run, rate * percent / 100.0, generator),
         RunRate::Max | RunRate::Curve | RunRate::OfLast(_) | RunRate::Variable => Pacing::Unpaced,
@@ -161,7 +162,7 @@ pub(super) fn stream(
             alignment: PerDirection::all(Bytes(piece.align)),
             ..Pattern::default()
         },
-        content: content(run.compratio).unwrap_or(Content::Once),
+        content: content(run.compratio, run.dedup, transfers).unwrap_or(Content::Once),
         cache: CacheMode {
             direct: has(&["o_direct", "directio"]),
             write_through: match (has(&["o_sync", "o_rsync"]), has(&["o_dsync"])) {
@@ -209,11 +210,35 @@ fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }
 
-/// Data that can be compressed by this ratio; `None` for data that cannot.
-pub(super) fn content(compratio: f64) -> Option<Content> {
-    (compratio > 1.0).then(|| Content::Compressible {
-        percent: (100.0 - 100.0 / compratio).round() as u8,
-        chunk: 0,
-        pattern: Vec::new(),
+/// Data that can be compressed by this ratio and has so many duplicates; `None` for data that is neither. `transfers` are those that
+/// the region holds.
+pub(super) fn content(compratio: f64, dedup: Option<Dedup>, transfers: u64) -> Option<Content> {
+    let percent = (100.0 - 100.0 / compratio.max(1.0)).round() as u8;
+    let Some(dedup) = dedup else {
+        return (percent > 0).then(|| Content::Compressible {
+            percent,
+            chunk: 0,
+            pattern: Vec::new(),
+        });
+    };
+    let (surplus, transfers) = (1.0 - 1.0 / dedup.ratio, transfers.max(1) as f64);
+    let sets = match dedup.sets {
+        share if share < 0.0 => -share / 100.0 * surplus * transfers,
+        sets => sets,
+    };
+    // Sets of all SDs are different data beside that of each; else an SD's first transfers are its sets.
+    let part = if dedup.across {
+        surplus + sets / transfers
+    } else {
+        surplus
+    };
+    Some(Content::Duplicated {
+        percent: (100.0 * part).round().min(100.0) as u8,
+        working_set: sets.round().max(1.0) as u64,
+        shared: dedup.across,
+        constant: (percent > 0).then(|| ConstantPart {
+            percent,
+            ..ConstantPart::default()
+        }),
     })
 }
