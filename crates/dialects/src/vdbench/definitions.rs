@@ -1,5 +1,6 @@
 //! Items to definitions: what a parameter file says, with its defaults filled in.
 
+use super::data::{Dedup, dedup};
 use super::scan::{Item, scan};
 use super::table::{Kind, Row, Section, Status};
 use super::values::MAX_RATE;
@@ -45,19 +46,6 @@ pub struct General {
     pub repeats: Option<u64>,
     /// `loop=`: a number of seconds.
     pub repeat_seconds: Option<u64>,
-}
-
-/// Duplicates in what is written.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Dedup {
-    /// All data to different data, above 1.
-    pub ratio: f64,
-    /// `dedupunit=`.
-    pub unit: u64,
-    /// Different blocks that duplicates repeat: a number, or where it is negative percent of the duplicates.
-    pub sets: f64,
-    /// All SDs repeat the same.
-    pub across: bool,
 }
 
 /// A storage definition.
@@ -414,25 +402,6 @@ fn general(block: &Block) -> Result<General, Diagnostic> {
         repeats: count.filter(|_| unit.is_empty()),
         repeat_seconds: count.filter(|_| !unit.is_empty()).map(|count| count * factor),
     })
-}
-
-fn dedup(block: &Block) -> Result<Option<Dedup>, Diagnostic> {
-    let ratio = block.number("dedupratio")?.unwrap_or(1.0);
-    let unit = block.number("dedupunit")?;
-    match unit {
-        _ if ratio <= 1.0 => Ok(None),
-        Some(unit) if unit >= 512.0 && unit % 512.0 == 0.0 => Ok(Some(Dedup {
-            ratio,
-            unit: unit as u64,
-            sets: block.number("dedupsets")?.unwrap_or(-5.0),
-            across: block
-                .item("dedupacross")
-                .is_some_and(|item| item.word().starts_with('y')),
-        })),
-        _ => Err(block
-            .error("cannot use `dedupratio=` without the size of a duplicate".into())
-            .help("give `dedupunit=` a multiple of 512 bytes that divides every transfer size")),
-    }
 }
 
 /// The limits of `histogram=`: a number that is not above the one before is a step.

@@ -14,9 +14,10 @@ use model::plan::{
 use model::{Bytes, Nanos};
 
 use super::VdbenchEnv;
+use super::data::content;
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::runs::{Run, RunRate};
-use super::streams::{Piece, access, content, hits, mix, sizes, stream};
+use super::streams::{Piece, access, hits, mix, sizes, stream};
 use crate::Diagnostic;
 
 /// What a run means here.

@@ -1,6 +1,7 @@
 //! Run definitions to runs: a run for each turn of the loops, with what the loops set.
 
-use super::definitions::{CURVE, Dedup, Parameters, Rd, Sd, Transfer, Wd, matches_name};
+use super::data::Dedup;
+use super::definitions::{CURVE, Parameters, Rd, Sd, Transfer, Wd, matches_name};
 use super::values::{MAX_RATE, loop_text, rate_text};
 use crate::Diagnostic;
 

@@ -2,14 +2,15 @@
 
 use model::access::{Access, Advance, AtEnd, Continuation, Mixed, Placement, Sequential, Uniform};
 use model::block_size::{BlockSizes, SizeShare};
-use model::content::{ConstantPart, Content};
+use model::content::Content;
 use model::mix::{Mix, MixRule};
 use model::plan::{
     CacheMode, Extent, Pacing, Pattern, Process, Rate, Region, Stream, StreamTarget, SyncRule, TargetId, WriteThrough,
 };
 use model::{Bytes, Nanos, PerDirection};
 
-use super::definitions::{Dedup, Sd, Transfer, Wd};
+use super::data::content;
+use super::definitions::{Sd, Transfer, Wd};
 use super::lower::cannot;
 use super::runs::{Run, RunRate};
 use crate::Diagnostic;
@@ -208,37 +209,4 @@ fn pacing(run: &Run, rate: f64, generator: u64) -> Pacing {
 
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
-}
-
-/// Data that can be compressed by this ratio and has so many duplicates; `None` for data that is neither. `transfers` are those that
-/// the region holds.
-pub(super) fn content(compratio: f64, dedup: Option<Dedup>, transfers: u64) -> Option<Content> {
-    let percent = (100.0 - 100.0 / compratio.max(1.0)).round() as u8;
-    let Some(dedup) = dedup else {
-        return (percent > 0).then(|| Content::Compressible {
-            percent,
-            chunk: 0,
-            pattern: Vec::new(),
-        });
-    };
-    let (surplus, transfers) = (1.0 - 1.0 / dedup.ratio, transfers.max(1) as f64);
-    let sets = match dedup.sets {
-        share if share < 0.0 => -share / 100.0 * surplus * transfers,
-        sets => sets,
-    };
-    // Sets of all SDs are different data beside that of each; else an SD's first transfers are its sets.
-    let part = if dedup.across {
-        surplus + sets / transfers
-    } else {
-        surplus
-    };
-    Some(Content::Duplicated {
-        percent: (100.0 * part).round().min(100.0) as u8,
-        working_set: sets.round().max(1.0) as u64,
-        shared: dedup.across,
-        constant: (percent > 0).then(|| ConstantPart {
-            percent,
-            ..ConstantPart::default()
-        }),
-    })
 }
