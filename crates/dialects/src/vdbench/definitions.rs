@@ -1,10 +1,11 @@
 //! Items to definitions: what a parameter file says, with its defaults filled in.
 
+use super::data::{Dedup, dedup};
 use super::scan::{Item, scan};
 use super::table::{Kind, Row, Section, Status};
 use super::values::MAX_RATE;
 use super::workloads::wd;
-use super::{Command, Copies, VdbenchEnv, files};
+use super::{Command, CopiedLines, VdbenchEnv, files};
 use crate::{Diagnostic, Place};
 
 /// What a parameter file says.
@@ -25,7 +26,7 @@ pub struct Parameters {
     /// What a run is refused for; a simulation is not.
     pub refusals: Vec<Diagnostic>,
     /// The files as read.
-    pub copies: Copies,
+    pub copies: Vec<CopiedLines>,
 }
 
 /// General parameters.
@@ -39,6 +40,8 @@ pub struct General {
     pub histogram: Vec<u64>,
     /// `compratio=`.
     pub compratio: f64,
+    /// `dedupratio=` and what belongs to it.
+    pub dedup: Option<Dedup>,
     /// `loop=`: a number of times.
     pub repeats: Option<u64>,
     /// `loop=`: a number of seconds.
@@ -315,10 +318,16 @@ fn refuse(block: &Block, refusals: &mut Vec<Diagnostic>) {
     for (row, item) in &block.params {
         let value = item.words().join(",");
         let harmless = ["no", "off"].contains(&value.as_str()) || row.name == "dedupratio" && value == "1";
-        if let Status::Refused(why) = row.status
-            && !harmless
-        {
-            let what = format!("cannot carry out `{}={}`: {why}", row.name, item.words().join(","));
+        let refusal = match row.status {
+            Status::Refused(why) if !harmless => Some(why),
+            // A number has no effect; words are commands, or take the SD out of the run.
+            _ if row.name == "data_errors" && item.numbers(row.name).is_ok_and(|numbers| numbers.is_none()) => {
+                Some("the first I/O error ends the run, and commands of parameter files are not run")
+            }
+            _ => None,
+        };
+        if let Some(why) = refusal {
+            let what = format!("cannot carry out `{}={value}`: {why}", row.name);
             refusals.push(
                 Diagnostic::new(what)
                     .at(item.at.clone())
@@ -389,6 +398,7 @@ fn general(block: &Block) -> Result<General, Diagnostic> {
         format_block: block.number("formatxfersize")?.map(|bytes| bytes as u64),
         histogram: histogram(block)?,
         compratio: block.number("compratio")?.unwrap_or(1.0).max(1.0),
+        dedup: dedup(block)?,
         repeats: count.filter(|_| unit.is_empty()),
         repeat_seconds: count.filter(|_| !unit.is_empty()).map(|count| count * factor),
     })

@@ -14,9 +14,10 @@ use model::plan::{
 use model::{Bytes, Nanos};
 
 use super::VdbenchEnv;
+use super::data::content;
 use super::definitions::{Parameters, Sd, Transfer, Wd};
 use super::runs::{Run, RunRate};
-use super::streams::{Piece, access, content, hits, mix, sizes, stream};
+use super::streams::{Piece, access, hits, mix, sizes, stream};
 use crate::Diagnostic;
 
 /// What a run means here.
@@ -131,7 +132,12 @@ pub fn format_plan(formats: &[Format], parameters: &Parameters, seed: u64) -> Lo
             },
             mix: Mix::WRITES,
             pattern: Pattern::simple(Access::Sequential(sequential), Bytes(block)),
-            content: content(parameters.general.compratio).unwrap_or(Content::Once),
+            content: content(
+                parameters.general.compratio,
+                parameters.general.dedup,
+                (size - from) / block,
+            )
+            .unwrap_or(Content::Once),
             depth: 2,
             ..Stream::default()
         };
@@ -209,6 +215,7 @@ impl Run {
             workloads: vec![(wd, 100.0)],
             sds,
             compratio: 1.0,
+            dedup: None,
             controlled: false,
             loops: vec![("threads".into(), "2".into()), ("iorate".into(), "max".into())],
             has_threads_loop: true,
@@ -413,6 +420,8 @@ impl<'a> Lowering<'a> {
         }
         let is_file = !sd.lun.starts_with("/dev/");
         let is_short = self.env.size_of(&sd.lun).unwrap_or(0) < size;
+        let general = &self.parameters.general;
+        let block = general.format_block.unwrap_or(131_072).max(512);
         self.lun_bytes += size;
         self.targets.push(Target {
             path: sd.lun.clone(),
@@ -421,8 +430,8 @@ impl<'a> Lowering<'a> {
                 true => Prepare::LayOut {
                     size: Bytes(size),
                     allocate: AllocateMode::None,
-                    content: content(self.parameters.general.compratio).or(Some(Content::Fresh)),
-                    block: self.parameters.general.format_block.unwrap_or(131_072) as u32,
+                    content: content(general.compratio, general.dedup, size / block).or(Some(Content::Fresh)),
+                    block: block as u32,
                     extend: true,
                     flush: false,
                     on_open: false,
@@ -650,6 +659,11 @@ fn refuse(run: &Run) -> Result<(), Diagnostic> {
             Err(cannot(run, &what, "give each rate an RD of its own"))
         }
         _ if run.on_files => Err(cannot(run, "file system workloads yet", "see docs/vdbench.md")),
+        _ if run.dedup.is_some_and(|dedup| !run.has_transfers_of(dedup.unit)) => Err(cannot(
+            run,
+            "transfers that are no multiple of `dedupunit=`",
+            "give `dedupunit=` a size that divides them",
+        )),
         _ if run.elapsed.is_none() => Err(cannot(run, "a run without end", "give `elapsed=`")),
         _ => Ok(()),
     }

@@ -7,6 +7,7 @@
 pub mod values;
 
 mod command;
+mod data;
 mod definitions;
 mod files;
 mod lower;
@@ -18,11 +19,12 @@ mod table;
 mod workloads;
 
 pub use command::{Command, read_command};
+pub use data::Dedup;
 pub use definitions::{General, Parameters, Rd, Sd, Transfer, Wd, read_parameters};
 pub use lower::{Format, Lowered, format_plan, lower, lower_all, needs_format};
 pub use rows::ROWS;
 pub use runs::{Run, RunRate, expand, rate_of_point};
-pub use scan::Copies;
+pub use scan::CopiedLines;
 pub use table::{Kind, Row, Section, Status};
 
 /// What a parameter file asks of the machine.

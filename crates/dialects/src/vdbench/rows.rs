@@ -6,7 +6,8 @@ use super::table::{Row, row};
 
 const FILES: &str = "file system workloads are read and checked, but not run yet; fio's `filecreate`, `filestat` and `filedelete` engines are";
 const REPLAY: &str = "replaying traces of Swat is not built; fio's `read_iolog` replays blktrace";
-const DEDUP: &str = "duplicates in the data are not built for this tool; fio's `dedupe_percentage` has them";
+const DEDUP: &str =
+    "duplicates are equally likely and do not change; give `dedupratio=`, `dedupunit=` and `dedupsets=` before any SD";
 const VALIDATE: &str = "Vdbench's keys and journals are not built; `fathom fio` with `verify=` checks data, also after a kill (`verify_state_save`)";
 const CLASS: &str = "it loads user code of Java";
 const COMMANDS: &str = "commands named in parameter files are not run; run them before and after";
@@ -30,13 +31,38 @@ pub const ROWS: &[Row] = &[
     row(G, W, "compressionseed", "", "seed of the data").idle("the seed of the run decides"),
     row(G, W, "concatenatesds", "no", "SDs of a WD as one").refused(TWICE),
     row(G, W, "create_anchors", "no", "make missing parents of anchors").idle(FILES),
-    row(G, W, "data_errors", "50", "errors until the run ends").idle("the first I/O error ends the run"),
-    row(G, N, "dedupratio", "none", "ratio of data to different data").refused(DEDUP),
-    row(G, N, "dedupunit", "", "bytes of a duplicate").idle(DEDUP),
-    row(G, W, "dedupsets", "", "sets of duplicates").idle(DEDUP),
-    row(G, W, "deduphotsets", "", "sets that are used more").idle(DEDUP),
-    row(G, W, "dedupflipflop", "", "copies that change").idle(DEDUP),
-    row(G, W, "dedupacross", "", "sets of all SDs").idle(DEDUP),
+    row(
+        G,
+        W,
+        "data_errors",
+        "50",
+        "errors until the run ends, as a number; a command and `remove_device` are refused",
+    )
+    .idle("the run ends at the first I/O error, as with `data_errors=1`"),
+    row(
+        G,
+        N,
+        "dedupratio",
+        "none",
+        "ratio of data to different data; whole transfers repeat",
+    ),
+    row(
+        G,
+        N,
+        "dedupunit",
+        "",
+        "bytes of a duplicate; must divide every transfer size",
+    ),
+    row(
+        G,
+        N,
+        "dedupsets",
+        "5%",
+        "different blocks that duplicates repeat, or percent of the duplicates",
+    ),
+    row(G, W, "deduphotsets", "", "sets that are used more").refused(DEDUP),
+    row(G, W, "dedupflipflop", "no", "copies that change").refused(DEDUP),
+    row(G, W, "dedupacross", "no", "sets of all SDs"),
     row(
         G,
         W,

@@ -1,5 +1,6 @@
 //! Run definitions to runs: a run for each turn of the loops, with what the loops set.
 
+use super::data::Dedup;
 use super::definitions::{CURVE, Parameters, Rd, Sd, Transfer, Wd, matches_name};
 use super::values::{MAX_RATE, loop_text, rate_text};
 use crate::Diagnostic;
@@ -33,6 +34,8 @@ pub struct Run {
     pub sds: Vec<Sd>,
     /// Ratio of compression of what is written.
     pub compratio: f64,
+    /// Duplicates in what is written.
+    pub dedup: Option<Dedup>,
     /// Some workload has a share of its own, so shares are kept under `max` too.
     pub controlled: bool,
     /// Parameters that vary, as reports show them.
@@ -188,6 +191,7 @@ fn base(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Paramete
             .map(|(share, wd)| (wd, share))
             .collect(),
         compratio: parameters.general.compratio,
+        dedup: parameters.general.dedup,
         controlled,
         loops: Vec::new(),
         has_threads_loop: false,
@@ -333,6 +337,15 @@ impl Run {
             0 => (elapsed / self.interval, 2),
             warmup => ((warmup + elapsed) / self.interval, warmup / self.interval + 1),
         }
+    }
+
+    /// Every transfer is a multiple of these bytes.
+    pub fn has_transfers_of(&self, unit: u64) -> bool {
+        self.workloads.iter().all(|(wd, _)| match &wd.xfersize {
+            Transfer::One(size) => size.is_multiple_of(unit),
+            Transfer::Shares(shares) => shares.iter().all(|(size, _)| size.is_multiple_of(unit)),
+            Transfer::Steps(min, _, align) => min.is_multiple_of(unit) && align.is_multiple_of(unit),
+        })
     }
 
     /// It has a workload that ends with its SD.

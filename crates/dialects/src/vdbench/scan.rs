@@ -33,8 +33,24 @@ struct Line {
     at: Place,
 }
 
-/// The parameter files as read, for `parmfile.html`: `(name, lines)`.
-pub type Copies = Vec<(String, Vec<String>)>;
+/// A part of a parameter file as read, for `parmfile.html`: an include interrupts the file that names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopiedLines {
+    /// What stands above it, before the name.
+    pub heading: &'static str,
+    /// The file.
+    pub file: String,
+    /// Its lines, those that variables changed with what became of them.
+    pub lines: Vec<String>,
+}
+
+fn copied(heading: &'static str, file: &str) -> CopiedLines {
+    CopiedLines {
+        heading,
+        file: file.to_owned(),
+        lines: Vec::new(),
+    }
+}
 
 /// The items of all files, in order. `plus` is added to each `rd=` of one line.
 ///
@@ -45,7 +61,7 @@ pub fn scan(
     variables: &[(String, String)],
     plus: Option<&str>,
     env: &mut dyn VdbenchEnv,
-) -> Result<(Vec<Item>, Copies), Diagnostic> {
+) -> Result<(Vec<Item>, Vec<CopiedLines>), Diagnostic> {
     let mut copies = Vec::new();
     let mut lines = Vec::new();
     'files: for file in files {
@@ -94,14 +110,12 @@ fn with_includes(
     text: &str,
     variables: &[(String, String)],
     env: &mut dyn VdbenchEnv,
-    copies: &mut Copies,
+    copies: &mut Vec<CopiedLines>,
 ) -> Result<Vec<Line>, Diagnostic> {
-    let own = copies.len();
-    copies.push((file.to_owned(), Vec::new()));
+    let mut copy = copied("Contents of parameter file", file);
     let mut lines = Vec::new();
     for line in numbered(file, text) {
-        copies[own].1.push(line.text.clone());
-        let Some(line) = parameters(line, variables, &mut copies[own].1)? else {
+        let Some(line) = parameters(line, variables, &mut copy.lines)? else {
             continue;
         };
         let Some(path) = include_path(&line.text) else {
@@ -116,13 +130,10 @@ fn with_includes(
         let Some((text, name)) = found else {
             return Err(Diagnostic::new(format!("include={path} file not found")).at(line.at));
         };
-        copies.push((name.clone(), Vec::new()));
+        copies.push(copy);
+        copy = copied("Contents of include file", &name);
         for inner in numbered(&name, &text) {
-            if let Some(copy) = copies.last_mut() {
-                copy.1.push(inner.text.clone());
-            }
-            let mut ignored = Vec::new();
-            let Some(inner) = parameters(inner, variables, &mut ignored)? else {
+            let Some(inner) = parameters(inner, variables, &mut copy.lines)? else {
                 continue;
             };
             if include_path(&inner.text).is_some() {
@@ -134,7 +145,10 @@ fn with_includes(
             }
             lines.push(inner);
         }
+        copies.push(copy);
+        copy = copied("Continuing with original file", file);
     }
+    copies.push(copy);
     Ok(lines)
 }
 
@@ -155,8 +169,10 @@ fn numbered(file: &str, text: &str) -> Vec<Line> {
     text.lines().enumerate().map(line).collect()
 }
 
-/// A line with its variables replaced and cut at its first blank; `None` for comments. What variables make of it is added to `copy`.
+/// A line with its variables replaced and cut at its first blank; `None` for comments. It and what variables make of it are added to
+/// `copy`.
 fn parameters(line: Line, variables: &[(String, String)], copy: &mut Vec<String>) -> Result<Option<Line>, Diagnostic> {
+    copy.push(line.text.clone());
     if line.text.is_empty() || line.text.starts_with(['/', '#', '*']) {
         return Ok(None);
     }

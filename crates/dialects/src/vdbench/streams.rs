@@ -9,6 +9,7 @@ use model::plan::{
 };
 use model::{Bytes, Nanos, PerDirection};
 
+use super::data::content;
 use super::definitions::{Sd, Transfer, Wd};
 use super::lower::cannot;
 use super::runs::{Run, RunRate};
@@ -144,6 +145,7 @@ pub(super) fn stream(
         .find(|flags| !flags.is_empty());
     let has = |names: &[&str]| flags.is_some_and(|flags| flags.iter().any(|flag| names.contains(&flag.as_str())));
     let weight = ((percent * 10_000.0).round() as u32).max(1);
+    let transfers = piece.region.1 / piece.sizes.max().0.max(1);
     let pacing = match run.rate {
         RunRate::Number(rate) => pacing(run, rate * percent / 100.0, generator),
         RunRate::Max | RunRate::Curve | RunRate::OfLast(_) | RunRate::Variable => Pacing::Unpaced,
@@ -161,7 +163,7 @@ pub(super) fn stream(
             alignment: PerDirection::all(Bytes(piece.align)),
             ..Pattern::default()
         },
-        content: content(run.compratio).unwrap_or(Content::Once),
+        content: content(run.compratio, run.dedup, transfers).unwrap_or(Content::Once),
         cache: CacheMode {
             direct: has(&["o_direct", "directio"]),
             write_through: match (has(&["o_sync", "o_rsync"]), has(&["o_dsync"])) {
@@ -207,13 +209,4 @@ fn pacing(run: &Run, rate: f64, generator: u64) -> Pacing {
 
 fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
-}
-
-/// Data that can be compressed by this ratio; `None` for data that cannot.
-pub(super) fn content(compratio: f64) -> Option<Content> {
-    (compratio > 1.0).then(|| Content::Compressible {
-        percent: (100.0 - 100.0 / compratio).round() as u8,
-        chunk: 0,
-        pattern: Vec::new(),
-    })
 }

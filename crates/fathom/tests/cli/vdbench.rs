@@ -67,6 +67,162 @@ fn a_run_writes_the_files_of_vdbench() {
     );
 }
 
+/// The reports of two runs on two SDs: links, tables of shares, includes in place, CPU beside every row.
+#[test]
+fn reports_show_shares_links_and_includes() {
+    let folder = tempfile::tempdir().unwrap();
+    let lun = |name: &str| text(&folder.path().join(name)).to_owned();
+    fs::write(
+        folder.path().join("defs"),
+        format!("* kept apart\nsd=sd1,lun={},size=4m\n", lun("a")),
+    )
+    .unwrap();
+    let parameters = format!(
+        "hd=box,system=localhost\ninclude=defs\nsd=sd2,lun={},size=4m\n\
+         wd=wd1,sd=sd1,xfersize=4k,rdpct=50,skew=25\nwd=wd2,sd=sd2,xfersize=$xf\n\
+         rd=rd1,wd=wd*,iorate=400,elapsed=2,interval=1,forthreads=(1,2),forrdpct=(0,50)\n",
+        lun("b")
+    );
+    vdbench(folder.path(), &parameters, &["xf=8k"]).expect(0, &["completed successfully"]);
+    let page = |name: &str| fs::read_to_string(folder.path().join("output").join(format!("{name}.html"))).unwrap();
+    let lines = |name: &str| page(name).lines().map(str::to_owned).collect::<Vec<_>>();
+    // The recorded form: a turn that differs in its last loop only shows that loop, below the same word.
+    let links: Vec<String> = lines("totals")
+        .into_iter()
+        .filter(|line| line.contains("HREF=\"#"))
+        .collect();
+    assert_eq!(
+        links,
+        [
+            "Link to Run Definitions:         <A HREF=\"#_0\">SD_format For loops: threads=2 iorate=max</A>",
+            "                                 <A HREF=\"#_1\">rd1 For loops: threads=1 rdpct=0</A>",
+            "                                                          <A HREF=\"#_2\">rdpct=50</A>",
+            "                                 <A HREF=\"#_3\">rd1 For loops: threads=2 rdpct=0</A>",
+            "                                                          <A HREF=\"#_4\">rdpct=50</A>",
+        ]
+    );
+    for number in 0..5 {
+        assert!(page("summary").contains(&format!("<a name=\"_{number}\">")), "{number}");
+    }
+    let copy = page("parmfile");
+    let order = [
+        "* Contents of parameter file: ",
+        "include=defs",
+        "* Contents of include file: ",
+        "* kept apart",
+        "* Continuing with original file: parmfile",
+        "xfersize=$xf",
+        "    variable substitution: wd=wd2,sd=sd2,xfersize=8k",
+    ];
+    let places: Vec<usize> = order.iter().map(|part| copy.find(part).expect(part)).collect();
+    assert!(places.is_sorted(), "{copy}");
+    // Rows of SDs, WDs and the host end with two columns of processor time.
+    for name in ["sd1", "wd2", "box", "box-0"] {
+        let rows = lines(name);
+        let average = rows.iter().find(|line| line.contains("avg_2-2 ")).expect(name);
+        assert_eq!(average.split_whitespace().count(), 15, "{name}: {average}");
+    }
+    let skew = lines("skew");
+    let shares: Vec<&String> = skew.iter().filter(|line| line.contains(" wd1 ")).collect();
+    assert_eq!(shares.len(), 4, "{skew:#?}");
+    for row in shares {
+        let percent: Vec<f64> = row
+            .split_whitespace()
+            .filter_map(|word| word.strip_suffix('%')?.parse().ok())
+            .collect();
+        assert!(percent[0] == 25.0 && (10.0..40.0).contains(&percent[1]), "{row}");
+    }
+    assert_eq!(skew.iter().filter(|line| line.ends_with("100.00%  100.00%")).count(), 4);
+    assert_eq!(skew.iter().filter(|line| line.contains(" SD: ")).count(), 5);
+}
+
+/// Under a rate that the target cannot keep, operations wait for a slot. They are not in flight meanwhile.
+#[test]
+fn queue_depth_never_exceeds_the_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = format!(
+        "sd=sd1,lun={},size=4m,threads=2\nwd=wd1,sd=sd1,rdpct=0\nrd=rd1,wd=wd1,iorate=5000000,elapsed=3,interval=1\n",
+        text(&folder.path().join("data"))
+    );
+    vdbench(folder.path(), &parameters, &[]).expect(0, &["avg_2-3"]);
+    let flat = fs::read_to_string(folder.path().join("output/flatfile.html")).unwrap();
+    let rows: Vec<Vec<&str>> = flat
+        .lines()
+        .filter(|line| !line.starts_with(['*', '<']))
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let column = |name: &str| rows[0].iter().position(|column| *column == name).unwrap();
+    for row in rows.iter().filter(|row| row[column("Run")] == "rd1") {
+        let number = |name: &str| row[column(name)].parse::<f64>().unwrap();
+        assert!(number("resp") > 10.0, "it waits: {row:?}");
+        // An operation that ends in an interval may have begun in the one before.
+        assert!((0.5..2.2).contains(&number("queue_depth")), "{row:?}");
+    }
+}
+
+#[test]
+fn a_foreign_file_is_refused_before_the_first_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data");
+    let mut database = vec![0; 1 << 20];
+    database[..16].copy_from_slice(b"SQLite format 3\0");
+    fs::write(&file, &database).unwrap();
+    let parameters = format!(
+        "sd=sd1,lun={}\nwd=wd1,sd=sd1\nwd=wd2,sd=sd1,rdpct=0\nrd=a,wd=wd1,iorate=max,elapsed=2\nrd=b,wd=wd2,iorate=max,elapsed=2\n",
+        text(&file)
+    );
+    let ran = vdbench(folder.path(), &parameters, &[]);
+    ran.expect(157, &["must not be written"]);
+    assert!(!ran.out.contains("Starting RD=a"), "{ran:#?}");
+    assert!(fs::read(&file).unwrap() == database);
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_layout_leaves_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data");
+    let parameters = format!(
+        "sd=sd1,lun={},size=200g,openflags=o_sync\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2\n",
+        text(&file)
+    );
+    fs::write(folder.path().join("parmfile"), parameters).unwrap();
+    let mut called = command(&["vdbench", "-f", "parmfile"]);
+    let mut child = called.current_dir(folder.path()).spawn().unwrap();
+    let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    while fs::metadata(&file).map_or(0, |metadata| metadata.len()) < 1 << 20 {
+        assert!(std::time::Instant::now() < until, "the lay-out never begins");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let pid = child.id().to_string();
+    std::process::Command::new("kill")
+        .args(["-INT", &pid])
+        .status()
+        .unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(157));
+    assert!(!file.exists());
+}
+
+/// Half of the blocks of a lay-out occur before, and their compressible half is zeros.
+#[test]
+fn duplicates_are_in_the_data() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data");
+    let parameters = format!(
+        "dedupratio=2,dedupunit=4k,compratio=2\nformatxfersize=4k\nsd=sd1,lun={},size=8m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=100,elapsed=2\n",
+        text(&file)
+    );
+    vdbench(folder.path(), &parameters, &[]).expect(0, &["completed successfully"]);
+    let bytes = fs::read(&file).unwrap();
+    let different: std::collections::HashSet<&[u8]> = bytes.chunks(4096).collect();
+    // 2048 blocks, 1024 of them different; six standard deviations are 136.
+    assert!((888..1160).contains(&different.len()), "{}", different.len());
+    let zeros = bytes.iter().filter(|byte| **byte == 0).count() as f64 / bytes.len() as f64;
+    assert!((0.48..0.53).contains(&zeros), "{zeros}");
+    let odd = parameters.replace("dedupunit=4k", "dedupunit=8k");
+    vdbench(folder.path(), &odd, &[]).expect(157, &["no multiple of `dedupunit=`"]);
+}
+
 #[test]
 fn wrong_input_ends_with_157_and_the_text() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,22 +1,23 @@
 //! Follows a run: an interval becomes a row as soon as every SD has reported it.
 
-use dialects::vdbench::Run;
+use dialects::vdbench::{Run, RunRate, Sd};
 use engine::probe::CoreTimes;
 use model::event::{Event, Phase};
 use model::results::Results;
 use model::{Direction, PerDirection};
-use report::formats::vdbench::{Cpu, FlatFacts, Layout, Side, Tally, flat_row, header, histogram, row};
+use report::formats::vdbench::{
+    Cpu, FlatFacts, Layout, Side, SkewRow, Tally, flat_row, header, histogram, row, skew_table,
+};
 
 use super::output::{Output, date, time, timestamp};
 
-/// Files that show all of a run.
-const WHOLE: &[&str] = &["summary", "localhost", "localhost-0"];
-
 /// How rows look.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Style {
     pub layout: Layout,
     pub decimal: bool,
+    /// The label of the host.
+    pub host: String,
 }
 
 /// Follows a run.
@@ -32,11 +33,12 @@ pub struct Follow<'a> {
     sds: Vec<(Vec<Tally>, u64, bool)>,
     /// Intervals that have a row.
     shown: u64,
+    /// Processor time of each of them.
+    cpus: Vec<Cpu>,
     /// Those from the first that is averaged.
     average: Tally,
     cpu: CoreTimes,
     cpu_of_average: CoreTimes,
-    last_cpu: Cpu,
     has_begun: bool,
 }
 
@@ -73,10 +75,10 @@ impl<'a> Follow<'a> {
             warm_up,
             sds: run.sds.iter().map(|_| (Vec::new(), 0, false)).collect(),
             shown: 0,
+            cpus: Vec::new(),
             average: Tally::default(),
             cpu: CoreTimes::read(),
             cpu_of_average: CoreTimes::read(),
-            last_cpu: Cpu::default(),
             has_begun: false,
             run,
         }
@@ -115,6 +117,7 @@ impl<'a> Follow<'a> {
                     tallies[number as usize].add(&Tally {
                         reads: side(Direction::Read),
                         writes: side(Direction::Write),
+                        in_flight_ns: Some(u128::from(interval.in_flight_ns.0)),
                     });
                     *complete = (start + interval.length_ns.0 + length / 1000) / length;
                 }
@@ -136,34 +139,34 @@ impl<'a> Follow<'a> {
         }
     }
 
+    /// Files that show all of a run.
+    fn whole(&self) -> [String; 3] {
+        let host = &self.style.host;
+        ["summary".into(), host.clone(), format!("{host}-0")]
+    }
+
     fn has_more(&self) -> bool {
         self.sds.iter().any(|(tallies, ..)| tallies.len() as u64 > self.shown)
     }
 
     fn show_interval(&mut self) {
         let number = self.shown + 1;
-        let mut sum = Tally::default();
-        for index in 0..self.sds.len() {
-            let tally = self.sds[index].0.get(self.shown as usize).cloned().unwrap_or_default();
-            self.write_row(
-                &self.run.sds[index].name.clone(),
-                &number.to_string(),
-                number,
-                &tally,
-                None,
-            );
-            sum.add(&tally);
-        }
         let now = CoreTimes::read();
         let cpu = cpu_between(&now, &self.cpu);
         self.cpu = now;
-        self.last_cpu = cpu;
+        self.cpus.push(cpu);
         let label = number.to_string();
-        for file in WHOLE {
-            self.write_row(file, &label, number, &sum, Some(cpu));
+        let mut sum = Tally::default();
+        for index in 0..self.sds.len() {
+            let tally = self.sds[index].0.get(self.shown as usize).cloned().unwrap_or_default();
+            self.write_row(&self.run.sds[index].name.clone(), &label, number, &tally, cpu);
+            sum.add(&tally);
+        }
+        for file in self.whole() {
+            self.write_row(&file, &label, number, &sum, cpu);
         }
         if let [(wd, _)] = &self.run.workloads[..] {
-            self.write_row(&wd.name, &label, number, &sum, None);
+            self.write_row(&wd.name, &label, number, &sum, cpu);
         }
         self.say_row(&label, number, &sum, cpu);
         self.write_flat(&label, &sum, self.run.interval as f64, cpu);
@@ -178,16 +181,16 @@ impl<'a> Follow<'a> {
     }
 
     /// Row of an interval or average in a file, below headers where it is the first of 30.
-    fn write_row(&mut self, file: &str, label: &str, number: u64, tally: &Tally, cpu: Option<Cpu>) {
-        self.write_headers(file, label, number, cpu.is_some());
+    fn write_row(&mut self, file: &str, label: &str, number: u64, tally: &Tally, cpu: Cpu) {
+        self.write_headers(file, label, number);
         let line = self.row(label, tally, cpu);
         self.output.write(file, &line);
     }
 
-    fn write_headers(&mut self, file: &str, label: &str, number: u64, with_cpu: bool) {
+    fn write_headers(&mut self, file: &str, label: &str, number: u64) {
         if number % 30 == 1 && !label.starts_with("avg") {
             self.output.write(file, "");
-            for line in header(self.style.layout, &date(), self.style.decimal, with_cpu) {
+            for line in header(self.style.layout, &date(), self.style.decimal) {
                 self.output.write(file, &line);
             }
         }
@@ -196,15 +199,15 @@ impl<'a> Follow<'a> {
     fn say_row(&mut self, label: &str, number: u64, tally: &Tally, cpu: Cpu) {
         if number % 30 == 1 && !label.starts_with("avg") {
             self.output.say("");
-            for line in header(self.style.layout, &date(), self.style.decimal, true) {
+            for line in header(self.style.layout, &date(), self.style.decimal) {
                 self.output.say(&line);
             }
         }
-        let line = self.row(label, tally, Some(cpu));
+        let line = self.row(label, tally, cpu);
         self.output.say(&line);
     }
 
-    fn row(&self, label: &str, tally: &Tally, cpu: Option<Cpu>) -> String {
+    fn row(&self, label: &str, tally: &Tally, cpu: Cpu) -> String {
         let seconds = match label.starts_with("avg") {
             true => self.average_seconds(),
             false => self.run.interval as f64,
@@ -271,26 +274,27 @@ impl<'a> Follow<'a> {
         }
         let average = std::mem::take(&mut self.average);
         let cpu = match self.shown < first {
-            true => self.last_cpu,
+            true => self.cpus.last().copied().unwrap_or_default(),
             false => cpu_between(&self.cpu, &self.cpu_of_average),
         };
         for (index, tally) in averages.iter().enumerate() {
             let name = self.run.sds[index].name.clone();
-            self.write_row(&name, &label, self.shown, tally, None);
+            self.write_row(&name, &label, self.shown, tally, cpu);
             self.write_histogram(&format!("{name}.histogram"), tally);
         }
-        for file in WHOLE {
-            self.write_row(file, &label, self.shown, &average, Some(cpu));
+        for file in self.whole() {
+            self.write_row(&file, &label, self.shown, &average, cpu);
         }
         if totals_headers {
-            self.write_headers("totals", "", 1, true);
+            self.write_headers("totals", "", 1);
         }
-        self.write_row("totals", &label, self.shown, &average, Some(cpu));
+        self.write_row("totals", &label, self.shown, &average, cpu);
         self.say_row(&label, self.shown, &average, cpu);
         let seconds = self.average_seconds();
         self.write_flat(&label, &average, seconds, cpu);
         self.write_histogram("histogram", &average);
-        self.write_workloads(results, workload_of, &label, &average);
+        self.write_skew("SD", &self.skew_of_sds(&averages));
+        self.write_workloads(results, workload_of, (&label, cpu), &average);
         self.write_status("Workload done");
         self.write_status("Slaves done");
         let all = average.all();
@@ -308,43 +312,66 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// Files of workloads and the skew report. Where several workloads share a run, their intervals are known from the measured
+    /// Files of workloads and their shares. Where several workloads share a run, their intervals are known from the measured
     /// window only.
-    fn write_workloads(&mut self, results: &Results, workload_of: &[Vec<Vec<usize>>], label: &str, average: &Tally) {
+    fn write_workloads(
+        &mut self,
+        results: &Results,
+        workload_of: &[Vec<Vec<usize>>],
+        (label, cpu): (&str, Cpu),
+        average: &Tally,
+    ) {
         let run = self.run;
         let only = run.workloads.len() == 1;
+        let is_paced = matches!(run.rate, RunRate::Number(_));
         let before = self.warm_up / run.interval;
-        let mut observed = Vec::new();
+        let mut rows = Vec::new();
         for (index, (wd, share)) in run.workloads.iter().enumerate() {
-            let (intervals, total) = of_workload(results, workload_of, index, run.interval);
+            let (intervals, total) = of_workload(results, workload_of, index, run.interval, is_paced);
             let tally = if only { average.clone() } else { total };
             for (number, tally) in intervals.iter().enumerate().filter(|_| !only) {
                 let number = before + number as u64 + 1;
                 // The first row of this file has the headers.
                 let headers = if number == before + 1 { 1 } else { number };
-                self.write_row(&wd.name, &number.to_string(), headers, tally, None);
+                let cpu = self.cpus.get(number as usize - 1).copied().unwrap_or_default();
+                self.write_row(&wd.name, &number.to_string(), headers, tally, cpu);
             }
-            self.write_row(&wd.name, label, self.shown, &tally, None);
+            self.write_row(&wd.name, label, self.shown, &tally, cpu);
             self.write_histogram(&format!("{}.histogram", wd.name), &tally);
-            observed.push((wd.name.clone(), *share, tally.all().n));
+            rows.push(SkewRow {
+                name: wd.name.clone(),
+                requested: Some(*share),
+                tally,
+            });
         }
-        let all: u64 = observed.iter().map(|(_, _, n)| n).sum();
-        if !only {
-            self.output.write(
-                "skew",
-                &format!(
-                    "{:<12} {:<20} {:>10} {:>10}",
-                    time(),
-                    "Workload",
-                    "requested",
-                    "observed"
-                ),
-            );
-            for (name, share, n) in observed {
-                let seen = 100.0 * n as f64 / all.max(1) as f64;
-                self.output
-                    .write("skew", &format!("{:<12} {name:<20} {share:>10.2} {seen:>10.2}", ""));
-            }
+        self.write_skew("WD", &rows);
+    }
+
+    fn skew_of_sds(&self, averages: &[Tally]) -> Vec<SkewRow> {
+        let sds = self.run.sds.iter().zip(averages);
+        let row = |(sd, tally): (&Sd, &Tally)| SkewRow {
+            name: sd.name.clone(),
+            requested: None,
+            tally: tally.clone(),
+        };
+        sds.map(row).collect()
+    }
+
+    /// A table of the skew report, where there is more than one of a kind.
+    fn write_skew(&mut self, kind: &str, rows: &[SkewRow]) {
+        if rows.len() < 2 {
+            return;
+        }
+        let mut lines = vec![String::new()];
+        if kind == "WD" {
+            lines.push("Calculated versus requested workload skew. (Delta only shown if > 0.10% absolute)".into());
+            lines.push("Note that for an Uncontrolled MAX run workload skew is irrelevant.".into());
+            lines.push(String::new());
+        }
+        let (layout, decimal) = (self.style.layout, self.style.decimal);
+        lines.extend(skew_table(layout, kind, rows, self.average_seconds(), decimal));
+        for line in lines {
+            self.output.write("skew", &format!("{} {line}", time()));
         }
     }
 }
@@ -355,6 +382,7 @@ fn of_workload(
     workload_of: &[Vec<Vec<usize>>],
     wanted: usize,
     interval: u64,
+    is_paced: bool,
 ) -> (Vec<Tally>, Tally) {
     let (mut intervals, mut total): (Vec<Tally>, Tally) = (Vec::new(), Tally::default());
     let jobs = results.steps.first().map_or(&[][..], |step| &step.jobs);
@@ -370,13 +398,21 @@ fn of_workload(
             }
             let PerDirection { read, write, .. } = &series.points;
             intervals.resize(intervals.len().max(read.len()).max(write.len()), Tally::default());
-            read.iter()
-                .enumerate()
-                .for_each(|(at, point)| intervals[at].reads.add(&Side::from_point(point)));
-            write
-                .iter()
-                .enumerate()
-                .for_each(|(at, point)| intervals[at].writes.add(&Side::from_point(point)));
+            for (is_read, points) in [(true, read), (false, write)] {
+                for (at, point) in points.iter().enumerate() {
+                    let side = Side::from_point(point);
+                    let (reads, writes) = match is_read {
+                        true => (side, Side::default()),
+                        false => (Side::default(), side),
+                    };
+                    intervals[at].add(&Tally {
+                        reads,
+                        writes,
+                        // With a rate, points hold response times, whatever these waited for.
+                        in_flight_ns: (!is_paced).then_some(u128::from(point.latency_ns)),
+                    });
+                }
+            }
         }
         for (number, worker) in job.workers.iter().enumerate() {
             let streams = worker
@@ -394,9 +430,15 @@ fn of_workload(
                         Side::from_interval(counts, Some(found.latency()))
                     })
                 };
+                let sum = |direction: Direction| {
+                    stream.directions[direction]
+                        .as_ref()
+                        .map_or(0, |found| found.total.sum())
+                };
                 total.add(&Tally {
                     reads: side(Direction::Read),
                     writes: side(Direction::Write),
+                    in_flight_ns: Some(sum(Direction::Read) + sum(Direction::Write)),
                 });
             }
         }

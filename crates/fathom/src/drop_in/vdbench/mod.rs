@@ -2,6 +2,7 @@
 
 mod follow;
 mod output;
+mod reports;
 pub mod surroundings;
 
 use std::fs::{self, File};
@@ -17,14 +18,16 @@ use dialects::vdbench::{
     self, Command, Format, Lowered, Parameters, Run, RunRate, Transfer, VdbenchEnv, expand, format_plan, lower,
     needs_format, read_command, read_parameters,
 };
+use model::plan::Plan;
 use model::results::Results;
-use report::formats::vdbench::{FLAT_COMMENT, FlatFacts, Layout, flat_header};
+use report::formats::vdbench::{FlatFacts, Layout};
 
 use super::{complain, note_findings, tell};
 use crate::permissions;
 use crate::session::Session;
 use follow::{Follow, Outcome, Style};
-use output::{Output, STANDARD, time};
+use output::{Output, time};
+use reports::{files_of, head_time};
 use surroundings::{LocalEnv, SELF_TEST};
 
 /// Done.
@@ -59,7 +62,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn plan_of(arguments: &[String]) -> Result<(model::plan::Plan, Vec<String>), Diagnostic> {
+pub fn plan_of(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> {
     let mut command = read_command(arguments, &std::env::temp_dir().display().to_string())?;
     let mut env = LocalEnv::default();
     take_self_test(&mut command, &mut env);
@@ -147,6 +150,8 @@ struct Drive<'a> {
     /// Runs that were shown so far.
     shown: u32,
     last_rate: f64,
+    /// Lines that link to the runs of a file.
+    run_links: Vec<String>,
 }
 
 impl<'a> Drive<'a> {
@@ -186,6 +191,7 @@ impl<'a> Drive<'a> {
             style: Style {
                 layout,
                 decimal: command.decimal,
+                host: "localhost".into(),
             },
             command,
             env,
@@ -194,6 +200,7 @@ impl<'a> Drive<'a> {
             kept: 0,
             shown: 0,
             last_rate: 0.0,
+            run_links: Vec::new(),
         };
         drive.output.create(
             "logfile",
@@ -243,10 +250,12 @@ impl<'a> Drive<'a> {
         if let Some(refusal) = parameters.refusals.first() {
             return Err(refusal.clone().into());
         }
-        for run in &runs {
-            lower(run, &parameters, &self.env, self.seed)?;
+        // The figures of one process are not those of several hosts.
+        if let [host] = &parameters.hosts[..] {
+            self.style.host.clone_from(host);
         }
         let formats = needs_format(&runs, &parameters, &self.env);
+        self.ask_guard(&runs, &formats, &parameters)?;
         let format_run = (!formats.is_empty()).then(|| {
             let block = format_plan(&formats, &parameters, 0).plan.steps[0].jobs[0].workers[0].streams[0]
                 .pattern
@@ -262,6 +271,39 @@ impl<'a> Drive<'a> {
         }
         self.repeat(&runs, &parameters)?;
         self.finish("execution")
+    }
+
+    /// Lowers every run and asks the guard about its targets, so that nothing is refused after an hour of other runs.
+    fn ask_guard(&self, runs: &[Run], formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
+        let permissions = permissions::from_env();
+        let mut asked = Vec::new();
+        let mut refusals = Vec::new();
+        let mut ask = |plan: &Plan| {
+            let judged = ::run::targets::judge(plan, &permissions).map_err(RunError::Targets)?;
+            let refused = judged.iter().filter_map(|one| one.decision.refusal().cloned());
+            for refusal in refused {
+                if !refusals.contains(&refusal) {
+                    refusals.push(refusal);
+                }
+            }
+            Ok::<(), RunError>(())
+        };
+        if !formats.is_empty() {
+            ask(&format_plan(formats, parameters, self.seed).plan).map_err(|error| failure_of(&error))?;
+        }
+        for run in runs {
+            let plan = lower(run, parameters, &self.env, self.seed)?.plan;
+            let luns: Vec<&str> = run.sds.iter().map(|sd| &*sd.lun).collect();
+            let key = (luns, run.workloads.iter().any(|(wd, _)| wd.rdpct < 100));
+            if !asked.contains(&key) {
+                ask(&plan).map_err(|error| failure_of(&error))?;
+                asked.push(key);
+            }
+        }
+        match refusals.is_empty() {
+            true => Ok(()),
+            false => Err(failure_of(&RunError::Refused(refusals))),
+        }
     }
 
     fn repeat(&mut self, runs: &[Run], parameters: &Parameters) -> Result<(), Failure> {
@@ -339,7 +381,8 @@ impl<'a> Drive<'a> {
         self.execute(run, lowered, parameters)
     }
 
-    /// Lays files out. One that was not completed gets its length back, so that it is not taken for complete.
+    /// Lays files out. One that was not completed gets its length back, so that it is not taken for
+    /// complete; one that was not there is removed.
     fn lay_out(&mut self, run: &Run, formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
         self.output
             .say_now("Vdbench will attempt to expand a disk file if the requested file size is a multiple of 1mb");
@@ -350,9 +393,15 @@ impl<'a> Drive<'a> {
                 _ => format!("lun={lun} does not exist or is too small. host=localhost"),
             });
         }
+        let is_new = |format: &&Format| !Path::new(&format.sd.lun).exists();
+        let new: Vec<&Format> = formats.iter().filter(is_new).collect();
         let done = self.execute(run, format_plan(formats, parameters, self.seed), parameters);
         if done.is_err() {
             for format in formats {
+                if new.contains(&format) {
+                    let _ = fs::remove_file(&format.sd.lun);
+                    continue;
+                }
                 let grown = fs::metadata(&format.sd.lun).is_ok_and(|metadata| metadata.len() > format.present);
                 let shortened = || {
                     File::options()
@@ -377,7 +426,7 @@ impl<'a> Drive<'a> {
         let started = format!("Starting RD={}", run.start_text(false));
         self.output.say_now(&started);
         let heading = format!("<a name=\"_{}\"></a><i><b>{} {started}</b></i>", self.shown, time());
-        for file in files_of(run) {
+        for file in files_of(run, &self.style.host) {
             self.output.write(&file, "");
             self.output.write(&file, &heading);
             self.output.write(&file, "");
@@ -386,7 +435,7 @@ impl<'a> Drive<'a> {
         self.shown += 1;
         let facts = facts_of(run, lowered.lun_bytes);
         let limits = parameters.general.histogram.clone();
-        let mut follow = Follow::new(run, facts, self.style, &limits, &mut self.output);
+        let mut follow = Follow::new(run, facts, self.style.clone(), &limits, &mut self.output);
         follow.write_status("Starting");
         let permissions = permissions::from_env();
         let outcome = self
@@ -473,7 +522,8 @@ impl<'a> Drive<'a> {
     fn simulate(&mut self, runs: &[Run]) -> Result<(), Failure> {
         // What a curve finds in a simulation.
         const BASE: f64 = 10_000.0;
-        self.create_common()?;
+        self.run_links = Vec::new();
+        self.create_common(&[])?;
         for run in runs {
             let points = run.points.iter().map(|percent| run.point(*percent, BASE));
             for run in [run.clone()].into_iter().chain(points) {
@@ -497,114 +547,6 @@ impl<'a> Drive<'a> {
         self.output.say(&format!("{line}. Output directory: {folder} \n"));
         Ok(())
     }
-
-    fn write_parmfile(&mut self, parameters: &Parameters) -> Result<(), Failure> {
-        self.output.create("parmfile", &[])?;
-        for (name, lines) in &parameters.copies {
-            let whole = fs::canonicalize(name).map_or(name.clone(), |path| path.display().to_string());
-            for line in [
-                String::new(),
-                format!("* Contents of parameter file: {whole}"),
-                String::new(),
-            ]
-            .iter()
-            .chain(lines)
-            {
-                self.output.write("parmfile", line);
-            }
-        }
-        Ok(())
-    }
-
-    /// The files that a simulation has as well.
-    fn create_common(&mut self) -> Result<(), Failure> {
-        let links = ["logfile", "totals", "status", "parmfile", "errorlog", "flatfile"];
-        let mut lines = vec![
-            String::new(),
-            format!("Vdbench summary report, created {}", head_time()),
-            String::new(),
-        ];
-        lines.extend(links.map(|name| format!("Link to {name:<25}<A HREF=\"{name}.html\">{name}</A>")));
-        self.output.create("summary", &lines)?;
-        self.output.create("totals", &["Run totals".into(), String::new()])?;
-        self.output.create(
-            "status",
-            &[
-                "* Vdbench status: one line for each change, separated by tabs.".into(),
-                String::new(),
-            ],
-        )?;
-        let comment: Vec<String> = FLAT_COMMENT.iter().map(ToString::to_string).collect();
-        self.output.create("flatfile", &comment)?;
-        self.output.write("flatfile", &flat_header(self.style.layout));
-        Ok(())
-    }
-
-    fn create_reports(&mut self, runs: &[&Run]) -> Result<(), Failure> {
-        let sds: Vec<String> = distinct(runs.iter().flat_map(|run| run.sds.iter().map(|sd| sd.name.clone())));
-        let wds: Vec<String> = distinct(
-            runs.iter()
-                .flat_map(|run| run.workloads.iter().map(|(wd, _)| wd.name.clone())),
-        );
-        for name in sds.iter().chain(&wds) {
-            let is_taken = STANDARD.contains(&name.as_str()) || name.ends_with(".histogram");
-            if is_taken || name.is_empty() || name.contains(['/', '\\', '\0']) {
-                let text = format!("cannot name a report file after `{name}`");
-                return Err(Failure {
-                    text,
-                    more: vec!["help: give the SD or WD another name".into()],
-                });
-            }
-        }
-        if let Some(both) = sds.iter().find(|name| wds.contains(name)) {
-            let text = format!("cannot name two report files `{both}`: an SD and a WD have that name");
-            return Err(Failure {
-                text,
-                more: vec!["help: give one of them another name".into()],
-            });
-        }
-        self.create_common()?;
-        self.output
-            .create("histogram", &["Total response time histogram.".into(), String::new()])?;
-        self.output
-            .create("skew", &["Workload skew report".into(), String::new()])?;
-        self.output.create(
-            "localhost",
-            &["Host summary report(s) for host=localhost".into(), String::new()],
-        )?;
-        self.output.create(
-            "localhost-0",
-            &["Slave summary report for slave=localhost-0".into(), String::new()],
-        )?;
-        for (kind, names) in [("SD report for sd", &sds), ("Workload report for wd", &wds)] {
-            for name in names {
-                self.output.create(name, &[format!("{kind}={name}"), String::new()])?;
-                self.output.create(
-                    &format!("{name}.histogram"),
-                    &[format!("Response time histogram of {name}")],
-                )?;
-                self.output.write(
-                    "summary",
-                    &format!("Link to report:                  <A HREF=\"{name}.html\">{name}</A>"),
-                );
-            }
-        }
-        Ok(())
-    }
-}
-
-fn head_time() -> String {
-    jiff::Zoned::now().strftime("%H:%M:%S %b %d %Y %Z").to_string()
-}
-
-fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
-    let mut found: Vec<String> = Vec::new();
-    for name in names {
-        if !found.contains(&name) {
-            found.push(name);
-        }
-    }
-    found
 }
 
 /// `result.json` with a number: `result.2.json`.
@@ -614,21 +556,6 @@ fn numbered(path: &Path, number: u32) -> PathBuf {
         Some(extension) => path.with_file_name(format!("{stem}.{number}.{}", extension.to_string_lossy())),
         None => path.with_file_name(format!("{stem}.{number}")),
     }
-}
-
-/// The files that show a run.
-fn files_of(run: &Run) -> Vec<String> {
-    let standard = [
-        "summary", "totals", "histogram", "skew", "localhost", "localhost-0", "logfile",
-    ]
-    .map(str::to_owned);
-    let items = run
-        .sds
-        .iter()
-        .map(|sd| &sd.name)
-        .chain(run.workloads.iter().map(|(wd, _)| &wd.name));
-    let items = items.flat_map(|name| [name.clone(), format!("{name}.histogram")]);
-    standard.into_iter().chain(items).collect()
 }
 
 /// What the flat file repeats of a run: values that all its workloads have.

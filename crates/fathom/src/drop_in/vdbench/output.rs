@@ -14,8 +14,7 @@ const MARK: &str = "<title>Vdbench ";
 
 /// Files that always have these names.
 pub const STANDARD: &[&str] = &[
-    "summary", "totals", "flatfile", "histogram", "logfile", "errorlog", "parmfile", "status", "skew", "localhost",
-    "localhost-0",
+    "summary", "totals", "flatfile", "histogram", "logfile", "errorlog", "parmfile", "status", "skew",
 ];
 
 /// An output directory with its open files.

@@ -94,7 +94,7 @@ mod tests {
         let lines = histogram(
             &Tally {
                 reads: side,
-                writes: Side::default(),
+                ..Tally::default()
             },
             &[],
         );

@@ -31,65 +31,123 @@ pub struct Cpu {
     pub idle: f64,
 }
 
-/// The two lines above the rows. `date` is the day as `Nov 23, 2026`.
-pub fn header(layout: Layout, date: &str, decimal: bool, with_cpu: bool) -> [String; 2] {
-    let unit = if decimal { "1000**2" } else { "1024**2" };
-    let (first, second) = match layout {
-        Layout::V50407 => (
-            format!(
-                "{date:<12}    interval        i/o   MB/sec   bytes   read     resp     read    write     read    write     resp  queue"
-            ),
-            format!(
-                "{:<12}                   rate  {unit}     i/o    pct     time     resp     resp      max      max   stddev  depth",
-                ""
-            ),
-        ),
-        Layout::V50406 => (
-            format!(
-                "{date:<12}  interval        i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue"
-            ),
-            format!(
-                "{:<12}                 rate  {unit}     i/o    pct     time     resp     resp      max   stddev depth",
-                ""
-            ),
-        ),
-    };
-    match with_cpu {
-        true => [first + "  cpu%  cpu%", second + " sys+u   sys"],
-        false => [first, second],
+impl Layout {
+    /// Characters of the column that names an interval.
+    const fn label(self) -> usize {
+        match self {
+            Layout::V50407 => 12,
+            Layout::V50406 => 10,
+        }
     }
 }
 
+/// The two lines above the rows. `date` is the day as `Nov 23, 2026`.
+pub fn header(layout: Layout, date: &str, decimal: bool) -> [String; 2] {
+    let [first, second] = figures_header(layout, decimal);
+    let label = layout.label();
+    [
+        format!("{date:<12}{:>label$}{first}  cpu%  cpu%", "interval"),
+        format!("{:<12}{:>label$}{second} sys+u   sys", "", ""),
+    ]
+}
+
+/// What stands above [`figures`].
+fn figures_header(layout: Layout, decimal: bool) -> [String; 2] {
+    let unit = if decimal { "1000**2" } else { "1024**2" };
+    let (first, second) = match layout {
+        Layout::V50407 => (
+            "        i/o   MB/sec   bytes   read     resp     read    write     read    write     resp  queue",
+            format!("       rate  {unit}     i/o    pct     time     resp     resp      max      max   stddev  depth"),
+        ),
+        Layout::V50406 => (
+            "        i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue",
+            format!("       rate  {unit}     i/o    pct     time     resp     resp      max   stddev depth"),
+        ),
+    };
+    [first.to_owned(), second]
+}
+
 /// A row: `seconds` are the nominal length of the interval, or of all that are averaged.
-pub fn row(
-    layout: Layout,
-    time: &str,
-    label: &str,
-    tally: &Tally,
-    seconds: f64,
-    decimal: bool,
-    cpu: Option<Cpu>,
-) -> String {
+pub fn row(layout: Layout, time: &str, label: &str, tally: &Tally, seconds: f64, decimal: bool, cpu: Cpu) -> String {
+    let (figures, width) = (figures(layout, tally, seconds, decimal), layout.label());
+    let (all, system) = (cpu.user + cpu.system, cpu.system);
+    format!("{time:<12}{label:>width$}{figures} {all:>5.1} {system:>5.1}")
+}
+
+/// The columns from the rate to the queue depth.
+fn figures(layout: Layout, tally: &Tally, seconds: f64, decimal: bool) -> String {
     let all = tally.all();
     let megabytes = all.bytes as f64 / if decimal { 1e6 } else { 1_048_576.0 } / seconds;
     let (rate, bytes, read) = (all.n as f64 / seconds, tally.bytes_each(), tally.read_percent());
     let (mean, reads, writes) = (all.mean_ms(), tally.reads.mean_ms(), tally.writes.mean_ms());
     let (deviation, queue) = (all.deviation_ms(), tally.queue(seconds));
-    let cells = match layout {
+    match layout {
         Layout::V50407 => format!(
-            "{label:>12} {rate:>10.1} {megabytes:>8.2} {bytes:>7} {read:>6.2} {mean:>8.3} {reads:>8.3} {writes:>8.3} {:>8.2} {:>8.2} {deviation:>8.3} {queue:>6.1}",
+            " {rate:>10.1} {megabytes:>8.2} {bytes:>7} {read:>6.2} {mean:>8.3} {reads:>8.3} {writes:>8.3} {:>8.2} {:>8.2} {deviation:>8.3} {queue:>6.1}",
             tally.reads.max_ms(),
             tally.writes.max_ms(),
         ),
         Layout::V50406 => format!(
-            "{label:>10} {rate:>10.2} {megabytes:>8.2} {bytes:>7} {read:>6.2} {mean:>8.3} {reads:>8.3} {writes:>8.3} {:>8.3} {deviation:>8.3} {queue:>5.1}",
+            " {rate:>10.2} {megabytes:>8.2} {bytes:>7} {read:>6.2} {mean:>8.3} {reads:>8.3} {writes:>8.3} {:>8.3} {deviation:>8.3} {queue:>5.1}",
             all.max_ms(),
         ),
-    };
-    match cpu {
-        Some(cpu) => format!("{time:<12}{cells} {:>5.1} {:>5.1}", cpu.user + cpu.system, cpu.system),
-        None => format!("{time:<12}{cells}"),
     }
+}
+
+/// An SD or WD of the skew report.
+#[derive(Clone, Debug)]
+pub struct SkewRow {
+    /// Its name.
+    pub name: String,
+    /// The percentage of the operations that it was to have; only WDs have one.
+    pub requested: Option<f64>,
+    /// What it did.
+    pub tally: Tally,
+}
+
+/// A table of the skew report, with a total at its end. `kind` is `SD` or `WD`.
+pub fn skew_table(layout: Layout, kind: &str, rows: &[SkewRow], seconds: f64, decimal: bool) -> Vec<String> {
+    let mut total = SkewRow {
+        name: "Total".into(),
+        requested: rows.iter().map(|row| row.requested).sum(),
+        tally: Tally::default(),
+    };
+    rows.iter().for_each(|row| total.tally.add(&row.tally));
+    let names = rows.iter().chain([&total]).map(|row| row.name.len());
+    let width = names.max().unwrap_or_default().max(12);
+    let all = total.tally.all().n.max(1) as f64;
+    let shares = |row: &SkewRow, is_total: bool| {
+        row.requested.map_or(String::new(), |requested| {
+            let observed = 100.0 * row.tally.all().n as f64 / all;
+            let delta = requested - observed;
+            let is_shown = !is_total && delta.abs() > 0.1;
+            let delta = if is_shown {
+                format!("{delta:>7.2}%")
+            } else {
+                String::new()
+            };
+            format!(" {requested:>9.2}%{observed:>8.2}%{delta}")
+        })
+    };
+    let [first, second] = figures_header(layout, decimal);
+    let more = match total.requested {
+        Some(_) => ["       skew     skew    skew", "  requested observed   delta"],
+        None => ["", ""],
+    };
+    let head = format!("{kind}:");
+    let mut lines = vec![
+        format!("{:width$}{first}{}", "", more[0]),
+        format!("{head:width$}{second}{}", more[1]),
+    ];
+    for (index, row) in rows.iter().chain([&total]).enumerate() {
+        let figures = figures(layout, &row.tally, seconds, decimal);
+        lines.push(format!(
+            "{:width$}{figures}{}",
+            row.name,
+            shares(row, index == rows.len())
+        ));
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -108,6 +166,7 @@ mod tests {
         Tally {
             reads: side(53, 10),
             writes: side(51, 14),
+            in_flight_ns: Some(1_244_000),
         }
     }
 
@@ -128,9 +187,9 @@ mod tests {
                 system: 0.9,
                 idle: 95.4,
             };
-            let row = row(layout, "16:24:36.053", "avg_2-5", &tally(), 4.0, false, Some(cpu));
+            let row = row(layout, "16:24:36.053", "avg_2-5", &tally(), 4.0, false, cpu);
             assert_eq!(row, expected);
-            let [first, second] = header(layout, "Jan 24, 2019", false, true);
+            let [first, second] = header(layout, "Jan 24, 2019", false);
             assert_eq!(first.len(), row.len(), "{first}");
             assert_eq!(second.len(), row.len(), "{second}");
         }
@@ -138,7 +197,7 @@ mod tests {
 
     #[test]
     fn headers_are_those_of_the_releases() {
-        let [first, second] = header(Layout::V50407, "Nov 08, 2025", false, true);
+        let [first, second] = header(Layout::V50407, "Nov 08, 2025", false);
         assert_eq!(
             first,
             "Nov 08, 2025    interval        i/o   MB/sec   bytes   read     resp     read    write     read    write     resp  queue  cpu%  cpu%"
@@ -147,11 +206,54 @@ mod tests {
             second,
             "                               rate  1024**2     i/o    pct     time     resp     resp      max      max   stddev  depth sys+u   sys"
         );
-        let [first, second] = header(Layout::V50406, "Nov 23, 2026", true, true);
+        let [first, second] = header(Layout::V50406, "Nov 23, 2026", true);
         assert_eq!(
             first,
             "Nov 23, 2026  interval        i/o   MB/sec   bytes   read     resp     read    write     resp     resp queue  cpu%  cpu%"
         );
         assert!(second.contains("1000**2"));
+    }
+
+    /// The table that 5.04.06 wrote for the recorded run of two workloads, from its own figures.
+    #[test]
+    fn the_skew_table_is_the_recorded_one() {
+        let row = |name: &str, requested, reads: u64, writes: u64, bytes: u64| SkewRow {
+            name: name.into(),
+            requested: Some(requested),
+            tally: Tally {
+                reads: Side {
+                    n: reads,
+                    bytes: reads * bytes,
+                    ..Side::default()
+                },
+                writes: Side {
+                    n: writes,
+                    bytes: writes * bytes,
+                    ..Side::default()
+                },
+                in_flight_ns: Some(0),
+            },
+        };
+        let rows = [row("wd1", 40.0, 268, 58, 4096), row("wd2", 60.0, 0, 502, 8192)];
+        let lines = skew_table(Layout::V50406, "WD", &rows, 4.0, false);
+        let cut = |line: &str| line.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(
+            cut(&lines[0]),
+            cut("i/o MB/sec bytes read resp read write resp resp queue skew skew skew")
+        );
+        assert_eq!(
+            cut(&lines[1]),
+            cut("WD: rate 1024**2 i/o pct time resp resp max stddev depth requested observed delta")
+        );
+        let first = cut(&lines[2]);
+        assert_eq!(first[..5], cut("wd1 81.50 0.32 4096 82.21"));
+        assert_eq!(first[11..], cut("40.00% 39.37% 0.63%"));
+        assert_eq!(cut(&lines[3])[11..], cut("60.00% 60.63% -0.63%"));
+        let total = cut(&lines[4]);
+        assert_eq!(total[..4], cut("Total 207.00 1.30 6579"));
+        assert_eq!(total[11..], cut("100.00% 100.00%"));
+        let ends = |line: &str, word: &str| line.find(word).map(|at| at + word.len());
+        assert_eq!(ends(&lines[1], "requested"), ends(&lines[2], "40.00%"));
+        assert_eq!(ends(&lines[1], "depth"), ends(&lines[2], "0.0 ").map(|at| at - 1));
     }
 }

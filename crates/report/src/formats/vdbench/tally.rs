@@ -5,12 +5,25 @@ use model::histogram::Histogram;
 use model::results::Point;
 
 /// Reads and writes.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Tally {
     /// Reads.
     pub reads: Side,
     /// Writes.
     pub writes: Side,
+    /// The times from queued to completed, added up; `None` where only response times are known, which under a rate hold the
+    /// wait for a slot as well.
+    pub in_flight_ns: Option<u128>,
+}
+
+impl Default for Tally {
+    fn default() -> Tally {
+        Tally {
+            reads: Side::default(),
+            writes: Side::default(),
+            in_flight_ns: Some(0),
+        }
+    }
 }
 
 /// One direction.
@@ -92,6 +105,8 @@ impl Tally {
     pub fn add(&mut self, other: &Tally) {
         self.reads.add(&other.reads);
         self.writes.add(&other.writes);
+        let both = self.in_flight_ns.zip(other.in_flight_ns);
+        self.in_flight_ns = both.map(|(mine, theirs)| mine + theirs);
     }
 
     /// Both directions together.
@@ -110,8 +125,9 @@ impl Tally {
         100.0 * self.reads.n as f64 / (self.reads.n + self.writes.n).max(1) as f64
     }
 
-    /// Operations in flight on average.
+    /// Operations in flight on average; not a number where that is not known.
     pub(super) fn queue(&self, seconds: f64) -> f64 {
-        (self.reads.sum_ns + self.writes.sum_ns) as f64 / 1e9 / seconds
+        self.in_flight_ns
+            .map_or(f64::NAN, |in_flight| in_flight as f64 / 1e9 / seconds)
     }
 }

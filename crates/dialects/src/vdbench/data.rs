@@ -1,0 +1,71 @@
+//! What is written: compression and duplicates.
+
+use model::content::{ConstantPart, Content};
+
+use super::definitions::Block;
+use crate::Diagnostic;
+
+/// Duplicates in what is written.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Dedup {
+    /// All data to different data, above 1.
+    pub ratio: f64,
+    /// `dedupunit=`.
+    pub unit: u64,
+    /// Different blocks that duplicates repeat: a number, or where it is negative percent of the duplicates.
+    pub sets: f64,
+    /// All SDs repeat the same.
+    pub across: bool,
+}
+
+pub(super) fn dedup(block: &Block) -> Result<Option<Dedup>, Diagnostic> {
+    let ratio = block.number("dedupratio")?.unwrap_or(1.0);
+    let unit = block.number("dedupunit")?;
+    match unit {
+        _ if ratio <= 1.0 => Ok(None),
+        Some(unit) if unit >= 512.0 && unit % 512.0 == 0.0 => Ok(Some(Dedup {
+            ratio,
+            unit: unit as u64,
+            sets: block.number("dedupsets")?.unwrap_or(-5.0),
+            across: block
+                .item("dedupacross")
+                .is_some_and(|item| item.word().starts_with('y')),
+        })),
+        _ => Err(block
+            .error("cannot use `dedupratio=` without the size of a duplicate".into())
+            .help("give `dedupunit=` a multiple of 512 bytes that divides every transfer size")),
+    }
+}
+
+/// Data that can be compressed by this ratio and has so many duplicates; `None` for data that is neither. `transfers` are those that
+/// the region holds.
+pub(super) fn content(compratio: f64, dedup: Option<Dedup>, transfers: u64) -> Option<Content> {
+    let percent = (100.0 - 100.0 / compratio.max(1.0)).round() as u8;
+    let Some(dedup) = dedup else {
+        return (percent > 0).then(|| Content::Compressible {
+            percent,
+            chunk: 0,
+            pattern: Vec::new(),
+        });
+    };
+    let (surplus, transfers) = (1.0 - 1.0 / dedup.ratio, transfers.max(1) as f64);
+    let sets = match dedup.sets {
+        share if share < 0.0 => -share / 100.0 * surplus * transfers,
+        sets => sets,
+    };
+    // Sets of all SDs are different data beside that of each; else an SD's first transfers are its sets.
+    let part = if dedup.across {
+        surplus + sets / transfers
+    } else {
+        surplus
+    };
+    Some(Content::Duplicated {
+        percent: (100.0 * part).round().min(100.0) as u8,
+        working_set: sets.round().max(1.0) as u64,
+        shared: dedup.across,
+        constant: (percent > 0).then(|| ConstantPart {
+            percent,
+            ..ConstantPart::default()
+        }),
+    })
+}

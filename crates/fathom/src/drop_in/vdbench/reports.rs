@@ -1,0 +1,205 @@
+//! The files of an output directory: which there are, how they begin, and how they link to each other.
+
+use std::fs;
+
+use dialects::vdbench::{CopiedLines, Parameters, Run};
+use report::formats::vdbench::{FLAT_COMMENT, flat_header};
+
+use super::output::STANDARD;
+use super::{Drive, Failure};
+
+/// The width of what stands in front of a link.
+const LINK: usize = 33;
+
+impl Drive<'_> {
+    pub(super) fn write_parmfile(&mut self, parameters: &Parameters) -> Result<(), Failure> {
+        self.output.create("parmfile", &[])?;
+        for CopiedLines { heading, file, lines } in &parameters.copies {
+            let whole = fs::canonicalize(file).ok().filter(|_| heading.starts_with("Contents"));
+            let file = whole.map_or(file.clone(), |path| path.display().to_string());
+            let head = [String::new(), format!("* {heading}: {file}"), String::new()];
+            for line in head.iter().chain(lines) {
+                self.output.write("parmfile", line);
+            }
+        }
+        Ok(())
+    }
+
+    /// A file with a title, and what it links to.
+    fn create_linked(&mut self, name: &str, title: &str, links: &[String]) -> Result<(), Failure> {
+        let runs = if self.run_links.is_empty() {
+            &[][..]
+        } else {
+            &[String::new()]
+        };
+        let head = [
+            &[title.to_owned(), String::new()][..],
+            links,
+            runs,
+            &self.run_links,
+            runs,
+        ]
+        .concat();
+        Ok(self.output.create(name, &head)?)
+    }
+
+    /// The files that a simulation has as well. `items` are links of the summary to other files.
+    pub(super) fn create_common(&mut self, items: &[String]) -> Result<(), Failure> {
+        let mut links = vec![
+            link("Link to logfile:", "logfile"),
+            link("Run totals:", "totals"),
+            link("Vdbench status:", "status"),
+            link("Copy of input parameter files:", "parmfile"),
+            link("Link to errorlog:", "errorlog"),
+            link("Link to flatfile:", "flatfile"),
+        ];
+        links.extend_from_slice(items);
+        let title = format!("\nVdbench summary report, created {}", head_time());
+        self.create_linked("summary", &title, &links)?;
+        self.create_linked("totals", "Run totals", &[])?;
+        self.output.create(
+            "status",
+            &[
+                "* Vdbench status: one line for each change, separated by tabs.".into(),
+                String::new(),
+            ],
+        )?;
+        let comment: Vec<String> = FLAT_COMMENT.iter().map(ToString::to_string).collect();
+        self.output.create("flatfile", &comment)?;
+        self.output.write("flatfile", &flat_header(self.style.layout));
+        Ok(())
+    }
+
+    pub(super) fn create_reports(&mut self, runs: &[&Run]) -> Result<(), Failure> {
+        let sds = distinct(runs.iter().flat_map(|run| run.sds.iter().map(|sd| sd.name.clone())));
+        let workloads = runs.iter().flat_map(|run| &run.workloads);
+        let wds = distinct(workloads.map(|(wd, _)| wd.name.clone()));
+        self.check_names(&sds, &wds)?;
+        let host = self.style.host.clone();
+        let slave = format!("{host}-0");
+        let links = |title: &str, names: &[String]| names.iter().map(|name| link(title, name)).collect::<Vec<_>>();
+        let mut items = vec![
+            String::new(),
+            link("Link to HOST reports:", &host),
+            link("Link to response time histogram:", "histogram"),
+            link("Link to workload skew report:", "skew"),
+        ];
+        let sd_links: Vec<String> = sds.iter().map(|sd| anchor(&format!("{sd}.html"), sd)).collect();
+        items.push(format!("{:<LINK$}{}", "Link to SD reports:", sd_links.join("      ")));
+        items.push(String::new());
+        items.extend(links("Link to workload report:", &wds));
+        self.run_links = links_to_runs(runs);
+        self.create_common(&items)?;
+        self.create_linked("histogram", "Total response time histogram.", &[])?;
+        let rules = "Workload skew report: where a run has several SDs or several workloads.\n\
+                     Counts reported below are for non-warmup intervals.";
+        self.create_linked("skew", rules, &[])?;
+        let of_host = format!("Host summary report(s) for host={host}");
+        self.create_linked(&host, &of_host, &[link("Link to slave summary report:", &slave)])?;
+        self.create_linked(&slave, &format!("Slave summary report for slave={slave}"), &[])?;
+        for (kind, names) in [("SD report for sd", &sds), ("Workload Report for wd", &wds)] {
+            for name in names {
+                let file = format!("{name}.histogram");
+                let to_histogram = format!(
+                    "{:<LINK$}{}",
+                    "Link to response time histogram:",
+                    anchor(&format!("{file}.html"), "histogram")
+                );
+                self.create_linked(name, &format!("{kind}={name}"), &[to_histogram])?;
+                self.create_linked(&file, &format!("Response time histogram of {name}"), &[])?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every file has a name of its own.
+    fn check_names(&self, sds: &[String], wds: &[String]) -> Result<(), Failure> {
+        let host = &self.style.host;
+        for name in sds.iter().chain(wds).chain([host]) {
+            let is_standard = STANDARD.contains(&name.as_str());
+            let is_host = name == host || *name == format!("{host}-0");
+            let is_taken = is_standard || name.ends_with(".histogram") || is_host && !std::ptr::eq(name, host);
+            if is_taken || name.is_empty() || name.contains(['/', '\\', '\0']) {
+                let text = format!("cannot name a report file after `{name}`");
+                return Err(Failure {
+                    text,
+                    more: vec!["help: give the SD, WD or host another name".into()],
+                });
+            }
+        }
+        match sds.iter().find(|name| wds.contains(name)) {
+            Some(both) => Err(Failure {
+                text: format!("cannot name two report files `{both}`: an SD and a WD have that name"),
+                more: vec!["help: give one of them another name".into()],
+            }),
+            None => Ok(()),
+        }
+    }
+}
+
+fn anchor(to: &str, text: &str) -> String {
+    format!("<A HREF=\"{to}\">{text}</A>")
+}
+
+fn link(title: &str, name: &str) -> String {
+    format!("{title:<LINK$}{}", anchor(&format!("{name}.html"), name))
+}
+
+/// `Link to Run Definitions:` with the numbers that runs have in the order in which they are executed. A turn that differs from the
+/// one before in its last loop only shows that loop.
+fn links_to_runs(runs: &[&Run]) -> Vec<String> {
+    let mut lines = Vec::new();
+    let mut before: Option<&Run> = None;
+    for run in runs {
+        let points = run.points.iter().map(|percent| run.point(*percent, 0.0).name);
+        for (turn, name) in std::iter::once(run.name.clone()).chain(points).enumerate() {
+            let title = if lines.is_empty() {
+                "Link to Run Definitions:"
+            } else {
+                ""
+            };
+            let text = format!("{name} {}", run.loops_text());
+            let last = run
+                .loops
+                .split_last()
+                .filter(|(_, others)| turn == 0 && !others.is_empty());
+            let shared = last.filter(|(_, others)| {
+                before.is_some_and(|before| before.name == run.name && before.loops.starts_with(others))
+            });
+            let (indent, text) = match shared {
+                Some(((name, value), _)) => {
+                    let shown = format!("{name}={value}");
+                    (text.len() - shown.len(), shown)
+                }
+                None => (0, text),
+            };
+            let to = anchor(&format!("#_{}", lines.len()), &text);
+            lines.push(format!("{title:<width$}{to}", width = LINK + indent));
+        }
+        before = Some(run);
+    }
+    lines
+}
+
+pub(super) fn head_time() -> String {
+    jiff::Zoned::now().strftime("%H:%M:%S %b %d %Y %Z").to_string()
+}
+
+fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
+    let mut found: Vec<String> = Vec::new();
+    for name in names {
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
+}
+
+/// The files that show a run.
+pub(super) fn files_of(run: &Run, host: &str) -> Vec<String> {
+    let standard = ["summary", "totals", "histogram", "skew", "logfile", host].map(str::to_owned);
+    let workloads = run.workloads.iter().map(|(wd, _)| &wd.name);
+    let items = run.sds.iter().map(|sd| &sd.name).chain(workloads);
+    let items = items.flat_map(|name| [name.clone(), format!("{name}.histogram")]);
+    standard.into_iter().chain([format!("{host}-0")]).chain(items).collect()
+}
