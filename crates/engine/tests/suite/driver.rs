@@ -74,6 +74,7 @@ pub fn setup(kind: EngineKind, files: Vec<File>, slots: u32) -> Setup {
         split_stamps: false,
         spin: false,
         clock: clock(),
+        tree: None,
         simulated: (kind == EngineKind::Simulated).then(|| {
             Simulation::for_one_worker(SimulatedDevice {
                 size: Bytes(size),
