@@ -117,11 +117,11 @@ fn print_faults(faults: &Faults) -> ExitCode {
 }
 
 /// Connects the hosts that the command line or the environment names.
-fn connect_fleet(session: &Session, given: Option<&ArgMatches>) -> Result<(), Faults> {
+fn connect_fleet(session: &Session, args: Option<&ArgMatches>) -> Result<(), Faults> {
     if session.leads() {
-        return fleet::not_twice(given);
+        return fleet::not_twice(args);
     }
-    if let Some(others) = fleet::of_options(&session.process, given)? {
+    if let Some(others) = fleet::of_options(&session.process, args)? {
         session.lead(others);
     }
     Ok(())

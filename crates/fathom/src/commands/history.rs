@@ -37,7 +37,7 @@ pub fn command() -> Command {
                     .value_name("N")
                     .value_parser(value_parser!(usize))
                     .default_value(DEFAULT_LIMIT)
-                    .help("So many of the latest at most; 0 is all of them"),
+                    .help("Show at most this many of the latest; 0 shows all"),
             )
             .arg(
                 Arg::new("out")
