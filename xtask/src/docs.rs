@@ -36,7 +36,10 @@ pub(crate) fn docs(_: &[String]) -> Result<(), String> {
     }
     match Command::new("mdbook").arg("--version").output() {
         Ok(_) => run(Command::new("mdbook").current_dir(root()).arg("build")),
-        Err(_) => Ok(eprintln!("mdbook is not installed: the book is not built")),
+        Err(_) => {
+            eprintln!("mdbook is not installed: the book is not built");
+            Ok(())
+        }
     }
 }
 
