@@ -14,6 +14,7 @@ mod wine;
 mod wine;
 #[cfg(target_os = "linux")]
 mod wine_view;
+mod words;
 
 use crate::command::{cargo, run};
 
@@ -25,8 +26,9 @@ const SLOW: [&str; 8] = [
 ];
 
 /// The cheap ones first.
-const STEPS: [Step; 9] = [
+const STEPS: [Step; 10] = [
     ("fmt", formatting),
+    ("words", words::check),
     ("dependencies", dependencies::check),
     ("clippy", lints),
     ("docs", documentation),
@@ -37,7 +39,7 @@ const STEPS: [Step; 9] = [
     ("arm64", arm64::check),
 ];
 
-/// Carries out the named steps, or all. Goes on after one that fails, so that one run shows every complaint.
+/// Carries out the named steps, or all. Continues after one that fails, so that one run shows every complaint.
 pub(crate) fn check(only: &[String]) -> Result<(), String> {
     if let Some(unknown) = only.iter().find(|name| !STEPS.iter().any(|(known, _)| known == name)) {
         let known = STEPS.map(|(name, _)| name).join(", ");

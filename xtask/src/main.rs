@@ -17,6 +17,7 @@ mod dist;
 #[cfg(not(target_os = "linux"))]
 #[path = "dist_elsewhere.rs"]
 mod dist;
+mod docs;
 #[cfg(target_os = "linux")]
 mod faults;
 mod fuzz;
@@ -45,13 +46,14 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 usage: cargo xtask VERB
 
-  check [STEP…]   everything that must hold before a change is merged; or only fmt, clippy, docs, tests, windows, wine, arm64
+  check [STEP…]   everything that must hold before a change is merged; or only fmt, words, clippy, docs, tests, windows, …
   test [--all]    the default tests; with --all also fleets, the fio and DiskSpd drop-ins, throttled devices and browser pages
   bench [OPTION]… side by side with fio, written to bench/runs; --smoke, --only ROW, --pairs N, --seconds S, --dir DIR
   wine -- ARG…    fathom.exe, built and run under Wine; `wine test ARG…` runs the tests of Windows with `cargo test ARG…`
   dist [NAME]…    what users get, in target/dist: linux-gnu, linux-musl, linux-arm64, windows, deb; all of them if none is named
   conformance --fio-source DIR [--suite NAME]… [--program PATH] [--python PATH]  fio's own tests with this program as fio
   faults [--scenario NAME]… [--seconds N] [--program PATH]  each system call of short commands fails; needs strace, takes half an hour
+  docs            links and command lines of the documents are checked; with mdbook the book is built in target/book
   fuzz [--seconds N] [--target NAME]… [--seed N]  mutated inputs for each parser; 60 seconds each if nothing is said
   mutate fio      take each option of fio away where it is read, and see whether its test notices; minutes, not part of check
   screenshots [--program PATH] [FILE]…  the pictures in docs/pictures, from runs of the program; needs tmux and chromium
@@ -70,6 +72,7 @@ fn main() -> ExitCode {
         "bench" => bench::bench(rest),
         "wine" => wine::wine(rest),
         "dist" => dist::dist(rest),
+        "docs" => docs::docs(rest),
         "fuzz" => fuzz::fuzz(rest),
         "mutate" => mutate::mutate(rest),
         "screenshots" => screenshots::screenshots(rest),

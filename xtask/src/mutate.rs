@@ -21,7 +21,7 @@ const BLANK: &str = r#"
 /// The default instead of the option, where the environment says so.
 pub(super) fn blank<'a, T>(
     number: u32,
-    given: &'a T,
+    option: &'a T,
     default: for<'d> fn(&'d super::options::JobOptions) -> &'d T,
 ) -> &'a T {
     use std::sync::LazyLock;
@@ -31,7 +31,7 @@ pub(super) fn blank<'a, T>(
         LazyLock::new(|| Box::leak(Box::new(super::options::JobOptions::new())));
     match *WHICH == Some(number) {
         true => default(*DEFAULTS),
-        false => given,
+        false => option,
     }
 }
 "#;

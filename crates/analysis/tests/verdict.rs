@@ -305,11 +305,11 @@ fn short_of(asked: f64, change: impl FnOnce(&mut Observation)) -> Verdict {
 #[track_caller]
 fn inconclusive(verdict: &Verdict, cause: Cause, part: &str) {
     expect(verdict, Outcome::Inconclusive);
-    let told = verdict
+    let has_rule = verdict
         .clauses
         .iter()
         .any(|of: &ClauseVerdict| of.cause == Some(cause) && of.reason.contains(part));
-    assert!(told, "{cause:?} {part}: {verdict:#?}");
+    assert!(has_rule, "{cause:?} {part}: {verdict:#?}");
 }
 
 #[test]

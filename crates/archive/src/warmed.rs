@@ -135,7 +135,7 @@ mod tests {
         let marker = WarmMarker::load(&store, identity).expect("it was kept");
         assert_eq!((marker.boot_id.as_deref(), &*marker.target), (Some("a"), target));
         assert_eq!(add(Some("b"), range(5, 6, false)).ranges, [(5, 6, false)]);
-        // Nobody can say that a boot without a name is the same.
+        // A boot without a name may be another one.
         add(None, range(0, 1, false));
         assert_eq!(add(None, range(1, 2, false)).ranges, [(1, 2, false)]);
         // Another target of the same name is another target.

@@ -1,4 +1,4 @@
-//! What was added to a history is found again; what is wrong with its file is told and harms nothing.
+//! What was added to a history is found again; a fault of its file is reported and harms nothing.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
@@ -416,12 +416,12 @@ fn what_is_no_history_is_refused_and_left_as_it_is() {
     let mut text = fs::read(place.file()).unwrap();
     let check = |expected: &str| {
         let before = fs::read(place.file()).unwrap();
-        let told = place
+        let message = place
             .complaint()
             .to_string()
             .replace(&place.file().display().to_string(), "FILE");
-        assert!(told.starts_with(expected), "{told}");
-        assert!(fs::read(place.file()).unwrap() == before, "{told}: it was changed");
+        assert!(message.starts_with(expected), "{message}");
+        assert!(fs::read(place.file()).unwrap() == before, "{message}: it was changed");
     };
     // The file begins as a database, and its first page is not one.
     text[100..200].fill(0xff);

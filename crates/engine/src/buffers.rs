@@ -91,7 +91,7 @@ impl Buffers {
     }
 }
 
-/// Buffers that the kernel reads and writes while the program goes on.
+/// Buffers that the kernel reads and writes while the program continues.
 ///
 /// Every path to a buffer goes through here: [`SharedBuffers::claim`] when an operation starts,
 /// [`SharedBuffers::release`] when the kernel is done with it, [`SharedBuffers::of_free`] for the program between the

@@ -140,7 +140,7 @@ fn units(answers: &Receiver<io::Result<(u32, f64)>>) -> io::Result<Vec<(u32, f64
 /// The life of a thread: it measures the unit, answers, waits for the others, and does units until it is asked to stop.
 fn measure(cpu: u32, shared: &Shared, number: usize, answer: Sender<io::Result<(u32, f64)>>) {
     let prepared = sys::thread::pin_to(&[cpu]).map(|()| timed_unit());
-    // Whoever asked may have given up for another thread's error.
+    // The caller may have given up for another thread's error.
     let answered = match prepared.and_then(|unit| sys::thread::run_only_when_idle().map(|()| unit)) {
         Ok(unit) => answer.send(Ok((cpu, unit.0 as f64 / f64::from(UNITS_EACH)))),
         Err(error) => answer.send(Err(error)),

@@ -1,8 +1,8 @@
-//! The queues of Windows: operations that the system carries out while the thread goes on, whose ends it learns of through a
+//! The queues of Windows: operations that the system carries out while the thread continues, whose ends it learns of through a
 //! completion port, by routines that it lets the system call (DiskSpd `-x`), or through a ring (`ioring.rs`).
 //!
 //! Except on a ring, each operation is a call of its own. Flushes and trims have no such call: they are carried out where they
-//! stand, and what is in flight goes on meanwhile.
+//! stand, and what is in flight continues meanwhile.
 
 use model::Nanos;
 use model::results::EngineUsed;
@@ -479,7 +479,7 @@ pub(crate) mod tests {
             if !serves_again {
                 continue;
             }
-            // Nobody has taken what is written now: it stays in the pipe.
+            // What is written now stays in the pipe until it is read.
             writing.write_all(b"0123456789abcdef").unwrap();
             let mut again = on_pipe(other, 8);
             again.turn(&reads(1), 1, Nanos::NEVER, &mut done).unwrap();

@@ -216,7 +216,7 @@ pub fn of_options(process: &Process, named: Option<&String>) -> Result<Option<Fl
     named.map(|text| of_list(process, &text)).transpose()
 }
 
-/// Whoever is one of many processes already does not start others.
+/// A process that a launcher started does not start others.
 ///
 /// # Errors
 /// [`Faults`] if hosts are named as well.
@@ -254,7 +254,7 @@ pub fn refuse(ranks: Option<u32>, command: &str, named: Option<&String>) -> Resu
     )))
 }
 
-/// Reaches the hosts of a list, in the words of `--hosts`.
+/// Reaches the hosts of a list as `--hosts` has it.
 ///
 /// # Errors
 /// [`Faults`] if one of them cannot be reached or take part.
@@ -297,7 +297,7 @@ fn unreached(list: Vec<HostFault>, children: &mut [HostProcess]) -> Faults {
     Faults::many(list.into_iter().map(known).collect(), Exit::Refused)
 }
 
-/// Leads hosts that are reached already, each of which goes on alone where another is lost and knows its own directory.
+/// Leads hosts that are reached already, each of which continues alone where another is lost and knows its own directory.
 ///
 /// # Errors
 /// Those that cannot take part.

@@ -464,7 +464,7 @@ fn of_catalogue(catalogue: &Catalogue, wanted: &Disks) -> Result<Known, Fault> {
     })
 }
 
-/// Credits of the catalogue in the words of a diagnosis.
+/// Credits of the catalogue as a diagnosis takes them.
 pub fn burst(layer: String, burst: Burst) -> KnownBurst {
     KnownBurst {
         layer,

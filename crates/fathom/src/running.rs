@@ -39,7 +39,7 @@ fn folder() -> Option<PathBuf> {
     Some(history.with_extension("running"))
 }
 
-/// Says that this run goes on and where it is watched. A run is not held up where that cannot be said: it only does not stand in the list.
+/// Says that this run is in progress and where it is watched. A run is not held up where that cannot be said: it only does not stand in the list.
 pub fn announce(address: SocketAddr, name: &str) -> Option<Notice> {
     let folder = folder()?;
     fs::create_dir_all(&folder).ok()?;

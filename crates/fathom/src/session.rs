@@ -141,7 +141,7 @@ impl<'a> Execution<'a> {
         Execution { before, ..self }
     }
 
-    /// Lets the caller act on the run while it goes on.
+    /// Lets the caller act on the run while it runs.
     pub fn with_hooks(self, hooks: RunHooks<'a>) -> Execution<'a> {
         Execution { hooks, ..self }
     }
@@ -208,7 +208,7 @@ impl Session {
     }
 }
 
-/// The same test in the words of the dialects that it was not written in.
+/// The same test in the other dialects.
 fn equivalents(plan: &Plan) -> Vec<Equivalent> {
     dialects::convert::equivalents(plan)
         .into_iter()

@@ -49,7 +49,7 @@ const FAREWELL: &[u8] = b"\x1b[?25h\x1b[?1049l";
 /// The terminal is the view's. There is one terminal for a process.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// A view of what goes on.
+/// A view of the run.
 #[derive(Debug)]
 pub struct View {
     shared: Arc<Shared>,

@@ -66,7 +66,7 @@ pub enum Answer {
     Thermal,
     /// The device tidied up after writes.
     GarbageCollection,
-    /// Somebody else used the same storage.
+    /// Another user shared the storage.
     Noisy,
     /// For some time nothing was served at all.
     Stall,

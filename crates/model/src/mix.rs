@@ -130,7 +130,7 @@ impl Mix {
             } => (Kind::Redrawn, write_percent),
             Mix::Exact { write_percent } => (Kind::Exact, write_percent),
             Mix::TrimThenWrite => (Kind::TrimThenWrite, 0.0),
-            // Nobody asks: the trace decides.
+            // Not used: the trace decides.
             Mix::Traced { .. } => (Kind::Only(Direction::Read), 0.0),
         };
         MixCursor {

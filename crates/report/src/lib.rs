@@ -1,4 +1,4 @@
-//! Results to readers: every output format, and the line or view that is shown while a run goes on.
+//! Results to readers: every output format, and the line or view that is shown during a run.
 //!
 //! All formats are rendered from the one [`model::results::Results`], most of them by way of [`summary::Summary`], in
 //! which each figure is computed once. Nothing here opens a device, reads a clock or knows a terminal.

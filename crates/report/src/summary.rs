@@ -66,7 +66,7 @@ pub struct Summary {
     pub devices: Vec<DeviceSummary>,
     /// What the checks found.
     pub findings: Vec<Finding>,
-    /// The same test in the words of the dialects that it was not written in.
+    /// The same test in the other dialects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub equivalents: Vec<Equivalent>,
     /// What limited each job, where that was asked for.

@@ -1,4 +1,4 @@
-//! What a job does, in the words of the field: `4 KiB random reads`, `1 worker x depth 32`.
+//! What a job does, in the field's terms: `4 KiB random reads`, `1 worker x depth 32`.
 
 use model::access::{Access, Placement};
 use model::block_size::BlockSizes;

@@ -17,7 +17,7 @@ pub struct RunContext<'a> {
     pub interrupt: &'a AtomicBool,
     /// What the user allows to be lost.
     pub permissions: &'a Permissions,
-    /// What the caller may ask while the run goes on.
+    /// What the caller may ask during the run.
     pub hooks: RunHooks<'a>,
 }
 
@@ -39,7 +39,7 @@ impl<'a> RunContext<'a> {
     }
 }
 
-/// What the caller of a run may ask of it while it goes on.
+/// What the caller of a run may ask of it while it runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunHooks<'a> {
     /// Raised to ask for the results so far ([`model::event::Event::Snapshot`]); there is one at the end of each step too.

@@ -17,7 +17,7 @@ struct State {
     serving: u64,
     /// How many use the file together.
     together: u32,
-    /// Somebody uses it alone.
+    /// One user has it exclusively.
     alone: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Collecting what the workers of a job send: totals for each worker, interval series, histograms by interval.
 //!
-//! The gatherer runs on the coordinator's thread, while I/O goes on, at its own pace. It merges and never rounds.
+//! The gatherer runs on the coordinator's thread, during I/O, at its own pace. It merges and never rounds.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;

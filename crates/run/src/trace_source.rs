@@ -65,7 +65,7 @@ impl TraceSource {
             shared: Arc::clone(&shared),
         };
         std::thread::Builder::new().name("trace".into()).spawn(move || {
-            // A reader that comes to grief has nothing more to say.
+            // A reader that fails yields nothing more.
             let _end = Ending(Arc::clone(&shared));
             if let Err(error) = read_all(feed, producer)
                 && let Ok(mut place) = shared.error.lock()

@@ -224,7 +224,7 @@ fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<Stri
     let of_pairs = decisive.and_then(|change| change.p).map_or(String::new(), probability);
     said.push(format!(
         "This is by {} pairs in turns, Student's paired test on the logarithms of the ratios (p {of_pairs}, raised for \
-         {} figures){of_ranks}. So many pairs find a change of {} or more in four of five attempts.",
+         {} figures){of_ranks}. This number of pairs finds a change of {} or more in four of five attempts.",
         found.pairs,
         found.changes.len(),
         percent(found.detectable),

@@ -175,7 +175,7 @@ pub fn window_of(rates: &[f64]) -> Option<Window> {
     })
 }
 
-/// A procedure that goes on.
+/// A procedure in progress.
 #[derive(Debug)]
 pub struct Procedure {
     asked: Asked,

@@ -25,7 +25,7 @@ pub struct Hosts {
 }
 
 impl Hosts {
-    /// So many hosts, `…h0` to `…hN`, that reach one another by these names.
+    /// Hosts `…h0` to `…hN`, that reach one another by these names.
     ///
     /// # Errors
     /// [`Unavailable`] without root, `ip`, or namespaces.

@@ -1,4 +1,4 @@
-//! Somebody else used the same storage.
+//! Another user shared the storage.
 
 use model::diagnosis::Answer;
 use model::stats::{median, period};

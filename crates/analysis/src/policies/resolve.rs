@@ -248,7 +248,7 @@ impl Policy {
                 "mbps" => wanted.bytes_per_sec.map(|bytes| (bytes / scale).ceil()),
                 _ => None,
             };
-            // Whoever orders something orders whole units.
+            // Providers sell whole units.
             let wished = [asked, usual].into_iter().flatten().max_by(f64::total_cmp);
             let value = wished
                 .unwrap_or(low)

@@ -174,7 +174,7 @@ impl Case<'_> {
             // slots may bring more.
             Some(latency) if is_paced && self.service_keeps_latencies() => latency.max(own),
             Some(latency) => latency,
-            // Nobody promised a latency, so slow storage gets the benefit of the doubt.
+            // No clause promises a latency, so slow storage gets the benefit of the doubt.
             None if is_paced && !is_fixed => SLOW_LATENCY_SECS,
             // Of loads that others issued, up to a plenty.
             None => {

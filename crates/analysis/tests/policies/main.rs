@@ -16,24 +16,24 @@ use analysis::policies::{
 use analysis::requirement::Metric;
 use model::Bytes;
 
-fn inputs(given: &[(&str, &str)]) -> Inputs {
+fn inputs(values: &[(&str, &str)]) -> Inputs {
     let pair = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
-    given.iter().map(pair).collect()
+    values.iter().map(pair).collect()
 }
 
-fn resolve(name: &str, given: &[(&str, &str)]) -> Resolved {
+fn resolve(name: &str, values: &[(&str, &str)]) -> Resolved {
     let catalogue = Catalogue::built_in();
     let policy = catalogue.find(name).unwrap();
     policy
-        .resolve(&inputs(given))
+        .resolve(&inputs(values))
         .unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-fn fails(name: &str, given: &[(&str, &str)]) -> PolicyError {
+fn fails(name: &str, values: &[(&str, &str)]) -> PolicyError {
     Catalogue::built_in()
         .find(name)
         .unwrap()
-        .resolve(&inputs(given))
+        .resolve(&inputs(values))
         .unwrap_err()
 }
 
@@ -198,8 +198,8 @@ fn credits_of_gp2_last_as_long_as_its_vendor_says() {
 
 #[test]
 fn other_buckets_hold_what_the_rules_say() {
-    let of = |name: &str, given: &[(&str, &str)], what: BurstOf| {
-        let policy = resolve(name, given);
+    let of = |name: &str, values: &[(&str, &str)], what: BurstOf| {
+        let policy = resolve(name, values);
         *policy.bursts.iter().find(|burst| burst.of == what).unwrap()
     };
     let tib = of("aws/st1", &[("size", "1TiB")], BurstOf::Bytes);

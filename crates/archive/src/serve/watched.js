@@ -1,15 +1,15 @@
 // Shows the stream of a run. Everything becomes text: nothing that comes in is markup.
 (() => {
-  const MOST = 60;
-  const state = document.getElementById("state"), rows = document.getElementById("intervals"), told = document.getElementById("told");
+  const MAX_ROWS = 60;
+  const state = document.getElementById("state"), rows = document.getElementById("intervals"), messages = document.getElementById("messages");
   const rate = (value) => Math.round(value).toLocaleString("en");
   const time = (ns) => (ns >= 1e9 ? (ns / 1e9).toFixed(2) + " s" : ns >= 1e6 ? (ns / 1e6).toFixed(2) + " ms" : ns >= 1e3 ? (ns / 1e3).toFixed(1) + " us" : ns + " ns");
   const words = { warm_up: "warm-up", measured: "measuring", cool_down: "cool-down", delay: "start delay", verify: "verification", draining: "draining" };
   const say = (text) => {
     const item = document.createElement("li");
     item.textContent = text;
-    told.prepend(item);
-    while (told.children.length > MOST) told.lastChild.remove();
+    messages.prepend(item);
+    while (messages.children.length > MAX_ROWS) messages.lastChild.remove();
   };
   const interval = (one) => {
     const row = document.createElement("tr");
@@ -18,10 +18,10 @@
       mib.toFixed(1), time(one.latency_p50_ns), time(one.latency_p99_ns), time(one.latency_max_ns)];
     for (const text of cells) row.appendChild(document.createElement("td")).textContent = text;
     rows.prepend(row);
-    while (rows.children.length > MOST) rows.lastChild.remove();
+    while (rows.children.length > MAX_ROWS) rows.lastChild.remove();
   };
   const source = new EventSource("/events");
-  source.onopen = () => { rows.textContent = ""; told.textContent = ""; };
+  source.onopen = () => { rows.textContent = ""; messages.textContent = ""; };
   source.onmessage = (message) => {
     const one = JSON.parse(message.data);
     if (one.event === "interval") interval(one);

@@ -95,7 +95,7 @@ impl Watched {
                 // It is dropped, and nothing is ever sent.
                 let _ = ended.await;
             };
-            // Where the listener cannot be used any more the run goes on unwatched.
+            // Where the listener cannot be used any more the run continues without it.
             let _ = runtime.block_on(answer_until(listener, max_connections, router, over));
             runtime.shutdown_background();
         };

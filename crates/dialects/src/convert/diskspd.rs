@@ -24,7 +24,7 @@ use crate::diskspd::{Here, lower, validate, xml};
 /// DiskSpd ends by time only; this stands for a job that ends otherwise.
 const STANDS_IN: u32 = 30;
 
-/// The plan in the words of DiskSpd.
+/// The plan as a DiskSpd command line.
 pub fn to_diskspd(plan: &Plan) -> Conversion {
     let profile = profile(plan);
     let profile = made_once(plan, profile);

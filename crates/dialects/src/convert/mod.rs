@@ -1,4 +1,4 @@
-//! Plan to text: the same test in the words of another dialect.
+//! Plan to text: the same test in another dialect.
 //!
 //! A writer says what its dialect can say. The text is read again, and both plans are compared path
 //! by path. So nothing is dropped in silence, whatever a writer forgets. Nothing here opens a file
@@ -45,7 +45,7 @@ pub struct Conversion {
 pub struct Lost {
     /// The job it belongs to; absent if it is the whole test.
     pub job: Option<String>,
-    /// What, in the words of the dialect that it was written in.
+    /// What, in the dialect that it was written in.
     pub what: String,
     /// What the other dialect has instead, or that it has nothing.
     pub why: String,
@@ -71,7 +71,7 @@ fn dialect_name(dialect: Dialect) -> &'static str {
     }
 }
 
-/// The plan in the words of a dialect.
+/// The plan in a dialect.
 pub fn to(dialect: Dialect, plan: &Plan) -> Conversion {
     match dialect {
         // Nothing is written as Vdbench.
@@ -98,7 +98,7 @@ fn not_written(dialect: Dialect) -> Conversion {
     }
 }
 
-/// The plan in the words of the dialects that it was not written in.
+/// The plan in the other dialects.
 pub fn equivalents(plan: &Plan) -> Vec<Conversion> {
     let all = [Dialect::Native, Dialect::Fio, Dialect::Diskspd];
     let others = all.into_iter().filter(|dialect| *dialect != plan.origin.dialect);

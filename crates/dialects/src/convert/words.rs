@@ -458,7 +458,7 @@ pub(super) fn replay(replay: &Replay) -> String {
         trims,
         flushes,
     } = *skip;
-    let mut add = |given: bool, what: String| words.extend(given.then_some(what));
+    let mut add = |is_set: bool, what: String| words.extend(is_set.then_some(what));
     add(*redirected, "all on one file".into());
     add(*without_times, "without their times".into());
     add(*speed_percent != 100, format!("at {speed_percent} % of their speed"));

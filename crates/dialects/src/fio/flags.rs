@@ -242,7 +242,7 @@ const fn unsupported(name: &'static str, placeholder: &'static str, help: &'stat
     flag(name, placeholder, help, |_, _| Action::Unsupported)
 }
 
-/// Sets something and goes on.
+/// Sets something and continues.
 macro_rules! set {
     ($flags:pat, $value:pat => $change:expr) => {
         |$flags, $value| {

@@ -189,8 +189,8 @@ impl CommandLine {
     }
 
     /// Options as they were given. Of global sections these are the options of all of them so far.
-    pub(super) fn options(&mut self, given: &[(String, String)]) {
-        for (name, value) in given {
+    pub(super) fn options(&mut self, options: &[(String, String)]) {
+        for (name, value) in options {
             self.words.push_str(&match (name.as_str(), value.as_str()) {
                 (name, "") => format!("--{name} "),
                 ("description", value) => format!("--description=\"{value}\" "),

@@ -36,7 +36,7 @@ fn end_of_object(text: &str, start: usize) -> Option<usize> {
 pub(super) fn xml_of_diskspd(text: &str) -> Option<Range<usize>> {
     const END: &str = "</Results>";
     let start = text.find("<Results>")?;
-    // A page about DiskSpd may name the element; a report goes on with one of these.
+    // A page about DiskSpd may name the element; a report continues with one of these.
     let behind = text[start + "<Results>".len()..].trim_start();
     if !["<System>", "<Profile>", "<TimeSpan>"]
         .iter()

@@ -22,7 +22,7 @@ pub struct Inventory {
     pub hidden_machines: Vec<Process>,
     /// ZFS pools that are imported.
     pub zfs_pools: Vec<String>,
-    /// Whoever made this knows every device that there is, so one that is not in it was hidden.
+    /// The inventory is complete: a device that is not in it was hidden.
     pub lists_all: bool,
     /// Uses that no device, mount or swap space above shows.
     pub uses: Vec<Use>,
@@ -46,7 +46,7 @@ pub enum UseKind {
     PartOf(String),
     /// The system that runs here does this with it: `runs from` or `is started from`.
     System(&'static str),
-    /// Somebody may use it: this could not be found out.
+    /// It may be in use: this could not be determined.
     Doubt(String),
 }
 

@@ -1,4 +1,4 @@
-//! What goes on around a test: the network's losses, processors that are held back, the I/O of others.
+//! What happens around a test: the network's losses, processors that are held back, the I/O of others.
 
 use std::collections::HashMap;
 use std::time::Duration;

@@ -161,7 +161,7 @@ impl State {
             false => Nanos(((time.0 as f64 * factor) as u64).max(1)),
         };
         let mut end = start + time;
-        // Work that a stall interrupts goes on after it.
+        // Work that a stall interrupts continues after it.
         for stall in &plan.stalls {
             if stall.at_ns > start && stall.at_ns < end {
                 end += stall.for_ns;

@@ -101,7 +101,7 @@ impl Simulation {
         worker
     }
 
-    /// Begins a step with that many workers. Devices keep their state, and time goes on from the
+    /// Begins a step with that many workers. Devices keep their state, and time continues from the
     /// latest clock of the step before.
     pub fn begin_step(&self, workers: usize) {
         let mut state = self.lock();
@@ -140,7 +140,7 @@ impl Simulation {
         now
     }
 
-    /// Goes on after a start or an end. `ended` are all workers whose threads have ended.
+    /// Continues after a start or an end. `ended` are all workers whose threads have ended.
     pub fn resume(&self, ended: impl IntoIterator<Item = usize>) {
         let mut state = self.lock();
         for number in ended {

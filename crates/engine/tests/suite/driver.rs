@@ -261,7 +261,7 @@ impl Rig {
             let stopped = submitted < requests.len();
             for (index, (_, completion)) in ended.iter().enumerate() {
                 let is_last = index + 1 == ended.len();
-                assert!(completion.at < until || is_last, "{name}: goes on after the deadline");
+                assert!(completion.at < until || is_last, "{name}: continues after the deadline");
                 assert!(
                     !(stopped && is_last) || completion.at >= until,
                     "{name}: stops before the deadline"

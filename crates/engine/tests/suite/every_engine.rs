@@ -346,7 +346,7 @@ fn trims_work_or_say_that_they_cannot() {
                 there[..start] == expected[..start] && there[end..] == expected[end..],
                 "{name}"
             );
-            // Windows only promises that nobody needs it.
+            // Windows only promises that the content is not needed.
             let discarded = || there[start..end].iter().all(|byte| *byte == 0);
             assert!(cfg!(windows) || discarded(), "{name}");
         }
@@ -398,7 +398,7 @@ fn a_full_file_system_is_a_result() {
             kind.name()
         );
         let expected = match kind {
-            // The page cannot be had; why, a memory map is not told.
+            // The page cannot be had; a memory map does not learn why.
             EngineKind::Mmap => -i64::from(libc::EIO),
             _ => -i64::from(libc::ENOSPC),
         };

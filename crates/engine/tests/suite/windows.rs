@@ -148,7 +148,7 @@ fn a_full_drive_is_a_result() {
             kind.name()
         );
         let expected = match kind {
-            // The page cannot be had; why, a memory map is not told.
+            // The page cannot be had; a memory map does not learn why.
             EngineKind::Mmap => -i64::from(sys::file::IO_ERROR),
             _ => -i64::from(sys::file::NO_SPACE),
         };

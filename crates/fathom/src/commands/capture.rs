@@ -328,7 +328,7 @@ fn way_words(name: &str, way: &Way, seen: &Seen) -> String {
     text
 }
 
-/// The job in the words of a job file.
+/// The job as a job file.
 fn job(device: &str, seen: &Seen) -> Result<String, Faults> {
     let mut job = JobSpec {
         name: Some(device.to_owned()),

@@ -89,7 +89,7 @@ impl EntryArgs {
 struct ListArgs {
     #[command(flatten)]
     filter: FilterArgs,
-    /// So many of the latest at most; 0 is all of them
+    /// Show at most this many of the latest; 0 shows all
     #[arg(long, value_name = "N", default_value = "50")]
     limit: usize,
     /// Text, json, csv (a row for each job), each to stdout or a file [default: text]

@@ -20,7 +20,7 @@ const EXAMPLE_SIZE: Bytes = Bytes::gib(10);
 #[derive(clap::Args)]
 #[command(
     long_about = "Lists tests that are ready to be run with `fathom run --preset NAME --target PATH`. With a NAME it prints the test in \
-        full: what it is for, where its values come from, its job file, and the same test in the words of DiskSpd and fio \
+        full: what it is for, where its values come from, its job file, and the same test for DiskSpd and fio \
         for an example target.\n\n\
         A preset of a version never changes, so results of `oltp@1` are results of the same test; results say which preset \
         they are of and which flags have changed it.",
@@ -132,11 +132,7 @@ fn explain(preset: &Preset, plan: &Plan) -> String {
     let sizes: Vec<String> = plan.targets.iter().take(1).map(|target| target.path.clone()).collect();
     for (dialect, name) in [(Dialect::Diskspd, "DiskSpd"), (Dialect::Fio, "fio")] {
         let conversion = convert::to(dialect, plan);
-        text += &format!(
-            "\nIn the words of {name}, for {}\n\n{}",
-            sizes.join(" "),
-            indented(&conversion.text)
-        );
+        text += &format!("\nFor {name}, on {}\n\n{}", sizes.join(" "), indented(&conversion.text));
         for lost in &conversion.lost {
             text += &screen::wrapped(&format!("lost: {lost}"));
         }

@@ -93,7 +93,7 @@ fn lost_hosts(results: &Results) -> Vec<String> {
 }
 
 /// What was found, as notes; what the guard warns of even where notes were not asked for. Workers that did not start are reported
-/// in the words of the other tool.
+/// in the syntax of the other tool.
 fn note_findings(results: &Results) {
     let findings = results.findings.iter();
     for finding in findings.filter(|finding| finding.severity >= Severity::Note && finding.rule != "NOT-STARTED") {
@@ -125,7 +125,7 @@ fn text_mode(text: &str) -> String {
     }
 }
 
-/// True if the native result can be saved where that is asked for. Told before anything is measured.
+/// True if the native result can be saved where that is asked for. Checked before anything is measured.
 fn can_keep() -> bool {
     let Some(path) = std::env::var_os("FATHOM_RESULT") else {
         return true;

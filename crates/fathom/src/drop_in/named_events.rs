@@ -34,7 +34,7 @@ impl NamedEvent {
         loop {
             let file = match open_own(&path) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => match make(&path) {
-                    // Somebody else was faster.
+                    // Another process was faster.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                     made => made?,
                 },
@@ -105,7 +105,7 @@ fn make(path: &Path) -> io::Result<File> {
 fn mark(path: &Path) -> io::Result<()> {
     match make(&mark_of(path)) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => match open_own(&mark_of(path)) {
-            // Whoever had the event has just let it go.
+            // The owner of the event has just closed it.
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             found => found.map(drop),
         },

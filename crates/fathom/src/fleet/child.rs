@@ -76,7 +76,7 @@ impl HostProcess {
         let _ = self.child.wait();
     }
 
-    /// Why it did not reach its host; `None` where it is for another, goes on, or has said nothing of its own accord.
+    /// Why it did not reach its host; `None` where it is for another, continues, or has said nothing of its own accord.
     pub fn failure(&mut self, host: &str) -> Option<Fault> {
         if host != self.host || host == super::transport::LOCAL {
             return None;

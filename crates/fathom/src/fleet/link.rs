@@ -225,7 +225,7 @@ impl Listener {
     /// The next that has come, and from where.
     ///
     /// # Errors
-    /// Nobody has, or one of the system's.
+    /// None has, or one of the system's.
     pub fn accept(&self) -> io::Result<(Box<dyn Link>, String)> {
         match self {
             Listener::Network(listener) => {
@@ -306,7 +306,7 @@ pub fn listen_at(path: &Path) -> io::Result<Listener> {
         }
     }
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-    // Nobody else comes into this folder, so that there is no moment at which they could connect.
+    // No other user can enter this folder, so none can connect in between.
     let hidden = tempfile::tempdir_in(folder.unwrap_or(Path::new(".")))?;
     let there = hidden.path().join("socket");
     let listener = UnixListener::bind(&there)?;

@@ -1,4 +1,4 @@
-//! Everything that can go wrong: each is told with what, where, why and what to do, has its exit code, and loses nothing.
+//! Everything that can go wrong: each is reported with what, where, why and what to do, has its exit code, and loses nothing.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -225,7 +225,7 @@ fn a_missing_permission_to_open_is_reported() {
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(&secret, vec![1; 65536]).unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
-    let nobody = |arguments: &[&str]| {
+    let as_nobody = |arguments: &[&str]| {
         finish(
             Command::new(&program)
                 .args(arguments)
@@ -234,15 +234,15 @@ fn a_missing_permission_to_open_is_reported() {
                 .gid(65534),
         )
     };
-    if nobody(&["--version"]).code != Some(0) {
+    if as_nobody(&["--version"]).code != Some(0) {
         testbed::skip("another user cannot run programs from the directory for temporary files");
         return;
     }
-    nobody(&short(text(&secret), &[])).expect(3, &["Permission denied", text(&secret), "help:"]);
+    as_nobody(&short(text(&secret), &[])).expect(3, &["Permission denied", text(&secret), "help:"]);
     let new = folder.path().join("new");
-    nobody(&short(text(&new), &["--size", "16m"]))
+    as_nobody(&short(text(&new), &["--size", "16m"]))
         .expect(3, &["cannot create", text(&new), "Permission denied", "help:"]);
-    nobody(&["run", "--target", "null", "--time", "100ms", "--save", text(&new)])
+    as_nobody(&["run", "--target", "null", "--time", "100ms", "--save", text(&new)])
         .expect(3, &["cannot write", "Permission denied", "help:"]);
 }
 
@@ -387,7 +387,7 @@ fn names_of_files_and_jobs_are_printed_escaped() {
     }
 }
 
-/// A file in the place of a misspelt device lies in memory: the other tools make it, and are told so; fathom itself refuses.
+/// A file in the place of a misspelt device lies in memory: the other tools make it, with a note; fathom itself refuses.
 #[test]
 fn a_file_in_the_place_of_a_device_is_warned_of() {
     let path = format!("/dev/fathom-misspelt-{}", std::process::id());

@@ -220,7 +220,7 @@ fn drop_in_modes_keep_a_result_only_where_it_is_asked_for() {
     assert_eq!(names(&place.path("data")), ["history.sqlite"]);
     run(Some(&place.path("h.sqlite")));
     assert_eq!(place.entries()[0]["kind"], "fio");
-    // A history that fails is told, and the other tool's exit code stays.
+    // A history that fails is reported, and the other tool's exit code stays.
     fs::write(place.path("h.sqlite"), "no database at all, ".repeat(100)).unwrap();
     place
         .fathom(&fio)
@@ -240,9 +240,9 @@ fn the_usual_place_is_the_folder_of_data() {
     for name in ["FATHOM_HISTORY", "FATHOM_DATA", "XDG_DATA_HOME", "HOME"] {
         run.env_remove(name);
     }
-    let told = "warning: this result is not in the history: there is no place for the history: neither FATHOM_DATA nor \
+    let message = "warning: this result is not in the history: there is no place for the history: neither FATHOM_DATA nor \
                 XDG_DATA_HOME nor HOME is set\n  help: set FATHOM_HISTORY to the path of a file, or to `off`\n";
-    assert_eq!(finish(&mut run).expect(0, &[]).err, told);
+    assert_eq!(finish(&mut run).expect(0, &[]).err, message);
 }
 
 #[test]
@@ -347,7 +347,7 @@ fn a_full_history_harms_no_run_and_stays_whole() {
     assert_eq!(listed["entries"].as_array().unwrap().len(), 1);
 }
 
-/// Somebody else's history may be looked at where it may be read, and is not written to.
+/// Another user's history can be read where permissions allow, and is not written to.
 #[test]
 fn a_missing_permission_to_write_is_reported() {
     let place = Place::new();
@@ -356,7 +356,7 @@ fn a_missing_permission_to_write_is_reported() {
     fs::copy(PROGRAM, &program).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
     fs::set_permissions(place.folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    let nobody = |words: &[&str]| {
+    let as_nobody = |words: &[&str]| {
         let mut command = std::process::Command::new(&program);
         command
             .args(words)
@@ -365,16 +365,16 @@ fn a_missing_permission_to_write_is_reported() {
             .gid(65534);
         finish(command.env("FATHOM_HISTORY", place.path("h.sqlite")))
     };
-    if nobody(&["--version"]).code != Some(0) {
+    if as_nobody(&["--version"]).code != Some(0) {
         testbed::skip("another user cannot run programs from the directory for temporary files");
         return;
     }
-    nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be written to", "see who owns"]);
-    nobody(&["history"]).expect(0, &["tried"]);
-    nobody(&["history", "label", "1", "mine"]).expect(5, &["cannot be written to", "see who owns"]);
+    as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be written to", "see who owns"]);
+    as_nobody(&["history"]).expect(0, &["tried"]);
+    as_nobody(&["history", "label", "1", "mine"]).expect(5, &["cannot be written to", "see who owns"]);
     fs::set_permissions(place.path("h.sqlite"), fs::Permissions::from_mode(0o600)).unwrap();
-    nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be opened", "see who owns"]);
-    nobody(&["history"]).expect(5, &["cannot be opened"]);
+    as_nobody(&["run", "job.toml", "-q"]).expect(0, &["reads: ", "cannot be opened", "see who owns"]);
+    as_nobody(&["history"]).expect(5, &["cannot be opened"]);
     assert_eq!(place.entries().len(), 1);
 }
 

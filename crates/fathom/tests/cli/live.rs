@@ -42,8 +42,8 @@ impl Pane {
             .command(words)
             .output()
             .map_err(|error| Unavailable::because(format!("`tmux` cannot be run: {error}")))?;
-        let told = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "tmux {words:?}: {told}");
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "tmux {words:?}: {stderr}");
         Ok(String::from_utf8_lossy(&output.stdout).into_owned())
     }
 
@@ -285,7 +285,7 @@ fn a_terminal_that_goes_away_ends_it() {
     pane.tmux(&["kill-server"]);
     let (process, began) = (PathBuf::from("/proc").join(pid.trim()), Instant::now());
     while process.exists() {
-        assert!(began.elapsed() < PATIENCE, "it goes on without its terminal");
+        assert!(began.elapsed() < PATIENCE, "it continues without its terminal");
         std::thread::sleep(Duration::from_millis(50));
     }
 }

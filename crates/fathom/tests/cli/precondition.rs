@@ -80,7 +80,7 @@ fn a_device_that_does_not_change_is_steady_after_five_rounds() {
     assert_eq!(table.lines().count(), 6);
 }
 
-/// Somebody else comes by chance, stays for about two rounds and makes the device a hundred times slower.
+/// Another load comes by chance, stays for about two rounds and makes the device a hundred times slower.
 #[test]
 fn what_never_becomes_steady_is_said_and_has_an_exit_code() {
     let folder = folder();

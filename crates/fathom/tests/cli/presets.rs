@@ -21,15 +21,7 @@ fn presets_are_listed_and_printed_in_full() {
     for one in all.as_array().unwrap() {
         let id = one["id"].as_str().unwrap();
         let ran = fathom(&["presets", id]);
-        ran.expect(
-            0,
-            &[
-                "Its job file",
-                "In the words of DiskSpd",
-                "In the words of fio",
-                "From: ",
-            ],
-        );
+        ran.expect(0, &["Its job file", "For DiskSpd, on", "For fio, on", "From: "]);
         let whole = fathom(&["presets", id, "--json"]);
         let whole = whole.expect(0, &[]).json();
         let toml = fathom(&["presets", id, "--toml"]);

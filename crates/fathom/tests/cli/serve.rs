@@ -292,7 +292,7 @@ fn elsewhere_than_on_this_machine_a_token_is_asked_for() {
     server.get_with("/", ("Authorization", "Bearer ")).expect(401, &[]);
     drop(server);
 
-    // One that nobody has chosen is another each time.
+    // A generated one is another each time.
     let words = [0, 1].map(|_| {
         let server = place.serve(&["--listen", "0.0.0.0:0"]);
         server.get("/").expect(401, &[]);
@@ -349,7 +349,7 @@ fn a_run_is_watched_while_it_goes_on() {
     let url = line
         .split(' ')
         .find(|word| word.starts_with("http://"))
-        .expect("the address is told");
+        .expect("the address is printed");
     let server = Server {
         url: url.to_owned(),
         child,
@@ -360,7 +360,7 @@ fn a_run_is_watched_while_it_goes_on() {
     ask(server.address(), "GET", "/metrics", &[("Host", "evil.example")]).expect(421, &[]);
     server.get("/other").expect(404, &["/metrics"]);
 
-    // The history names it while it goes on, with a link.
+    // The history names it while it runs, with a link.
     let history = place.serve(&["--listen", "127.0.0.1:0"]);
     let link = format!("<a href=\"{url}\">a&quot;b, since ");
     history.get("/").expect(200, &["Running now", &link]);

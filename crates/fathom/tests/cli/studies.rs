@@ -9,7 +9,7 @@ use testbed::{Directory, need};
 
 use crate::support::{command, fathom, finish, names, text};
 
-/// A job file with a device that has so many servers, each taking so long.
+/// A job file with a device of `servers` servers and a service time.
 fn device(folder: &Path, name: &str, servers: u32, service: &str) -> PathBuf {
     let path = folder.join(format!("{name}.toml"));
     let content = format!(
@@ -530,7 +530,7 @@ fn reports_of_other_tools_are_compared() {
         report("01-seqread-psync/out.json"),
         report("01-seqread-psync/normal.txt"),
     );
-    // They are of two runs, and hold no series: the figures are told, and nothing is decided.
+    // They are of two runs, and hold no series: the figures are printed, and nothing is decided.
     let ran = fathom(&["compare", &json, &normal]);
     ran.expect(
         0,

@@ -59,7 +59,7 @@ pub fn command<A: AsRef<OsStr>>(arguments: &[A]) -> Command {
         .args(arguments)
         .env_remove("FATHOM_ALLOW_DESTROY")
         .env_remove("NO_COLOR")
-        // Nothing that a test measures belongs in the history of whoever runs it.
+        // Nothing that a test measures belongs in the history of the developer.
         .env("FATHOM_HISTORY", "off")
         .stdin(Stdio::null());
     command

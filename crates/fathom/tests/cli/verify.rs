@@ -316,7 +316,7 @@ fn a_drifting_latency_fails_the_full_time() {
     }
 }
 
-/// The slots of the program are not the storage's limit, whoever fixed them.
+/// The slots of the program are not the storage's limit, whatever fixed them.
 #[test]
 fn slots_that_are_all_in_use_do_not_fail_a_rate() {
     // 20 ms, 256 wide, reaches 12,800; 64 slots reach 3,200 of them.

@@ -186,18 +186,18 @@ fn a_place_that_may_not_be_used_fails_no_promise() {
     let program = folder.path().join("fathom");
     fs::copy(PROGRAM, &program).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    let nobody = |words: &[&str]| {
+    let as_nobody = |words: &[&str]| {
         let mut command = Command::new(&program);
         command.env("FATHOM_HISTORY", "off").current_dir("/");
         finish(command.args(words).uid(65534).gid(65534))
     };
-    if nobody(&["--version"]).code != Some(0) {
+    if as_nobody(&["--version"]).code != Some(0) {
         testbed::skip("another user cannot run programs from the directory for temporary files");
         return;
     }
     let as_nobody = |target: &Path| {
         let required = ["--require", "iops>=10", "--quick", "--preflight", "0"];
-        nobody(&[&["verify", text(target)], &required[..]].concat())
+        as_nobody(&[&["verify", text(target)], &required[..]].concat())
     };
     as_nobody(&locked).expect(3, &["cannot create", "Permission denied", "may write to"]);
     let closed = as_nobody(&closed);

@@ -263,7 +263,7 @@ fn what_does_not_fit_is_refused() {
         &["ERROR: a measured duration of 0 seconds (-d0) measures nothing"],
     );
     check_failed(&place, "-b0 f", &["ERROR: a block size of 0 bytes (-b0) moves nothing"]);
-    // Where the system has huge pages to give there is nothing to be told.
+    // Where the system has huge pages to give there is nothing to report.
     if place.line("-d1 -W0 -l f").code != Some(0) {
         let none = "ERROR: Could not allocate a buffer for target 'f'. Error code: 0xc";
         check_failed(&place, "-d60 -l f", &[none, OF_THREADS]).expect(1, &["hint: ", "huge pages"]);
@@ -301,24 +301,24 @@ fn a_missing_permission_to_open_is_reported() {
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(&secret, vec![1; 65536]).unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
-    let nobody = |line: &str| {
+    let as_nobody = |line: &str| {
         let mut command = Command::new(&program);
         command.args(words(line)).current_dir("/").uid(65534).gid(65534);
         calling::finish(&mut command)
     };
-    if nobody("-?").code != Some(0) {
+    if as_nobody("-?").code != Some(0) {
         testbed::skip("another user cannot run programs from the directory for temporary files");
         return;
     }
     let file = text(&secret);
-    let ran = nobody(&format!("-d60 {file}"));
+    let ran = as_nobody(&format!("-d60 {file}"));
     let opening = format!("Error opening file: {file} [13]");
     assert_eq!(
         (ran.code, theirs(&ran.err)),
         (Some(1), vec![opening.as_str(), OF_THREADS, OF_RUN])
     );
     let new = folder.path().join("new");
-    let ran = nobody(&format!("-d60 -c1M {}", text(&new)));
+    let ran = as_nobody(&format!("-d60 -c1M {}", text(&new)));
     let creating = "Could not create the file (error code: 13)";
     assert_eq!((ran.code, theirs(&ran.err)), (Some(1), vec![creating, OF_RUN]));
     assert!(!new.exists());
@@ -500,7 +500,10 @@ fn results_are_kept_and_notes_are_reported_where_that_is_asked_for() {
     let nowhere = place.path().join("no/such/place");
     let ran = calling::finish(place.command(&words(line)).env("FATHOM_RESULT", &nowhere));
     ran.expect(1, &["ERROR: FATHOM_RESULT: ", "No such file"]);
-    assert!(!ran.out.contains("Total IO"), "it is told before anything is measured");
+    assert!(
+        !ran.out.contains("Total IO"),
+        "it is reported before anything is measured"
+    );
     let ran = calling::finish(place.command(&words(line)).env("FATHOM_DISKSPD_TEXT", "2.1"));
     ran.expect(3, &["ERROR: FATHOM_DISKSPD_TEXT is `2.1`"]);
 }
@@ -559,11 +562,11 @@ fn a_run_waits_for_an_event_and_stops_at_another() {
     std::thread::sleep(Duration::from_millis(1000));
     assert!(child.try_wait().unwrap().is_none(), "it runs");
     set(&place, &stop);
-    let told = Instant::now();
+    let stopped = Instant::now();
     let ran = end(child);
-    assert!(told.elapsed() < Duration::from_secs(5));
+    assert!(stopped.elapsed() < Duration::from_secs(5));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""));
-    // Nobody pressed Ctrl-C, and nothing may stand before a report in XML.
+    // Ctrl-C was not pressed, and nothing may stand before a report in XML.
     assert!(ran.out.starts_with("\nCommand Line:"), "{}", ran.out);
     // The waiting is not measured.
     let measured = test_time(&ran.out, "actual test time");
@@ -593,7 +596,7 @@ fn runs_follow_the_phases_of_another() {
     end(third).expect(0, &["actual test time:\t1."]);
 }
 
-/// Windows keeps an event as long as somebody has it open, whoever made it.
+/// Windows keeps an event as long as a process has it open, whichever made it.
 #[test]
 fn an_event_outlives_the_process_that_made_it_while_others_wait() {
     let place = Place::new();

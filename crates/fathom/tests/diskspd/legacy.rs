@@ -37,7 +37,7 @@ fn the_old_report_is_the_published_one() {
     }
 }
 
-/// Whoever reads stderr finds DiskSpd's lines there and nothing else, unless notes are asked for.
+/// Standard error has DiskSpd's lines and nothing else, unless notes are asked for.
 #[test]
 fn nothing_of_ours_is_on_stderr_unless_asked_for() {
     let place = Place::new();

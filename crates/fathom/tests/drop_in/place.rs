@@ -29,15 +29,15 @@ pub struct Place<T> {
 impl<T: Tool> Place<T> {
     /// Wherever the tests may write.
     pub fn new() -> Place<T> {
-        Place::of(Directory::new()).expect("the tests may write somewhere")
+        Place::from_folder(Directory::new()).expect("the tests may write somewhere")
     }
 
     /// On a file system that lies on a disk.
     pub fn on_disk() -> Result<Place<T>, Unavailable> {
-        Place::of(Directory::on_disk())
+        Place::from_folder(Directory::on_disk())
     }
 
-    fn of(folder: Result<Directory, Unavailable>) -> Result<Place<T>, Unavailable> {
+    fn from_folder(folder: Result<Directory, Unavailable>) -> Result<Place<T>, Unavailable> {
         let place = Place {
             folder: folder?,
             tool: PhantomData,
@@ -172,7 +172,7 @@ fn install(at: &Path) {
     installed.push(at.to_owned());
 }
 
-/// A call in which the program is told this name, whatever the file is called.
+/// A call with this program name, whatever the file is called.
 #[cfg(unix)]
 fn called(program: &Path, name: &str) -> Command {
     use std::os::unix::process::CommandExt;
@@ -182,7 +182,7 @@ fn called(program: &Path, name: &str) -> Command {
     command
 }
 
-/// A call in which the program is told this name: the file has it, and is found by it.
+/// A call with this program name: the file has it, and is found by it.
 #[cfg(windows)]
 fn called(program: &Path, name: &str) -> Command {
     let mut command = Command::new(name);

@@ -67,14 +67,14 @@ fn charts_of_a_matrix() {
     ];
     for (what, arguments) in charts {
         let chart = format!("{}.png", what.replace(' ', "-"));
-        let told = call(
+        let message = call(
             "fio-plot",
             &format!("-i {results} -T {what} {arguments} -o {chart}").replace(what, &what.replace(' ', "-")),
         );
         let bytes = std::fs::read(place.path().join(&chart)).unwrap_or_default();
         assert!(
             bytes.starts_with(b"\x89PNG") && bytes.len() > 10_000,
-            "{what}: {} bytes\n{told}",
+            "{what}: {} bytes\n{message}",
             bytes.len()
         );
     }

@@ -169,7 +169,7 @@ fn the_same_work_as_debians_fio() {
     if !Command::new("/usr/bin/fio")
         .arg("--version")
         .output()
-        .is_ok_and(|told| told.status.success())
+        .is_ok_and(|output| output.status.success())
     {
         return testbed::skip("fio is not installed");
     }

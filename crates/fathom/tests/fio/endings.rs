@@ -115,19 +115,19 @@ fn a_missing_permission_to_open_is_reported() {
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
     fs::write(&secret, vec![1; 65536]).unwrap();
     fs::set_permissions(&secret, fs::Permissions::from_mode(0o600)).unwrap();
-    let nobody = |arguments: &[&str]| {
+    let as_nobody = |arguments: &[&str]| {
         let mut command = Command::new(&program);
         command.args(arguments).current_dir("/").uid(65534).gid(65534);
         calling::finish(&mut command)
     };
-    if nobody(&["--version"]).code != Some(0) {
+    if as_nobody(&["--version"]).code != Some(0) {
         testbed::skip("another user cannot run programs from the directory for temporary files");
         return;
     }
     let name = format!("--filename={}", text(&secret));
     let opening = format!("func=open({}), error=Permission denied\n", text(&secret));
     let hint = "hint: choose what this user may open so, or run as root\n";
-    nobody(&["--name=x", &name, "--rw=read"]).expect(1, &["err=13/", &opening, hint]);
+    as_nobody(&["--name=x", &name, "--rw=read"]).expect(1, &["err=13/", &opening, hint]);
     // One clone becomes another user, and only that one.
     let both = [
         "--name=ours", &name, "--rw=read", "--name=theirs", &name, "--rw=read", "--uid=65534", "--gid=65534",
@@ -235,11 +235,11 @@ fn a_mounted_device_is_not_written_to_whatever_is_said() {
     for more in ["", "--allow_mounted_write=1"] {
         let ran = place.line(&format!("--name=x --filename={device} --rw=write --size=1m {more}"));
         ran.expect(1, &["is mounted at", text(mounted.path())]);
-        let told: Vec<&str> = ran.err.lines().collect();
-        assert_eq!(told.len(), 1, "{ran:#?}");
+        let message: Vec<&str> = ran.err.lines().collect();
+        assert_eq!(message.len(), 1, "{ran:#?}");
         assert!(
-            told[0].starts_with(&format!("fio: {device} must not be written")),
-            "{told:?}"
+            message[0].starts_with(&format!("fio: {device} must not be written")),
+            "{message:?}"
         );
     }
 }
@@ -293,7 +293,7 @@ fn a_command_that_fails_calls_its_job_off() {
     let arguments: Vec<&str> = words.split_whitespace().collect();
     let ran = calling::finish(place.command(&arguments).env("FATHOM_ALLOW_EXEC", "1"));
     assert_eq!((ran.code, ran.err.as_str()), (Some(0), ""), "{ran:#?}");
-    // Where the commands' output is kept is told to people, not to programs.
+    // Where the commands' output is kept appears in normal output only.
     let report: Value = serde_json::from_str(&ran.out).unwrap();
     let jobs = report["jobs"].as_array().unwrap();
     let done: Vec<(u64, u64)> = jobs

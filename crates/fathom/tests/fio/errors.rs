@@ -63,7 +63,7 @@ fn one(text: &str) -> Case {
 
 /// Places in fio's source and process numbers are not ours; what stands at a line's end, and empty lines at the end, is left
 /// out.
-fn told<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
+fn without_noise<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut all: Vec<String> = lines
         .filter(|line| !line.starts_with("hint: "))
         .map(|line| {
@@ -113,8 +113,13 @@ fn check(case: &Case) {
     let all = format!("{}\n--- stderr\n{}", ran.out, ran.err);
     assert_eq!(ran.code, Some(case.exit), "{}: {}\n{all}", case.name, case.line);
     let lines = |lines: Vec<String>| -> Vec<String> { lines.iter().map(|line| without_measured(line)).collect() };
-    let stderr = lines(told(case.stderr.iter().map(String::as_str)));
-    assert_eq!(lines(told(ran.err.lines())), stderr, "{}, stderr\n{all}", case.name);
+    let stderr = lines(without_noise(case.stderr.iter().map(String::as_str)));
+    assert_eq!(
+        lines(without_noise(ran.err.lines())),
+        stderr,
+        "{}, stderr\n{all}",
+        case.name
+    );
     // The usage is of our own making.
     let upto = |lines: Vec<String>| -> Vec<String> {
         let end = lines
@@ -133,7 +138,7 @@ fn check(case: &Case) {
         let text = without_timed(text).replace("fio: pid=", "fio process ");
         // How many operations a paced job has issued when it is ended is a matter of moments.
         let fixed = case.name != "rate-min-not-met";
-        upto(told(normal_lines(&text, fixed).iter().map(String::as_str)))
+        upto(without_noise(normal_lines(&text, fixed).iter().map(String::as_str)))
     };
     assert_eq!(masked(&ran.out), masked(&stdout), "{}, stdout\n{all}", case.name);
 }

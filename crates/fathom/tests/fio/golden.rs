@@ -39,12 +39,17 @@ fn check(case: &str, fixed: bool) {
         all.extend(arguments.iter().cloned());
         let mut command = place.command(&all);
         let ran = crate::calling::finish(command.env("SZ", "64").env("RW", "write"));
-        let told = || format!("{}{}", ran.out, ran.err);
+        let both_outputs = || format!("{}{}", ran.out, ran.err);
         let code = codes
             .lines()
             .find_map(|line| line.strip_prefix(&format!("{file} ")))
             .unwrap();
-        assert_eq!(ran.code.unwrap_or(-1).to_string(), code, "{case}, {file}\n{}", told());
+        assert_eq!(
+            ran.code.unwrap_or(-1).to_string(),
+            code,
+            "{case}, {file}\n{}",
+            both_outputs()
+        );
         // The version is that of this program.
         let expected = recorded(&format!("golden/{case}/{file}")).replace("fio-3.42-135-gf5344", "fio-3.42");
         let masked = |text: &str| match file {
@@ -61,7 +66,7 @@ fn check(case: &str, fixed: bool) {
             );
         }
         if let Some(difference) = difference(&expected, &found) {
-            panic!("{case}, {file}, {difference}\n{}", told());
+            panic!("{case}, {file}, {difference}\n{}", both_outputs());
         }
     }
 }

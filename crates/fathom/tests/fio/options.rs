@@ -290,7 +290,7 @@ fn cycles_are_burned_between_operations_and_not_in_them() {
 #[test]
 fn tolerated_errors_are_reported_if_asked() {
     let place = Place::new();
-    for (wish, told) in [("0", false), ("1", true)] {
+    for (wish, is_dumped) in [("0", false), ("1", true)] {
         let line = format!(
             "--name=x --filename=file --size=1m --bs=64k --rw=write --create_on_open=1 --ignore_error=0,EFBIG \
              --error_dump={wish}"
@@ -305,7 +305,7 @@ fn tolerated_errors_are_reported_if_asked() {
             .current_dir(place.path());
         let ran = crate::calling::finish(&mut command);
         assert_eq!(ran.code, Some(0), "{ran:#?}");
-        assert_eq!(ran.err.contains("io_u error on file"), told, "{ran:#?}");
+        assert_eq!(ran.err.contains("io_u error on file"), is_dumped, "{ran:#?}");
         fs::remove_file(place.path().join("file")).unwrap();
     }
 }
@@ -342,8 +342,8 @@ fn lengths_go_by_whether_a_position_is_random() {
 }
 
 /// The file with the control groups of a process or thread has this one.
-fn is_in_group(told: &str, group: &str) -> bool {
-    told.lines().any(|line| {
+fn is_in_group(groups: &str, group: &str) -> bool {
+    groups.lines().any(|line| {
         let mut parts = line.splitn(3, ':');
         let (controllers, path) = (parts.nth(1).unwrap_or_default(), parts.next().unwrap_or_default());
         (controllers.is_empty() || controllers.split(',').any(|name| name == "blkio")) && path == group
@@ -377,7 +377,7 @@ fn jobs_run_in_the_control_group_that_was_named() {
     let inside = || {
         of_threads(&child, "cgroup")
             .iter()
-            .any(|told| is_in_group(told, &format!("/{name}")))
+            .any(|groups| is_in_group(groups, &format!("/{name}")))
     };
     let entered = comes_true(inside);
     // A signal ends the run as it ends any other, and what was made is gone.

@@ -101,7 +101,7 @@ fn ours_and_debians_fio_replay_the_traces_of_each_other() {
     if !Command::new(THEIRS)
         .arg("--version")
         .output()
-        .is_ok_and(|told| told.status.success())
+        .is_ok_and(|output| output.status.success())
     {
         return testbed::skip("fio is not installed");
     }
@@ -369,7 +369,7 @@ fn binary_traces_are_carried_out_on_another_file() {
     if Command::new(THEIRS)
         .arg("--version")
         .output()
-        .is_ok_and(|told| told.status.success())
+        .is_ok_and(|output| output.status.success())
     {
         programs.push(THEIRS.into());
     }

@@ -1,4 +1,4 @@
-//! What jobs share, and priorities of parts of their operations, in the words of fio.
+//! What jobs share, and priorities of parts of their operations, as fio has them.
 
 use crate::fio::support::Place;
 

@@ -1,4 +1,4 @@
-//! What is told while jobs run: cumulative reports, the status line.
+//! Output while jobs run: cumulative reports, the status line.
 
 use std::process::Stdio;
 use std::time::Duration;
@@ -41,7 +41,7 @@ fn reports_at_intervals() {
     assert!((3900..=4100).contains(&runtime), "{runtime}");
 }
 
-/// SIGUSR1, and a file that asks, give a report each; the run goes on.
+/// SIGUSR1, and a file that asks, give a report each; the run continues.
 #[test]
 fn reports_on_demand() {
     let place = Place::new();

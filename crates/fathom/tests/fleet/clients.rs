@@ -26,7 +26,7 @@ impl Drop for Server {
     }
 }
 
-/// A port that nobody has.
+/// A free port.
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
@@ -371,18 +371,18 @@ fn what_is_no_server_of_ours_is_reported_in_bounded_time() {
         (&[b'x'; 200], true, "what answers there is not fathom"),
         (b"", false, "it ends the connection without a greeting"),
     ];
-    for (says, stays, told) in kinds {
+    for (says, stays, message) in kinds {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let other = std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
-            // What it is told is read, so that the end of the connection is a plain one.
+            // Its input is read, so that the end of the connection is a plain one.
             let _ = stream.read(&mut [0; 512]);
             stream.write_all(says).unwrap();
             while stays && stream.read(&mut [0; 512]).is_ok_and(|count| count > 0) {}
         });
         let ran = with(&format!("127.0.0.1,{port}"));
-        ran.expect(1, &[told, "servers of fio itself speak otherwise"]);
+        ran.expect(1, &[message, "servers of fio itself speak otherwise"]);
         assert!(ran.took < Duration::from_secs(20), "{:?}", ran.took);
         other.join().unwrap();
     }
@@ -446,9 +446,9 @@ fn what_stays_here_is_refused_by_name() {
     let Some(folder) = need(Directory::on_disk()) else {
         return;
     };
-    let check = |option: &str, told: &str| {
+    let check = |option: &str, message: &str| {
         let words = ["--client=127.0.0.1,9", "--name=n", "--size=1m", option];
-        client(folder.path(), &words).expect(1, &[told]);
+        client(folder.path(), &words).expect(1, &[message]);
     };
     check("--exec_prerun=true", "fio: exec_prerun is not supported with --client");
     check("--write_iolog=t", "fio: write_iolog is not supported with --client");

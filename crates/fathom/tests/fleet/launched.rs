@@ -165,7 +165,7 @@ fn what_a_launcher_did_to_processors_is_undone_and_reported() {
     let ran = end(mpirun(folder, 2, &bound, &words));
     ran.expect(0, &["AFFINITY-WIDENED", "(rank 0) 1 of", "(rank 1) 1 of"]);
     assert!(fs::read_to_string(&page).unwrap().contains("(rank 1) 1 of"));
-    // Nobody asked to be bound by the user's own hand.
+    // The user did not ask to be bound.
     let mut command = Command::new("taskset");
     let child = own(&mut command, &ground.journal())
         .args(["-c", "0", PROGRAM])
@@ -344,10 +344,10 @@ fn processes_that_meet_over_tcp_have_the_expected_ranks() {
     });
     assert_eq!(names("saved"), hosts.names());
     // Workers that come to a list, behind one that stands in it.
-    let worker = |number: usize, told: usize| {
+    let worker = |number: usize, rank: usize| {
         let words = ["agent".to_owned(), "--connect".into(), head.clone()];
         let mut command = on(&hosts, number, &ground, &words);
-        command.env("SLURM_PROCID", told.to_string());
+        command.env("SLURM_PROCID", rank.to_string());
         command
     };
     let leading = |count: usize, list: &str| {
@@ -408,7 +408,7 @@ fn hosts_are_not_named_where_a_launcher_has_started_processes() {
     assert!(!ground.path("saved").exists(), "nothing is measured");
 }
 
-/// Workers that come by themselves stand in the order of the numbers that they were told.
+/// Workers that come by themselves stand in the order of their numbers.
 #[test]
 fn workers_that_connect_carry_a_test_out() {
     let Some(ground) = Ground::new(SIMULATED) else { return };

@@ -82,7 +82,7 @@ fn a_library_of_another_launcher_is_refused() {
     let other = ("FATHOM_MPI_LIBRARY", Path::new("libmpi.so.40"));
     let ran = ground.with_launcher(Path::new("mpirun.mpich"), &[other], "saved");
     ran.expect(3, &words).expect(3, &["Open MPI v4"]);
-    // Nobody has started this one.
+    // This one was not started by a launcher.
     let mut command = Command::new(PROGRAM);
     let child = own(&mut command, &ground.journal())
         .args(ground.words("saved"))

@@ -1,4 +1,4 @@
-//! Hosts that are lost while a test goes on: each case ends in bounded time, and what was measured is reported.
+//! Hosts that are lost during a test: each case ends in bounded time, and what was measured is reported.
 
 use std::io::{BufRead, BufReader};
 
@@ -20,7 +20,7 @@ fn a_process_that_is_killed_is_named_and_the_rest_reported() {
     let results = ground.saved("saved");
     let lost: Vec<bool> = ranks(&results).iter().map(|rank| rank.lost.is_some()).collect();
     assert_eq!(lost.iter().filter(|lost| **lost).count(), 1, "{lost:?}");
-    // What the lost one had told is there as well.
+    // What the lost one had reported is there as well.
     assert!(
         measured(&results)
             .iter()
@@ -113,7 +113,7 @@ fn a_process_that_hangs_is_lost_in_bounded_time() {
     let stopped = Instant::now();
     signal(workers[0], "STOP");
     let ran = end(child);
-    // Whoever started it has killed it.
+    // Its parent has killed it.
     assert!(processes(&ground, "agent").is_empty());
     assert!(stopped.elapsed() < Duration::from_secs(20), "{:?}", stopped.elapsed());
     ran.expect(6, &["HOST-LOST", "nothing was heard of it for"]);
@@ -222,7 +222,7 @@ fn under_mpi_too_a_process_that_hangs_is_lost_in_bounded_time() {
         assert_eq!(lost, [false, true, false], "{launcher}");
         assert!(
             processes(&ground, "run").is_empty(),
-            "{launcher}: nobody is left behind"
+            "{launcher}: no process is left behind"
         );
     }
 }
@@ -269,7 +269,7 @@ fn over_tcp_a_host_whose_network_fails_is_lost_in_bounded_time() {
         .map(|rank| rank.lost.is_some())
         .collect();
     assert_eq!(lost, [false, false, true]);
-    // The one that was cut off goes home as well, and keeps what nobody has.
+    // The one that was cut off exits as well, and keeps what no other has.
     for worker in workers {
         let ran = end(worker);
         assert!(ran.took < WATCHDOG, "{}", ran.err);
@@ -281,10 +281,10 @@ fn over_tcp_a_host_whose_network_fails_is_lost_in_bounded_time() {
         of.and_then(|(_, _, found, _)| found.read)
             .map_or(0, |read| read.operations)
     };
-    let told = operations(&ground.saved("saved"));
+    let reported = operations(&ground.saved("saved"));
     assert!(
-        operations(&recovered) > told && told > 0,
-        "it went on for a while after nobody heard it"
+        operations(&recovered) > reported && reported > 0,
+        "it continued for a while after the connection was lost"
     );
 }
 

@@ -389,7 +389,7 @@ fn processes(ground: &Ground, with_word: &str) -> Vec<u32> {
     found
 }
 
-/// The process of a rank, by what its launcher has told it.
+/// The process of a rank, by the variable that its launcher sets.
 fn of_rank(processes: &[u32], rank: u32) -> u32 {
     let words = ["OMPI_COMM_WORLD_RANK", "PMI_RANK"].map(|name| format!("{name}={rank}"));
     let is_it = |process: &&u32| {
@@ -408,7 +408,7 @@ fn signal(process: u32, name: &str) {
     assert!(sent.unwrap().success());
 }
 
-/// Time in which every rank has told of some intervals.
+/// Time in which every rank has reported some intervals.
 fn let_it_measure() {
     std::thread::sleep(Duration::from_millis(3500));
 }
@@ -520,7 +520,7 @@ fn a_host_that_cannot_take_part_is_named_before_anything_is_measured() {
     fs::write(ground.path("job.toml"), job).unwrap();
     let refused = end(ground.with_hosts(None, "local,local", "saved"));
     refused.expect(3, &["rank 1", "1.dat"]);
-    // Nobody was lost, and each says why once.
+    // No host was lost, and each says why once.
     assert!(!refused.err.contains("lost"), "{}", refused.err);
     assert!(!refused.err.contains("the process that leads"), "{}", refused.err);
     assert_eq!(refused.err.matches("1.dat").count(), 1, "{}", refused.err);

@@ -200,7 +200,7 @@ fn some_read_while_others_write() {
             && done(0).write.is_none_or(|write| write.operations == 0)
     );
     assert!(done(1).write.is_some_and(|write| write.operations == 200));
-    // A name that nobody has is not left undone in silence.
+    // A name that no host has is not ignored.
     fs::write(ground.path("job.toml"), job("0,db9")).unwrap();
     end(ground.with_hosts(None, "local,local,local", "saved")).expect(3, &["`db9`", "neither the name of a host"]);
 }

@@ -47,13 +47,13 @@ fn several_processes_of_one_host_are_named_one_by_one() {
 /// Waits for a line on stderr, interrupts, and checks the end.
 fn interrupted(mut child: Child, line: &str) {
     use std::io::{BufRead, BufReader};
-    let (told, heard) = std::sync::mpsc::channel();
+    let (line_tx, heard) = std::sync::mpsc::channel();
     let err = child.stderr.take().unwrap();
     let reader = std::thread::spawn(move || {
         let mut all = String::new();
         for line in BufReader::new(err).lines().map_while(Result::ok) {
             all += &format!("{line}\n");
-            let _ = told.send(line);
+            let _ = line_tx.send(line);
         }
         all
     });
@@ -85,7 +85,7 @@ fn waiting_for_hosts_is_reported_and_can_be_interrupted() {
     interrupted(hanging, "waiting for an answer of db1, db2");
     let listening = with_ssh(&ground, "", "listen://127.0.0.1:0*1", &[]);
     interrupted(listening, "waiting for 1 worker on 127.0.0.1:");
-    // Nobody listens at a port that was just given back.
+    // No process listens at a port that was just closed.
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap().to_string();
     drop(free);

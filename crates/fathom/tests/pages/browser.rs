@@ -95,7 +95,7 @@ pub struct Walked {
 }
 
 /// Opens pages, one after the other; `None` where there is no browser.
-pub fn look(pages: &[&Path]) -> Option<Vec<Seen>> {
+pub fn open_pages(pages: &[&Path]) -> Option<Vec<Seen>> {
     let output = driven(json!({ "pages": pages }))?;
     let mut seen: BTreeMap<PathBuf, Seen> = serde_json::from_slice(&output).unwrap();
     Some(

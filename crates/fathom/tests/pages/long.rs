@@ -8,7 +8,7 @@ use model::{Nanos, PerDirection};
 use report::html;
 use report::html::run::{self, Beside};
 
-use super::browser::look;
+use super::browser::open_pages;
 
 const SECONDS: u64 = 3600;
 const JOBS: usize = 8;
@@ -81,7 +81,7 @@ fn an_hour_of_eight_jobs_opens() {
     let file = place.path().join("hour.html");
     let page = html::file(&run::page(&an_hour(), &Beside::default()));
     std::fs::write(&file, &page).unwrap();
-    let Some(seen) = look(&[&file]) else { return };
+    let Some(seen) = open_pages(&[&file]) else { return };
     let seen = &seen[0];
     assert_eq!(seen.errors, Vec::<String>::new());
     assert_eq!(seen.state, "ready");

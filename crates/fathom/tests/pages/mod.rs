@@ -8,7 +8,7 @@ use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use self::browser::{Seen, look, walk};
+use self::browser::{Seen, open_pages, walk};
 use serde_json::Value;
 
 const FATHOM: &str = env!("CARGO_BIN_EXE_fathom");
@@ -22,14 +22,14 @@ fn fathom(folder: &Path, arguments: &[&str]) -> String {
         .env("FATHOM_JOURNAL", "off")
         .output()
         .unwrap();
-    let told = format!(
+    let printed = format!(
         "{}{}",
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
-    assert!(!told.contains("error:"), "{arguments:?}\n{told}");
-    assert!(output.status.code().is_some(), "{arguments:?}\n{told}");
-    told
+    assert!(!printed.contains("error:"), "{arguments:?}\n{printed}");
+    assert!(output.status.code().is_some(), "{arguments:?}\n{printed}");
+    printed
 }
 
 fn json(path: &Path) -> Value {
@@ -90,7 +90,7 @@ fn a_mixed_run() {
             "--quiet", "--report", "mixed.html", "--out", "json=mixed.json",
         ],
     );
-    let Some(seen) = look(&[&folder.join("mixed.html")]) else {
+    let Some(seen) = open_pages(&[&folder.join("mixed.html")]) else {
         return;
     };
     let seen = &seen[0];
@@ -233,7 +233,7 @@ fn a_verdict_a_sweep_and_a_comparison() {
     fathom(folder, &["report", "sweep.fathom", "-o", "again.html"]);
     let names = ["verdict", "sweep", "table", "ab", "compared", "again"];
     let files: Vec<_> = names.iter().map(|name| folder.join(format!("{name}.html"))).collect();
-    let Some(pages) = look(&files.iter().map(|file| file.as_path()).collect::<Vec<_>>()) else {
+    let Some(pages) = open_pages(&files.iter().map(|file| file.as_path()).collect::<Vec<_>>()) else {
         return;
     };
     for (name, seen) in names.iter().zip(&pages) {
@@ -327,7 +327,7 @@ fn reports_of_other_tools() {
             "other.html",
         ],
     );
-    let Some(seen) = look(&[&folder.join("other.html")]) else {
+    let Some(seen) = open_pages(&[&folder.join("other.html")]) else {
         return;
     };
     whole("other", &seen[0]);
@@ -347,7 +347,7 @@ fn a_test_on_several_hosts() {
     ]
     .concat();
     fathom(folder, &run);
-    let Some(seen) = look(&[&folder.join("fleet.html")]) else {
+    let Some(seen) = open_pages(&[&folder.join("fleet.html")]) else {
         return;
     };
     let seen = &seen[0];
@@ -389,7 +389,7 @@ fn names_are_text() {
             "named.html",
         ],
     );
-    let Some(seen) = look(&[&folder.join("named.html")]) else {
+    let Some(seen) = open_pages(&[&folder.join("named.html")]) else {
         return;
     };
     whole("named", &seen[0]);

@@ -53,7 +53,7 @@ impl Scenario {
         let mut job = toml::Table::from_iter([("target".into(), "simulated:device".into())]);
         job.insert("depth".into(), 32.into());
         job.insert("time".into(), "40s".into());
-        // Nobody looks at what is written, and making it would take most of the time.
+        // What is written is not checked, and making it would take most of the time.
         job.insert("content".into(), "zeros".into());
         job.extend(load);
         let mut device = toml::Table::from_iter([("servers".into(), 64.into())]);

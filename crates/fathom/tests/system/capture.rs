@@ -25,7 +25,7 @@ fn traced() -> Option<(MutexGuard<'static, ()>, TraceFs)> {
     Some((turn, need(TraceFs::mounted())?))
 }
 
-/// A load that goes on until it is ended.
+/// A load that continues until it is ended.
 struct Load(Child);
 
 impl Load {
@@ -183,7 +183,7 @@ fn the_depth_of_a_full_queue_is_seen() {
     assert!((6.0..=16.0).contains(&average), "{said}");
 }
 
-/// Large sequential writes are told as such, and the file whose device it is may be named.
+/// Large sequential writes are recognised as such, and the file whose device it is may be named.
 #[test]
 fn a_stream_of_writes_with_flushes_is_seen() {
     let Some((_turn, _trace)) = traced() else { return };

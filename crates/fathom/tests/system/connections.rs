@@ -169,7 +169,7 @@ fn beyond_sixty_four_connections_the_one_without_a_request_for_longest_makes_roo
     let closed: Vec<usize> = (0..64).filter(|place| is_closed(&mut idle[*place])).collect();
     // 65 and the client: two had to go, the oldest.
     assert_eq!(closed, [0, 1]);
-    // The stream goes on.
+    // The stream continues.
     let mut piece = [0; 4096];
     let begun = Instant::now();
     watching.set_read_timeout(Some(PATIENCE)).unwrap();

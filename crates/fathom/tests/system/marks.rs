@@ -136,7 +136,7 @@ struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    fn of(parent: &'a Path, cache: &'static str) -> Place<'a> {
+    fn new_in(parent: &'a Path, cache: &'static str) -> Place<'a> {
         let place = Place {
             folder: parent,
             marked: parent.join("m.dat"),
@@ -209,7 +209,7 @@ fn losses(folder: &Path, cache: &'static str, ways: &[(&str, &str)], commands: &
     for (number, (way, how)) in ways.iter().enumerate() {
         let folder = folder.join(number.to_string());
         fs::create_dir(&folder).unwrap();
-        let place = Place::of(&folder, cache);
+        let place = Place::new_in(&folder, cache);
         place.make();
         place.shell(how);
         let mut before = place.bytes();
@@ -303,7 +303,7 @@ fn a_screening_keeps_own_data_in_a_file_that_fathom_made() {
 #[test]
 fn a_file_whose_run_was_killed_needs_permission() {
     let Some(fs) = need(LoopFs::ext4(64 * MIB)) else { return };
-    let place = Place::of(fs.path(), "direct");
+    let place = Place::new_in(fs.path(), "direct");
     place.make();
     let mut child = place.start_writing();
     child.kill().unwrap();
@@ -327,7 +327,7 @@ fn a_file_of_ours_stays_ours_from_run_to_run() {
     let Some(fs) = need(LoopFs::ext4(256 * MIB)) else {
         return;
     };
-    let place = Place::of(fs.path(), "direct");
+    let place = Place::new_in(fs.path(), "direct");
     place.make();
     for (name, words) in COMMANDS.iter().filter(|(name, _)| *name != "a trim") {
         let ran = place.fathom(words);

@@ -7,11 +7,11 @@ use testbed::{LoopDevice, LoopOptions, need};
 
 use crate::calling::{Ran, command, fathom, finish, text};
 
-/// Somebody else who reads a device from its start to its end, again and again.
+/// Another program that reads a device from start to end, again and again.
 struct Neighbour(Child);
 
 impl Neighbour {
-    fn of(device: &Path) -> Neighbour {
+    fn start(device: &Path) -> Neighbour {
         let script = "while :; do dd if=$0 of=/dev/null bs=4k iflag=direct 2>/dev/null; done";
         let child = Command::new("sh")
             .args(["-c", script, text(device)])
@@ -54,14 +54,14 @@ fn what_others_do_is_reported_before_the_test_and_with_its_result() {
     alone.expect(0, &["watching for 700 ms what others do to loop"]);
     assert!(!rules(&alone).contains(&busy), "{alone:#?}");
 
-    let neighbour = Neighbour::of(device.path());
+    let neighbour = Neighbour::start(device.path());
     let disturbed = run(&["--preflight", "700ms"]);
     disturbed.expect(0, &["operations per second of others in"]);
     assert!(rules(&disturbed).contains(&busy), "{disturbed:#?}");
-    let told = disturbed.err.find("of others in").unwrap();
+    let found_others = disturbed.err.find("of others in").unwrap();
     let watched = disturbed.err.find("watching for").unwrap();
-    assert!(told > watched, "{disturbed:#?}");
-    // Nobody looks unless it is asked for.
+    assert!(found_others > watched, "{disturbed:#?}");
+    // Without the option there is no watching.
     let unasked = run(&[]);
     assert!(
         !unasked.expect(0, &[]).err.contains("watching") && !rules(&unasked).contains(&busy),
@@ -88,7 +88,7 @@ fn what_others_do_is_reported_before_the_test_and_with_its_result() {
     fathom(&["run", "--target", path, "--preflight", "soon"]).expect(4, &["--preflight soon", "0 turns it off"]);
 }
 
-/// Our counters against the kernel's, in every run: nobody has to ask for that.
+/// Our counters against the kernel's, in every run, without an option.
 #[test]
 fn what_others_do_during_a_run_is_reported_in_every_mode() {
     let Some(device) = need(LoopDevice::of_size(16 << 20, LoopOptions::default())) else {
@@ -124,12 +124,12 @@ fn what_others_do_during_a_run_is_reported_in_every_mode() {
     assert!(!fio().err.contains(&other));
     assert!(!diskspd().err.contains(&other));
 
-    let neighbour = Neighbour::of(device.path());
+    let neighbour = Neighbour::start(device.path());
     assert!(native(path).contains(&other));
-    let told = fio();
-    assert!(told.err.contains(&other), "{told:#?}");
-    let told = diskspd();
-    assert!(told.err.contains(&other), "{told:#?}");
+    let ran = fio();
+    assert!(ran.err.contains(&other), "{ran:#?}");
+    let ran = diskspd();
+    assert!(ran.err.contains(&other), "{ran:#?}");
     drop(neighbour);
     let kept = std::fs::read_to_string(&saved).unwrap();
     assert!(

@@ -79,7 +79,7 @@ fn an_interrupted_preparation_leaves_nothing() {
     }
 }
 
-/// Nobody reads the report, so that the program waits for ever after the first one.
+/// The report is not read, so that the program waits for ever after the first one.
 #[test]
 fn a_second_one_ends_it_at_once() {
     let Some(press) = press() else { return };
@@ -139,23 +139,23 @@ fn a_killed_run_is_cleared_up_after() {
         assert!(began.elapsed() < Duration::from_secs(50), "{names:?}");
         std::thread::sleep(Duration::from_millis(20));
     };
-    let told = "that an earlier run had left when it was killed";
+    let message = "that an earlier run had left when it was killed";
     let beside = crate::calling::finish(&mut run("1m", "300ms"));
     beside.expect(0, &["IOPS"]);
     assert!(
-        path.exists() && !beside.err.contains(told),
+        path.exists() && !beside.err.contains(message),
         "a living one keeps its file: {beside:#?}"
     );
     child.kill().unwrap();
     child.wait().unwrap();
     assert!(path.exists());
-    crate::calling::finish(&mut run("1m", "300ms")).expect(0, &[&own, told]);
+    crate::calling::finish(&mut run("1m", "300ms")).expect(0, &[&own, message]);
     assert_eq!(place.names(), ["fathom-1-0.dat"]);
 }
 
 #[test]
 fn a_run_in_the_place_of_diskspd_ends_with_its_report() {
-    const TOLD: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
+    const INTERRUPTED: &str = "\n*** Interrupted by Ctrl-C. Stopping I/O Request Generator. ***\n";
     for (key, _) in KEYS {
         let place = diskspd();
         place.file("f", 1 << 20);
@@ -170,12 +170,16 @@ fn a_run_in_the_place_of_diskspd_ends_with_its_report() {
         let Some(ran) = press("-d60 -W0 -r -b4k -L f") else {
             continue;
         };
-        assert!(ran.out.starts_with(&format!("{TOLD}\nCommand Line: ")), "{}", ran.out);
+        assert!(
+            ran.out.starts_with(&format!("{INTERRUPTED}\nCommand Line: ")),
+            "{}",
+            ran.out
+        );
         ran.expect(0, &["\nTotal latency distribution:\n"]);
         let Some(ran) = press("-Rxml -d60 -W0 -r -b4k f") else {
             continue;
         };
-        assert!(ran.out.starts_with(&format!("{TOLD}<Results>\n")), "{}", ran.out);
+        assert!(ran.out.starts_with(&format!("{INTERRUPTED}<Results>\n")), "{}", ran.out);
         assert!(ran.out.contains("<IOCount>") && ran.out.ends_with("\n</Results>"));
         // Nothing was measured yet.
         let Some(ran) = press("-d60 -W60 f") else { continue };

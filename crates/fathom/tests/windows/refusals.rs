@@ -75,8 +75,8 @@ fn missing_disks_and_volumes() {
     for path in [r"\\.\PhysicalDrive99", &format!(r"\\.\{letter}")] {
         for more in [&[][..], &["--read", "0"]] {
             let words = ["run", "--target", path, "--time", "1s"];
-            let told = [&format!("{path} does not exist"), "`fathom targets` lists them"];
-            fathom(&[&words[..], more].concat()).expect(3, &told);
+            let message = [&format!("{path} does not exist"), "`fathom targets` lists them"];
+            fathom(&[&words[..], more].concat()).expect(3, &message);
         }
     }
     for name in ["#99", letter] {
@@ -86,7 +86,7 @@ fn missing_disks_and_volumes() {
     }
 }
 
-/// What Windows runs from is written to by nobody, whatever is allowed.
+/// What Windows runs from is never written, whatever is allowed.
 #[test]
 fn the_volume_of_the_system() {
     let drive = std::env::var("SystemDrive").unwrap_or("C:".into());
@@ -105,7 +105,7 @@ fn the_volume_of_the_system() {
     assert!(!ran.out.contains("Total IO"), "{ran:#?}");
 }
 
-/// The system asks the network for a while, and then it is told.
+/// The system asks the network for a while; then the error is reported.
 #[test]
 fn a_share_of_a_server_that_is_not_there() {
     const PATH: &str = r"\\fathom-no-such-server.invalid\share\f.dat";
@@ -159,12 +159,12 @@ fn the_ring_is_used_or_refused() {
         let ran = newer(line);
         match &refusal {
             Some(refusal) => {
-                let told = [
+                let message = [
                     &format!("ERROR: {refusal}"),
                     "hint: leave -u away, which uses a completion port",
                 ];
                 assert!(
-                    told.iter().all(|line| ran.err.lines().any(|one| one == *line)),
+                    message.iter().all(|line| ran.err.lines().any(|one| one == *line)),
                     "{line}: {ran:#?}"
                 );
                 assert!(ran.err.contains("IoRing") && ran.code == Some(1), "{line}: {ran:#?}");

@@ -1,4 +1,4 @@
-//! What the tests are told of the machine.
+//! What the environment says of the machine.
 
 use std::path::PathBuf;
 
@@ -25,29 +25,29 @@ impl Tool for Fio {
 }
 
 /// The path in a variable; without it the test is skipped.
-fn told(variable: &str) -> Option<PathBuf> {
+fn path_from_env(variable: &str) -> Option<PathBuf> {
     let path = std::env::var_os(variable).map(PathBuf::from);
     need(path.ok_or_else(|| Unavailable::because(format!("{variable} is not set"))))
 }
 
 /// A drive that may be written to, as `F:\`.
 pub fn drive() -> Option<PathBuf> {
-    told("FATHOM_TEST_DRIVE")
+    path_from_env("FATHOM_TEST_DRIVE")
 }
 
 /// One that has room for at most 64 MiB.
 pub fn small_drive() -> Option<PathBuf> {
-    told("FATHOM_TEST_SMALL_DRIVE")
+    path_from_env("FATHOM_TEST_SMALL_DRIVE")
 }
 
 /// A file that may be read and not written.
 pub fn denied() -> Option<PathBuf> {
-    told("FATHOM_TEST_DENIED")
+    path_from_env("FATHOM_TEST_DENIED")
 }
 
 /// The program that presses keys.
 pub fn press() -> Option<PathBuf> {
-    told("FATHOM_TEST_PRESS")
+    path_from_env("FATHOM_TEST_PRESS")
 }
 
 /// A folder on the drive, for one test alone, gone with it.

@@ -15,7 +15,7 @@ pub struct Mixed {
     pub placement: Placement,
     /// The chance of a jump, in percent, for each direction.
     pub random_percent: PerDirection<u8>,
-    /// How a run goes on.
+    /// How a run continues.
     #[serde(default)]
     pub continuation: Continuation,
 }

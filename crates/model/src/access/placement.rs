@@ -126,7 +126,7 @@ impl UniformCursor {
 pub struct BlockList {
     /// Block numbers in units of the alignment.
     pub blocks: Vec<u64>,
-    /// Each round goes on one list length further into the target.
+    /// Each round continues one list length further into the target.
     #[serde(default)]
     pub moving: bool,
 }

@@ -125,7 +125,7 @@ impl SequentialCursor {
             let index = self.index(direction);
             let end = (offset - area.base) as i64 + i64::from(length);
             self.next[index] = match end + skip {
-                // Walking backwards past the base goes on as far below the end of the area as the step is long (fio).
+                // Walking backwards past the base continues as far below the end of the area as the step is long (fio).
                 before if before < 0 => {
                     let below_end = area.length.saturating_add_signed(skip);
                     below_end - below_end % area.alignment

@@ -230,7 +230,7 @@ impl Draws {
         }
     }
 
-    /// The words that the generator for one purpose goes on from, where it is the one of fio.
+    /// The words that the generator for one purpose continues from, where it is the one of fio.
     pub fn words_of(&self, purpose: Purpose) -> Option<[u32; 3]> {
         match self {
             Draws::PerPurpose(draws) => Some(draws.generators[purpose as usize].words()),

@@ -198,12 +198,12 @@ pub struct PriorityRule {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileLock {
-    /// Nobody is held back.
+    /// No operation is held back.
     #[default]
     None,
     /// Readers may use it together, a writer only alone.
     ReadersTogether,
-    /// Nobody else may use it.
+    /// No other job may use it.
     Exclusive,
 }
 
@@ -229,7 +229,7 @@ pub enum PriorityClass {
 /// What happens after a failed operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorPolicy {
-    /// Failed reads are counted and the run goes on, for these error numbers; empty: any ends the worker.
+    /// Failed reads are counted and the run continues, for these error numbers; empty: any ends the worker.
     #[serde(default)]
     pub tolerate_read: Vec<i32>,
     /// The same for writes and trims.

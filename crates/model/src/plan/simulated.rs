@@ -24,7 +24,7 @@ pub struct SimulatedDevice {
     /// Times at which the device does nothing.
     #[serde(default)]
     pub stalls: Vec<SimulatedPause>,
-    /// Times at which the host does nothing: the worker is frozen, the device goes on.
+    /// Times at which the host does nothing: the worker is frozen, the device continues.
     #[serde(default)]
     pub host_pauses: Vec<SimulatedPause>,
     /// Operations that fail.
@@ -51,7 +51,7 @@ pub struct SimulatedDevice {
     /// Share by which service takes longer after each second.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub drift_per_second: f64,
-    /// Somebody else who uses the device now and then.
+    /// Another user of the device now and then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub neighbour: Option<SimulatedNeighbour>,
 }

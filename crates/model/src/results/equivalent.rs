@@ -1,11 +1,11 @@
-//! The same test in the words of other dialects.
+//! The same test in other dialects.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plan::Dialect;
 
-/// The same test in the words of another dialect.
+/// The same test in another dialect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Equivalent {
     /// Whose words these are.

@@ -62,7 +62,7 @@ pub struct Results {
     /// The run was cut short by the user or the system.
     #[serde(default)]
     pub interrupted: bool,
-    /// The same test in the words of the dialects that it was not written in.
+    /// The same test in the other dialects.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub equivalents: Vec<Equivalent>,
     /// What limited each job, where that was asked for.

@@ -18,7 +18,7 @@ fn sound() -> Plan {
     testing::plan("test", vec![testing::file("/mnt/a")], steps)
 }
 
-/// What a sound plan is told after a change; empty if nothing.
+/// The complaint about a sound plan after a change; empty if there is none.
 fn complaint(change: impl FnOnce(&mut Plan)) -> String {
     let mut plan = sound();
     change(&mut plan);
@@ -161,7 +161,7 @@ fn jobs_wait_only_for_earlier_ones() {
         |plan| after(plan, [&[0], &[]]),
         "job `first`: the job waits for job 0, which does not come before it",
     );
-    // Each waits for the other: the first of them is told.
+    // Each waits for the other: the first of them is reported.
     check(
         |plan| after(plan, [&[1], &[0]]),
         "job `first`: the job waits for job 1, which does not come before it",

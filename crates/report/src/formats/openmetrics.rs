@@ -1,7 +1,7 @@
 //! OpenMetrics 1.0 text, for the textfile collector of node_exporter and whatever else scrapes files.
 //!
 //! Only types that the older text format knows too, and no time stamps: that collector takes neither. Figures of a run are final,
-//! so counts that only grow while one goes on are counters and everything divided by time is a gauge. Latencies are response
+//! so counts that only grow while one continues are counters and everything divided by time is a gauge. Latencies are response
 //! times where a job is paced.
 
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! The line that is shown while a run goes on, made from events. It knows no terminal: the caller decides whether
+//! The line that is shown during a run, made from events. It knows no terminal: the caller decides whether
 //! the line replaces the one before or follows it.
 
 use std::collections::BTreeMap;

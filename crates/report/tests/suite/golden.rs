@@ -56,7 +56,7 @@ fn text() {
 
 #[test]
 fn parts_of_the_processor_time_are_reported_where_there_is_enough_of_it() {
-    let told = |each_ms: u64| {
+    let processor_line = |each_ms: u64| {
         let mut results = results("mixed");
         let workers = &mut results.steps[0].jobs[0].workers;
         for worker in workers.iter_mut() {
@@ -69,7 +69,7 @@ fn parts_of_the_processor_time_are_reported_where_there_is_enough_of_it() {
         let line = text.lines().find(|line| line.starts_with("  cpu ")).map(str::to_owned);
         line.expect("there is a line of processors")
     };
-    let (little, enough) = (told(499), told(500));
+    let (little, enough) = (processor_line(499), processor_line(500));
     assert!(little.contains(" per operation, "), "{little}");
     assert!(!little.contains("in the kernel"), "{little}");
     assert!(enough.contains(" in the kernel)"), "{enough}");

@@ -67,7 +67,7 @@ fn latency(operations: u64) -> Histogram {
     histogram
 }
 
-/// A second in which so many operations of 8 KiB of each kind came to an end.
+/// A second in which `operations` operations of 8 KiB of each kind completed.
 fn second(number: u64, reads: u64, writes: u64) -> Interval {
     let counts = |operations: u64| Counts {
         operations,
@@ -109,7 +109,7 @@ fn interval(interval: Interval) -> Event {
     Event::Interval(Box::new(interval))
 }
 
-/// What one of so many ranks does.
+/// What one of several ranks does.
 fn rank(number: u32, of: u32, state: RankState, iops: f64) -> Event {
     let figures = RankFigures {
         iops,
@@ -313,7 +313,7 @@ fn a_name_can_do_no_harm() {
     assert!(text.contains("a \\u001b]0;title\\u0007 of others"), "{text}");
 }
 
-/// A second of so many ranks, of which the fourth is slow, the fifth late and the last lost.
+/// A second of several ranks, of which the fourth is slow, the fifth late and the last lost.
 fn fleet(of: u32) -> State {
     let mut state = State::default();
     state.begin(&plan(), None);

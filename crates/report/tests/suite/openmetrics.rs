@@ -219,11 +219,11 @@ fn the_texts_keep_to_the_standard_and_have_the_values_of_the_results() {
             assert_eq!(sum("fathom_rank_lost", "fathom_rank_lost"), 1.0);
         }
         let nanos: u128 = jobs().map(|job| job.total().latency().sum()).sum();
-        let told = sum(
+        let seconds = sum(
             "fathom_latency_distribution_seconds",
             "fathom_latency_distribution_seconds_sum",
         );
-        assert!((told / (nanos as f64 / 1e9) - 1.0).abs() < 1e-9);
+        assert!((seconds / (nanos as f64 / 1e9) - 1.0).abs() < 1e-9);
         let start = families["fathom_start_time_seconds"].samples[0].2;
         assert!((start - found.hosts[0].started_unix_ns as f64 / 1e9).abs() < 1e-3);
     }

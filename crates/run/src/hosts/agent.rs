@@ -149,7 +149,7 @@ fn execute_order(
     Err("the coordinator has not confirmed the results".into())
 }
 
-/// Hears what is said while the run goes on, and gives signs of life.
+/// Hears what is said during the run, and gives signs of life.
 fn listen(comm: &dyn Comm, place: &LocalHost<'_>, shared: &Shared, begin: Sender<StartSignal>) -> Result<(), String> {
     let begun = Instant::now();
     let (mut last_heartbeat, mut asked, mut heard) = (begun, begun, begun);
@@ -171,7 +171,7 @@ fn listen(comm: &dyn Comm, place: &LocalHost<'_>, shared: &Shared, begin: Sender
         }
         match incoming {
             None if heard.elapsed() > SILENCE_TIMEOUT => {
-                // Nobody would want what is measured from here on, nor end it.
+                // Without a coordinator the results have no reader, and the run no end.
                 shared.stop.store(true, Ordering::Release);
                 comm.give_up(0);
                 let silence = SILENCE_TIMEOUT.as_secs();
@@ -312,7 +312,7 @@ fn await_begin(begins: &Receiver<StartSignal>, step: u32, shared: &Shared, clock
     }
 }
 
-/// Sleeps until shortly before a moment, and spins for the rest, or goes home when it is asked to stop.
+/// Sleeps until shortly before a moment, and spins for the rest, or returns when it is asked to stop.
 pub(super) fn sleep_until(clock: &Clock, at: Nanos, stop: &AtomicBool) {
     const SPUN: Nanos = Nanos::micros(200);
     loop {

@@ -1,7 +1,7 @@
 //! Writing a file full of data, as fast as the target takes it.
 //!
 //! Real, incompressible data bypassing the page cache, several large writes in flight: so that a later read meets neither holes
-//! nor unwritten extents nor a cache full of what was just written. Progress is reported while it goes on.
+//! nor unwritten extents nor a cache full of what was just written. Progress is reported while it runs.
 
 use std::fs;
 use std::io;

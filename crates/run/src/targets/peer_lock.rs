@@ -1,6 +1,6 @@
 //! Files that several processes of one test want: one of them makes it, the others wait and then use it.
 //!
-//! Nobody knows whether two hosts see one file system or have one each. So all look first; then each makes what it found missing,
+//! Two hosts may share one file system or have one each. So all look first; then each makes what it found missing,
 //! and where two make the same file the system lets only one of them have it.
 
 use std::sync::atomic::Ordering;

@@ -288,7 +288,7 @@ impl Checker {
         })
     }
 
-    /// Holds what stands behind the first `skip` bytes of a piece against the pattern, which goes on from piece to piece.
+    /// Holds what stands behind the first `skip` bytes of a piece against the pattern, which continues from piece to piece.
     fn check_pattern(&self, piece: &[u8], at: usize, skip: usize, block: &Block) -> Result<(), BlockFault> {
         if self.pattern.is_empty() {
             return Ok(());

@@ -144,7 +144,7 @@ impl<T> Drop for Pool<T> {
 /// Checks blocks until none will come any more.
 fn check_all<T>(checker: &Checker, to_check: &Mutex<Receiver<Checked<T>>>, done: &SyncSender<Checked<T>>) {
     loop {
-        // Whoever waits for work holds the lock; the others wait for the lock.
+        // One thread waits for work and holds the lock; the others wait for the lock.
         let next = to_check.lock().unwrap_or_else(PoisonError::into_inner).recv();
         let Ok(mut work) = next else { return };
         work.faults = checker.check(&mut work.data, &work.block);

@@ -24,7 +24,7 @@ const HEADER: usize = 24;
 /// What precedes the list of completed writes.
 const FIXED: usize = 152;
 const NAME: usize = 64;
-/// Nobody has a deeper queue; what claims to have one is no state file.
+/// No queue is deeper; a larger value marks a damaged state file.
 const MAX_DEPTH: usize = 1 << 20;
 
 /// A write that completed: the file, counted within the stream, and its offset.

@@ -118,7 +118,7 @@ fn atomic_writes_are_done_or_refused_with_the_reason() {
     assert!(error.contains("the psync engine"), "{error}");
 }
 
-/// What a system is known to lack is told before anything is made.
+/// What a system is known to lack is reported before anything is made.
 #[test]
 fn an_engine_of_another_system_is_refused_before_anything_is_made() {
     let (_directory, path) = target();
@@ -151,7 +151,7 @@ fn a_pool_of_threads_makes_the_calls() {
         let (_directory, path) = target();
         let mut one = stream();
         one.depth = 4;
-        // From the page cache a call can end before the worker goes on at all, where the cores are few.
+        // From the page cache a call can end before the worker continues at all, where the cores are few.
         one.cache = CacheMode::DIRECT;
         one.mix = Mix::Drawn {
             write_percent: 30.0,

@@ -133,7 +133,7 @@ fn programs_of_a_plan_run_only_where_they_are_allowed() {
         let context = RunContext::new(clock, &interrupt, &permissions);
         run::execute(plan.clone(), context, &mut |_| ())
     };
-    let error = run(false).expect_err("nobody has allowed it");
+    let error = run(false).expect_err("writing was not allowed");
     assert!(
         error.to_string().contains("it runs touch with the rights of this user"),
         "{error}"

@@ -96,10 +96,10 @@ fn what_another_makes_is_waited_for_used_and_left_to_it() {
     assert_eq!(
         another.starts.lock().unwrap().len(),
         1,
-        "it is told once that a step has begun"
+        "it is reported once that a step has begun"
     );
     drop(another);
-    assert!(path.exists(), "whoever has made it removes it");
+    assert!(path.exists(), "the process that made it removes it");
 }
 
 #[test]

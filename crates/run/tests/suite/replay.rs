@@ -69,7 +69,7 @@ fn times(found: &[(String, u64)]) -> Vec<u64> {
 
 #[test]
 fn operations_keep_the_times_between_them() {
-    // The first time of a trace is nobody's gap; from then on each counts from the one before.
+    // The first time of a trace is not a gap; from then on each counts from the one before.
     let lines = format!(
         "{HEAD}1010 x read 0 4096\n1510 x write 4096 4096\n1510 x sync 0 0\n9510 x read 8192 4096\n9520 x close\n"
     );

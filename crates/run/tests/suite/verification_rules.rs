@@ -371,14 +371,14 @@ fn a_state_says_how_far_the_writes_came() {
         let refused = try_run(ground.plan(pass(), writes(random_once(), load.clone()))).unwrap_err();
         assert!(refused.to_string().contains("verification state"), "{refused}");
     }
-    // What cannot be kept is told.
+    // What cannot be kept is reported.
     let nowhere = Verify {
         directory: ground.directory.path().join("missing").display().to_string(),
         ..saved
     };
     let (results, _) = try_run(ground.plan(pass(), writes(random_once(), nowhere))).unwrap();
-    let told = |finding: &model::finding::Finding| finding.what.contains("could not be kept");
-    assert!(results.findings.iter().any(told));
+    let is_reported = |finding: &model::finding::Finding| finding.what.contains("could not be kept");
+    assert!(results.findings.iter().any(is_reported));
 }
 
 fn trims(percent: u8, backlog: u64, batch: u64, read_as_zeros: bool) -> Verify {

@@ -88,7 +88,7 @@ enum Stage {
     Repeated,
 }
 
-/// A sweep that goes on.
+/// A sweep in progress.
 #[derive(Debug)]
 pub struct Sweep {
     asked: Asked,

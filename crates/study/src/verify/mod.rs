@@ -572,7 +572,7 @@ mod tests {
     fn a_rate_that_more_depth_does_not_raise_is_saturated() {
         let (probes, slots, saturated) = attempts(&rate_alone("4000"), |_| 3000.0);
         assert_eq!((probes, slots, saturated), (vec![32, 64, 128], 128, true));
-        // Growth that could still reach the promise goes on.
+        // Growth that could still reach the promise continues.
         let slow = |slots: u32| 3900.0 * (1.0 - 0.6 / f64::from(slots).sqrt()) + 60.0;
         let (probes, _, saturated) = attempts(&rate_alone("3900"), slow);
         assert_eq!((probes.last(), saturated), (Some(&1024), false));

@@ -25,7 +25,7 @@ pub struct Case {
     pub device: fn(f64, f64) -> SimulatedDevice,
     /// Percent of the operations that read.
     pub reads: f64,
-    /// The operations that a device of this kind completes until a time if so many are due per
+    /// The operations that a device of this kind completes until a time if this many are due per
     /// second: the truth of a rate.
     pub delivers: Option<fn(rate: f64, until: f64) -> f64>,
     /// Credits: ceiling, refill, bucket.

@@ -91,7 +91,7 @@ pub(super) const RANDOM: Switch = Switch {
                 least: 1,
                 most: 100,
             },
-            help: "So many percent of the positions are random, the others follow their predecessor.",
+            help: "Percentage of random positions; the others follow their predecessor.",
             examples: &["-rs30", "-rs100"],
             ..FORM
         },
@@ -341,7 +341,7 @@ fn end(line: &mut Line<'_>, value: &str) -> Taken {
 pub(super) const THREAD_STRIDE: Switch = Switch {
     letter: 'T',
     default: "0",
-    detail: "Thread i of a target begins i times this far behind the base. When it has come to the end, it goes on at the \
+    detail: "Thread i of a target begins i times this far behind the base. When it has come to the end, it continues at the \
              beginning of the area. Needs more than one thread and no `-r`.",
     forms: &[Form {
         head: "T",

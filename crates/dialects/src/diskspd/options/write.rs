@@ -21,7 +21,7 @@ pub(super) const WRITE: Switch = Switch {
             least: 0,
             most: 100,
         },
-        help: "So many percent of the operations are writes, drawn at random.",
+        help: "Percentage of writes, drawn at random.",
         examples: &["-w0", "-w30", "-w100"],
         ..FORM
     }],

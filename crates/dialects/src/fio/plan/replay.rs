@@ -239,16 +239,16 @@ impl Played {
     }
 
     /// The depth of the requests that were traced, where that is what counts.
-    pub(super) fn depth(&self, options: &JobOptions, given: bool) -> u32 {
-        match is_binary(&self.replay) && !given && queue::is_asynchronous(options) {
+    pub(super) fn depth(&self, options: &JobOptions, is_set: bool) -> u32 {
+        match is_binary(&self.replay) && !is_set && queue::is_asynchronous(options) {
             true => self.survey.depth,
             false => queue::depth(options),
         }
     }
 
-    /// Requests that were traced went to a device, past the cache: unless it is said how they go now, they do so again.
-    pub(super) fn is_direct(&self, options: &JobOptions, given: bool) -> bool {
-        match is_binary(&self.replay) && !given {
+    /// Requests that were traced went to a device, past the cache: unless the job sets `direct`, they do so again.
+    pub(super) fn is_direct(&self, options: &JobOptions, is_set: bool) -> bool {
+        match is_binary(&self.replay) && !is_set {
             true => pattern::shortest(options).is_multiple_of(4096),
             false => options.queue.direct,
         }

@@ -1,4 +1,4 @@
-//! The lines of `Input parameters:`, in the words of 2.0 and of 2.1 and later.
+//! The lines of `Input parameters:`, as 2.0 and 2.1 and later.
 
 use super::{Settings, TargetSettings, Throttle};
 use crate::import::numbers::{decimal, whole};

@@ -123,7 +123,7 @@ fn walkers_are_jobs_of_their_own() {
     assert_eq!((written.form, texts(&written.lost)), (Form::JobFile, Vec::new()));
     assert_eq!(written.text.matches("[[job]]").count(), 3, "{}", written.text);
     assert_eq!(essence(&native_again(&written)), essence(&plan));
-    // Too many of them are told instead.
+    // Too many of them are reported instead.
     let many = to_native(&diskspd_line("-t20 -n a.dat"));
     assert!(
         many.lost

@@ -83,7 +83,7 @@ fn workers_that_divide_a_target_are_clones_with_an_increment() {
          direct=1\ngroup_reporting\n",
         &[],
     );
-    // A third is no whole percent: every clone has a section, and what is lost is told.
+    // A third is no whole percent: every clone has a section, and what is lost is listed.
     let thirds = to_fio(&flags("--target /dev/sdb --access sequential --workers 3"));
     assert_eq!(fio_again(&thirds).len(), 3);
     assert_eq!(thirds.lost.len(), 3, "{:?}", texts(&thirds.lost));

@@ -1,4 +1,4 @@
-//! Whole lines: which mistake is told first, what ends the process, what is a switch at all.
+//! Whole lines: which mistake is reported first, what ends the process, what is a switch at all.
 
 use dialects::diskspd::newer::{Bypass, KindOrder, Separation};
 use dialects::diskspd::profile::ResultFormat;
@@ -106,7 +106,7 @@ fn switches_of_the_next_version_are_read_where_they_are_asked_for() {
     assert_eq!(ring("-un16p"), Some((true, Some(16), true)));
     assert_eq!(span("-oc4 -o8").newer.dequeue, Some(4));
     assert_eq!(span("-oc4 -o8").targets[0].requests, 8);
-    // What 2.3 does where nothing is said, and what it is told.
+    // What 2.3 does by default, and what its lines say.
     assert_eq!(span("").newer.separation, Some(Separation::PageDirectory));
     assert_eq!(span("-bsn").newer.separation, Some(Separation::System));
     assert_eq!(span("-b4K -bs2b").newer.separation, Some(Separation::Bytes(8192)));

@@ -1,4 +1,4 @@
-//! Profiles that nobody would write, within what XML can say: alignments are explicit, since DiskSpd prints those in effect;
+//! Profiles that no user would write, within what XML can say: alignments are explicit, since DiskSpd prints those in effect;
 //! zeros have no source; and what only random patterns have stands at random patterns.
 
 use dialects::diskspd::Profile;

@@ -25,7 +25,7 @@ use crate::fio::support::{Around, split};
 
 const K: u64 = 1024;
 const M: u64 = 1024 * K;
-/// The seed that nobody knows before.
+/// A seed that is not known beforehand.
 const FRESH: u64 = 7;
 
 /// A file `f` of 128 KiB, a device `dev` of 1 MiB, `bytes`, which holds `ab`, and a folder `d` of two names.

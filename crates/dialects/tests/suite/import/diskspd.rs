@@ -65,8 +65,11 @@ fn the_published_report_is_read_to_the_last_figure() {
     assert!(rules(&imported).contains(&"OPTION-DEPRECATED"));
     // Without -w20 on the line, its 20 % of writes come from nowhere.
     let without = text_of(PUBLISHED).replacen("-w20 ", "", 1);
-    let told = format!("{:?}", import::read("x", &without).unwrap().remarks);
-    assert!(told.contains("100 % on the command line and 80 %"), "{told}");
+    let complaints = format!("{:?}", import::read("x", &without).unwrap().remarks);
+    assert!(
+        complaints.contains("100 % on the command line and 80 %"),
+        "{complaints}"
+    );
 }
 
 #[test]
@@ -112,16 +115,16 @@ fn decimal_commas_are_read_where_they_cannot_mean_thousands() {
     assert!(rules(&imported).contains(&"DECIMAL-COMMA"));
     let thousands = text.replace("| 7177.32 |", "| 7,177.32 |");
     let imported = import::read("x", &thousands);
-    let told = imported
+    let complaints = imported
         .unwrap_err()
         .iter()
         .map(ToString::to_string)
         .collect::<String>();
     assert!(
-        told.contains("`7,177.32` cannot be read: expected a number with a decimal point"),
-        "{told}"
+        complaints.contains("`7,177.32` cannot be read: expected a number with a decimal point"),
+        "{complaints}"
     );
-    assert!(told.contains("x:58"), "{told}");
+    assert!(complaints.contains("x:58"), "{complaints}");
 }
 
 #[test]
@@ -141,14 +144,17 @@ fn what_a_cut_off_report_lacks_is_reported() {
     check("3-nines", "the percentiles, or their last rows");
     check("Write IO", "the total of writes");
     let settings_only = &text[..text.find("Results for").unwrap()];
-    let told = import::read("x", settings_only).unwrap_err();
+    let complaints = import::read("x", settings_only).unwrap_err();
     assert!(
-        told[0].what.contains("ends before the results of time span 1"),
-        "{told:?}"
+        complaints[0].what.contains("ends before the results of time span 1"),
+        "{complaints:?}"
     );
     let no_total = &text[..text.find("total: 14113046528").unwrap()];
-    let told = import::read("x", no_total).unwrap_err();
-    assert!(told[0].what.contains("the total of all operations"), "{told:?}");
+    let complaints = import::read("x", no_total).unwrap_err();
+    assert!(
+        complaints[0].what.contains("the total of all operations"),
+        "{complaints:?}"
+    );
 }
 
 #[test]
@@ -156,8 +162,8 @@ fn every_recorded_run_is_read_as_text_and_as_xml() {
     for case in folders("diskspd/runs") {
         let text = import::read(&case, &text_of(&format!("diskspd/runs/{case}/result.txt")));
         if ["11-missing-file", "12-target-too-small"].contains(&&*case) {
-            let told = text.unwrap_err();
-            assert!(told[0].what.contains("interrupted"), "{case}: {told:?}");
+            let complaints = text.unwrap_err();
+            assert!(complaints[0].what.contains("interrupted"), "{case}: {complaints:?}");
             continue;
         }
         let text = text.unwrap();
@@ -251,7 +257,7 @@ fn topology_columns_do_not_shift_the_figures() {
     assert_eq!(
         cores,
         [(0, 0.1025), (1, 0.0225)],
-        "numbers that begin again in each group are told apart"
+        "numbers that begin again in each group are distinguished"
     );
 }
 
@@ -267,8 +273,8 @@ fn malformed_xml_of_diskspds_own_making_is_read() {
     let twice = format!("run 1\n{text}\nrun 2\n{text}\nend");
     assert_eq!(import::read("x", &twice).unwrap().loads.len(), 2);
     let cut = &text[..text.len() / 2];
-    let told = import::read("x", cut).unwrap_err();
-    assert!(told[0].at.as_ref().unwrap().line > 10, "{told:?}");
+    let complaints = import::read("x", cut).unwrap_err();
+    assert!(complaints[0].at.as_ref().unwrap().line > 10, "{complaints:?}");
 }
 
 #[test]

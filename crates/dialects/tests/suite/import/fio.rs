@@ -143,8 +143,8 @@ fn notes_before_the_json_and_several_documents_are_no_obstacle() {
     let noted = format!("fio: this platform does not support process shared mutexes\nnote: {{}}\n{text}\n{text}");
     assert_eq!(import::read("x", &noted).unwrap().loads.len(), 1);
     let cut = format!("note\n{}", &text[..text.len() / 2]);
-    let told = import::read("x", &cut).unwrap_err();
-    assert!(told[0].at.as_ref().unwrap().line > 50, "{told:?}");
+    let complaints = import::read("x", &cut).unwrap_err();
+    assert!(complaints[0].at.as_ref().unwrap().line > 50, "{complaints:?}");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use super::{read, rules, text_of};
 
 const MIB: f64 = 1_048_576.0;
 
-/// A mean and a maximum, and nothing that nobody measured.
+/// A mean and a maximum, and nothing that was not measured.
 fn latency(samples: u64, mean_ms: f64, max_ms: f64) -> Latency {
     Latency {
         samples: Some(samples),
@@ -138,7 +138,7 @@ fn the_depth_is_known_where_it_is_said_for_every_worker() {
     assert_eq!(
         depth(&format!("{set}{}{silent}", set.replace("8,", "4,"))),
         None,
-        "which one holds nobody says"
+        "which one holds is not stated"
     );
     assert_eq!(
         depth(&text.replace(",Queue Depth,", ",# of Outstanding IOs,")),
@@ -161,12 +161,12 @@ fn units_follow_the_titles() {
         .mean_ns;
     assert_eq!(mean, Some(100.0));
     let odd = text.replace(",Average Response Time,", ",Average Response Time (ticks),");
-    let told = import::read("x", &odd).unwrap_err();
+    let complaints = import::read("x", &odd).unwrap_err();
     assert!(
-        told[0]
+        complaints[0]
             .to_string()
             .contains("the unit `ticks` of `average response time` is not known"),
-        "{told:#?}"
+        "{complaints:#?}"
     );
 }
 
@@ -210,32 +210,35 @@ fn what_was_cut_is_reported_and_what_is_whole_is_read() {
     // Behind the titles nothing follows.
     let text = text_of("iometer/results-1.1.csv");
     let titles: Vec<&str> = text.lines().take(14).collect();
-    let told = import::read("x", &titles.join("\n")).unwrap_err();
+    let complaints = import::read("x", &titles.join("\n")).unwrap_err();
     assert!(
-        told[0]
+        complaints[0]
             .to_string()
             .contains("no row of ALL stands under the titles of line 14"),
-        "{told:#?}"
+        "{complaints:#?}"
     );
 }
 
 #[test]
 fn other_titles_are_refused_with_their_line() {
-    let told = import::read("x", &text_of("iometer/other-titles.csv")).unwrap_err();
-    let [rate, time] = &*told else { panic!("{told:#?}") };
+    let complaints = import::read("x", &text_of("iometer/other-titles.csv")).unwrap_err();
+    let [rate, time] = &*complaints else {
+        panic!("{complaints:#?}")
+    };
     assert_eq!(
         rate.what,
         "no column has the title `iops`: without it the operations per second are not known"
     );
     assert!(time.what.contains("`average response time`"), "{time}");
     assert!(
-        told.iter()
+        complaints
+            .iter()
             .all(|complaint| complaint.at.as_ref().unwrap().line == 14 && complaint.help.is_some())
     );
     let spoiled = text_of("iometer/results-1.1.csv").replacen("10000.000000", "10.000,5", 1);
-    let told = import::read("x", &spoiled).unwrap_err();
+    let complaints = import::read("x", &spoiled).unwrap_err();
     assert!(
-        told[0].to_string().contains("cannot be read") || told[0].to_string().contains("cells stand under"),
-        "{told:#?}"
+        complaints[0].to_string().contains("cannot be read") || complaints[0].to_string().contains("cells stand under"),
+        "{complaints:#?}"
     );
 }

@@ -47,8 +47,8 @@ fn rules(imported: &Imported) -> Vec<&str> {
 fn what_is_no_result_is_refused_with_what_would_be() {
     let check = |text: &str, expected: &str| {
         let complaints = import::read("x.txt", text).unwrap_err();
-        let told = complaints.iter().map(ToString::to_string).collect::<String>();
-        assert!(told.contains(expected), "{told}");
+        let message = complaints.iter().map(ToString::to_string).collect::<String>();
+        assert!(message.contains(expected), "{message}");
     };
     check("", "x.txt is empty");
     check("\n\nhello there", "x.txt:3  hello there");

@@ -45,7 +45,7 @@ fn two_runs(path: &str, form: Form, names: [&str; 2]) -> Vec<Observation> {
     assert_eq!(one.load.block, Some(Bytes(4096)));
     assert_eq!(
         one.load.depth, None,
-        "eight threads for each storage definition, of which nobody says how many"
+        "eight threads for each storage definition, of which the number is not stated"
     );
     assert_eq!(
         (one.stated.in_flight, one.stated.bytes_per_operation),
@@ -169,7 +169,7 @@ fn runs_of_one_definition_are_distinguished() {
 
 #[test]
 fn what_is_absent_or_uneven_stays_unknown() {
-    // Without the interval rows nobody knows how long an interval was.
+    // Without the interval rows the length of an interval is unknown.
     let text = text_of("vdbench/summary-503.txt");
     let only: Vec<&str> = text
         .lines()
@@ -246,14 +246,19 @@ fn what_cannot_be_read_is_refused_with_its_line() {
     refused("vdbench/no-header.txt", 4, "before any line that names their columns");
     refused("vdbench/file-system.txt", 4, "operations on a file system (fwd=)");
     let without = text_of("vdbench/flatfile-50407.html").replace("  rate  MB/sec", "  pace  volume");
-    let told = import::read("x", &without).unwrap_err();
-    let told: Vec<&str> = told.iter().map(|complaint| complaint.what.as_str()).collect();
-    assert_eq!(told.len(), 2, "{told:?}");
-    assert!(told[0].contains("`rate`") && told[1].contains("`mb/sec`"), "{told:?}");
-    let comma = text_of("vdbench/summary-503.txt").replace("2.500   31.250", "2,500   31,250");
-    let told = import::read("x", &comma).unwrap_err();
+    let complaints = import::read("x", &without).unwrap_err();
+    let complaints: Vec<&str> = complaints.iter().map(|complaint| complaint.what.as_str()).collect();
+    assert_eq!(complaints.len(), 2, "{complaints:?}");
     assert!(
-        told[0].to_string().contains("`2,500` under `resp time` cannot be read"),
-        "{told:#?}"
+        complaints[0].contains("`rate`") && complaints[1].contains("`mb/sec`"),
+        "{complaints:?}"
+    );
+    let comma = text_of("vdbench/summary-503.txt").replace("2.500   31.250", "2,500   31,250");
+    let complaints = import::read("x", &comma).unwrap_err();
+    assert!(
+        complaints[0]
+            .to_string()
+            .contains("`2,500` under `resp time` cannot be read"),
+        "{complaints:#?}"
     );
 }

@@ -193,7 +193,7 @@ pub fn sector(alignment: Option<&[u8]>, geometry: Option<&[u8]>) -> Option<u32> 
     reported.filter(|size| *size > 0).or_else(|| sectors_of(geometry))
 }
 
-/// `STORAGE_WRITE_CACHE_PROPERTY`, in the words of Linux.
+/// `STORAGE_WRITE_CACHE_PROPERTY`, in Linux's terms.
 fn write_cache(bytes: Option<&[u8]>) -> Option<&'static str> {
     let answer = Answer(bytes?);
     match (answer.u32(8)?, answer.u32(12)?) {

@@ -8,8 +8,8 @@ use windows_sys::Win32::System::LibraryLoader::{
     GetModuleHandleW, GetProcAddress, LOAD_LIBRARY_SEARCH_SYSTEM32, LoadLibraryExW,
 };
 
-/// The address of a function in a library that every process has loaded; absent where there is no such function. Whoever
-/// calls it gives it the type that is documented for it.
+/// The address of a function in a library that every process has loaded; absent where there is no such function. The caller
+/// casts it to the documented type.
 pub(crate) fn find(library: &str, function: &CStr) -> Option<*const c_void> {
     let name = wide(library);
     // SAFETY: the name is live and ends with a zero.

@@ -214,7 +214,7 @@ mod copying {
     };
 
     // Both take target, source and length in rcx, rdx and r8, and answer 1 in rax. What faults lies between `begin` and `end`;
-    // the handler goes on at `failed`, which answers 0. They touch no memory but the two ranges and have nothing to unwind.
+    // the handler continues at `failed`, which answers 0. They touch no memory but the two ranges and have nothing to unwind.
     global_asm!(
         ".globl fathom_copy_plain",
         "fathom_copy_plain:",

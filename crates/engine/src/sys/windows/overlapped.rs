@@ -1,4 +1,4 @@
-//! Operations that the system carries out while the program goes on, and the structures through which it tells of them.
+//! Operations that the system carries out while the program continues, and the structures through which it tells of them.
 
 use std::cell::UnsafeCell;
 use std::fs;

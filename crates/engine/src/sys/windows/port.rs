@@ -133,7 +133,7 @@ impl Queue for Port {
         if unsafe { CreateIoCompletionPort(handle, self.port, handle as usize, 0) }.is_null() {
             return Err(io::Error::last_os_error());
         }
-        // Nobody waits for the file itself. Where the system does not know this, nothing is lost but time.
+        // The file itself is never waited for. Where the system does not know this, nothing is lost but time.
         // SAFETY: the handle is open; the call takes a number.
         unsafe { SetFileCompletionNotificationModes(handle, FILE_SKIP_SET_EVENT_ON_HANDLE) };
         Ok(())

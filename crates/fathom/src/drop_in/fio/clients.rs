@@ -235,7 +235,7 @@ fn refuse_what_stays_here(jobs: &Jobs) -> Result<(), String> {
     }
 }
 
-/// Files of another host. Whoever names one without a size means one that is there, and a device is known by its name.
+/// Files of another host. One without a size exists already, and a device is known by its name.
 pub(super) struct Elsewhere<'a> {
     pub(super) jobs: &'a Jobs,
 }

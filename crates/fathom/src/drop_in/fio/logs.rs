@@ -95,7 +95,7 @@ fn request(job: &Job) -> Result<Option<LogRequest>, String> {
         })
     };
     let rates = !(report.disable_bw_measurement || report.gtod_reduce);
-    let millis = |given: i64| Nanos::millis(given.max(0) as u64);
+    let millis = |value: i64| Nanos::millis(value.max(0) as u64);
     let some = |length: Nanos| (length > Nanos(0)).then_some(length);
     let request = LogRequest {
         bandwidth: prefix(&logs.write_bw_log).filter(|_| rates),

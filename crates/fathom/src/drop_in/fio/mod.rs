@@ -120,7 +120,7 @@ fn go(session: &Session, errand: &Errand, output: &mut Output) -> u8 {
         Errand::TestChecksums(types) => return self_tests::checksums(types, output),
         Errand::TestCopies(types) => return self_tests::copies(types, output),
         Errand::TestClocks => return self_tests::clocks(session.process.clock(), output),
-        // It goes on, and is begun where the session is known.
+        // It continues, and is begun where the session is known.
         Errand::Serve => {}
     }
     0

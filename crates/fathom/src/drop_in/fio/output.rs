@@ -19,7 +19,7 @@ pub(super) struct Output {
 enum Destination {
     /// stdout, and stderr for complaints.
     Terminal,
-    /// A file that is written as things are reported: a pipe, or a report that is renewed while the run goes on.
+    /// A file that is written as things are reported: a pipe, or a report that is renewed during the run.
     Direct(File),
     /// A file that appears whole at the end or not at all, so that half a document is never read.
     Whole { path: PathBuf, bytes: Vec<u8> },
@@ -38,7 +38,7 @@ fn can_replace(path: &Path) -> bool {
 }
 
 impl Output {
-    /// The file, if there is one; `renewed` says that reports are written while the run goes on.
+    /// The file, if there is one; `renewed` says that reports are written during the run.
     ///
     /// # Errors
     /// The file cannot be written to.

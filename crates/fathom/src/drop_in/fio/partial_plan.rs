@@ -1,6 +1,6 @@
 //! The part of a plan that can be executed, and the way from its results to those of the whole.
 //!
-//! fio goes on without the clones that it cannot begin, and reports about all of them.
+//! fio continues without the clones that it cannot begin, and reports about all of them.
 
 use std::borrow::Cow;
 

@@ -17,7 +17,7 @@ use crate::process::start_thread;
 /// How often it is looked for the file.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Waits for what ends the run. Nobody waits any more once it is dropped.
+/// Waits for what ends the run; dropping it ends the wait.
 #[derive(Debug)]
 pub(super) struct Trigger {
     state: Arc<State>,

@@ -292,7 +292,7 @@ proptest! {
                 };
                 let end = place.offset - area.base + area.block;
                 prop_assert!(place.offset >= area.base && end <= area.length, "{name}: {place:?} leaves {areas:?}");
-                // A run goes on where an operation of another direction began or ended.
+                // A run continues where an operation of another direction began or ended.
                 if !matches!(access, Access::Every(_)) && !follows_lengths(&access) {
                     prop_assert!((place.offset - area.base).is_multiple_of(area.alignment), "{name}: {place:?}");
                 }

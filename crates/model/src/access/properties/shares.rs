@@ -165,7 +165,7 @@ fn mixed_patterns_jump_as_often_as_they_say() {
                 assert_eq!(pair[1].offset, pair[0].offset + 4096, "{what}: a run is without gaps");
             }
         }
-        // Lengths of runs are geometric: after each operation the run goes on with the same chance.
+        // Lengths of runs are geometric: after each operation the run continues with the same chance.
         if (10..100).contains(&percent) {
             let mut lengths = vec![0u64; 20];
             let mut run = None;

@@ -289,7 +289,7 @@ fn distributions_lie_within_bounds() {
 /// `-T`, `-si` and `-p`: three ways to divide a sequential walk, each with its wrap, on targets of odd size.
 #[test]
 fn sequential_walks_are_divided_among_threads_and_requests() {
-    // After the first wrap every thread goes on from the beginning, not from its own start.
+    // After the first wrap every thread continues from the beginning, not from its own start.
     let strided = |thread: u32| Rules {
         size: 3 * M + 700,
         block: 128 << 10,

@@ -131,7 +131,7 @@ pub fn clone(number: u32, stream: Stream) -> Worker {
     }
 }
 
-/// What ends a job without `runtime`: so many bytes, or the end of the pass.
+/// What ends a job without `runtime`: a number of bytes, or the end of the pass.
 pub fn amount(bytes: u64, passes: Option<u32>) -> Stop {
     Stop {
         bytes: Some(Bytes(bytes)),

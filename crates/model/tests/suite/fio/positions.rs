@@ -332,7 +332,7 @@ fn trims_and_writes_come_in_pairs() {
     }
 }
 
-/// `percentage_random=20,80`: each direction goes on from its own last operation, the first from the base.
+/// `percentage_random=20,80`: each direction continues from its own last operation, the first from the base.
 #[test]
 fn partly_random_directions_keep_their_own_place() {
     const N: usize = 20_000;

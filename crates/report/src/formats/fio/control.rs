@@ -49,7 +49,7 @@ fn concluded<T>(
     Some((rule, found.control.get(index).cloned()))
 }
 
-/// fio shows its defaults where no target is set. Nobody set them in a plan that is not fio's.
+/// fio shows its defaults where no target is set. A plan that is not fio's does not set them.
 pub(super) fn target(member: &Member, settings: &JobSettings, of_fio: bool) -> Option<Target> {
     let planned = || {
         let slots = member.job.workers.first().map(|worker| worker.slots());

@@ -474,9 +474,8 @@ fn paths(results: &Results, beside: &Beside) -> Option<Section> {
     }
     (!blocks.is_empty()).then(|| Section {
         title: "The path of an operation".into(),
-        about:
-            "What an operation goes through, from this program to the medium. What limits is marked in red and says so."
-                .into(),
+        about: "What an operation goes through, from this program to the medium. The limiting part is marked in red."
+            .into(),
         blocks,
         ..Section::default()
     })

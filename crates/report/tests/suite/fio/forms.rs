@@ -350,7 +350,7 @@ fn a_slope_of_latencies() {
     );
 }
 
-/// Nobody asked for a latency target or set a version of fio, and what was not counted is not shown as zero.
+/// There is neither a latency target nor a version of fio, and what was not counted is not shown as zero.
 #[test]
 fn results_that_are_not_of_fio_show_only_what_was_measured() {
     let mut native = results(&[reader("job").queued(EngineKind::IoUring, 4)]);

@@ -134,7 +134,7 @@ fn long_messages_take_several_frames() {
         writer.write(b"short").unwrap();
         writer.finish().unwrap();
         let bytes = std::mem::take(&mut *wire.0.lock().unwrap());
-        assert_eq!(bytes[..4], [0, 0, 0, 0x84], "64 MiB, and the message goes on");
+        assert_eq!(bytes[..4], [0, 0, 0, 0x84], "64 MiB, and the message continues");
         let mut reader = MessageReader::new(Box::new(io::Cursor::new(bytes)), key.and_then(|key| seal(key)));
         assert!(reader.read().unwrap() == long);
         assert_eq!(reader.read().unwrap(), b"short");

@@ -28,7 +28,7 @@ pub(super) fn reasons(inventory: &Inventory, subject: &Subject) -> Vec<Reason> {
             .filter(|pool| inventory.zfs_pools.contains(pool));
         reasons.extend(imported.map(|pool| Reason::ZfsPool { pool: pool.clone() }));
     }
-    // Whoever claimed it is usually known by now.
+    // The process that claimed it is usually known by now.
     if subject.claimed && reasons.is_empty() {
         reasons.push(Reason::Claimed);
     }

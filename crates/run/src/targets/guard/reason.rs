@@ -105,7 +105,7 @@ pub enum Reason {
         /// Their names.
         names: Vec<String>,
     },
-    /// Nobody could look at what it holds.
+    /// Its content could not be read.
     CannotLook {
         /// Why.
         why: String,
@@ -137,7 +137,7 @@ pub enum Reason {
 /// Who may lift a reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Lift {
-    /// Nobody: what uses it must be stopped first.
+    /// No option: what uses it must be stopped first.
     Never,
     /// Naming it again as something that may be destroyed.
     Destroy,
@@ -346,7 +346,7 @@ impl fmt::Display for Reason {
 }
 
 impl Relation {
-    /// As it stands within a sentence that goes on.
+    /// As it stands within a sentence that continues.
     fn within(&self) -> String {
         match self {
             Relation::Itself | Relation::DiskOf(_) | Relation::Partition(_) => self.to_string(),
@@ -368,7 +368,7 @@ impl fmt::Display for Relation {
     }
 }
 
-/// What the kernel made of a device, in the words of the subsystem.
+/// What the kernel made of a device, as the subsystem names it.
 pub(super) fn describe_holder(holder: &BlockDevice) -> String {
     let name = &holder.name;
     match &holder.kind {

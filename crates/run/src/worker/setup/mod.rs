@@ -282,13 +282,13 @@ fn budget(assignment: &Assignment<'_>) -> Budget {
 }
 
 /// Bytes that the worker may issue, where the plan bounds them.
-fn byte_budget(given: &Assignment<'_>) -> u64 {
-    let regions = given.worker.streams.iter().flat_map(|stream| {
+fn byte_budget(assignment: &Assignment<'_>) -> u64 {
+    let regions = assignment.worker.streams.iter().flat_map(|stream| {
         let targets = stream.target.ids().iter();
-        targets.map(|id| stream.region.resolve(given.targets[id.0 as usize].size).1)
+        targets.map(|id| stream.region.resolve(assignment.targets[id.0 as usize].size).1)
     });
     let region: u128 = regions.map(u128::from).sum();
-    let stop = &given.job.stop;
+    let stop = &assignment.job.stop;
     let part = stop
         .region_percent
         .map(|percent| (region * u128::from(percent) / 100).try_into().unwrap_or(u64::MAX));
@@ -297,8 +297,11 @@ fn byte_budget(given: &Assignment<'_>) -> u64 {
 }
 
 /// Rows of interval series that end between two exchanges of recorders.
-fn rows_per_cell(given: &Assignment<'_>) -> usize {
-    let each = given.grids.iter().map(|length| given.interval.0 / length.0.max(1) + 2);
+fn rows_per_cell(assignment: &Assignment<'_>) -> usize {
+    let each = assignment
+        .grids
+        .iter()
+        .map(|length| assignment.interval.0 / length.0.max(1) + 2);
     (each.sum::<u64>() + SPARE_ROWS) as usize
 }
 

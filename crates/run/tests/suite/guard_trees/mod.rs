@@ -134,7 +134,7 @@ const BLANK: &str = "a device without any known mark will be written to";
 const FOREIGN: &str = "it is a file of 1 MiB that fathom did not make";
 const OVERWRITES: &str = "a file of 1 MiB without a mark of fathom's will be changed";
 
-/// In use: whoever asks, and whatever is named again.
+/// In use: for every caller, and whatever is named again.
 #[track_caller]
 fn always_refused(tree: &str, path: &str, reasons: &[&str]) {
     for caller in [CallerKind::Native, CallerKind::DropIn] {
@@ -262,7 +262,7 @@ fn arrays() {
     always_refused("raid1", "/dev/md0", &["it is mounted at /srv (xfs)"]);
     // Assembled but not started: the members are held all the same.
     always_refused("raid1", "/dev/sdd", &["it is part of the RAID array md127"]);
-    // An array that nobody uses is free, and its partition; its member is not.
+    // An unused array is free, and its partition; its member is not.
     free("raid1", "/dev/md1p1");
     ask("raid1", "/dev/md1").refused(&["it has partitions: md1p1"]);
     always_refused("raid1", "/dev/sde", &["it is part of the RAID array md1 (raid0)"]);

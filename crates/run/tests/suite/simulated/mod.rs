@@ -142,7 +142,7 @@ fn only_the_measured_window_counts() {
     assert_eq!(
         measured,
         job.total().operations,
-        "what watchers were told adds up to the result"
+        "the published events add up to the result"
     );
 }
 

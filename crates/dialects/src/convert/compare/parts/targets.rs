@@ -65,7 +65,7 @@ fn prepared<'p>(pair: &Pair<'p>) -> Option<(&'p Prepare, &'p Prepare)> {
         pair.wanted.target.kind,
         TargetKind::Nothing { .. } | TargetKind::Simulated { .. } | TargetKind::Tree { .. }
     );
-    // Nobody makes a device.
+    // A device is never created.
     let file = real && !is_device(&pair.wanted.target.path);
     file.then_some((&pair.wanted.target.prepare, &pair.got.target.prepare))
 }

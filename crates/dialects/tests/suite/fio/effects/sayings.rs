@@ -6,7 +6,7 @@ const TRIMS: &str = "--rw=randtrimwrite --verify=md5 --trim_percentage=20 --trim
 /// An option, words of a command line that have it, and what is said because of it.
 pub type Saying = (&'static str, &'static str, &'static str);
 
-/// What readers of figures are told. The line of iodepth is fio's own, the others are notes of ours.
+/// Notes for readers of figures. The line of iodepth is fio's own, the others are notes of ours.
 pub const SAYINGS: &[Saying] = &[
     (
         "cgroup_weight",
