@@ -198,11 +198,11 @@ fn documents_have_their_form() {
         let sum = |name: &str| -> u64 { texts(name).iter().map(|text| text.parse::<u64>().unwrap()).sum() };
         assert_eq!(sum("IOCount"), sum("ReadCount") + sum("WriteCount"), "{typed}");
         assert!(sum("IOCount") > 100, "{typed}");
-        let paths: Vec<&str> = texts("Path");
-        for (thread, path) in paths.iter().enumerate() {
+        let reported: Vec<&str> = texts("Path");
+        for (thread, path) in reported.iter().enumerate() {
             assert_eq!(*path, paths[thread * paths.len() / seed.threads], "{typed}");
         }
-        assert_eq!(paths.len(), seed.threads);
+        assert_eq!(reported.len(), seed.threads);
     }
 }
 
