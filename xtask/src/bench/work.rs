@@ -1,4 +1,4 @@
-//! One workload, in the words of every tool.
+//! One workload, as each tool is asked for it.
 
 use std::path::{Path, PathBuf};
 

@@ -37,7 +37,7 @@ pub(super) fn dedup(block: &Block) -> Result<Option<Dedup>, Diagnostic> {
     }
 }
 
-/// Data that can be compressed by this ratio and has so many duplicates; `None` for data that is neither. `transfers` are those that
+/// Data that can be compressed by this ratio and has this share of duplicates; `None` for data that is neither. `transfers` are those that
 /// the region holds.
 pub(super) fn content(compratio: f64, dedup: Option<Dedup>, transfers: u64) -> Option<Content> {
     let percent = (100.0 - 100.0 / compratio.max(1.0)).round() as u8;

@@ -12,7 +12,7 @@ use crate::worker::io_loop::IoLoop;
 use crate::worker::recorder::{CellKey, CellKind};
 use crate::worker::setup::Assignment;
 
-/// So many files are drawn before the others are looked through in order.
+/// The number of files that are drawn before the others are looked through in order.
 const DRAWS: u32 = 32;
 
 /// The operations of a worker on its tree.
