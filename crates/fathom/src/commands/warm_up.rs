@@ -132,7 +132,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             .findings
             .iter()
             .find(|finding| finding.severity == model::finding::Severity::Error);
-        let why = why.map_or_else(|| "nothing was read".to_owned(), |finding| finding.what.clone());
+        let short = "the time was over before its first blocks were read";
+        let why = why.map_or_else(|| short.to_owned(), |finding| finding.what.clone());
         let fault = Fault::new(format!("{} was not warmed: {why}", wanted.path));
         let exit = if exit == Exit::Done { Exit::Failed } else { exit };
         return Err(Faults::one(
