@@ -310,6 +310,41 @@ fn a_command_that_fails_calls_its_job_off() {
     assert!(!place.path().join("second.postrun.txt").exists());
 }
 
+/// fio 3.33 lists it with zeros in all forms but the normal one.
+#[test]
+fn a_job_that_never_starts_is_listed_with_zeros() {
+    let place = Place::new();
+    let jobs = "--name=first --ioengine=null --size=64k --exitall --exit_what=all --name=second --stonewall --ioengine=null \
+                --size=64k";
+    let json = place
+        .line(&format!("--output-format=json {jobs}"))
+        .expect(0, &[])
+        .json();
+    assert_eq!(json["jobs"].as_array().unwrap().len(), 2);
+    let second = &json["jobs"][1];
+    assert_eq!(
+        (second["jobname"].as_str(), second["groupid"].as_u64()),
+        (Some("second"), Some(1))
+    );
+    assert_eq!(
+        (second["read"]["total_ios"].as_u64(), second["error"].as_u64()),
+        (Some(0), Some(0))
+    );
+    let terse = place.line(&format!("--minimal {jobs}"));
+    let lines: Vec<&str> = terse.expect(0, &[]).out.lines().collect();
+    assert!(
+        lines.len() == 2 && lines[1].starts_with("3;fio-3.42;second;1;0;0;0;0;"),
+        "{lines:?}"
+    );
+    let normal = place.line(jobs);
+    assert!(
+        !normal
+            .expect(0, &["first: (groupid=0"])
+            .out
+            .contains("second: (groupid")
+    );
+}
+
 #[test]
 fn checksums_and_copies_are_timed_in_place_of_jobs() {
     let place = Place::new();

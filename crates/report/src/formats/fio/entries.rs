@@ -1,6 +1,8 @@
 //! What fio lists: one entry for each worker, or for a whole group with `group_reporting`, with every figure computed once
 //! for all forms of the report.
 
+use std::sync::LazyLock;
+
 use model::access::Access;
 use model::block_lifetimes::BlockLifetimes;
 use model::histogram::Histogram;
@@ -50,6 +52,9 @@ pub(super) struct Entry<'a> {
     /// Zones that were reset, where the job works in zones of a zoned device.
     pub zone_resets: Option<u64>,
 }
+
+/// What is known of a job that never started.
+static NEVER_STARTED: LazyLock<JobResults> = LazyLock::new(JobResults::default);
 
 /// Names of the classes of queue depths: 1, 2–3, 4–7 and so on.
 pub(super) const DEPTHS: [&str; 7] = ["1", "2", "4", "8", "16", "32", ">=64"];
@@ -163,6 +168,8 @@ pub(super) fn entries(results: &Results) -> Vec<Entry<'_>> {
     for (number, ((step, index), job)) in results.plan.jobs().enumerate() {
         let settings = JobSettings::for_job(&results.plan, number);
         let found = results.steps.get(step).and_then(|step| step.jobs.get(index));
+        // fio lists jobs that never started with zeros.
+        let found = found.or_else(|| is_of_fio(&results.plan).then_some(&NEVER_STARTED));
         let (Some(found), true) = (found, settings.reported) else {
             continue;
         };
@@ -253,7 +260,7 @@ impl<'a> Entry<'a> {
         let of_fio = is_of_fio(&results.plan);
         let counted = |counts: [u64; 7]| (of_fio || counts.iter().any(|count| *count > 0)).then_some(counts);
         Some(Entry {
-            name: &first.found.name,
+            name: &first.job.name,
             description: first.job.description.as_deref(),
             group: group?,
             members: members.len(),
