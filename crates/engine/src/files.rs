@@ -24,6 +24,13 @@ pub struct OpenTree {
     pub shape: FileTree,
 }
 
+impl OpenTree {
+    /// The size up to which `append` lets a file grow.
+    pub fn append_limit(size: u64, block: u64) -> u64 {
+        size.saturating_mul(2).saturating_add(block.saturating_mul(16))
+    }
+}
+
 pub(crate) struct Files {
     tree: OpenTree,
     buffers: Buffers,
@@ -115,11 +122,11 @@ impl Files {
     }
 }
 
-/// Where a block is appended. A file that would grow beyond twice its size and 16 blocks is cut to its size first, so that
-/// no test fills the file system.
+/// Where a block is appended. A file that would grow beyond [`OpenTree::append_limit`] is cut to its size first, so that no
+/// test fills the file system.
 fn append_at(file: &fs::File, size: u64, block: u64) -> io::Result<u64> {
     let end = file.metadata()?.len();
-    if end + block <= 2 * size + 16 * block {
+    if end + block <= OpenTree::append_limit(size, block) {
         return Ok(end);
     }
     file.set_len(size)?;

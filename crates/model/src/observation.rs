@@ -413,6 +413,10 @@ fn same<T: PartialEq>(mut values: impl Iterator<Item = T>) -> Option<T> {
 }
 
 fn block_of(stream: &Stream) -> Option<Bytes> {
+    // Operations on files have the lengths of the files, or none.
+    if stream.files.is_some() {
+        return None;
+    }
     let (short, long) = (
         stream.pattern.shortest(&stream.mix),
         stream.pattern.longest(&stream.mix),

@@ -35,12 +35,16 @@ pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
     let (first, second) = subject.fine.split_at(subject.fine.len() / 2);
     let [before, after] = [first, second].map(|half| (mean(half), sample_deviation(half)));
     let slower = 1.0 - after.0 / before.0;
-    let rougher = after.1 / before.1.max(f64::MIN_POSITIVE);
+    // Where nothing varied before, any variation is more by no known factor.
+    let rougher = (before.1 > 0.0).then(|| after.1 / before.1);
     let rough = after.1 / after.0.max(f64::MIN_POSITIVE);
-    (slower >= SLOWER && rougher >= ROUGHER && rough >= ROUGH).then(|| {
+    (slower >= SLOWER && rougher.is_none_or(|rougher| rougher >= ROUGHER) && rough >= ROUGH).then(|| {
         let sentence = format!(
-            "the device tidied up after writes: they became {:.0} % slower and varied {rougher:.1} times as much",
-            100.0 * slower
+            "the device tidied up after writes: they became {:.0} % slower and varied {}",
+            100.0 * slower,
+            rougher.map_or("where they had not before".into(), |rougher| format!(
+                "{rougher:.1} times as much"
+            ))
         );
         Sign::new(sentence)
             .show(held(

@@ -40,7 +40,8 @@ pub(super) fn dedup(block: &Block) -> Result<Option<Dedup>, Diagnostic> {
 /// Data that can be compressed by this ratio and has this share of duplicates; `None` for data that is neither. `transfers` are those that
 /// the region holds.
 pub(super) fn content(compratio: f64, dedup: Option<Dedup>, transfers: u64) -> Option<Content> {
-    let percent = (100.0 - 100.0 / compratio.max(1.0)).round() as u8;
+    // 100 % would be one block for ever.
+    let percent = (100.0 - 100.0 / compratio.max(1.0)).round().min(99.0) as u8;
     let Some(dedup) = dedup else {
         return (percent > 0).then(|| Content::Compressible {
             percent,
@@ -60,7 +61,7 @@ pub(super) fn content(compratio: f64, dedup: Option<Dedup>, transfers: u64) -> O
         surplus
     };
     Some(Content::Duplicated {
-        percent: (100.0 * part).round().min(100.0) as u8,
+        percent: (100.0 * part).round().min(99.0) as u8,
         working_set: sets.round().max(1.0) as u64,
         shared: dedup.across,
         constant: (percent > 0).then(|| ConstantPart {

@@ -114,7 +114,7 @@ fn started(host: &str) -> Result<(HostProcess, Duplex), Faults> {
         let mut words = words.split_whitespace();
         let mut command = Command::new(words.next().unwrap_or("ssh"));
         command.args(words).arg(host);
-        command.arg(format!("{} worker --stdio", variable("FATHOM_REMOTE", "fathom")));
+        command.arg(format!("{} agent --stdio", variable("FATHOM_REMOTE", "fathom")));
         command
     };
     apart(&mut command);

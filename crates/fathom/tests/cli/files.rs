@@ -70,6 +70,46 @@ fn every_output_has_the_kinds_of_operation() {
 }
 
 #[test]
+fn an_interrupt_while_the_tree_is_made_is_an_interrupt() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let line = [
+        "run",
+        "--target",
+        ".",
+        "--kind",
+        "files",
+        "--mix",
+        "stat",
+        "--time",
+        "60s",
+        "--tree",
+        "depth=1,width=100,files=1000,sizes=1KiB",
+    ];
+    let child = command(&line)
+        .current_dir(folder.path())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun = Instant::now();
+    while !names(folder.path()).iter().any(|name| name.ends_with(".tree")) {
+        assert!(begun.elapsed() < Duration::from_secs(20), "no tree is made");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    let sent = std::process::Command::new("kill")
+        .args(["-s", "INT", &child.id().to_string()])
+        .status();
+    assert!(sent.unwrap().success());
+    let ended = child.wait_with_output().unwrap();
+    let words = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(130), "{words}");
+    assert!(words.contains("interrupted before anything was measured"), "{words}");
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
+#[test]
 fn a_tree_of_a_killed_run_goes_with_the_next() {
     let Some(folder) = need(Directory::on_disk()) else {
         return;

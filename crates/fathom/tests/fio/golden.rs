@@ -164,7 +164,7 @@ cases! {
     many_files: "17-many-files", true;
     environment_and_include: "18-env-include", true;
     trims: "19-trim-null", true;
-    terse: "20-terse-style", false;
+    terse: "20-terse-style", true;
     without_latencies: "21-no-lat", false;
     loops: "22-loops-number-ios", true;
     decimal_units: "23-two-globals-kb1000", true;

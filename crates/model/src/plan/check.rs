@@ -209,6 +209,9 @@ impl Plan {
                 {
                     faults.add("none of its operations on files has a share above 0");
                 }
+                if work.groups.iter().any(|group| group.steps.is_empty()) || work.block.0 == 0 {
+                    faults.add("a group of operations on files has no operation, or its block is 0");
+                }
                 if worker.slots() > 1 {
                     faults.add("operations on files come one at a time: its queue depth must be 1");
                 }

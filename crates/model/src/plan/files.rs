@@ -106,7 +106,7 @@ impl FileTree {
 
     /// The size of a file.
     pub fn size(&self, file: u32) -> u64 {
-        let word = scrambled(self.seed ^ u64::from(file));
+        let word = scrambled(scrambled(self.seed) ^ u64::from(file));
         match &self.sizes {
             BlockSizes::Fixed { size } => size.0,
             BlockSizes::Range { low, high, unaligned } => {
@@ -131,7 +131,10 @@ impl FileTree {
         let count = self.count();
         match &self.sizes {
             BlockSizes::Fixed { size } => Bytes(count.saturating_mul(size.0)),
-            _ => Bytes((0..count as u32).map(|file| self.size(file)).sum()),
+            _ => {
+                let sizes = (0..count.min(FileTree::MAX_FILES) as u32).map(|file| self.size(file));
+                Bytes(sizes.fold(0, u64::saturating_add))
+            }
         }
     }
 

@@ -229,6 +229,30 @@ mod tests {
     }
 
     #[test]
+    fn a_device_that_does_nothing_is_neither_steady_nor_known() {
+        let rule = SteadyState {
+            of: Tracked::Iops,
+            slope: false,
+            limit: 5.0,
+            percent: true,
+            window_ns: Nanos::secs(5),
+            interval_ns: Nanos::secs(1),
+            ramp_ns: Nanos(0),
+        };
+        let mut steady = SteadyRule::new(rule);
+        let mut precision = PrecisionRule::new(Precision {
+            of: Tracked::Iops,
+            percent: 5.0,
+            at_least_ns: Nanos(0),
+        });
+        for k in 0..40 {
+            assert_eq!(steady.consider(&second(k, 0, 0)), Action::Go);
+            assert_eq!(precision.consider(&second(k, 0, 0)), Action::Go);
+        }
+        assert!(!steady.outcome().attained && !precision.outcome().attained);
+    }
+
+    #[test]
     fn the_latency_search_finds_the_deepest_queue_that_keeps_the_target() {
         // A device that serves one operation in 10 µs: latency is 10 µs × depth. 250 µs allow a depth of 25.
         let rule = LatencyTarget {

@@ -28,10 +28,12 @@ impl PrecisionRule {
         let Some(means) = batch_means(&self.series, 0.95) else {
             return Action::Go;
         };
-        let percent = 100.0 * means.half_width / means.mean.abs().max(f64::MIN_POSITIVE);
+        let percent = 100.0 * means.half_width / means.mean.abs();
+        let percent = if percent.is_finite() { percent } else { f64::INFINITY };
         self.reached = Some(percent);
         let old_enough = interval.start_ns + interval.length_ns >= self.rule.at_least_ns;
-        if old_enough && percent <= self.rule.percent {
+        // Nothing at all is not known to any precision.
+        if old_enough && means.mean > 0.0 && percent <= self.rule.percent {
             return Action::End(format!("{} are known to ±{percent:.2} %", name(self.rule.of)));
         }
         Action::Go

@@ -54,7 +54,8 @@ impl SteadyRule {
             criterion
         };
         self.last = Some(criterion);
-        if criterion < self.rule.limit {
+        // A target that does nothing is in no steady state.
+        if average > 0.0 && criterion < self.rule.limit {
             self.attained = true;
             return Action::End(format!("steady state of {}", name(self.rule.of)));
         }

@@ -16,7 +16,7 @@ use engine::{FileKind, OpenTree, sys};
 use model::content::WideRandom;
 use model::event::Event;
 use model::finding::{Finding, Severity};
-use model::plan::{FileTree, Plan, Target, TargetId};
+use model::plan::{FileGroup, FileStep, FileTree, Plan, Target, TargetId};
 use model::{Bytes, Nanos};
 
 use super::examine::{directions, size_in};
@@ -77,19 +77,21 @@ fn remove(root: &TreeRoot, path: &Path, marker: Option<TempFile>) -> Option<Stri
     match root.remove_contents(MARKER) {
         Ok(0) => {
             drop(marker);
-            let _ = fs::remove_dir(path);
-            None
+            let error = fs::remove_dir(path).err()?;
+            (error.kind() != std::io::ErrorKind::NotFound).then(|| format!("{name} could not be removed: {error}"))
         }
-        Ok(foreign) => {
+        left => {
             // The marker stays with it, so that the next run in this directory reports it again.
             if let Some(marker) = marker {
                 marker.leave();
             }
-            Some(format!(
-                "{name} stays: {foreign} of the names in it are not of the files that the test made"
-            ))
+            Some(match left {
+                Ok(left) => {
+                    format!("{name} stays: {left} of the names in it are not the test's, or could not be removed")
+                }
+                Err(error) => format!("{name} could not be removed: {error}"),
+            })
         }
-        Err(error) => Some(format!("{name} could not be removed: {error}")),
     }
 }
 
@@ -123,7 +125,7 @@ pub(super) fn examine_tree(
         }
         Err(source) => return Err(TargetError::Look { path, source }),
     }
-    size_in(&folder, Some(tree.bytes().0), &target.path)?;
+    size_in(&folder, Some(room(plan, number, tree)), &target.path)?;
     Ok(Examined {
         number,
         path: free_path(&folder, number),
@@ -135,6 +137,23 @@ pub(super) fn examine_tree(
         },
         directions: directions(plan, TargetId(number as u32)),
         mark: MarkState::Unmarked,
+    })
+}
+
+/// The most bytes that the files of a tree can have: `append` lets each grow, see [`OpenTree::append_limit`].
+fn room(plan: &Plan, number: usize, tree: &FileTree) -> u64 {
+    let bytes = tree.bytes().0;
+    let on_tree = plan
+        .jobs()
+        .flat_map(|(_, job)| &job.workers)
+        .flat_map(|worker| &worker.streams);
+    let appends = on_tree.filter(|stream| stream.target.ids().iter().any(|id| id.0 as usize == number));
+    let block = appends.filter_map(|stream| stream.files.as_ref()).filter_map(|work| {
+        let appends = |group: &FileGroup| group.steps.contains(&FileStep::Append);
+        work.groups.iter().any(appends).then_some(work.block.0)
+    });
+    block.max().map_or(bytes, |block| {
+        OpenTree::append_limit(bytes, block.saturating_mul(tree.count()))
     })
 }
 
@@ -155,11 +174,14 @@ impl Preparation<'_> {
         };
         sweep(&one.path, watcher);
         let failed = |path: String, written: u64| {
-            move |error: std::io::Error| FillError::File {
-                what: "cannot create",
-                path,
-                errno: error.raw_os_error(),
-                written: Bytes(written),
+            move |error: std::io::Error| match error.kind() {
+                std::io::ErrorKind::Interrupted => FillError::Interrupted(one.path.display().to_string()),
+                _ => FillError::File {
+                    what: "cannot create",
+                    path,
+                    errno: error.raw_os_error(),
+                    written: Bytes(written),
+                },
             }
         };
         let start = self.clock.now();

@@ -119,6 +119,23 @@ fn as_many_files_are_on_the_disk_as_were_created() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "the tree is gone");
 }
 
+/// The share of a group that finds no file goes to the others by their shares.
+#[test]
+fn a_group_without_a_file_leaves_the_shares_of_the_others() {
+    let folder = folder();
+    let groups: &[&[FileStep]] = &[&[FileStep::Create], &[FileStep::Append], &[FileStep::Stat]];
+    let mut plan = on_tree(folder.path(), tree(100), groups, 1, Some(3000));
+    let work = plan.steps[0].jobs[0].workers[0].streams[0].files.as_mut().unwrap();
+    for (group, share) in work.groups.iter_mut().zip([50, 1, 49]) {
+        group.share = share;
+    }
+    let (results, _) = run_and_look(plan, || {});
+    let counts = counts(&results);
+    let appended = counts["append"].0;
+    assert_eq!(appended + counts["stat"].0, 3000);
+    assert!((20..150).contains(&appended), "2 % of 3000 are 60, not {appended}");
+}
+
 #[test]
 fn what_is_left_is_what_was_created_less_what_was_deleted() {
     use FileStep::{Append, Create, Delete, Fsync, Mkdir, Open, Read, ReadBlock, Readdir, Rename, Rmdir, Stat};

@@ -151,12 +151,13 @@ impl TreeRoot {
                 FileType::RegularFile if is_tree_name(name, false) => self.remove_file(name).is_ok(),
                 FileType::Directory if is_tree_name(name, true) => {
                     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                    let below = TreeRoot {
-                        directory: openat(&self.directory, &**name, flags, Mode::empty())?.into(),
-                    };
-                    let kept = below.remove_contents("")?;
+                    // What cannot be opened stays, and so does everything in it.
+                    let below = openat(&self.directory, &**name, flags, Mode::empty()).map(|directory| TreeRoot {
+                        directory: directory.into(),
+                    });
+                    let kept = below.map_or(1, |below| below.remove_contents("").unwrap_or(1));
                     foreign += kept;
-                    self.remove_directory(name).is_ok() || kept > 0
+                    kept > 0 || self.remove_directory(name).is_ok()
                 }
                 _ => false,
             };

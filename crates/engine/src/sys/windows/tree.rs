@@ -140,9 +140,11 @@ impl TreeRoot {
             let removed = match () {
                 () if kind.is_file() && is_tree_name(&name, false) => self.remove_file(&name).is_ok(),
                 () if kind.is_dir() && is_tree_name(&name, true) => {
-                    let kept = TreeRoot::open(&self.path_of(&name))?.remove_contents("")?;
+                    // What cannot be opened stays, and so does everything in it.
+                    let below = TreeRoot::open(&self.path_of(&name));
+                    let kept = below.map_or(1, |below| below.remove_contents("").unwrap_or(1));
                     foreign += kept;
-                    self.remove_directory(&name).is_ok() || kept > 0
+                    kept > 0 || self.remove_directory(&name).is_ok()
                 }
                 () => false,
             };

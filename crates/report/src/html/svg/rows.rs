@@ -70,12 +70,20 @@ pub(super) fn draw(chart: &Chart, series: &Series) -> String {
             top + 15.0,
             text(words)
         );
-        if let (Some(low), Some(high)) = (at(&series.low), at(&series.high)) {
+        // An end beyond the axis is drawn to its edge, without a bar across.
+        let has = |ends: &[Option<f64>]| ends.get(row).copied().flatten().is_some();
+        if has(&series.low) && has(&series.high) {
+            let (low, high) = (at(&series.low), at(&series.high));
             let _ = write!(
                 out,
-                "<path class=\"line\" d=\"M{low:.1} {line}H{high:.1}M{low:.1} {0}v8M{high:.1} {0}v8\"/>",
-                line - 4.0
+                "<path class=\"line\" d=\"M{:.1} {line}H{:.1}",
+                low.unwrap_or(SIDE),
+                high.unwrap_or(WIDTH - SIDE)
             );
+            for end in [low, high].into_iter().flatten() {
+                let _ = write!(out, "M{end:.1} {}v8", line - 4.0);
+            }
+            out.push_str("\"/>");
         }
         if let Some(point) = at(&series.y) {
             let _ = write!(out, "<path class=\"dots\" d=\"M{point:.1} {line}h0\"/>");

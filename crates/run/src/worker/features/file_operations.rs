@@ -29,7 +29,10 @@ pub(crate) struct FileOperations {
     cursors: Vec<u32>,
     /// The next group of a sequence.
     next_group: usize,
-    shares: u64,
+    /// A group that was drawn, and whose files were all in use.
+    pending_group: Option<usize>,
+    /// The groups that found no file since the last one that did.
+    exhausted: Vec<bool>,
     held: Option<HeldFile>,
     /// The worker's place among those of its job, and their number.
     place: (u32, u32),
@@ -77,7 +80,8 @@ impl FileOperations {
             cells: cells.collect(),
             cursors: vec![0; work.groups.len()],
             next_group: 0,
-            shares: work.groups.iter().map(|group| u64::from(group.share)).sum(),
+            pending_group: None,
+            exhausted: vec![false; work.groups.len()],
             held: None,
             place: place_of(assignment),
             work,
@@ -125,15 +129,8 @@ impl FileOperations {
     /// Takes a file for the next group that finds one.
     fn take_file(&mut self, draws: &mut Draws) -> Result<HeldFile, NextOperation> {
         let groups = self.work.groups.len();
-        let first = if self.work.in_sequence {
-            self.next_group
-        } else {
-            self.draw_group(draws)
-        };
-        for group in (first..first + groups).map(|group| group % groups) {
-            if !self.work.in_sequence && self.work.groups[group].share == 0 {
-                continue;
-            }
+        self.exhausted.fill(false);
+        while let Some(group) = self.pending_group.take().or_else(|| self.next_group(draws)) {
             match self.look_for_file(group, draws) {
                 Found::File(file, state) => {
                     self.next_group = (group + 1) % groups;
@@ -145,25 +142,38 @@ impl FileOperations {
                     });
                 }
                 // Another group in its place would change the shares.
-                Found::InUse => return Err(NextOperation::Wait),
-                Found::Nothing => {}
+                Found::InUse => {
+                    self.pending_group = Some(group);
+                    std::thread::yield_now();
+                    return Err(NextOperation::Wait);
+                }
+                Found::Nothing => self.exhausted[group] = true,
             }
         }
         Err(NextOperation::PassOver)
     }
 
-    fn draw_group(&self, draws: &mut Draws) -> usize {
-        if self.work.groups.len() == 1 {
-            return 0;
+    /// The group whose turn it is, among those that have not found nothing already; `None` if all have.
+    fn next_group(&self, draws: &mut Draws) -> Option<usize> {
+        let groups = self.work.groups.len();
+        if self.work.in_sequence {
+            let from_here = (self.next_group..self.next_group + groups).map(|group| group % groups);
+            return { from_here }.find(|group| !self.exhausted[*group]);
         }
-        let mut level = draws.word(Purpose::Stream) % self.shares.max(1);
-        let found = self.work.groups.iter().position(|group| {
-            let share = u64::from(group.share);
+        let left = self.work.groups.iter().zip(&self.exhausted);
+        let shares = left.map(|(group, exhausted)| if *exhausted { 0 } else { u64::from(group.share) });
+        let total: u64 = shares.clone().sum();
+        // A single group needs no draw.
+        let mut level = match total {
+            0 => return None,
+            _ if groups == 1 => 0,
+            total => draws.word(Purpose::Stream) % total,
+        };
+        { shares }.position(|share| {
             let hit = level < share;
             level = level.wrapping_sub(share);
             hit
-        });
-        found.unwrap_or(0)
+        })
     }
 
     fn look_for_file(&mut self, group: usize, draws: &mut Draws) -> Found {
@@ -179,7 +189,6 @@ impl FileOperations {
             }
         };
         if self.work.in_order {
-            // Each worker has every so manieth file.
             let (worker, workers) = self.place;
             let own = count.saturating_sub(worker).div_ceil(workers);
             for place in 0..own {
