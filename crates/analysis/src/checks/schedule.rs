@@ -175,7 +175,13 @@ pub(super) const MIX: Check = Check {
                 let (share, wanted) = (100.0 * share, 100.0 * wanted);
                 let what = format!("{share:.1} % of the operations were writes, {wanted:.1} % were asked for");
                 let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*job.plan.name);
-                findings.push(finding.why("one direction is slower and fills the queue"));
+                let of_files = job.streams().any(|stream| stream.files.is_some());
+                findings.push(finding.why(match of_files {
+                    true => {
+                        "operations that found no file, such as `create` where all exist, left their turns to others"
+                    }
+                    false => "one direction is slower and fills the queue",
+                }));
             }
         }
     },

@@ -69,7 +69,7 @@ pub fn read(session: &Session, words: &[String]) -> Result<Source, Faults> {
                 "cannot read `{first}` and `{second}` at once: one file is one test"
             ));
             let help = match second.starts_with("--") {
-                true => "write options before the file: `fathom lint --json FILE`",
+                true => "write options before the file: `fathom lint OPTIONS FILE`",
                 false => {
                     "name one file, or begin a command line with its dialect: `diskspd -b8K …`, `fio --rw=randread …`"
                 }
