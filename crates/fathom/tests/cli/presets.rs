@@ -57,7 +57,7 @@ fn every_preset_could_run() {
         let id = one["id"].as_str().unwrap();
         let toml = fathom(&["presets", id, "--toml"]).out;
         let (smaller, size) = match toml.contains("kind = \"files\"") {
-            true => ("tree", "files=5,sizes=1m"),
+            true => ("tree", "files=5,sizes=64k"),
             false => ("size", "32m"),
         };
         let mut words: Vec<String> = ["run", "--dry-run", &format!("--{smaller}"), size, "--preset", id]
