@@ -185,7 +185,7 @@ impl<'a> Execution<'a> {
         self.session.describe_host(self.before, &mut results);
         results.findings.extend(analysis::check(&results));
         results.findings.extend(analysis::lint::beside(&results));
-        results.findings = analysis::lint::heard(results.findings, &silenced::from_env());
+        results.findings = analysis::lint::filter_silenced(results.findings, &silenced::from_env());
         Ok(results)
     }
 }

@@ -248,7 +248,7 @@ pub fn names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Findings without those of silenced rules. Names are compared without regard to case.
-pub fn heard(findings: Vec<Finding>, silenced: &[String]) -> Vec<Finding> {
+pub fn filter_silenced(findings: Vec<Finding>, silenced: &[String]) -> Vec<Finding> {
     let silent = |finding: &Finding| silenced.iter().any(|name| name.eq_ignore_ascii_case(&finding.rule));
     findings.into_iter().filter(|finding| !silent(finding)).collect()
 }

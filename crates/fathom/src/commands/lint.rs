@@ -90,7 +90,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     };
     let environment = surroundings(session, &plan, watch);
     let mut found = guarded(&plan);
-    found.extend(lint::heard(
+    found.extend(lint::filter_silenced(
         lint::lint(&Test {
             plan: &plan,
             environment: &environment,

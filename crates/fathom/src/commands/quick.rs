@@ -100,7 +100,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     });
     drop(screen);
     let mut results = results?;
-    results.findings = analysis::lint::heard(results.findings, &silenced);
+    results.findings = analysis::lint::filter_silenced(results.findings, &silenced);
     merge_short_runs(&mut results.findings, measured);
     let text = match profile {
         Profile::Crystal => crystal_text(&results, &refusals),

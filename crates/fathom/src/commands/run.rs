@@ -139,7 +139,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     if let Some(confirmed) = &confirmed {
         results.findings.extend(confirmed.findings());
     }
-    results.findings = analysis::lint::heard(results.findings, &silenced);
+    results.findings = analysis::lint::filter_silenced(results.findings, &silenced);
     let strict = args.output.strict;
     if judged_by.is_empty() {
         let written = outputs.finish(&results, None);

@@ -33,8 +33,8 @@ const MARKER: &str = "fathom-0-0.dat";
 const SUFFIX: &str = ".tree";
 /// Bytes written at once.
 const CHUNK: usize = 1 << 20;
-/// An empty root that is older than this does not belong to a run that is about to put its marker there.
-const ABANDONED: Duration = Duration::from_secs(60);
+/// An empty root is removed only after this long: a younger one may be about to receive its marker.
+const EMPTY_ROOT_GRACE: Duration = Duration::from_secs(60);
 
 /// A tree on the disk. Dropping it removes it.
 #[derive(Debug)]
@@ -172,7 +172,7 @@ impl Preparation<'_> {
                 help: "it was not looked at before".into(),
             });
         };
-        sweep(&one.path, watcher);
+        remove_leftover_trees(&one.path, watcher);
         let failed = |path: String, written: u64| {
             move |error: std::io::Error| match error.kind() {
                 std::io::ErrorKind::Interrupted => FillError::Interrupted(one.path.display().to_string()),
@@ -265,7 +265,7 @@ fn create_directories(root: &TreeRoot, path: &str) -> std::io::Result<()> {
 }
 
 /// Removes trees of killed runs in the same directory, and reports each.
-fn sweep(beside: &Path, watcher: &mut dyn FnMut(Event)) {
+fn remove_leftover_trees(beside: &Path, watcher: &mut dyn FnMut(Event)) {
     let Ok(entries) = fs::read_dir(super::parent_folder(beside)) else {
         return;
     };
@@ -278,8 +278,8 @@ fn sweep(beside: &Path, watcher: &mut dyn FnMut(Event)) {
         let Ok(root) = TreeRoot::open(&path) else { continue };
         let changed = fs::symlink_metadata(&path).and_then(|meta| meta.modified());
         let age = changed.ok().and_then(|changed| changed.elapsed().ok());
-        // A root without anything in it was about to go.
-        if age.is_some_and(|age| age > ABANDONED) && fs::remove_dir(&path).is_ok() {
+        // The run was killed between removing the marker and the root.
+        if age.is_some_and(|age| age > EMPTY_ROOT_GRACE) && fs::remove_dir(&path).is_ok() {
             continue;
         }
         let Some(marker) = temp_file::take_leftover(&path.join(MARKER)) else {

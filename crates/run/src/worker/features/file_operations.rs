@@ -12,8 +12,8 @@ use crate::worker::io_loop::IoLoop;
 use crate::worker::recorder::{CellKey, CellKind};
 use crate::worker::setup::Assignment;
 
-/// The number of files that are drawn before the others are looked through in order.
-const DRAWS: u32 = 32;
+/// Files tried at random before all are tried in order.
+const MAX_RANDOM_TRIES: u32 = 32;
 
 /// The operations of a worker on its tree.
 #[derive(Debug)]
@@ -48,8 +48,8 @@ struct HeldFile {
     state: FileState,
 }
 
-/// What came of looking for a file.
-enum Found {
+/// Whether a file was claimed.
+enum ClaimResult {
     File(u32, FileState),
     /// All that would do are in use.
     InUse,
@@ -131,8 +131,8 @@ impl FileOperations {
         let groups = self.work.groups.len();
         self.exhausted.fill(false);
         while let Some(group) = self.pending_group.take().or_else(|| self.next_group(draws)) {
-            match self.look_for_file(group, draws) {
-                Found::File(file, state) => {
+            match self.claim_file(group, draws) {
+                ClaimResult::File(file, state) => {
                     self.next_group = (group + 1) % groups;
                     return Ok(HeldFile {
                         group,
@@ -142,15 +142,15 @@ impl FileOperations {
                     });
                 }
                 // Another group in its place would change the shares.
-                Found::InUse => {
+                ClaimResult::InUse => {
                     self.pending_group = Some(group);
                     std::thread::yield_now();
                     return Err(NextOperation::Wait);
                 }
-                Found::Nothing => self.exhausted[group] = true,
+                ClaimResult::Nothing => self.exhausted[group] = true,
             }
         }
-        Err(NextOperation::PassOver)
+        Err(NextOperation::EndOfPass)
     }
 
     /// The group whose turn it is, among those that have not found nothing already; `None` if all have.
@@ -176,13 +176,13 @@ impl FileOperations {
         })
     }
 
-    fn look_for_file(&mut self, group: usize, draws: &mut Draws) -> Found {
+    fn claim_file(&mut self, group: usize, draws: &mut Draws) -> ClaimResult {
         let first = self.work.groups[group].steps[0];
         let (extra, present) = (first.is_on_extra_directory(), first.existence() != Existence::Made);
         let count = self.tree.count() as u32;
         let mut in_use = false;
         let mut claim = |file: u32| match self.claims.claim(file, extra, present) {
-            Ok(state) => Some(Found::File(file, state)),
+            Ok(state) => Some(ClaimResult::File(file, state)),
             Err(state) => {
                 in_use |= state == FileState::InUse;
                 None
@@ -200,7 +200,7 @@ impl FileOperations {
             }
         } else {
             let mut draw = || (draws.word(Purpose::File) % u64::from(count.max(1))) as u32;
-            let drawn = (0..DRAWS.min(count)).map(|_| draw()).find_map(&mut claim);
+            let drawn = (0..MAX_RANDOM_TRIES.min(count)).map(|_| draw()).find_map(&mut claim);
             if let Some(found) = drawn {
                 return found;
             }
@@ -210,7 +210,11 @@ impl FileOperations {
                 return found;
             }
         }
-        if in_use { Found::InUse } else { Found::Nothing }
+        if in_use {
+            ClaimResult::InUse
+        } else {
+            ClaimResult::Nothing
+        }
     }
 
     /// Counts an operation, and gives its file back after the last of its group.
@@ -248,12 +252,12 @@ impl FileOperations {
             (.., state) => state,
         };
         if ended.result < 0 || held.next == self.work.groups[held.group].steps.len() {
-            self.give_back();
+            self.release_file();
         }
     }
 
     /// Gives back the file that the worker has, if it has one.
-    pub(super) fn give_back(&mut self) {
+    pub(super) fn release_file(&mut self) {
         if let Some(held) = self.held.take() {
             let extra = self.work.groups[held.group].steps[0].is_on_extra_directory();
             self.claims.release(held.file, extra, held.state);

@@ -248,7 +248,7 @@ impl FileSet {
                 }
                 NextFile::Wait if self.close_idle() => continue,
                 NextFile::Wait => return NextOperation::Wait,
-                NextFile::AllDone => return NextOperation::PassOver,
+                NextFile::AllDone => return NextOperation::EndOfPass,
             };
             let stream = &mut io.streams[number];
             self.turn_to(stream, file);
@@ -262,7 +262,7 @@ impl FileSet {
                 stream.sequence.restart(&mut io.draws);
                 // So often in a row: no file holds even one block.
                 if passed_over > 64 * self.files.len() {
-                    return NextOperation::PassOver;
+                    return NextOperation::EndOfPass;
                 }
             } else {
                 self.close_idle();

@@ -84,12 +84,12 @@ pub(super) enum NextOperation {
     /// Not before something in flight has completed.
     Wait,
     /// The pass is over.
-    PassOver,
+    EndOfPass,
 }
 
 impl From<Option<Operation>> for NextOperation {
     fn from(operation: Option<Operation>) -> NextOperation {
-        operation.map_or(NextOperation::PassOver, NextOperation::Issue)
+        operation.map_or(NextOperation::EndOfPass, NextOperation::Issue)
     }
 }
 
@@ -306,7 +306,7 @@ impl Features {
             verification.at_end(io, &mut results);
         }
         if let Some(files) = &mut self.file_operations {
-            files.give_back();
+            files.release_file();
         }
         results
     }

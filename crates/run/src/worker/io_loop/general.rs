@@ -116,7 +116,7 @@ impl IoLoop {
         let operation = match next {
             NextOperation::Issue(operation) => operation,
             NextOperation::Wait => return false,
-            NextOperation::PassOver => return self.end_pass(number, features),
+            NextOperation::EndOfPass => return self.end_pass(number, features),
         };
         if let Some(features) = features.as_deref_mut()
             && let Some(go_on) = features.withhold(self, pool, number, &operation, due)
