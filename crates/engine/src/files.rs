@@ -12,7 +12,8 @@ use crate::batch::{Request, Slot};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
 use crate::one_by_one::{Calls, used};
-use crate::sys::{self, tree::OpenFor, tree::TreeRoot};
+use crate::sys::tree::TreeRoot;
+use crate::sys::{self, OpenFor};
 use crate::{File, Setup};
 
 /// A tree that its root directory holds.

@@ -10,3 +10,14 @@ mod windows;
 pub use linux::*;
 #[cfg(windows)]
 pub use windows::*;
+
+/// What a file of a tree is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenFor {
+    /// Reading.
+    Read,
+    /// Writing.
+    Write,
+    /// Writing, as a new file.
+    Create,
+}

@@ -11,7 +11,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use engine::sys::tree::{OpenFor, TreeRoot};
+use engine::sys::OpenFor;
+use engine::sys::tree::TreeRoot;
 use engine::{FileKind, OpenTree, sys};
 use model::content::WideRandom;
 use model::event::Event;

@@ -11,21 +11,12 @@ use std::path::Path;
 use model::plan::is_tree_name;
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat};
 
+use crate::sys::OpenFor;
+
 /// The root directory of a tree, open.
 #[derive(Debug)]
 pub struct TreeRoot {
     directory: fs::File,
-}
-
-/// What a file of a tree is opened for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenFor {
-    /// Reading.
-    Read,
-    /// Writing.
-    Write,
-    /// Writing, as a new file.
-    Create,
 }
 
 impl TreeRoot {

@@ -6,21 +6,12 @@ use std::path::{Path, PathBuf};
 
 use model::plan::is_tree_name;
 
+use crate::sys::OpenFor;
+
 /// The root directory of a tree.
 #[derive(Debug)]
 pub struct TreeRoot {
     path: PathBuf,
-}
-
-/// What a file of a tree is opened for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OpenFor {
-    /// Reading.
-    Read,
-    /// Writing.
-    Write,
-    /// Writing, as a new file.
-    Create,
 }
 
 impl TreeRoot {
