@@ -400,7 +400,7 @@ impl Errand<'_> {
             {
                 paced.record_window(&mut search, attempt, verdict, &observed);
             }
-            let again = held.verdict.is_some() && !results.interrupted && one.attempt(&search).is_some();
+            let again = held.verdict.is_some() && !Exit::is_cut_short(&results) && one.attempt(&search).is_some();
             self.runs.push(StudyRun {
                 settings: settings(&one.name, Some(number)),
                 role: Role::Point,

@@ -72,11 +72,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         .findings
         .extend(study::diagnosis::beyond_limits(&results, &asked.known));
     // A run that was cut short is no sign of what would have limited it.
-    let cut_short = matches!(
-        Exit::from_results(&results, false),
-        Exit::Interrupted(_) | Exit::Partial
-    );
-    if verdict.outcome != Outcome::Pass && !cut_short {
+    if verdict.outcome != Outcome::Pass && !Exit::is_cut_short(&results) {
         let known = Known {
             question: question(&verdict),
             ..asked.known.clone()
@@ -180,8 +176,9 @@ fn attempts(
         let Some(observed) = Observation::from_results(&results, 0, 0) else {
             return Err(nothing_measured(&results));
         };
-        // A run that was cut short is judged as it is.
-        if attempt.is_probe && !results.interrupted && observed.errors.unwrap_or(0) == 0 {
+        // A run that was cut short is judged as it is: what is left of it tells no depth, and a lost host takes no more work.
+        let cut_short = Exit::is_cut_short(&results);
+        if attempt.is_probe && !cut_short && observed.errors.unwrap_or(0) == 0 {
             verification.record_probe(&mut search, &attempt, observed.total.iops.unwrap_or(0.0));
             shallower = probed.replace(results);
             continue;
@@ -190,7 +187,7 @@ fn attempts(
             return Err(nothing_measured(&results));
         };
         verification.record_window(&mut search, &attempt, &verdict, &observed);
-        if results.interrupted || attempt.is_probe || verification.next(&search).is_none() {
+        if cut_short || attempt.is_probe || verification.next(&search).is_none() {
             let shallower = shallower.filter(|_| search.climb().is_some_and(|climb| climb.saturated));
             return Ok((results, shallower, verdict, IssuedLast { attempt, search }));
         }
