@@ -112,6 +112,32 @@ fn cpus_and_nodes_that_are_not_there_are_refused_first() {
     }
 }
 
+/// As in fio: `loops` and `io_size` repeat what the first pass did, `time_based` draws new offsets.
+#[test]
+fn only_a_job_that_lasts_for_its_time_draws_new_offsets_in_each_pass() {
+    let place = Place::new();
+    filled(&place);
+    let job = "--name=x --filename=file --size=64k --bs=4k --rw=randread --write_iolog=trace";
+    for (options, alike) in [
+        ("--loops=2", true),
+        ("--io_size=128k", true),
+        ("--time_based --runtime=1 --rate_iops=64", false),
+        ("--time_based --runtime=1 --rate_iops=64 --norandommap", false),
+    ] {
+        place.line(&format!("{job} {options}")).expect(0, &[]);
+        let trace = fs::read_to_string(place.path().join("trace")).unwrap();
+        let reads: Vec<&str> = trace
+            .lines()
+            .filter(|line| line.contains(" read "))
+            .filter_map(|line| line.split_once("file "))
+            .map(|(_, operation)| operation)
+            .collect();
+        assert!(reads.len() >= 32, "{options}: {trace}");
+        assert_eq!(reads[..16] == reads[16..32], alike, "{options}: {reads:?}");
+        fs::remove_file(place.path().join("trace")).unwrap();
+    }
+}
+
 /// Otherwise a file that is read again and again would measure the page cache. The kernel counts what the device reads.
 #[test]
 fn every_pass_over_a_file_reads_the_device() {

@@ -222,8 +222,8 @@ impl Draws {
         }
     }
 
-    /// Prepares for another pass over the target: fio repeats the very same operations in every pass, the other forms
-    /// continue to draw.
+    /// Prepares for another pass like the first: fio repeats the very same operations with `loops` and `io_size`, the other
+    /// forms continue to draw.
     pub fn begin_pass(&mut self) {
         if let Draws::PerPurpose(draws) = self {
             **draws = FioDraws::new(draws.seed, draws.number, draws.same_sizes);

@@ -50,7 +50,8 @@ pub struct Stop {
     /// When each stream has passed over its region this many times.
     #[serde(default)]
     pub passes: Option<u32>,
-    /// `bytes`, `region_percent`, `operations` and `passes` begin anew until the time is over (fio `time_based`).
+    /// `bytes`, `region_percent`, `operations` and `passes` begin anew until the time is over (fio `time_based`). Random
+    /// offsets continue to be drawn, so that no pass repeats another.
     #[serde(default)]
     pub repeat_until_time: bool,
     /// `bytes`, `region_percent`, `operations` and `passes` are carried out this many times, each time from the beginning

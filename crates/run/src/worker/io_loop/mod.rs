@@ -49,6 +49,8 @@ pub(crate) struct IoLoop {
     pub(crate) budget: Budget,
     /// Passes over its region that each stream makes.
     pub(crate) passes: Option<u32>,
+    /// Each pass draws as the first did, where the form of draws knows that; otherwise draws continue.
+    pub(crate) passes_are_alike: bool,
     /// Nothing more is submitted.
     pub(crate) winding_down: bool,
     pub(crate) recorder: Box<Recorder>,
@@ -142,14 +144,18 @@ impl IoLoop {
             return false;
         }
         stream.idle_pass = true;
-        self.draws.begin_pass();
+        if self.passes_are_alike {
+            self.draws.begin_pass();
+        }
         self.restart_stream(number, features);
         true
     }
 
     /// Begins another pass of all streams.
     pub(crate) fn restart_streams(&mut self, mut features: Option<&mut Features>) {
-        self.draws.begin_pass();
+        if self.passes_are_alike {
+            self.draws.begin_pass();
+        }
         for number in 0..self.streams.len() {
             self.restart_stream(number, features.as_deref_mut());
         }

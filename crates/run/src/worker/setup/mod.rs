@@ -151,6 +151,9 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
             bursts: Bursts::from_plan(plan),
             budget: Budget::OPEN,
             passes: assignment.job.stop.passes,
+            // What is read back is worked out pass by pass, so that these have to be alike.
+            passes_are_alike: !assignment.job.stop.repeat_until_time
+                || plan.streams.iter().any(|stream| stream.verify.is_some()),
             winding_down: false,
             recorder,
             errors,
