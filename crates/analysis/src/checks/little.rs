@@ -198,8 +198,8 @@ mod tests {
             (0..16).for_each(|_| sync.latency.record(flushing.0));
             sync.operations = 16;
             results.steps[0].jobs[0].workers[0].streams[0].sync = Some(sync);
-            let found = super::super::check(&results).into_iter();
-            let short = found.filter(|finding| finding.rule == "QD-NOT-ACHIEVED").next_back();
+            let mut found = super::super::check(&results).into_iter();
+            let short = found.find(|finding| finding.rule == "QD-NOT-ACHIEVED");
             let short = short.expect("half of the queue was in use");
             (short.what, short.why.expect("it has a reason"))
         };
