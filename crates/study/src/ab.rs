@@ -207,13 +207,7 @@ fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<Stri
     };
     let decisive = found.changes.iter().find(|change| change.figure == found.primary);
     let mut said: Vec<String> = decisive
-        .map(|change| {
-            let judged = compare::Change {
-                word: found.word,
-                ..change.clone()
-            };
-            compare::sentence(&judged, "B", "A", margin)
-        })
+        .map(|change| compare::sentence(change, "B", "A", margin))
         .into_iter()
         .collect();
     let contrary = compare::contrary(found.word, &found.changes);
@@ -222,18 +216,21 @@ fn sentences(found: Option<&Interleaved>, pairs: usize, margin: f64) -> Vec<Stri
         format!(" and Wilcoxon's signed ranks (p {})", probability(p))
     });
     let of_pairs = decisive.and_then(|change| change.p).map_or(String::new(), probability);
+    let detectable = match found.detectable {
+        Some(share) => format!(
+            "This number of pairs finds a change of {} or more in four of five attempts.",
+            percent(share)
+        ),
+        None => format!(
+            "Fewer than {MIN_PAIRS} pairs cannot reach five per cent by their signed ranks, whatever they show."
+        ),
+    };
     said.push(format!(
         "This is by {} pairs in turns, Student's paired test on the logarithms of the ratios (p {of_pairs}, raised for \
-         {} figures){of_ranks}. This number of pairs finds a change of {} or more in four of five attempts.",
+         {} figures){of_ranks}. {detectable}",
         found.pairs,
         found.changes.len(),
-        percent(found.detectable),
     ));
-    if found.pairs < MIN_PAIRS as usize {
-        said.push(format!(
-            "Fewer than {MIN_PAIRS} pairs cannot reach five per cent by their signed ranks, whatever they show."
-        ));
-    }
     said
 }
 

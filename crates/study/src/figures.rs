@@ -1,7 +1,7 @@
 //! The few figures of a step that studies speak about.
 
 use model::Nanos;
-use model::results::{JobResults, Results};
+use model::results::Results;
 
 /// Figures of the only job of a step.
 #[derive(Clone, Debug, PartialEq)]
@@ -16,9 +16,11 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// Figures of a step; `None` if it measured nothing.
+    /// Figures of a step; `None` if it measured nothing, or if one job would have to stand for several.
     pub(crate) fn from_results(results: &Results, step: usize) -> Option<Figures> {
-        let job: &JobResults = results.steps.get(step)?.jobs.first()?;
+        let [job] = results.steps.get(step)?.jobs.as_slice() else {
+            return None;
+        };
         let seconds = job.measured().as_secs();
         let total = job.total();
         if total.operations == 0 || seconds <= 0.0 {

@@ -79,17 +79,19 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Option<Finding> {
 }
 
 fn judge(job: &JobView<'_>) -> Option<Finding> {
-    let flushes = |worker: &WorkerResults| worker.streams.iter().any(|stream| stream.sync.is_some());
     let found = job.results.in_flight()?;
     let digits = match found.average {
         average if average < 0.995 => 3,
         average if average < 9.995 => 2,
         _ => 1,
     };
-    let figures = format!(
+    let mut figures = format!(
         "{:.digits$} operations were in flight on average, of {}",
         found.average, found.depth
     );
+    if found.flushing > 0.0 {
+        figures += &format!("; flushes took {:.digits$}", found.flushing);
+    }
     let severity = match Little::exact(&found).filled(before_the_window(job))? {
         Filled::Beyond => {
             let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, figures).at(&*job.plan.name);
@@ -100,10 +102,18 @@ fn judge(job: &JobView<'_>) -> Option<Finding> {
         Filled::Short(severity) => severity,
     };
     let finding = Finding::new("QD-NOT-ACHIEVED", severity, figures).at(&*job.plan.name);
-    // Flushes hold up the queue and are no part of any latency.
-    let (why, help) = if job.results.workers.iter().any(flushes) {
+    // A flush takes a slot and is no part of any latency. It explains what it took, and no more.
+    let with_flushes = InFlight {
+        average: found.average + found.flushing,
+        ..found
+    };
+    let is_short = |found: &InFlight| match Little::exact(found).filled(before_the_window(job)) {
+        Some(Filled::Short(short)) => short > Severity::Note || severity == Severity::Note,
+        _ => false,
+    };
+    let (why, help) = if found.flushing > 0.0 && !is_short(&with_flushes) {
         (
-            "the queue was empty while flushes were under way",
+            "flushes took the places that were not filled",
             "nothing is wrong if that is what you test",
         )
     } else if severity == Severity::Note {
@@ -143,7 +153,7 @@ mod tests {
     use model::Nanos;
     use model::finding::Severity;
     use model::fleet::{Fleet, RankFacts};
-    use model::results::Results;
+    use model::results::{Results, SyncResults};
 
     #[test]
     fn a_full_queue_is_silent() {
@@ -177,6 +187,30 @@ mod tests {
             help(1)
         );
         assert!(help(32).contains("less depth each"), "{}", help(32));
+    }
+
+    /// Half of the queue is missing for a second: 16 × 1 s. Flushes of that time explain it, one of 1 ms does not.
+    #[test]
+    fn flushes_explain_what_they_took() {
+        let why = |flushing: Nanos| {
+            let mut results = samples::closed_loop(32, 16_000, Nanos::millis(1));
+            let mut sync = SyncResults::default();
+            (0..16).for_each(|_| sync.latency.record(flushing.0));
+            sync.operations = 16;
+            results.steps[0].jobs[0].workers[0].streams[0].sync = Some(sync);
+            let mut found = super::super::check(&results).into_iter();
+            let short = found.find(|finding| finding.rule == "QD-NOT-ACHIEVED");
+            let short = short.expect("half of the queue was in use");
+            (short.what, short.why.expect("it has a reason"))
+        };
+        let (what, reason) = why(Nanos::secs(1));
+        assert_eq!(
+            what,
+            "16.0 operations were in flight on average, of 32; flushes took 16.0"
+        );
+        assert!(reason.starts_with("flushes took"), "{reason}");
+        let (_, reason) = why(Nanos::millis(1));
+        assert!(reason.contains("could not issue"), "{reason}");
     }
 
     #[test]

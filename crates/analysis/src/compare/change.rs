@@ -9,7 +9,7 @@ use crate::figures::{change, rate, time};
 /// Changes that lie within this share, with their whole interval, are called the same.
 pub const MARGIN: f64 = 0.02;
 /// The confidence of all intervals.
-const LEVEL: f64 = 0.95;
+pub(super) const LEVEL: f64 = 0.95;
 
 /// What is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

@@ -1,26 +1,28 @@
 //! Two things that were measured in turns.
 
 use model::observation::Observation;
-use model::stats::{SignedRanks, paired_ratio, signed_ranks};
+use model::stats::{detectable_shift, paired_ratio, signed_ranks};
 use serde::Serialize;
 
-use super::change::{Change, FIGURES, Figure, Word, judged, primary};
+use super::change::{Change, FIGURES, Figure, LEVEL, Word, judged, primary};
 
 /// What alternating runs say of two things.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interleaved {
-    /// How each figure changes from A to B. The intervals hold what varies from run to run.
+    /// How each figure changes from A to B: better or worse only if the signed ranks agree. The intervals hold what varies
+    /// from run to run.
     pub changes: Vec<Change>,
     /// The figure that decides.
     pub primary: Figure,
-    /// What it comes to: better or worse only if the signed ranks agree.
+    /// What its change comes to.
     pub word: Word,
     /// Pairs that were compared.
     pub pairs: usize,
     /// Wilcoxon's probability for the figure that decides; absent where every pair was equal.
     pub p_of_ranks: Option<f64>,
-    /// The smallest change of that figure, as a share, which that many pairs would have found in four of five attempts.
-    pub detectable: f64,
+    /// The smallest change of that figure, as a share, which that many pairs would have found in four of five attempts, even
+    /// if no other figure changed; absent where so few pairs find nothing.
+    pub detectable: Option<f64>,
 }
 
 /// Compares pairs of results, (A, B), that were measured next to each other. `None` for fewer than two pairs, or where the
@@ -34,7 +36,7 @@ pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Optio
     };
     let change = |figure: &Figure| {
         let values = values(*figure)?;
-        let found = paired_ratio(&values, 0.95)?;
+        let found = paired_ratio(&values, LEVEL)?;
         // The geometric mean: that of the ratios is the ratio of those.
         let mean = |of: fn(&(f64, f64)) -> f64| {
             (values.iter().map(|pair| of(pair).ln()).sum::<f64>() / values.len() as f64).exp()
@@ -50,22 +52,25 @@ pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Optio
             word: Word::Undecided,
         })
     };
-    let changes = judged(FIGURES.iter().filter_map(change).collect(), margin);
-    let decisive = values(primary)?;
-    let ratio = paired_ratio(&decisive, 0.95)?;
-    let logs: Vec<f64> = decisive.iter().map(|(a, b)| (b / a).ln()).collect();
-    let p_of_ranks = signed_ranks(&logs).map(|ranks: SignedRanks| ranks.p);
-    let found = changes.iter().find(|change| change.figure == primary)?.word;
-    let word = match found {
-        Word::Better | Word::Worse if p_of_ranks.is_some_and(|p| p > 0.05) => Word::Undecided,
-        word => word,
+    let p_of_ranks = |figure: Figure| {
+        let logs: Vec<f64> = values(figure)?.iter().map(|(a, b)| (b / a).ln()).collect();
+        Some(signed_ranks(&logs)?.p)
     };
+    let mut changes = judged(FIGURES.iter().filter_map(change).collect(), margin);
+    for change in &mut changes {
+        let disagree = || p_of_ranks(change.figure).is_some_and(|p| p > 1.0 - LEVEL);
+        if matches!(change.word, Word::Better | Word::Worse) && disagree() {
+            change.word = Word::Undecided;
+        }
+    }
+    let deviation = paired_ratio(&values(primary)?, LEVEL)?.deviation;
+    let shift = detectable_shift(pairs.len(), (1.0 - LEVEL) / changes.len() as f64, 1.0 - LEVEL);
     Some(Interleaved {
-        changes,
         primary,
-        word,
+        word: changes.iter().find(|change| change.figure == primary)?.word,
         pairs: pairs.len(),
-        p_of_ranks,
-        detectable: ratio.detectable,
+        p_of_ranks: p_of_ranks(primary),
+        detectable: shift.map(|shift| (shift * deviation).exp_m1()),
+        changes,
     })
 }

@@ -5,6 +5,7 @@
 use model::draws::{Draws, DrawsForm, Purpose};
 use model::histogram::Histogram;
 use model::observation::{Flow, Latency, Load, Observation, SeriesPoint};
+use model::stats::{detectable_shift, normal_quantile};
 use model::{Bytes, Nanos};
 
 use super::*;
@@ -148,7 +149,10 @@ fn pairs_find_what_the_days_differ_by_more() {
         (Figure::Iops, Word::Better, 8)
     );
     assert_eq!(word_of(&found.changes, Figure::Mean), Word::Same);
-    assert!(found.detectable < 0.02 && found.p_of_ranks.unwrap() < 0.01, "{found:?}");
+    assert!(
+        found.detectable.unwrap() < 0.02 && found.p_of_ranks.unwrap() < 0.01,
+        "{found:?}"
+    );
     assert!((found.changes[0].ratio - 1.05).abs() < 0.01);
     assert_eq!(interleaved(&pairs[..1], MARGIN), None);
 }
@@ -162,6 +166,45 @@ fn one_pair_that_disagrees_leaves_six_undecided() {
     made[2].1 = run(draws, 9_000.0, 800.0);
     let pairs: Vec<(&Observation, &Observation)> = made.iter().map(|(a, b)| (a, b)).collect();
     assert_eq!(interleaved(&pairs, MARGIN).unwrap().word, Word::Undecided);
+}
+
+/// Student's test passes five pairs that agree; their signed ranks cannot, and no figure may be called better without them.
+#[test]
+fn every_figure_needs_the_signed_ranks() {
+    let draws = &mut draws();
+    let made: Vec<(Observation, Observation)> = (0..5)
+        .map(|_| (run(draws, 10_000.0, 800.0), run(draws, 20_000.0, 400.0)))
+        .collect();
+    let pairs: Vec<(&Observation, &Observation)> = made.iter().map(|(a, b)| (a, b)).collect();
+    let found = interleaved(&pairs, MARGIN).unwrap();
+    assert!(found.changes.iter().all(|change| change.p.unwrap() < 0.05), "{found:?}");
+    assert!(
+        found.changes.iter().all(|change| change.word == Word::Undecided),
+        "{found:?}"
+    );
+    assert_eq!((found.word, found.detectable), (Word::Undecided, None));
+}
+
+/// Of 300 comparisons of six pairs whose logarithms vary by 1 %, four in five find what the report calls detectable.
+#[test]
+fn the_detectable_change_is_found_in_four_of_five_attempts() {
+    let draws = &mut draws();
+    let a = run(draws, 10_000.0, 800.0);
+    let change = 0.01 * detectable_shift(6, 0.05 / 6.0, 0.05).unwrap();
+    let found = (0..300).filter(|_| {
+        let mut noise = || normal_quantile(draws.unit(Purpose::Content).max(1e-12)) * 0.01;
+        // Only the rate changes: its probability is raised by the others that do not.
+        let mut changed = || {
+            let mut b = a.clone();
+            b.total.iops = b.total.iops.map(|iops| iops * (change + noise()).exp());
+            b
+        };
+        let made = [(); 6].map(|()| changed());
+        let pairs: Vec<(&Observation, &Observation)> = made.iter().map(|b| (&a, b)).collect();
+        interleaved(&pairs, 0.0).unwrap().word == Word::Better
+    });
+    let found = found.count();
+    assert!((225..=262).contains(&found), "{found} of 300");
 }
 
 #[test]

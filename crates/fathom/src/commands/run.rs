@@ -313,7 +313,10 @@ pub(super) fn apply_options(document: &mut Document, given: &[GivenOption], seed
                 let place = || Place {
                     file: "command line".into(),
                     line: 0,
-                    text: format!("--{} {value}", option.name).replace(" true", ""),
+                    text: match option.value {
+                        "" => format!("--{}", option.name),
+                        _ => format!("--{} {value}", option.name),
+                    },
                 };
                 if let Err(complaint) = native::apply(job, option.name, value, place)
                     && !complaints.contains(&complaint)

@@ -25,6 +25,8 @@ fn short<'a>(target: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 #[test]
 fn words_that_mean_nothing_are_usage_errors() {
     fathom(&["run", "--target", "null", "--blok", "4k"]).expect(4, &["--blok", "--block"]);
+    // What was typed is shown as it was typed; a flag has no value.
+    fathom(&["run", "--target", "null", "--block", "4k true"]).expect(4, &["--block 4k true"]);
     fathom(&["run", "--target", "null", "--block", "4q"])
         .expect(4, &["`block`", "--> command line: --block 4q", "help:"]);
     fathom(&["run"]).expect(4, &["no target", "help:"]);

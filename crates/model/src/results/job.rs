@@ -154,6 +154,8 @@ pub struct InFlight {
     pub average: f64,
     /// The queue depth that the engines kept.
     pub depth: u64,
+    /// Of that depth, what flushes took: they are in no latency of operations.
+    pub flushing: f64,
     /// Operations completed.
     pub operations: u64,
 }
@@ -161,10 +163,12 @@ pub struct InFlight {
 impl InFlight {
     /// That of some workers, as in [`JobResults::in_flight`].
     pub fn from_workers<'a>(workers: impl IntoIterator<Item = &'a WorkerResults>) -> Option<InFlight> {
-        let (mut latency, mut area, mut found) = (0.0, 0.0, InFlight::default());
+        let (mut latency, mut flushing, mut area, mut found) = (0.0, 0.0, 0.0, InFlight::default());
         for worker in workers {
             area += f64::from(worker.slots) * (worker.measured_ns + worker.verified_ns).0 as f64;
             found.depth += u64::from(worker.slots);
+            let flushes = worker.streams.iter().filter_map(|stream| stream.sync.as_ref());
+            flushing += flushes.map(|sync| sync.latency.sum() as f64).sum::<f64>();
             for (_, direction) in worker.streams.iter().flat_map(|stream| stream.directions.iter()) {
                 let Some(direction) = direction else { continue };
                 latency += direction.total.sum() as f64;
@@ -175,6 +179,7 @@ impl InFlight {
             return None;
         }
         found.average = latency / area * found.depth as f64;
+        found.flushing = flushing / area * found.depth as f64;
         Some(found)
     }
 }

@@ -17,7 +17,9 @@ pub use fits::{
 };
 pub use intervals::{BatchMeans, batch_means, lag_one_correlation, mean, sample_deviation, wilson};
 pub use modes::{TwoModes, two_modes};
-pub use paired::{MedianInterval, PairedRatio, SignedRanks, holm, median_interval, paired_ratio, signed_ranks};
+pub use paired::{
+    MedianInterval, PairedRatio, SignedRanks, detectable_shift, holm, median_interval, paired_ratio, signed_ranks,
+};
 pub use periods::{Period, autocorrelation, period};
 pub use quantiles::{
     normal_cdf, normal_quantile, student_cdf, student_quantile, two_sided_student, upper_tail_of_normal,

@@ -1,7 +1,8 @@
 //! Two things measured in turns, and many tests at once.
 
 use super::intervals::{mean, sample_deviation};
-use super::quantiles::{student_quantile, two_sided_student, upper_tail_of_normal};
+use super::quantiles::{normal_quantile, student_quantile, two_sided_student, upper_tail_of_normal};
+use crate::draws::{DrawsForm, Purpose};
 
 /// How much larger the second of each pair is than the first.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -16,15 +17,12 @@ pub struct PairedRatio {
     pub p: f64,
     /// Standard deviation of the logarithms of the ratios.
     pub deviation: f64,
-    /// The smallest change, as a share (0.02 for 2 %), which this many pairs would have found in four of five attempts.
-    pub detectable: f64,
     /// Pairs.
     pub pairs: usize,
 }
 
 /// Student's paired test on the logarithms of second / first: what a change multiplies is the same on a fast and on a slow
-/// day. The detectable change is 2.8 s/√m: a two-sided test of 5 % with a power of 80 % (1.96 + 0.84). `None` for fewer
-/// than two pairs, or where a value is not above 0.
+/// day. `None` for fewer than two pairs, or where a value is not above 0.
 pub fn paired_ratio(pairs: &[(f64, f64)], level: f64) -> Option<PairedRatio> {
     if pairs.len() < 2 || pairs.iter().any(|(a, b)| !(*a > 0.0 && *b > 0.0)) {
         return None;
@@ -45,9 +43,42 @@ pub fn paired_ratio(pairs: &[(f64, f64)], level: f64) -> Option<PairedRatio> {
         high: (mean + half).exp(),
         p,
         deviation,
-        detectable: (2.8 * error).exp_m1(),
         pairs: pairs.len(),
     })
+}
+
+/// Simulated comparisons behind [`detectable_shift`]: they give it to about 1 %.
+const SIMULATED: usize = 4_000;
+
+/// The smallest shift, in standard deviations of one difference, that is found in four of five attempts where it must pass
+/// Student's paired test at `student` and the signed ranks at `ranks`, both two-sided. Few pairs need far more than the
+/// normal quantiles tell (2.8/√m): six must all point the same way. `None` where so few pairs never pass.
+///
+/// By simulation of normal differences, the same ones every time. A set of them passes once the shift exceeds what either
+/// test still lacks: for the ranks one of the averages of two differences (Walsh 1949), because the sum of positive ranks
+/// is the number of positive averages.
+pub fn detectable_shift(pairs: usize, student: f64, ranks: f64) -> Option<f64> {
+    let doubled: Vec<usize> = (1..=pairs).map(|rank| 2 * rank).collect();
+    let averages = pairs * (pairs + 1) / 2;
+    let passes = |positive: usize| probability_of_ranks(&doubled, 2 * positive) <= ranks;
+    let needed = (averages / 2 + 1..=averages).find(|positive| passes(*positive))?;
+    let degrees = pairs.checked_sub(1).filter(|degrees| *degrees > 0)? as u32;
+    let critical = student_quantile(1.0 - student / 2.0, degrees) / (pairs as f64).sqrt();
+    let mut draws = DrawsForm::Native { seed: 1 }.start();
+    let mut shifts: Vec<f64> = Vec::with_capacity(SIMULATED);
+    let mut walsh = Vec::with_capacity(averages);
+    for _ in 0..SIMULATED {
+        let mut normal = || normal_quantile(draws.unit(Purpose::Content).max(f64::EPSILON));
+        let set: Vec<f64> = (0..pairs).map(|_| normal()).collect();
+        walsh.clear();
+        for (index, first) in set.iter().enumerate() {
+            walsh.extend(set[index..].iter().map(|second| (first + second) / 2.0));
+        }
+        let (_, lacking, _) = walsh.select_nth_unstable_by(averages - needed, f64::total_cmp);
+        shifts.push((critical * sample_deviation(&set) - mean(&set)).max(-*lacking));
+    }
+    let (_, shift, _) = shifts.select_nth_unstable_by(SIMULATED * 4 / 5, f64::total_cmp);
+    Some(*shift)
 }
 
 /// What Wilcoxon's signed-rank test says.
@@ -82,15 +113,19 @@ pub fn signed_ranks(differences: &[f64]) -> Option<SignedRanks> {
     }
     let pairs = || sorted.iter().zip(&doubled);
     let positive: usize = pairs().filter(|(value, _)| **value > 0.0).map(|(_, rank)| rank).sum();
-    let p = match n <= EXACT_UP_TO {
-        true => exact(&doubled, positive),
-        false => approximate(&doubled, positive),
-    };
     Some(SignedRanks {
         positive: positive as f64 / 2.0,
         counted: n,
-        p,
+        p: probability_of_ranks(&doubled, positive),
     })
+}
+
+/// The two-sided probability of that sum of doubled ranks.
+fn probability_of_ranks(doubled: &[usize], positive: usize) -> f64 {
+    match doubled.len() <= EXACT_UP_TO {
+        true => exact(doubled, positive),
+        false => approximate(doubled, positive),
+    }
 }
 
 /// Counts the assignments of signs by their sum of doubled ranks.
@@ -178,7 +213,6 @@ pub fn median_interval(values: &[f64], level: f64) -> Option<MedianInterval> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::draws::{DrawsForm, Purpose};
 
     #[test]
     fn students_own_data() {
@@ -191,8 +225,20 @@ mod tests {
         assert!((found.ratio.ln() - 1.58).abs() < 1e-9);
         assert!((found.low.ln() - 0.700_11).abs() < 1e-4 && (found.high.ln() - 2.459_89).abs() < 1e-4);
         assert!((found.p - 0.002_833).abs() < 1e-6, "{}", found.p);
-        let detectable = (2.8 * found.deviation / 10f64.sqrt()).exp_m1();
-        assert!((found.detectable - detectable).abs() < 1e-12);
+    }
+
+    /// Six pairs pass the ranks only if all point the same way: Φ(x)⁶ = 0.8 needs x = 1.793. Many pairs come close to the
+    /// normal quantiles, 1.960 + 0.842, at the efficiency of the ranks, √(3/π).
+    #[test]
+    fn few_pairs_find_only_large_changes() {
+        let six = detectable_shift(6, 1.0, 0.05).unwrap();
+        assert!((six / 1.793 - 1.0).abs() < 0.02, "{six}");
+        let many = detectable_shift(100, 0.05, 0.05).unwrap() * 10.0;
+        assert!((2.8..3.0).contains(&many), "{many}");
+        assert_eq!(detectable_shift(5, 0.05, 0.05), None);
+        // Student alone at 5 %: 2.571 + 0.920 for five degrees of freedom, as the sum of quantiles has it.
+        let student = detectable_shift(6, 0.05, 1.0).unwrap() * 6f64.sqrt();
+        assert!((student / 3.49 - 1.0).abs() < 0.04, "{student}");
     }
 
     #[test]

@@ -21,6 +21,8 @@ use steady_state::SteadyRule;
 #[derive(Debug)]
 pub(crate) struct Governor {
     rules: Vec<Rule>,
+    /// A rule has ended the job: what its workers still complete changes no outcome.
+    has_ended: bool,
 }
 
 #[derive(Debug)]
@@ -56,6 +58,7 @@ impl Governor {
         };
         Governor {
             rules: job.control.iter().map(rule).collect(),
+            has_ended: false,
         }
     }
 
@@ -83,16 +86,22 @@ impl Governor {
 
     /// Looks at an interval and acts on the job.
     pub(crate) fn consider(&mut self, interval: &Interval, control: &JobControl) {
-        if interval.phase != Phase::Measured {
+        if interval.phase != Phase::Measured || self.has_ended {
             return;
         }
-        for rule in &mut self.rules {
-            let action = match rule {
-                Rule::Precision(rule) => rule.consider(interval),
-                Rule::Steady(rule) => rule.consider(interval),
-                Rule::Latency(rule) => rule.consider(interval),
-                Rule::Minimum(rule) => rule.consider(interval),
-            };
+        let consider = |rule: &mut Rule| match rule {
+            Rule::Precision(rule) => rule.consider(interval),
+            Rule::Steady(rule) => rule.consider(interval),
+            Rule::Latency(rule) => rule.consider(interval),
+            Rule::Minimum(rule) => rule.consider(interval),
+        };
+        let mut actions: Vec<Action> = self.rules.iter_mut().map(consider).collect();
+        // The end comes first: a job that ends must not begin its statistics anew.
+        if let Some(end) = actions.iter().position(|action| matches!(action, Action::End(_))) {
+            self.has_ended = true;
+            actions = vec![actions.swap_remove(end)];
+        }
+        for action in actions {
             match action {
                 Action::Go => {}
                 Action::End(rule) => control.stop(EndReason::Control { rule }),
@@ -206,6 +215,39 @@ mod tests {
                 .all(|(k, v)| wild.consider(&second(k as u64, v, 100)) == Action::Go)
         );
         assert!(!wild.outcome().attained);
+    }
+
+    /// Intervals arrive after the end as well: until every worker has seen it.
+    #[test]
+    fn nothing_is_concluded_after_the_end() {
+        let floor = MinimumRate {
+            direction: None,
+            of: Tracked::Iops,
+            least: 1000.0,
+            cycle_ns: Nanos::secs(1),
+        };
+        let search = LatencyTarget {
+            target_ns: Nanos::micros(250),
+            window_ns: Nanos::secs(1),
+            percentile: 100.0,
+            keep_running: false,
+        };
+        let mut governor = Governor {
+            rules: vec![
+                Rule::Latency(LatencySearch::new(search, 1)),
+                Rule::Minimum(RateFloor::new(floor, 1)),
+            ],
+            has_ended: false,
+        };
+        let control = JobControl::default();
+        // The search proves depth 1 by new statistics in the interval in which the rate is too low.
+        governor.consider(&second(2, 100, 10), &control);
+        let reason = || control.stop_requested().expect("the rate is too low");
+        assert!(matches!(reason(), EndReason::Control { rule } if rule.starts_with("IOPS fell to 100")));
+        assert_eq!((control.epoch(), control.depth()), (0, None));
+        let outcomes = governor.outcomes();
+        governor.consider(&second(3, 7, 10), &control);
+        assert_eq!(governor.outcomes(), outcomes);
     }
 
     #[test]
