@@ -3,7 +3,7 @@
 
 use super::flags::{self, FLAGS, Flag, Parameter};
 use super::jobs::{End, Reading};
-use super::profiles::{Chosen, ProfileOption};
+use super::profiles::{self, Chosen, ProfileOption};
 use super::session::{Draft, Halt, Session, command_line};
 use super::table::{self, Kind, Row, Surroundings, Taken, Wrong};
 use super::unbuilt::{self, UnbuiltOption, ValueKind};
@@ -212,6 +212,10 @@ impl CommandLine<'_, '_> {
         let action = (flag.take)(&mut self.session.read.flags, value.unwrap_or_default());
         match action {
             flags::Action::Go => Ok(()),
+            flags::Action::Warn(lines) => {
+                lines.into_iter().for_each(|line| self.session.say(line));
+                Ok(())
+            }
             flags::Action::Refuse(lines) => {
                 lines.into_iter().for_each(|line| self.session.say(line));
                 Err(Halt(1))
@@ -263,7 +267,7 @@ impl CommandLine<'_, '_> {
         self.profile = Chosen::named(name);
         match self.profile {
             Some(_) => Ok(()),
-            None => Err(self.session.halt(format!("fio: profile '{name}' not found"))),
+            None => Err(self.session.halt(profiles::refusal(name))),
         }
     }
 

@@ -196,6 +196,8 @@ pub enum Parameter {
 pub(super) enum Action {
     /// Nothing but what it changed.
     Go,
+    /// The program continues with these lines on stderr.
+    Warn(Vec<String>),
     /// The program ends with these lines on stderr.
     Refuse(Vec<String>),
     /// The program ends, since there is no such thing here.
@@ -251,6 +253,12 @@ macro_rules! set {
         }
     };
 }
+
+/// What `--debug` of fio knows.
+const DEBUG_WORDS: &[&str] = &[
+    "process", "file", "io", "mem", "blktrace", "verify", "random", "parse", "diskutil", "job", "mutex", "profile",
+    "time", "net", "rate", "compress", "steadystate", "helperthread", "zbd", "all",
+];
 
 /// All flags, in the order of the help.
 pub const FLAGS: &[Flag] = &[
@@ -407,9 +415,17 @@ pub const FLAGS: &[Flag] = &[
         "debug",
         "LIST",
         "Print what is asked for: random, the seeds of each job; parse, the threshold of steadystate. Other words print nothing.",
-        set!(flags, list => {
-            flags.debug = list.split(',').map(str::to_string).collect()
-        }),
+        |flags, list| {
+            let (known, unknown) = list
+                .split(',')
+                .map(str::to_string)
+                .partition(|word| DEBUG_WORDS.contains(&word.as_str()));
+            flags.debug = known;
+            let lines = unknown
+                .iter()
+                .map(|word: &String| format!("fio: debug mask {word} not found"));
+            Action::Warn(lines.collect())
+        },
     ),
     flag(
         "idle-prof",

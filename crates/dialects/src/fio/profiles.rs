@@ -72,6 +72,20 @@ const PROFILES: &[Profile] = &[Profile {
     ],
 }];
 
+/// Profiles of fio that are not built, with what does the same.
+const INSTEAD: &[(&str, &str)] = &[(
+    "act",
+    "write a job of reads with rate_iops, and one of large reads and writes at the rate of its load",
+)];
+
+/// Why there is no profile of this name.
+pub(super) fn refusal(name: &str) -> String {
+    match INSTEAD.iter().find(|(known, _)| *known == name) {
+        Some((_, instead)) => format!("fio: profile '{name}' is not supported by this program: {instead}"),
+        None => format!("fio: profile '{name}' not found"),
+    }
+}
+
 /// The profile of a command line, with the options that were given.
 pub(super) struct Chosen {
     profile: &'static Profile,

@@ -93,7 +93,7 @@ impl EveryCursor {
         let length = if place.continues {
             length
         } else {
-            self.placement.claim(place.offset, length)
+            self.placement.claim(place.offset, direction, length)
         };
         let start = place.offset - self.areas[direction].base;
         self.last = Some((start, start + u64::from(length)));

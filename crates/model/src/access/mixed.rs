@@ -131,7 +131,7 @@ impl MixedCursor {
         let length = if place.continues {
             length
         } else {
-            self.placement.claim(place.offset, length)
+            self.placement.claim(place.offset, direction, length)
         };
         let index = self.index(direction);
         let area = &self.areas[direction];

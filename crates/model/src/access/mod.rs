@@ -281,7 +281,7 @@ impl Cursor {
                 cursor.advance(direction, place.offset, length);
                 length
             }
-            Cursor::Placed(cursor) => cursor.claim(place.offset, length),
+            Cursor::Placed(cursor) => cursor.claim(place.offset, direction, length),
             Cursor::Mixed(cursor) => cursor.claim(place, direction, length),
             Cursor::Every(cursor) => cursor.claim(place, direction, length),
             Cursor::Zones(cursor) => cursor.claim(place, direction, length),

@@ -7,7 +7,6 @@
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::area::gcd;
 use super::{AccessError, Area};
 use crate::direction::{Direction, PerDirection};
 use crate::draws::{Draws, Purpose, Reduction};
@@ -113,10 +112,10 @@ impl OnceCursor {
     }
 
     /// Marks the blocks of an operation as used and cuts it before the first block that already is.
-    pub(super) fn claim(&mut self, offset: u64, length: u32) -> u32 {
+    pub(super) fn claim(&mut self, offset: u64, direction: Direction, length: u32) -> u32 {
         match &mut self.walk {
             Walk::Bijection(_) => length,
-            Walk::Map(map) => map.claim(offset, length),
+            Walk::Map(map) => map.claim(offset, direction, length),
         }
     }
 
@@ -124,7 +123,10 @@ impl OnceCursor {
         self.visited = 0;
         match &mut self.walk {
             Walk::Bijection(bijection) => *bijection = Bijection::new(bijection.count, draws.word(Purpose::Offset)),
-            Walk::Map(map) => map.used.clear(),
+            Walk::Map(map) => {
+                map.used.clear();
+                map.over = false;
+            }
         }
     }
 
@@ -137,43 +139,39 @@ impl OnceCursor {
 }
 
 /// A map of used blocks, with the rule that draws from it.
+///
+/// As in fio, all directions share the numbers of the map and each counts its own blocks by them: directions of different
+/// block sizes use up numbers of each other, and a pass ends where the next free number lies beyond the area.
 #[derive(Clone, Debug)]
 struct Map {
     areas: PerDirection<Area>,
-    /// Bytes of a block of the map: the alignment, or what the alignments of all directions are multiples of.
-    unit: u64,
     used: UsedMap,
+    /// The pass is over, also where numbers are left.
+    over: bool,
     reduction: Reduction,
 }
 
 impl Map {
     fn new(areas: PerDirection<Area>, reduction: Reduction) -> Map {
-        let PerDirection { read, write, trim } = &areas;
-        let unit = gcd(gcd(read.alignment, write.alignment), trim.alignment);
-        let blocks = areas.iter().map(|(_, area)| area.span() / unit).max();
+        let blocks = areas.iter().map(|(_, area)| area.positions()).max();
         Map {
             areas,
-            unit,
             used: UsedMap::new(blocks.unwrap_or(0)),
+            over: false,
             reduction,
         }
     }
 
-    /// The drawn position, or the next one upwards whose first block is free, round the end.
-    fn next(&self, draws: &mut Draws, direction: Direction) -> Option<u64> {
-        if self.used.is_full() {
+    /// The drawn position, or the next one upwards that is free, round the end of the map.
+    fn next(&mut self, draws: &mut Draws, direction: Direction) -> Option<u64> {
+        if self.over || self.used.is_full() {
             return None;
         }
         let area = &self.areas[direction];
         let drawn = draws.below(Purpose::Offset, area.positions(), self.reduction);
-        let step = area.alignment / self.unit;
-        let free = if step == 1 && area.positions() == self.used.count {
-            self.used.free_from(drawn)
-        } else {
-            let free = self.free_on_grid(drawn * step, step, area.positions());
-            free.or_else(|| self.free_on_grid(0, step, area.positions()))
-        };
-        Some(area.base + free? * self.unit)
+        let free = self.used.free_from(drawn)?;
+        self.over = free >= area.positions();
+        (!self.over).then(|| area.offset(free))
     }
 
     /// The same for many operations, where each of them takes one block of the map, whatever its direction.
@@ -186,11 +184,12 @@ impl Map {
     ) -> Option<usize> {
         let PerDirection { read, write, trim } = &self.areas;
         let positions = read.positions();
-        let whole = u64::from(length) == self.unit && read.block == self.unit && read.alignment == self.unit;
+        let unit = u64::from(length);
+        let whole = read.block == unit && read.alignment == unit;
         if !whole || write != read || trim != read || positions != self.used.count {
             return None;
         }
-        let (base, unit, used) = (read.base, self.unit, &mut self.used);
+        let (base, used) = (read.base, &mut self.used);
         let left = used.count - used.used;
         let count = offsets.len().min(left.try_into().unwrap_or(usize::MAX));
         let range = (positions, self.reduction);
@@ -200,24 +199,10 @@ impl Map {
         Some(count)
     }
 
-    /// The first free block at or after `start` of those that are multiples of `step` and begin one of `positions`.
-    fn free_on_grid(&self, start: u64, step: u64, positions: u64) -> Option<u64> {
-        let mut start = start;
-        loop {
-            let free = self.used.free_at_or_after(start)?;
-            if free / step >= positions {
-                return None;
-            }
-            if free % step == 0 {
-                return Some(free);
-            }
-            start = free.next_multiple_of(step);
-        }
-    }
-
-    fn claim(&mut self, offset: u64, length: u32) -> u32 {
-        let first = (offset - self.areas.read.base) / self.unit;
-        let wanted = u64::from(length).div_ceil(self.unit).max(1);
+    fn claim(&mut self, offset: u64, direction: Direction, length: u32) -> u32 {
+        let Area { base, alignment, .. } = self.areas[direction];
+        let first = (offset - base) / alignment;
+        let wanted = u64::from(length).div_ceil(alignment).max(1);
         let mut taken = 0;
         while taken < wanted && first + taken < self.used.count && self.used.take(first + taken) {
             taken += 1;
@@ -228,7 +213,7 @@ impl Map {
         if taken == wanted || !within {
             length
         } else {
-            (taken * self.unit) as u32
+            (taken * alignment) as u32
         }
     }
 }

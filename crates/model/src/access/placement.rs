@@ -224,9 +224,9 @@ impl PlacementCursor {
         }
     }
 
-    pub(super) fn claim(&mut self, offset: u64, length: u32) -> u32 {
+    pub(super) fn claim(&mut self, offset: u64, direction: Direction, length: u32) -> u32 {
         match self {
-            PlacementCursor::Once(cursor) => cursor.claim(offset, length),
+            PlacementCursor::Once(cursor) => cursor.claim(offset, direction, length),
             _ => length,
         }
     }

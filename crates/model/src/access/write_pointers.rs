@@ -296,7 +296,7 @@ impl WritePointersCursor {
     pub(super) fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
         let mut length = length;
         if let Some(placement) = &mut self.within {
-            length = placement.claim(self.drawn, length);
+            length = placement.claim(self.drawn, direction, length);
         }
         let zone = self.parameters.zone.0;
         let within = place.offset % zone;

@@ -132,7 +132,7 @@ impl ZonesCursor {
         let length = u64::from(length).min(self.window_length() - position) as u32;
         let length = match &mut self.within {
             None => length,
-            Some(placement) => placement.claim(place.offset - self.window, length),
+            Some(placement) => placement.claim(place.offset - self.window, direction, length),
         };
         self.next[self.index(direction)] = position + u64::from(length);
         self.done += u64::from(length);

@@ -51,6 +51,13 @@ impl Targets {
         }
         TargetId(index as u32)
     }
+
+    /// The size to which the jobs so far lay out the file of a path.
+    fn laid_out(&self, path: &str) -> Option<u64> {
+        self.by_path
+            .get(path)
+            .and_then(|&index| laid_out(&self.list[index].prepare))
+    }
 }
 
 fn laid_out(prepare: &Prepare) -> Option<u64> {
@@ -102,7 +109,7 @@ impl Lowering<'_> {
                 format!("fio: filesize: the range from {low} to {high} ends before it begins"),
             );
         }
-        let base = base(clone, &names, self.here.disk);
+        let base = self.at_setup(options, base(clone, &names, self.here.disk), &names);
         let mut ids = Vec::new();
         let mut length = None;
         self.area = Some(0);
@@ -133,6 +140,26 @@ impl Lowering<'_> {
                 base: if are_names(options) { Extent::default() } else { base },
                 length: length.filter(|_| !uneven),
             },
+        }
+    }
+
+    /// Where a clone begins in files that its size may lengthen: a percentage is of the file as it is before that. Files of unlike
+    /// sizes keep the percentage.
+    fn at_setup(&self, options: &JobOptions, base: Extent, names: &[String]) -> Extent {
+        let has_size = matches!(options.pattern.size, Some(Amount::Bytes(1..))) || options.files.filesize.high > 0;
+        if base.percent == 0.0 || !has_size {
+            return base;
+        }
+        let mut sizes = names.iter().map(|name| {
+            let size = match self.here.disk.find(name) {
+                Some(found) => (found.kind == FoundKind::File).then_some(found.size),
+                None => self.here.disk.is_complete().then_some(0),
+            }?;
+            Some(self.targets.laid_out(name).unwrap_or(0).max(size))
+        });
+        match sizes.next().flatten() {
+            Some(first) if sizes.all(|size| size == Some(first)) => Extent::bytes(base.resolve(first)),
+            _ => base,
         }
     }
 

@@ -102,6 +102,16 @@ pub const ROWS: &[Row] = rows! {
                 "--filename=dev --offset=25% --bs=8k",
                 "stream.region.base={align:8192,bytes:0,percent:25.0,round_up:true}",
             ),
+            // A share of the file as it is before the size lengthens it: of 128 KiB.
+            (
+                "--filename=f --size=1m --offset=50%",
+                "stream.region.base={align:0,bytes:65536,percent:0.0,round_up:false}; target.prepare.size=1114112",
+            ),
+            // The second clone finds it as the first one leaves it.
+            (
+                "--filename=f --size=1m --offset=50% --numjobs=2",
+                "job.workers.*.streams.0.region.base.bytes=[65536,557056]",
+            ),
         ]),
     amount(first(380), field!(pattern.offset_increment)).default("0").example("1g")
         .help("What is added to the offset for each further clone.").prints(print::files::offset_increment)

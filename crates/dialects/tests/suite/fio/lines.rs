@@ -121,6 +121,17 @@ fn private_options_need_their_engine_first() {
 }
 
 #[test]
+fn an_unknown_word_of_debug_is_reported_and_the_job_runs() {
+    let (code, read) = all(reading("--debug=parse,nosuch --name=x --size=64k --ioengine=null"));
+    let lines: Vec<_> = read.stderr().collect();
+    assert_eq!(
+        (code, read.jobs.len(), lines),
+        (0, 1, vec!["fio: debug mask nosuch not found"])
+    );
+    assert_eq!(read.flags.debug, ["parse"]);
+}
+
+#[test]
 fn flags_are_typed() {
     let flags = jobs(
         "--output=o --output-format=json+,normal --append-terse --terse-version=5 --eta=never --eta-newline=2 \

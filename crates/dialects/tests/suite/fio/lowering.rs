@@ -127,13 +127,17 @@ fn files_are_flushed_and_made_as_asked() {
 #[test]
 fn offsets_and_lengths_keep_to_what_is_given() {
     assert_eq!(
-        stream("--filename=there --offset=30% --offset_align=64k")
+        stream("--filename=zoned --offset=30% --offset_align=64k")
             .region
             .base
             .align,
         65536
     );
-    assert_eq!(stream("--filename=there --offset=30%").region.base.align, 4096);
+    assert_eq!(stream("--filename=zoned --offset=30%").region.base.align, 4096);
+    // Of a file, the share is of what is there before the job: of 1 MiB, and of nothing.
+    let base = |name: &str| stream(&format!("--filename={name} --size=2m --offset=50%")).region.base;
+    assert_eq!((base("there").bytes, base("there").percent), (Bytes::kib(512), 0.0));
+    assert_eq!((base("new").bytes, base("new").percent), (Bytes(0), 0.0));
     let sizes = |line: &str| stream(line).pattern.sizes.read;
     let range = BlockSizes::Range {
         low: Bytes::kib(1),

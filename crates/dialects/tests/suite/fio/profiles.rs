@@ -90,6 +90,11 @@ fn its_own_options_come_behind_it() {
         ("--profile=tiobench --size=1mm", "fio: failed parsing size=1mm"),
         ("--profile=tiobench --threads=1k", "fio: failed parsing threads=1k"),
         ("--profile=nosuch", "fio: profile 'nosuch' not found"),
+        (
+            "--profile=act",
+            "fio: profile 'act' is not supported by this program: write a job of reads with rate_iops, and one of large \
+             reads and writes at the rate of its load",
+        ),
         ("--profile=tiobench --threads=0", "fio: failed parsing threads=0"),
         ("--profile=tiobench --block=x", "fio: failed parsing block=x"),
         (

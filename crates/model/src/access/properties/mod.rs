@@ -395,6 +395,50 @@ proptest! {
 }
 
 #[test]
+fn directions_of_different_blocks_share_the_numbers_of_a_map() {
+    let area = |block| Area {
+        base: 0,
+        length: 16 * 4096,
+        block,
+        alignment: block,
+    };
+    let (small, large) = (area(4096), area(8192));
+    let method = OnceMethod::Map {
+        reduction: Reduction::MultiplyHigh32,
+        optional: false,
+    };
+    let access = Access::Random {
+        placement: Placement::Once(Once { method }),
+    };
+    let areas = PerDirection {
+        read: small,
+        write: large,
+        trim: large,
+    };
+    let mut walk = Walk::new(&access, areas, DrawsForm::Native { seed: 3 });
+    let mut used = [false; 16];
+    let turns = [(Direction::Read, small), (Direction::Write, large)]
+        .into_iter()
+        .cycle();
+    let mut last = Direction::Read;
+    for (direction, area) in turns {
+        last = direction;
+        let Some((place, length)) = walk.next(direction, 0, area.block) else {
+            break;
+        };
+        assert_eq!(length, area.block, "nothing is cut");
+        let number = (place.offset / area.block) as usize;
+        assert!(!std::mem::replace(&mut used[number], true), "number {number} twice");
+    }
+    // A write found none of the eight numbers of large blocks free; some of those beyond them are left.
+    assert_eq!(last, Direction::Write);
+    assert!(used.iter().any(|used| !*used), "{used:?}");
+    assert_eq!(walk.next(Direction::Read, 0, small.block), None, "the pass stays over");
+    walk.cursor.restart(&mut walk.draws);
+    assert!(walk.next(Direction::Write, 0, large.block).is_some());
+}
+
+#[test]
 fn every_nth_operation_is_random_and_no_other() {
     for operations in [1u32, 2, 7] {
         for between in [Between::Continue, Between::Repeat] {
