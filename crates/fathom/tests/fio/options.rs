@@ -109,6 +109,9 @@ fn cpus_and_nodes_that_are_not_there_are_refused_first() {
         let ran = place.line(&format!("--name=x --filename=file --size=4k --rw=read --{option}"));
         ran.expect(1, &[line, &format!("fio: failed parsing {option}")]);
         assert!(!place.path().join("file").exists());
+        place
+            .line(&format!("--parse-only --name=x --size=4k --rw=read --{option}"))
+            .expect(0, &[]);
     }
 }
 

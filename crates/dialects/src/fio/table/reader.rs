@@ -111,11 +111,15 @@ impl Reader<'_> {
         Wrong::Failed
     }
 
+    /// The machine that values are compared with; `None` where nothing is to run on it.
+    pub(in crate::fio) fn machine(&self) -> Option<&dyn Surroundings> {
+        self.around.as_deref().filter(|_| !self.is_dry)
+    }
+
     /// The highest number of a CPU that can be named.
     pub(in crate::fio) fn max_cpu(&self) -> u32 {
-        self.around
-            .as_ref()
-            .and_then(|around| around.max_cpu())
+        self.machine()
+            .and_then(Surroundings::max_cpu)
             .unwrap_or(bounds::MAX_CPU)
     }
 

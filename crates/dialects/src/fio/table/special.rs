@@ -468,9 +468,9 @@ pub(super) fn memory_policy(reader: &mut Reader<'_>, text: &str) -> Taken {
 
 /// Refuses nodes that this machine lacks. What is not a list at all is refused when the job is lowered.
 fn check_nodes(reader: &mut Reader<'_>, text: &str) -> Taken {
-    let around = reader.around.as_deref();
+    let machine = reader.machine();
     let mut nodes = lower::system::nodes(text).into_iter().flatten();
-    let missing = nodes.find(|node| around.is_some_and(|around| !around.has_numa_node(*node)));
+    let missing = nodes.find(|node| machine.is_some_and(|machine| !machine.has_numa_node(*node)));
     match missing {
         Some(_) => Err(reader.fail("fio: numa_parse_nodestring failed")),
         None => Ok(()),
