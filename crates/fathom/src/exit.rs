@@ -72,10 +72,7 @@ impl Exit {
 
     /// True if a run ended before it should: it was interrupted, or a worker or a host was lost.
     pub fn is_cut_short(results: &Results) -> bool {
-        matches!(
-            Exit::from_results(results, false),
-            Exit::Interrupted(_) | Exit::Partial
-        )
+        matches!(Exit::from_results(results, false), Exit::Interrupted(_) | Exit::Partial)
     }
 
     /// The code of finished results. `strict` counts warnings.
