@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 
-use model::plan::{EngineKind, FileOperation, FileStep, FileTree};
+use model::plan::{EngineKind, FileOperation, FileOperationKind, FileTree};
 use model::results::EngineUsed;
 
 use crate::batch::{Request, Slot};
@@ -69,34 +69,34 @@ impl Files {
             ..
         } = self;
         let FileOperation {
-            step,
+            kind,
             file,
             block,
             renamed,
         } = operation;
-        shape.locate(operation, path);
+        shape.write_operation_path(operation, path);
         let start = u64::from(block) * self.block;
-        match step {
-            FileStep::Create => write(
+        match kind {
+            FileOperationKind::Create => write(
                 &root.open_file(path, OpenFor::Create)?,
                 buffers.whole(slot),
                 0,
-                shape.size(file),
+                shape.file_size(file),
             ),
-            FileStep::Open => root.open_file(path, OpenFor::Read).map(|_| 0),
-            FileStep::Read => read(&root.open_file(path, OpenFor::Read)?, buffers.whole(slot), 0, u64::MAX),
-            FileStep::ReadBlock => {
+            FileOperationKind::Open => root.open_file(path, OpenFor::Read).map(|_| 0),
+            FileOperationKind::Read => read(&root.open_file(path, OpenFor::Read)?, buffers.whole(slot), 0, u64::MAX),
+            FileOperationKind::ReadBlock => {
                 let opened = root.open_file(path, OpenFor::Read)?;
                 read(&opened, buffers.whole(slot), start, self.block)
             }
-            FileStep::Write => write(
+            FileOperationKind::Write => write(
                 &root.open_file(path, OpenFor::Write)?,
                 buffers.whole(slot),
                 0,
-                shape.size(file),
+                shape.file_size(file),
             ),
-            FileStep::WriteBlock => {
-                let length = self.block.min(shape.size(file).saturating_sub(start));
+            FileOperationKind::WriteBlock => {
+                let length = self.block.min(shape.file_size(file).saturating_sub(start));
                 write(
                     &root.open_file(path, OpenFor::Write)?,
                     buffers.whole(slot),
@@ -104,21 +104,21 @@ impl Files {
                     length,
                 )
             }
-            FileStep::Append => {
+            FileOperationKind::Append => {
                 let opened = root.open_file(path, OpenFor::Write)?;
-                let end = append_at(&opened, shape.size(file), self.block)?;
+                let end = append_at(&opened, shape.file_size(file), self.block)?;
                 write(&opened, buffers.whole(slot), end, self.block)
             }
-            FileStep::Fsync => root.open_file(path, OpenFor::Write)?.sync_all().map(|()| 0),
-            FileStep::Stat => root.look_up(path).map(|()| 0),
-            FileStep::Readdir => root.read_directory(path).map(|_| 0),
-            FileStep::Rename => {
-                shape.path_of(file, !renamed, &mut self.other);
+            FileOperationKind::Fsync => root.open_file(path, OpenFor::Write)?.sync_all().map(|()| 0),
+            FileOperationKind::Stat => root.look_up(path).map(|()| 0),
+            FileOperationKind::Readdir => root.read_directory(path).map(|_| 0),
+            FileOperationKind::Rename => {
+                shape.write_file_path(file, !renamed, &mut self.other);
                 root.rename(path, &self.other).map(|()| 0)
             }
-            FileStep::Delete => root.remove_file(path).map(|()| 0),
-            FileStep::Mkdir => root.create_directory(path).map(|()| 0),
-            FileStep::Rmdir => root.remove_directory(path).map(|()| 0),
+            FileOperationKind::Delete => root.remove_file(path).map(|()| 0),
+            FileOperationKind::Mkdir => root.create_directory(path).map(|()| 0),
+            FileOperationKind::Rmdir => root.remove_directory(path).map(|()| 0),
         }
     }
 }

@@ -8,18 +8,6 @@ use dialects::native::{NativeOption, OPTIONS};
 
 use crate::screen::ProgressArgs;
 
-/// The options of a group, for a command that is made by hand.
-pub fn options<T: Args>() -> Vec<Arg> {
-    let command = T::augment_args(Command::new(""));
-    let options = command.get_arguments().cloned();
-    options.map(|option| option.display_order(None)).collect()
-}
-
-/// The arguments of a command, or a group of them.
-pub fn typed<T: FromArgMatches>(matches: &ArgMatches) -> T {
-    T::from_arg_matches(matches).expect("clap has checked the arguments")
-}
-
 /// Options of which only one can be meant.
 const DIRECTIONS: [&str; 3] = ["read", "write", "trim"];
 
@@ -29,22 +17,22 @@ pub trait Subset {
     fn has(name: &str) -> bool;
 }
 
-/// All of them.
-pub struct Whole;
+/// A command has every option of a load.
+pub struct AllOptions;
 
-impl Subset for Whole {
+impl Subset for AllOptions {
     fn has(_: &str) -> bool {
         true
     }
 }
 
-/// An option of a load that is given, with its values.
-pub type GivenOption = (&'static NativeOption, Vec<String>);
+/// An option of a load with the values of the command line.
+pub type OptionWithValues = (&'static NativeOption, Vec<String>);
 
 /// The options of the dialect's table: what a load is.
-pub struct LoadOptions<S = Whole> {
-    /// Those on the command line, in the order of the table.
-    pub given: Vec<GivenOption>,
+pub struct LoadOptions<S = AllOptions> {
+    /// Options on the command line, in the order of the table.
+    pub given: Vec<OptionWithValues>,
     subset: PhantomData<S>,
 }
 
@@ -119,7 +107,7 @@ fn long_help(option: &NativeOption) -> String {
 
 /// A test: its load, and what is to be done with it.
 #[derive(Args)]
-pub struct TestArgs<S: Subset = Whole> {
+pub struct TestArgs<S: Subset = AllOptions> {
     #[command(flatten)]
     pub load: LoadOptions<S>,
     /// Name of the test, for reports
@@ -132,7 +120,7 @@ pub struct TestArgs<S: Subset = Whole> {
 /// `--dry-run`.
 #[derive(Args)]
 pub struct DryRunArgs {
-    /// Show what would be done and whether it may be; nothing is opened for writing
+    /// Show what the test would do and whether it is permitted; open nothing for writing
     #[arg(long, help_heading = "Safety")]
     pub dry_run: bool,
 }
@@ -148,16 +136,16 @@ pub struct MeasureArgs {
         visible_alias = "host",
         value_name = "HOST,…",
         help_heading = "Output",
-        help = "Run on this host, or on these together, instead of here; @FILE lists one per line",
+        help = "Run on this host instead of here, or on several together; @FILE lists one per line",
         long_help = "Run on another host instead of here, or on several together, and report the sum. `db1` or `user@db1` is reached by ssh, `tcp://db1:7745` is a \
-            `fathom agent --listen` there, `listen://0.0.0.0:7745*16` waits for 16 workers that connect, `local` is a process on this \
+            `fathom agent --listen` there, `listen://0.0.0.0:7745*16` waits until 16 agents have connected, `local` is a process on this \
             machine; @FILE has a line for each. In names of targets %h is the host and %r its number. See docs/fleet.md. The \
             variable FATHOM_HOSTS does the same, in the place of fio and DiskSpd too."
     )]
     pub hosts: Option<String>,
     #[command(flatten)]
     pub progress: ProgressArgs,
-    /// Keep nothing of it in the history; also FATHOM_HISTORY=off
+    /// Do not record this run in the history; also FATHOM_HISTORY=off
     #[arg(long, help_heading = "Output")]
     pub no_history: bool,
 }

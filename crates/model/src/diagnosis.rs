@@ -64,7 +64,7 @@ pub enum Answer {
     ThrottleQuantum,
     /// The device was too hot.
     Thermal,
-    /// The device tidied up after writes.
+    /// The device collected garbage after writes.
     GarbageCollection,
     /// Another user shared the storage.
     Noisy,

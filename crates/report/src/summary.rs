@@ -13,10 +13,10 @@ use model::event::EndReason;
 use model::finding::Finding;
 use model::fleet::{Fleet, RankFacts};
 use model::histogram::Histogram;
-use model::plan::{EngineKind, FileStep, PresetUse};
+use model::plan::{EngineKind, FileOperationKind, PresetUse};
 use model::results::{
-    ControlOutcome, DirectionResults, Equivalent, FORMAT_VERSION, FileStepResults, HostDeviceUse, JobResults, Results,
-    StepResults, Tool, WorkerResults,
+    ControlOutcome, DirectionResults, Equivalent, FORMAT_VERSION, FileOperationResults, HostDeviceUse, JobResults,
+    Results, StepResults, Tool, WorkerResults,
 };
 use model::stats::{Support, batch_means, quantile_interval, support};
 use model::{Direction, Nanos};
@@ -186,7 +186,7 @@ pub struct RankSummary {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileFigures {
     /// The kind.
-    pub operation: FileStep,
+    pub operation: FileOperationKind,
     /// Its figures.
     #[serde(flatten)]
     pub figures: Figures,
@@ -456,9 +456,9 @@ fn job(
 }
 
 fn file_figures(results: &JobResults, window: Nanos) -> Vec<FileFigures> {
-    let found = results.file_steps();
-    let one = |found: &FileStepResults| FileFigures {
-        operation: found.step,
+    let found = results.file_operations();
+    let one = |found: &FileOperationResults| FileFigures {
+        operation: found.kind,
         figures: figures(&found.results, window),
     };
     found.iter().map(one).collect()

@@ -39,10 +39,10 @@ impl FileClaims {
     /// The states of a tree that was just made.
     pub(crate) fn new(tree: &FileTree) -> FileClaims {
         let state = |exists: bool| AtomicU8::new(exists as u8);
-        let files = 0..tree.count() as u32;
+        let files = 0..tree.file_count() as u32;
         FileClaims {
             extra: files.clone().map(|_| state(false)).collect(),
-            files: files.map(|file| state(tree.exists(file))).collect(),
+            files: files.map(|file| state(tree.is_prefilled(file))).collect(),
         }
     }
 

@@ -9,8 +9,8 @@ use model::event::{Counts, Interval, Phase, TargetInterval};
 use model::histogram::{Histogram, PackedHistogram};
 use model::plan::{Grid, GridScope, Job, Windows};
 use model::results::{
-    DirectionResults, Distribution, FileStepResults, IntervalHistogram, Point, PriorityResults, Series, StreamResults,
-    SyncResults, Usage, Waits, WindowSeries,
+    DirectionResults, Distribution, FileOperationResults, IntervalHistogram, Point, PriorityResults, Series,
+    StreamResults, SyncResults, Usage, Waits, WindowSeries,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -621,8 +621,8 @@ impl Received {
                         total: cell.results.total,
                     });
                 }
-                CellKind::OfStep(step) => stream.files.push(FileStepResults {
-                    step,
+                CellKind::FileOperation(kind) => stream.files.push(FileOperationResults {
+                    kind,
                     results: cell.results,
                 }),
                 CellKind::Sync => {

@@ -1,6 +1,6 @@
 //! Little's law (1961): operations in flight = rate × latency. A closed loop keeps its queue full, so the sum of all
-//! latencies must be queue depth × time. Less means that the queue was not kept full; more means that we count wrongly. The law and its
-//! bounds are those for any tool, [`crate::identities`]; what is known of our own run beyond that is here.
+//! latencies must be queue depth × time. Less means that the queue was not kept full; more means that we count wrongly.
+//! [`crate::identities`] has the law and its bounds for any tool. This check adds what only our own results contain.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) const LITTLE: Check = Check {
                 continue;
             }
             let found = judge(&job);
-            // What holds for all of them need not be said of each.
+            // A finding about the whole job covers every rank.
             let is_reported = found
                 .as_ref()
                 .is_some_and(|finding| finding.severity >= Severity::Warning);
@@ -34,10 +34,10 @@ pub(super) const LITTLE: Check = Check {
     },
 };
 
-/// How many ranks are named.
-const NAMED: usize = 5;
+/// A finding names at most this many ranks.
+const MAX_NAMED: usize = 5;
 
-/// Ranks whose queue was not kept full, though that of all together was.
+/// Finds ranks whose queue was not full, although the queue of the whole job was.
 fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Option<Finding> {
     let mut parts: BTreeMap<u32, Vec<&WorkerResults>> = BTreeMap::new();
     for worker in &job.results.workers {
@@ -60,8 +60,8 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Option<Finding> {
             ));
         }
     }
-    let more = short.len().saturating_sub(NAMED);
-    let mut named = short.get(..short.len().min(NAMED))?.join(", ");
+    let more = short.len().saturating_sub(MAX_NAMED);
+    let mut named = short.get(..short.len().min(MAX_NAMED))?.join(", ");
     if named.is_empty() {
         return None;
     }
@@ -70,11 +70,12 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Option<Finding> {
     }
     let what = format!("operations in flight on average: {named}");
     let finding = Finding::new("QD-NOT-ACHIEVED", Severity::Warning, what).at(&*job.plan.name);
-    let why = "the queue of these hosts was not kept full: their part of the figures is lower than what the target can do for them";
+    let why =
+        "the queue of these hosts was not kept full: their results are lower than what the target can deliver to them";
     Some(
         finding
             .why(why)
-            .help("use more workers there, or fewer of them elsewhere; look at what else runs on these hosts"),
+            .help("check what else runs on these hosts; use more workers there, or fewer on the other hosts"),
     )
 }
 
@@ -118,26 +119,26 @@ fn judge(job: &JobView<'_>) -> Option<Finding> {
         )
     } else if severity == Severity::Note {
         (
-            "handing operations over and making the data of writes take their time; the target can do a little more",
+            "submitting operations and generating write data takes time; the target can do slightly more",
             "no action needed",
         )
     } else if found.depth <= job.results.workers.len() as u64 {
         (
-            "one operation at a time leaves the target idle while the next one is prepared, and while data for a write is made",
-            "the latency is right, and so is the rate of a program that works one at a time; more depth keeps the target busy",
+            "with one operation at a time the target is idle while the next operation is prepared",
+            "the latency is right, and the rate is that of any program with one operation at a time; increase the depth to keep the target busy",
         )
     } else {
         (
-            "the queue was not kept full: the program could not issue operations fast enough, so the figures are \
-                 lower than what the target can do at this depth",
-            "use more workers with less depth each, or larger blocks: `fathom run --workers 4 --depth 8 --block 64k`; `engine` is best left to `auto`",
+            "the queue was not kept full: fathom could not submit operations fast enough, so the results are lower \
+                 than what the target can do at this depth",
+            "use more workers with less depth each, or larger blocks (`--workers 4 --depth 8 --block 64k`), and leave `engine` at `auto`",
         )
     };
     Some(finding.why(why).help(help))
 }
 
-/// Operations that were in flight when the measured window began count with their whole latency, part of which lies before
-/// it: at most the longest of them for each place in the queue, as a share of the window.
+/// The largest share of the window by which latency from before it can raise the average. An operation in flight when the
+/// window begins counts with its whole latency: at most the longest one for each slot.
 fn before_the_window(job: &JobView<'_>) -> f64 {
     let phases = &job.plan.phases;
     let measured = job.results.measured().0;
@@ -182,7 +183,7 @@ mod tests {
                 .expect("half of the queue was in use")
         };
         assert!(
-            help(1).contains("one at a time") && !help(1).contains("less depth"),
+            help(1).contains("one operation at a time") && !help(1).contains("less depth"),
             "{}",
             help(1)
         );

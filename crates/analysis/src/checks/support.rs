@@ -8,7 +8,7 @@ use super::Check;
 use crate::identities::find_two_modes;
 
 /// The percentiles that reports show, with their names.
-const SHOWN: [(f64, &str); 4] = [
+const REPORTED_PERCENTILES: [(f64, &str); 4] = [
     (0.99, "p99"),
     (0.999, "p99.9"),
     (0.9999, "p99.99"),
@@ -25,7 +25,8 @@ pub(super) const PERCENTILES: Check = Check {
                     continue;
                 };
                 let weak = |fraction: f64| support(fraction, found.operations) == Support::None;
-                let Some((fraction, name)) = SHOWN[..2].iter().find(|(fraction, _)| weak(*fraction)) else {
+                let Some((fraction, name)) = REPORTED_PERCENTILES[..2].iter().find(|(fraction, _)| weak(*fraction))
+                else {
                     continue;
                 };
                 let (word, operations) = (direction.word(), found.operations);

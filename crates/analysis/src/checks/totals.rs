@@ -33,7 +33,7 @@ fn stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults, fau
     for (direction, found) in results.directions.iter() {
         let Some(found) = found else { continue };
         let word = direction.word();
-        let kinds = || { results.files.iter() }.filter(|kind| kind.step.direction() == direction);
+        let kinds = || { results.files.iter() }.filter(|each| each.kind.direction() == direction);
         let (least, most) = match (engine.moves_nothing(), &plan.files) {
             (true, _) => (0, 0),
             (false, None) => bounds(plan, direction, found),

@@ -1,4 +1,4 @@
-//! The device tidied up after writes.
+//! Garbage collection: writes of the second half are slower and less even than those of the first.
 
 use model::diagnosis::Answer;
 use model::stats::{mean, sample_deviation};
@@ -7,16 +7,16 @@ use super::Signature;
 use super::sign::{Sign, figure, held};
 use super::subject::Subject;
 
-/// A load with fewer writes than this percentage leaves little to tidy up.
-const WRITES: f64 = 30.0;
-/// The second half is slower than the first by at least this share ...
-const SLOWER: f64 = 0.03;
-/// ... and varies by that many times ...
-const ROUGHER: f64 = 1.5;
-/// ... and by this share of its mean.
-const ROUGH: f64 = 0.08;
-/// Fewest intervals of a half.
-const LEAST: usize = 20;
+/// Fewer writes than this, in percent, leave little garbage to collect.
+const MIN_WRITE_PERCENT: f64 = 30.0;
+/// The mean of the second half must be lower than that of the first by this share.
+const MIN_SLOWDOWN: f64 = 0.03;
+/// The standard deviation of the second half must be this many times that of the first.
+const MIN_VARIATION_GROWTH: f64 = 1.5;
+/// The standard deviation of the second half must be at least this share of its mean.
+const MIN_VARIATION: f64 = 0.08;
+/// Fewer intervals in a half prove nothing.
+const MIN_INTERVALS: usize = 20;
 
 pub(super) const GARBAGE_COLLECTION: Signature = Signature {
     answer: Answer::GarbageCollection,
@@ -26,42 +26,45 @@ pub(super) const GARBAGE_COLLECTION: Signature = Signature {
 };
 
 pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
-    if subject.write_percent()? < WRITES
-        || subject.fine.len() < 2 * LEAST
+    if subject.write_percent()? < MIN_WRITE_PERCENT
+        || subject.fine.len() < 2 * MIN_INTERVALS
         || super::burst::step(subject).is_some_and(|step| super::burst::is_flat(&step.after))
     {
         return None;
     }
     let (first, second) = subject.fine.split_at(subject.fine.len() / 2);
     let [before, after] = [first, second].map(|half| (mean(half), sample_deviation(half)));
-    let slower = 1.0 - after.0 / before.0;
+    let slowdown = 1.0 - after.0 / before.0;
     // Where nothing varied before, any variation is more by no known factor.
-    let rougher = (before.1 > 0.0).then(|| after.1 / before.1);
-    let rough = after.1 / after.0.max(f64::MIN_POSITIVE);
-    (slower >= SLOWER && rougher.is_none_or(|rougher| rougher >= ROUGHER) && rough >= ROUGH).then(|| {
-        let sentence = format!(
-            "the device tidied up after writes: they became {:.0} % slower and varied {}",
-            100.0 * slower,
-            rougher.map_or("where they had not before".into(), |rougher| format!(
-                "{rougher:.1} times as much"
-            ))
-        );
-        Sign::new(sentence)
-            .show(held(
-                "rate in the second half",
-                after.0,
-                "IOPS",
-                before.0,
-                "the first half",
-            ))
-            .show(held(
-                "variation in the second half",
-                100.0 * rough,
-                "%",
-                100.0 * before.1 / before.0.max(f64::MIN_POSITIVE),
-                "the first half",
-            ))
-            .show(figure("writes", subject.write_percent().unwrap_or(0.0), "%"))
-            .advise("write the whole device twice first, and measure until the rate is steady")
-    })
+    let growth = (before.1 > 0.0).then(|| after.1 / before.1);
+    let variation = after.1 / after.0.max(f64::MIN_POSITIVE);
+    (slowdown >= MIN_SLOWDOWN
+        && growth.is_none_or(|growth| growth >= MIN_VARIATION_GROWTH)
+        && variation >= MIN_VARIATION)
+        .then(|| {
+            let sentence = format!(
+                "garbage collection in the device: writes became {:.0} % slower and varied {}",
+                100.0 * slowdown,
+                growth.map_or("where they had not before".into(), |growth| format!(
+                    "{growth:.1} times as much"
+                ))
+            );
+            Sign::new(sentence)
+                .show(held(
+                    "rate in the second half",
+                    after.0,
+                    "IOPS",
+                    before.0,
+                    "the first half",
+                ))
+                .show(held(
+                    "variation in the second half",
+                    100.0 * variation,
+                    "%",
+                    100.0 * before.1 / before.0.max(f64::MIN_POSITIVE),
+                    "the first half",
+                ))
+                .show(figure("writes", subject.write_percent().unwrap_or(0.0), "%"))
+                .advise("write the whole device twice first, and measure until the rate is steady")
+        })
 }

@@ -1,4 +1,4 @@
-//! Other programs kept a paced load from its rate, or took part in its latencies.
+//! Other programs made a paced load miss its rate, or raised its latencies.
 
 use model::diagnosis::Answer;
 
@@ -8,10 +8,10 @@ use super::sign::{Sign, figure};
 use super::subject::Subject;
 use crate::attribution::{Attribution, Fault, describe_fault, disturbance, others};
 
-/// Others are the answer from this share of the missing operations on.
-const MOST: f64 = 0.5;
-/// A missed promise is not decided from this share on: the verdict names them too.
-const DISTURBS: f64 = 0.1;
+/// Other programs are the answer if they explain at least this share of the missing operations.
+const MIN_DECISIVE_SHARE: f64 = 0.5;
+/// Above this share a missed promise is not decided, and the verdict names the other programs too.
+const MIN_DISTURBING_SHARE: f64 = 0.1;
 
 pub(super) const OTHER_PROGRAMS: Signature = Signature {
     answer: Answer::Processor,
@@ -40,18 +40,18 @@ fn detect(subject: &Subject<'_>, fault: Fault) -> Option<Sign> {
     );
     Some(
         Sign::new(sentence)
-            .show(figure("others had a part in", 100.0 * share, "%"))
+            .show(figure("explained by other programs", 100.0 * share, "%"))
             .advise("stop the other programs, or measure while they are idle"),
     )
 }
 
-/// Starts of the missed seconds that are the fault of these others, how many were missed in all, and their share of the
-/// missing operations.
+/// Starts of the missed seconds with this fault, the number of all missed seconds in words, and the share of the missing
+/// operations.
 fn missed_seconds(subject: &Subject<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let found = Attribution::new(subject.observation, None)?;
     let least = match subject.context.question {
-        Question::Limit => MOST,
-        Question::MissedRate | Question::MissedLatency => DISTURBS,
+        Question::Limit => MIN_DECISIVE_SHARE,
+        Question::MissedRate | Question::MissedLatency => MIN_DISTURBING_SHARE,
     };
     let share = found.share(fault);
     if share <= least || found.worst_other() != Some(fault) {
@@ -65,7 +65,7 @@ fn missed_seconds(subject: &Subject<'_>, fault: Fault) -> Option<(Vec<f64>, Stri
     ))
 }
 
-/// Starts of the seconds whose latencies these others had a part in, and their share of all seconds.
+/// Starts of the seconds whose latencies have this fault, the number of all seconds in words, and the share.
 fn disturbed_seconds(subject: &Subject<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let observation = subject.observation;
     let starts = observation.seconds.iter().map(|second| second.facts.start_ns.as_secs());
@@ -74,5 +74,5 @@ fn disturbed_seconds(subject: &Subject<'_>, fault: Fault) -> Option<(Vec<f64>, S
         .collect();
     let all = observation.seconds.len();
     let share = seconds.len() as f64 / all as f64;
-    (share >= MOST).then(|| (seconds, all.to_string(), share))
+    (share >= MIN_DECISIVE_SHARE).then(|| (seconds, all.to_string(), share))
 }

@@ -1,4 +1,4 @@
-//! The provider's own counters: who enforces a limit knows best which one was met.
+//! The provider's own counters: they show which limit it enforced.
 
 use model::Nanos;
 use model::diagnosis::{Answer, Evidence};
@@ -9,8 +9,8 @@ use super::sign::{Sign, held};
 use super::subject::Subject;
 use crate::caps::LayerKind;
 
-/// A limit that was exceeded for less of the time than this was met by chance bursts only.
-const OFTEN: f64 = 0.05;
+/// Chance bursts can exceed a limit for up to this share of the time.
+const MIN_EXCEEDED_SHARE: f64 = 0.05;
 
 pub(super) const PROVIDER: Signature = Signature {
     answer: Answer::Cap,
@@ -34,7 +34,9 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
         .map(|(kind, of, time)| (kind, of, time.0 as f64 / window.0 as f64, volume.provider.clone()))
     };
     let all = subject.context.volumes.iter().flat_map(of_volume);
-    let (kind, of, share, provider) = all.filter(|found| found.2 > OFTEN).max_by(|a, b| a.2.total_cmp(&b.2))?;
+    let (kind, of, share, provider) = all
+        .filter(|found| found.2 > MIN_EXCEEDED_SHARE)
+        .max_by(|a, b| a.2.total_cmp(&b.2))?;
     let what = match kind {
         LayerKind::Machine => "instance",
         _ => "volume",
@@ -46,7 +48,7 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
         &format!("time in which the {what}'s limit of {of} was exceeded"),
         percent,
         "%",
-        100.0 * OFTEN,
+        100.0 * MIN_EXCEEDED_SHARE,
         "what chance bursts reach",
     );
     let sentence = format!(

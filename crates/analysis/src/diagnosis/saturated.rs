@@ -7,8 +7,8 @@ use super::confirm::Verdict;
 use super::sign::{Sign, held};
 use super::subject::Subject;
 
-/// A latency that many times that of an unloaded device is mostly waiting.
-const WAITS: f64 = 3.0;
+/// A latency this many times that of the unloaded device is mostly waiting.
+const MIN_LATENCY_GROWTH: f64 = 3.0;
 
 pub(super) const SATURATED: Signature = Signature {
     answer: Answer::Saturated,
@@ -38,7 +38,7 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
         }
         (None, Some(alone)) if subject.is_closed_loop() && subject.queue_is_full()? => {
             let latency = subject.mean_latency()?;
-            (latency >= WAITS * alone).then(Sign::default)?.show(held(
+            (latency >= MIN_LATENCY_GROWTH * alone).then(Sign::default)?.show(held(
                 "mean latency",
                 latency / 1e6,
                 "ms",
@@ -59,7 +59,7 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
     }
     let known = format!("if this is a limit, name it: --cap iops={rate:.0}");
     let sign = sign
-        .advise("less depth gives the same rate at less latency; only a faster device gives more")
+        .advise("reduce the depth: the rate stays the same and latency falls; only a faster device delivers more")
         .advise(known);
     Some(Sign { sentence, ..sign })
 }

@@ -1,4 +1,4 @@
-//! Limits that this machine itself knows of.
+//! Limits that control groups of this machine set.
 
 use std::collections::BTreeSet;
 
@@ -7,12 +7,12 @@ use model::results::Results;
 
 use crate::caps::{Applies, Layer, LayerKind, Limit};
 
-/// The limits that control groups put on the devices of a job's targets, as layers. None for a job that shares its step
-/// with others: they share the limit too, and none of them reaches it alone.
+/// The limits that control groups set for the devices of a job's targets, as layers. Empty if the step has several jobs:
+/// they share each limit, so none of them reaches it alone.
 pub fn system_layers(results: &Results, step: usize, job: usize) -> Vec<Layer> {
     let alone = results.steps.get(step).is_some_and(|step| step.jobs.len() == 1);
     match results.hosts.first().filter(|_| alone) {
-        Some(host) => of_targets(&host.environment, &targets(results, step, job)),
+        Some(host) => layers_of_targets(&host.environment, &targets(results, step, job)),
         None => Vec::new(),
     }
 }
@@ -25,7 +25,7 @@ fn targets(results: &Results, step: usize, job: usize) -> BTreeSet<u32> {
     streams.flat_map(|stream| stream.target.ids()).map(|id| id.0).collect()
 }
 
-fn of_targets(environment: &Environment, targets: &BTreeSet<u32>) -> Vec<Layer> {
+fn layers_of_targets(environment: &Environment, targets: &BTreeSet<u32>) -> Vec<Layer> {
     let lies_on = |target: u32, number: &str| {
         let facts = environment.target(target);
         facts.is_some_and(|facts| facts.devices.iter().any(|device| device.number == number))
@@ -37,17 +37,19 @@ fn of_targets(environment: &Environment, targets: &BTreeSet<u32>) -> Vec<Layer> 
     let (whole, parts): (Vec<_>, Vec<_>) = limited
         .filter(|(_, on)| !on.is_empty())
         .partition(|(_, on)| on == targets);
-    let layers = whole.into_iter().flat_map(|(limit, _)| of_limit(limit, "device"));
-    layers.chain(together(&parts, targets)).collect()
+    let layers = whole
+        .into_iter()
+        .flat_map(|(limit, _)| layers_of_limit(limit, "device"));
+    layers.chain(combined_layers(&parts, targets)).collect()
 }
 
-/// Limits of devices that share the load limit it by their sum, where each target lies on one of them.
-fn together(parts: &[(&DeviceLimit, BTreeSet<u32>)], targets: &BTreeSet<u32>) -> Vec<Layer> {
+/// If every target is on exactly one limited device, the combined limit is the sum.
+fn combined_layers(parts: &[(&DeviceLimit, BTreeSet<u32>)], targets: &BTreeSet<u32>) -> Vec<Layer> {
     let sum = |of: fn(&DeviceLimit) -> Option<u64>| {
         let limited = || parts.iter().filter_map(|(limit, on)| Some((of(limit)?, on)));
         let count: usize = limited().map(|(_, on)| on.len()).sum();
         let covered: BTreeSet<u32> = limited().flat_map(|(_, on)| on).copied().collect();
-        // As many as there are, and all of them: each once.
+        // As many as the targets, and covering them all: each target exactly once.
         (count > 0 && count == targets.len() && covered == *targets).then(|| limited().map(|(value, _)| value).sum())
     };
     let names: Vec<&str> = parts.iter().map(|(limit, _)| limit.device.as_str()).collect();
@@ -58,10 +60,10 @@ fn together(parts: &[(&DeviceLimit, BTreeSet<u32>)], targets: &BTreeSet<u32>) ->
         read_bytes: sum(|limit| limit.read_bytes),
         write_bytes: sum(|limit| limit.write_bytes),
     };
-    of_limit(&all, "devices")
+    layers_of_limit(&all, "devices")
 }
 
-fn of_limit(limit: &DeviceLimit, word: &str) -> Vec<Layer> {
+fn layers_of_limit(limit: &DeviceLimit, word: &str) -> Vec<Layer> {
     let one = |which: &str, applies: Applies, iops: Option<u64>, bytes: Option<u64>| {
         let exactly = |value: u64| Limit::exactly(value as f64);
         (iops.is_some() || bytes.is_some()).then(|| Layer {
@@ -107,14 +109,14 @@ mod tests {
             }],
             ..Environment::default()
         };
-        let layers = of_targets(&environment, &BTreeSet::from([0]));
+        let layers = layers_of_targets(&environment, &BTreeSet::from([0]));
         let shown: Vec<_> = layers
             .iter()
             .map(|layer| (layer.applies, layer.iops, layer.bytes_per_sec))
             .collect();
         let reads = (Applies::Reads, Some(Limit::exactly(1000.0)), None);
         assert_eq!(shown, [reads, (Applies::Writes, None, Some(Limit::exactly(5e6)))]);
-        assert_eq!(of_targets(&environment, &BTreeSet::new()), []);
+        assert_eq!(layers_of_targets(&environment, &BTreeSet::new()), []);
     }
 
     #[test]
@@ -144,7 +146,7 @@ mod tests {
                 targets,
                 ..Environment::default()
             };
-            let layers = of_targets(&environment, &all).into_iter();
+            let layers = layers_of_targets(&environment, &all).into_iter();
             layers
                 .map(|layer| (layer.name, layer.iops.unwrap().low))
                 .collect::<Vec<_>>()

@@ -2,8 +2,8 @@
 
 use model::block_size::BlockSizes;
 use model::plan::{
-    EngineKind, Existence, FileGroup, FileStep, FileTree, FileWork, Job, Part, Plan, Prepare, Target, TargetId,
-    TargetKind,
+    EngineKind, Existence, FileGroup, FileOperationKind, FileTree, FileWork, Job, Part, Plan, Prepare, Target,
+    TargetId, TargetKind,
 };
 use model::{Bytes, access::Access};
 
@@ -99,9 +99,9 @@ pub(super) fn parse_groups(text: &str, in_sequence: bool) -> Result<Vec<FileGrou
             Some((names, share)) => (names, values::count(share, 0, 1_000_000)? as u32),
             None => (part, 1),
         };
-        let steps = names.split('+').map(|name| values::word(name, &FileStep::ALL));
+        let operations = names.split('+').map(|name| values::word(name, &FileOperationKind::ALL));
         let group = FileGroup {
-            steps: steps.collect::<Result<_, _>>()?,
+            operations: operations.collect::<Result<_, _>>()?,
             share,
         };
         check_group(&group).map_err(|why| format!("`{names}`: {why}"))?;
@@ -116,18 +116,18 @@ pub(super) fn parse_groups(text: &str, in_sequence: bool) -> Result<Vec<FileGrou
 /// Operations on the same file must find it as the ones before have left it.
 fn check_group(group: &FileGroup) -> Result<(), String> {
     let mut exists: Option<bool> = None;
-    let extra = group.steps[0].is_on_extra_directory();
-    for step in &group.steps {
-        let (needs, leaves) = match step.existence() {
+    let extra = group.operations[0].is_on_extra_directory();
+    for kind in &group.operations {
+        let (needs, leaves) = match kind.existence() {
             Existence::Made => (false, true),
             Existence::Removed => (true, false),
             Existence::Stays => (true, true),
         };
-        let name = step.name();
-        if step.is_on_extra_directory() != extra {
+        let name = kind.name();
+        if kind.is_on_extra_directory() != extra {
             return Err(format!(
                 "{name} cannot be on the same name as {}",
-                group.steps[0].name()
+                group.operations[0].name()
             ));
         }
         match exists {
@@ -172,7 +172,7 @@ pub(super) fn tree_of(spec: &JobSpec, plan: &mut Plan) -> Result<Vec<TargetId>, 
     let tree = FileTree {
         depth: files.depth,
         width: files.width,
-        files: files.files,
+        files_per_directory: files.files,
         sizes: files.sizes.clone(),
         prefill: files.prefill.unwrap_or_else(|| default_prefill(&files.groups)),
         seed: plan.seed,
@@ -203,7 +203,7 @@ pub(super) fn tree_of(spec: &JobSpec, plan: &mut Plan) -> Result<Vec<TargetId>, 
 /// All files exist where none is created, and none where each group begins with that. Otherwise some are missing, so that
 /// there is something to create.
 fn default_prefill(groups: &[FileGroup]) -> u8 {
-    let creates = |group: &&FileGroup| group.steps[0] == FileStep::Create;
+    let creates = |group: &&FileGroup| group.operations[0] == FileOperationKind::Create;
     match groups.iter().filter(creates).count() {
         0 => 100,
         count if count == groups.len() => 0,
@@ -266,7 +266,7 @@ mod tests {
         let TargetKind::Tree { tree } = &plan.targets[0].kind else {
             panic!("{:?}", plan.targets)
         };
-        assert_eq!((tree.count(), tree.directories(), tree.prefill), (500, 30, 80));
+        assert_eq!((tree.file_count(), tree.directory_count(), tree.prefill), (500, 30, 80));
         let job = &plan.steps[0].jobs[0];
         assert_eq!(job.workers.len(), 3);
         for worker in &job.workers {

@@ -86,7 +86,7 @@ pub struct Args {
 }
 
 /// The heading of comparisons.
-const HEADING: &str = "Comparison";
+pub(super) const HEADING: &str = "Comparison";
 
 /// `--margin`.
 #[derive(clap::Args)]

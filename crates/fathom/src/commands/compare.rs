@@ -2,7 +2,7 @@
 
 use analysis::compare::{self, Change, Difference, Fact, Ranked, Word};
 use archive::Saved;
-use clap::{Arg, ArgAction, ArgMatches, Command, ValueHint};
+use clap::ValueHint;
 use model::observation::Observation;
 use model::results::Results;
 use model::study::Question;
@@ -14,47 +14,35 @@ use super::study_outputs::{Contents, Form, StudyOutputs};
 use super::{ab, results};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::options::{options, typed};
 use crate::outputs::OutputSpec;
 use crate::pages::{self, Sides};
 use crate::screen::wrapped;
+use crate::session::Session;
 
-/// The words of the command line.
-pub fn command() -> Command {
-    Command::new("compare")
-        .about("Compare results, and what differed around them")
-        .long_about(
-            "Compares saved results, and reports of other tools as `fathom explain` reads them. What differs around them comes first: host, kernel, device, versions, the load itself. \
-             Results of different loads, or of different ways of measuring, are refused unless --force says that this is \
-             meant. Then how each figure changes from the first to the others, with its 95 % interval, and whether that is \
-             better, the same or worse; several results are ranked.\n\n\
-             The intervals hold what varied within each run. What varies from run to run is not in them: `fathom ab` \
-             measures that.",
-        )
-        .after_help(
-            "Examples:\n  fathom compare before.fathom after.fathom\n  \
-             fathom compare disk1.fathom disk2.fathom disk3.fathom",
-        )
-        .arg(
-            Arg::new("results")
-                .value_name("RESULT")
-                .required(true)
-                .num_args(2..)
-                .value_hint(ValueHint::FilePath)
-                .help("Results, at least two: saved ones (`fathom run --save FILE`), reports of fio or DiskSpd"),
-        )
-        .arg(
-            Arg::new("force")
-                .long("force")
-                .action(ArgAction::SetTrue)
-                .help("Compare although the loads, or the ways of measuring, differ")
-                .help_heading("Comparison"),
-        )
-        .args(options::<ab::MarginArgs>())
-        .args(options::<OutputSpec>())
-        .mut_arg("out", |arg| {
-            arg.help("Reports to write, each to stdout or a file: text, json, csv, markdown, html [default: text]")
-        })
+/// Compare results, and what differed around them
+#[derive(clap::Args)]
+#[command(
+    long_about = "Compares saved results, and reports of other tools as `fathom explain` reads them. What differs around them comes first: host, kernel, device, versions, the load itself. \
+        Results of different loads, or of different ways of measuring, are refused unless --force says that this is \
+        meant. Then how each figure changes from the first to the others, with its 95 % interval, and whether that is \
+        better, the same or worse; several results are ranked.\n\n\
+        The intervals hold what varied within each run. What varies from run to run is not in them: `fathom ab` \
+        measures that.",
+    after_help = "Examples:\n  fathom compare before.fathom after.fathom\n  \
+        fathom compare disk1.fathom disk2.fathom disk3.fathom",
+    mut_arg("out", |arg| arg.help("Reports to write, each to stdout or a file: text, json, csv, markdown, html [default: text]"))
+)]
+pub struct Args {
+    /// Results, at least two: saved ones (`fathom run --save FILE`), reports of fio or DiskSpd
+    #[arg(value_name = "RESULT", required = true, num_args = 2.., value_hint = ValueHint::FilePath)]
+    results: Vec<String>,
+    /// Compare although the loads, or the ways of measuring, differ
+    #[arg(long, help_heading = ab::HEADING)]
+    force: bool,
+    #[command(flatten)]
+    margin: ab::MarginArgs,
+    #[command(flatten)]
+    output: OutputSpec,
 }
 
 /// What the intervals of a comparison leave out.
@@ -105,16 +93,10 @@ struct Comparison {
 }
 
 /// Compares saved results.
-pub fn execute(args: &ArgMatches) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::new(&typed(args), None, FORMS)?;
+pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
+    let outputs = StudyOutputs::new(&args.output, None, FORMS)?;
     outputs.prove(&[])?;
-    let files: Vec<String> = args
-        .get_many::<String>("results")
-        .into_iter()
-        .flatten()
-        .cloned()
-        .collect();
-    let comparison = comparison(&files, ab::margin(&typed(args))?, args.get_flag("force"))?;
+    let comparison = comparison(&args.results, ab::margin(&args.margin)?, args.force)?;
     outputs.finish(&Contents {
         text: text(&comparison),
         json: &comparison,

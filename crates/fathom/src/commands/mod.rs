@@ -39,11 +39,10 @@ pub mod trend;
 pub mod verify;
 pub mod warm_up;
 
-use clap::{ArgMatches, Args, Command};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 
 use crate::exit::Exit;
 use crate::fault::Faults;
-use crate::options::typed;
 use crate::session::Session;
 
 /// A group of commands in the help.
@@ -96,7 +95,10 @@ macro_rules! row {
             former_name: None,
             group: Group::$group,
             command: || <$module::Args as Args>::augment_args(Command::new($name)),
-            execute: |session, matches| $module::execute(session, &typed(matches)),
+            execute: |session, matches| {
+                let args = $module::Args::from_arg_matches(matches).expect("clap has checked the arguments");
+                $module::execute(session, &args)
+            },
         }
     };
 }
@@ -116,24 +118,12 @@ pub const COMMANDS: &[CommandRow] = &[
     row!(Judge, "advise", advise),
     row!(Judge, "baseline", baseline),
     row!(Compare, "ab", ab),
-    CommandRow {
-        name: "compare",
-        former_name: None,
-        group: Group::Compare,
-        command: compare::command,
-        execute: |_, args| compare::execute(args),
-    },
+    row!(Compare, "compare", compare),
     row!(Compare, "trend", trend),
     row!(Understand, "lint", lint),
     row!(Understand, "nfs", nfs),
     row!(Understand, "explain", explain),
-    CommandRow {
-        name: "calc",
-        former_name: None,
-        group: Group::Understand,
-        command: calc::command,
-        execute: |_, args| calc::execute(args),
-    },
+    row!(Understand, "calc", calc),
     row!(Understand, "show", show),
     row!(Understand, "report", report),
     row!(Understand, "history", history),

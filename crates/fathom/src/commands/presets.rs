@@ -111,7 +111,7 @@ fn example(preset: &Preset) -> Result<Plan, Faults> {
         };
         job.size = job.size.or(Some(EXAMPLE_SIZE));
     }
-    run::enough_targets(&document)?;
+    run::check_target_count(&document)?;
     Ok(native::lower(&document)?)
 }
 

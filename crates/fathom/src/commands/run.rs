@@ -5,7 +5,7 @@ use std::path::Path;
 use ::run::targets::guard::{Decision, Permissions};
 use ::run::targets::{Action, Judged};
 use archive::history::EntryKind;
-use clap::{Args as _, Command, ValueHint};
+use clap::{Args as _, Command, FromArgMatches, ValueHint};
 use dialects::Place;
 use dialects::native::{self, Document, JobSpec, OPTIONS, presets};
 use model::Nanos;
@@ -18,7 +18,7 @@ use crate::fault::{Fault, Faults};
 use crate::fleet;
 use crate::judged;
 use crate::limits::{self, LimitArgs, MetadataArgs, Storage};
-use crate::options::{GivenOption, Subset, TestArgs, typed};
+use crate::options::{OptionWithValues, Subset, TestArgs};
 use crate::outputs::{OutputArgs, Outputs, PAGE};
 use crate::pages;
 use crate::permissions::{self, SafetyArgs};
@@ -28,8 +28,8 @@ use crate::session::Session;
 use crate::silenced;
 use crate::user_file;
 
-/// Options that leave a preset the test it is: where it runs, and what stays of it.
-const NO_CHANGE: [&str; 3] = ["target", "keep", "log"];
+/// Options that do not turn a preset into another test: they choose the place and what is kept.
+const PRESET_NEUTRAL: [&str; 3] = ["target", "keep", "log"];
 
 /// Run a job file, or a test described by flags
 #[derive(clap::Args)]
@@ -46,27 +46,27 @@ pub struct Args {
     /// Job file
     #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath)]
     pub(super) file: Option<String>,
-    /// A test that is ready, instead of a job file; `fathom presets` lists them
+    /// Run a preset instead of a job file; `fathom presets` lists them
     #[arg(
         long,
         value_name = "NAME[@VERSION]",
-        long_help = "A test that is ready, instead of a job file; `fathom presets` lists them. It needs a --target; other flags \
-            change every job of it, and the result says which. Without a version it is the newest."
+        long_help = "Run a preset instead of a job file; `fathom presets` lists them. A preset needs a --target. Other flags \
+            change each of its jobs, and the result lists these flags. Without a version the newest one runs."
     )]
     preset: Option<String>,
     #[command(flatten)]
     pub(super) test: TestArgs,
-    /// What the test is to show, in your words; kept in the result
+    /// Purpose of the test, in your words; saved with the result
     #[arg(long, value_name = "TEXT", help_heading = "Output")]
     objective: Option<String>,
     #[command(flatten)]
     limits: LimitArgs,
     #[command(flatten)]
     metadata: MetadataArgs,
-    /// Run each step again for 10 s at twice the depth, to see whether it is at a limit
+    /// Repeat each step for 10 s at twice the depth, to check whether it has reached a limit
     #[arg(long, help_heading = limits::HEADING)]
     confirm: bool,
-    /// Watch for so long before the test what others do to its devices; 0 does not [default: 0]
+    /// Watch the devices for this long before the test, for I/O of other programs [default: 0]
     #[arg(long, value_name = "TIME", help_heading = "Safety")]
     preflight: Option<String>,
     #[command(flatten)]
@@ -78,7 +78,7 @@ pub struct Args {
 /// Reads flags that stand in another command line.
 pub(super) fn parse(flags: &[String]) -> Result<Args, clap::Error> {
     let command = Args::augment_args(Command::new("run")).no_binary_name(true);
-    Ok(typed(&command.try_get_matches_from(flags)?))
+    Args::from_arg_matches(&command.try_get_matches_from(flags)?)
 }
 
 /// Runs a job file or what the flags describe.
@@ -115,7 +115,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         screen::put(&text)?;
         return Ok(exit);
     }
-    // fio's forms show it. It says nothing about the test, so a plan that is only looked at goes without.
+    // fio's reports show the process number.
     let process = std::process::id().to_string();
     plan.origin.presentation.other.push(("pid".into(), process));
     let whole = session.whole(&plan)?;
@@ -171,25 +171,26 @@ pub(super) fn document(session: &Session, args: &Args) -> Result<Document, Fault
     document.arguments.clone_from(&session.process.arguments);
     if let Some(text) = &args.objective {
         let line = native::objective(text).ok_or_else(|| {
-            let fault = Fault::new("the objective says nothing").at("--objective");
+            let fault = Fault::new("the objective is empty").at("--objective");
             Faults::usage(fault.help("for example --objective 'most IOPS with p99 up to 3 ms'"))
         })?;
         document.objective = Some(line);
     }
     args.test.apply(&mut document, args.output.measure.seed)?;
     note_changes(&mut document, &args.test.load.given);
-    enough_targets(&document)?;
+    check_target_count(&document)?;
     Ok(document)
 }
 
-/// A result is to say which flags have made a preset another test.
-pub(super) fn note_changes(document: &mut Document, given: &[GivenOption]) {
+/// Records which flags changed a preset, so that the result lists them.
+pub(super) fn note_changes(document: &mut Document, given: &[OptionWithValues]) {
     let Some(used) = &mut document.preset else { return };
     let (before, set) = (&used.changed, |name: &str| {
         given.iter().any(|(option, _)| option.name == name)
     });
     let names = OPTIONS.iter().map(|option| option.name);
-    let changed = names.filter(|name| !NO_CHANGE.contains(name) && (set(name) || before.iter().any(|one| one == name)));
+    let changed =
+        names.filter(|name| !PRESET_NEUTRAL.contains(name) && (set(name) || before.iter().any(|one| one == name)));
     used.changed = changed.map(str::to_owned).collect();
 }
 
@@ -197,10 +198,10 @@ pub(super) fn note_changes(document: &mut Document, given: &[GivenOption]) {
 pub(super) fn preset(name: &str, file: Option<&String>) -> Result<Document, Faults> {
     if let Some(file) = file {
         let fault = Fault::new(format!(
-            "`{file}` is one test and the preset `{name}` another; both cannot be run at once"
+            "cannot run the job file `{file}` and the preset `{name}` at once"
         ));
         return Err(Faults::usage(fault.help(
-            "leave one of them out; a target is named with --target, and `fathom presets NAME --toml` prints a preset to change",
+            "leave one of them out. To name a target, use --target; to change a preset, `fathom presets NAME --toml` prints it",
         )));
     }
     let preset = presets::find(name).map_err(|complaint| {
@@ -214,8 +215,8 @@ pub(super) fn preset(name: &str, file: Option<&String>) -> Result<Document, Faul
     Ok(preset.document())
 }
 
-/// A preset about several volumes is no other test on one of them.
-pub(super) fn enough_targets(document: &Document) -> Result<(), Faults> {
+/// Refuses a preset for several volumes if the number of targets is another.
+pub(super) fn check_target_count(document: &Document) -> Result<(), Faults> {
     let Some((about, wanted)) = document.about.as_ref().and_then(|about| Some((about, about.targets?))) else {
         return Ok(());
     };
@@ -228,7 +229,7 @@ pub(super) fn enough_targets(document: &Document) -> Result<(), Faults> {
         None => Ok(()),
         Some(count) => {
             let fault = Fault::new(format!(
-                "the preset `{}` is about {wanted} targets, and {count} are named",
+                "the preset `{}` needs {wanted} targets, and {count} are named",
                 about.id
             ));
             Err(Faults::usage(fault.help(format!(
@@ -239,7 +240,7 @@ pub(super) fn enough_targets(document: &Document) -> Result<(), Faults> {
     }
 }
 
-/// The jobs of a file, or one job of which nothing is said yet.
+/// The jobs of a file, or one job without any options.
 pub(super) fn document_of(file: Option<&String>) -> Result<Document, Faults> {
     Ok(match file {
         Some(file) => {
@@ -277,7 +278,7 @@ const OTHER_TOOLS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// A job file of another tool is named as such, before it is a wrong job file of ours.
+/// Refuses a job file of another tool by its extension: parsing it as ours would give misleading errors.
 fn refuse_other_tool(file: &str) -> Result<(), Faults> {
     let extension = Path::new(file)
         .extension()
@@ -301,7 +302,11 @@ impl<S: Subset> TestArgs<S> {
 }
 
 /// Changes every job as the options say.
-pub(super) fn apply_options(document: &mut Document, given: &[GivenOption], seed: Option<u64>) -> Result<(), Faults> {
+pub(super) fn apply_options(
+    document: &mut Document,
+    given: &[OptionWithValues],
+    seed: Option<u64>,
+) -> Result<(), Faults> {
     document.seed = seed.or(document.seed);
     let mut complaints = Vec::new();
     for job in &mut document.jobs {
@@ -333,8 +338,8 @@ pub(super) fn apply_options(document: &mut Document, given: &[GivenOption], seed
     }
 }
 
-/// What a plan would do, for people, and whether the guard gives its targets away. Hosts look at their targets themselves, once a test
-/// begins: what lies at the same place here says nothing about them.
+/// Describes what a plan would do, and whether the guard permits its targets. With `hosts` it leaves the targets out: each host
+/// checks its own when the test begins, and the same path here is another target.
 pub(super) fn dry_run(
     hosts: Option<u32>,
     shown: &Plan,
@@ -350,7 +355,7 @@ pub(super) fn dry_run(
         };
         lines.push(String::new());
         lines.push(format!(
-            "dry run: nothing was opened; {hosts} own targets once the test begins"
+            "dry run: nothing was opened; {hosts} own targets when the test begins"
         ));
         return Ok((lines.join("\n") + "\n", Exit::Done));
     }

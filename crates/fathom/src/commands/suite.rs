@@ -23,7 +23,7 @@ use report::words;
 use study::suite::{self, Load};
 use study::verify::{Attempt, Search, Unverifiable, Verification};
 
-use super::run::{apply_options, document_of, dry_run as dry_run_of, enough_targets, note_changes};
+use super::run::{apply_options, check_target_count, document_of, dry_run as dry_run_of, note_changes};
 use super::verify::shared_among;
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -219,7 +219,7 @@ fn ready(session: &Session, args: &Args, folder: &Path, suite: &Suite, workload:
     document.arguments.clone_from(&session.process.arguments);
     apply_options(&mut document, &args.load.given, args.measure.seed)?;
     note_changes(&mut document, &args.load.given);
-    enough_targets(&document)?;
+    check_target_count(&document)?;
     if document.jobs.len() != 1 {
         let what = format!(
             "the workload `{}` has {} jobs, and one can be judged",

@@ -59,7 +59,7 @@ impl Plan {
                 TargetKind::Simulated { device } if device.servers == 0 => {
                     faults.add("a simulated device needs at least one server");
                 }
-                TargetKind::Tree { tree } => match tree.count() {
+                TargetKind::Tree { tree } => match tree.file_count() {
                     0 => faults.add("a tree needs at least one file"),
                     count if count > FileTree::MAX_FILES => faults.add(format!(
                         "a tree of {count} files is beyond the most that one may have, {}",
@@ -205,11 +205,11 @@ impl Plan {
                 if work
                     .groups
                     .iter()
-                    .all(|group| group.share == 0 || group.steps.is_empty())
+                    .all(|group| group.share == 0 || group.operations.is_empty())
                 {
                     faults.add("none of its operations on files has a share above 0");
                 }
-                if work.groups.iter().any(|group| group.steps.is_empty()) || work.block.0 == 0 {
+                if work.groups.iter().any(|group| group.operations.is_empty()) || work.block.0 == 0 {
                     faults.add("a group of operations on files has no operation, or its block is 0");
                 }
                 if worker.slots() > 1 {

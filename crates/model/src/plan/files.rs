@@ -17,7 +17,8 @@ pub struct FileTree {
     /// Directories in each directory above the last level.
     pub width: u32,
     /// Files in each directory of the last level.
-    pub files: u32,
+    #[serde(rename = "files")]
+    pub files_per_directory: u32,
     /// Sizes of the files. A file has the same size in every run with the same seed.
     pub sizes: BlockSizes,
     /// Share of the files that exist before the test begins, in percent.
@@ -30,13 +31,13 @@ pub struct FileTree {
 /// One operation on one file of a tree, in a word where other operations have a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileOperation {
-    /// What it does.
-    pub step: FileStep,
+    /// What the operation does.
+    pub kind: FileOperationKind,
     /// Number of the file.
     pub file: u32,
     /// Number of the block that it begins at.
     pub block: u32,
-    /// The file has its second name.
+    /// The file has its other name: `rename` gives it to and fro.
     pub renamed: bool,
 }
 
@@ -45,22 +46,22 @@ impl FileOperation {
     pub const MAX_BLOCKS: u64 = (1 << FileOperation::BLOCK_BITS) - 1;
     const FILE_BITS: u32 = 28;
     const BLOCK_BITS: u32 = 31;
-    const STEP_SHIFT: u32 = FileOperation::FILE_BITS + FileOperation::BLOCK_BITS;
+    const KIND_SHIFT: u32 = FileOperation::FILE_BITS + FileOperation::BLOCK_BITS;
 
-    /// In a word, as requests carry it.
+    /// The word that requests carry as their position.
     pub fn pack(self) -> u64 {
         u64::from(self.renamed) << 63
-            | (self.step as u64) << FileOperation::STEP_SHIFT
+            | (self.kind as u64) << FileOperation::KIND_SHIFT
             | u64::from(self.block) << FileOperation::FILE_BITS
             | u64::from(self.file)
     }
 
-    /// From that word.
+    /// The operation that [`FileOperation::pack`] has packed.
     pub fn unpack(word: u64) -> FileOperation {
         let bits = |shift: u32, count: u32| (word >> shift & ((1 << count) - 1)) as u32;
-        let step = bits(FileOperation::STEP_SHIFT, 4) as usize;
+        let kind = bits(FileOperation::KIND_SHIFT, 4) as usize;
         FileOperation {
-            step: FileStep::ALL[step.min(FileStep::ALL.len() - 1)].1,
+            kind: FileOperationKind::ALL[kind.min(FileOperationKind::ALL.len() - 1)].1,
             file: bits(0, FileOperation::FILE_BITS),
             block: bits(FileOperation::FILE_BITS, FileOperation::BLOCK_BITS),
             renamed: word >> 63 != 0,
@@ -78,34 +79,35 @@ impl FileTree {
     }
 
     /// Directories that hold files.
-    pub fn leaves(&self) -> u64 {
+    pub fn leaf_directory_count(&self) -> u64 {
         self.directories_at(self.depth)
     }
 
     /// All directories below the root.
-    pub fn directories(&self) -> u64 {
+    pub fn directory_count(&self) -> u64 {
         let levels = (1..=self.depth).map(|level| self.directories_at(level));
         levels.fold(0, u64::saturating_add)
     }
 
     /// All files, whether they exist at first or not.
-    pub fn count(&self) -> u64 {
-        self.leaves().saturating_mul(u64::from(self.files))
+    pub fn file_count(&self) -> u64 {
+        self.leaf_directory_count()
+            .saturating_mul(u64::from(self.files_per_directory))
     }
 
     /// Files that exist at first.
-    pub fn existing(&self) -> u64 {
-        self.count() * u64::from(self.prefill) / 100
+    pub fn prefilled_count(&self) -> u64 {
+        self.file_count() * u64::from(self.prefill) / 100
     }
 
     /// True if a file exists at first. Those that do are spread evenly over the tree.
-    pub fn exists(&self, file: u32) -> bool {
+    pub fn is_prefilled(&self, file: u32) -> bool {
         let before = |number: u64| number * u64::from(self.prefill) / 100;
         before(u64::from(file) + 1) > before(u64::from(file))
     }
 
     /// The size of a file.
-    pub fn size(&self, file: u32) -> u64 {
+    pub fn file_size(&self, file: u32) -> u64 {
         let word = scrambled(scrambled(self.seed) ^ u64::from(file));
         match &self.sizes {
             BlockSizes::Fixed { size } => size.0,
@@ -127,21 +129,21 @@ impl FileTree {
     }
 
     /// Bytes of all files, whether they exist at first or not.
-    pub fn bytes(&self) -> Bytes {
-        let count = self.count();
+    pub fn total_size(&self) -> Bytes {
+        let count = self.file_count();
         match &self.sizes {
             BlockSizes::Fixed { size } => Bytes(count.saturating_mul(size.0)),
             _ => {
-                let sizes = (0..count.min(FileTree::MAX_FILES) as u32).map(|file| self.size(file));
+                let sizes = (0..count.min(FileTree::MAX_FILES) as u32).map(|file| self.file_size(file));
                 Bytes(sizes.fold(0, u64::saturating_add))
             }
         }
     }
 
     /// Writes the path of the directory of a file, below the root. Directories of a level are numbered through.
-    pub fn directory_of(&self, file: u32, path: &mut String) {
+    pub fn write_directory_path(&self, file: u32, path: &mut String) {
         path.clear();
-        let leaf = u64::from(file / self.files.max(1));
+        let leaf = u64::from(file / self.files_per_directory.max(1));
         for level in 1..=self.depth {
             let below = self.directories_at(self.depth - level).max(1);
             push(path, 'd', leaf / below);
@@ -152,30 +154,32 @@ impl FileTree {
     }
 
     /// Writes the path of a file below the root.
-    pub fn path_of(&self, file: u32, renamed: bool, path: &mut String) {
-        self.directory_of(file, path);
+    pub fn write_file_path(&self, file: u32, renamed: bool, path: &mut String) {
+        self.write_directory_path(file, path);
         push(path, if renamed { 'r' } else { 'f' }, u64::from(file));
     }
 
     /// What an operation works on, as a path below the root.
-    pub fn place_of(&self, operation: FileOperation) -> String {
+    pub fn operation_path(&self, operation: FileOperation) -> String {
         let mut path = String::new();
-        self.locate(operation, &mut path);
+        self.write_operation_path(operation, &mut path);
         path
     }
 
-    /// Writes that path.
-    pub fn locate(&self, operation: FileOperation, path: &mut String) {
-        match operation.step {
-            FileStep::Mkdir | FileStep::Rmdir => self.extra_directory(operation.file, path),
-            FileStep::Readdir => self.directory_of(operation.file, path),
-            _ => self.path_of(operation.file, operation.renamed, path),
+    /// Writes what an operation works on, as a path below the root.
+    pub fn write_operation_path(&self, operation: FileOperation, path: &mut String) {
+        match operation.kind {
+            FileOperationKind::Mkdir | FileOperationKind::Rmdir => {
+                self.write_extra_directory_path(operation.file, path)
+            }
+            FileOperationKind::Readdir => self.write_directory_path(operation.file, path),
+            _ => self.write_file_path(operation.file, operation.renamed, path),
         }
     }
 
-    /// Writes the path of the directory that `mkdir` makes beside a file.
-    pub fn extra_directory(&self, file: u32, path: &mut String) {
-        self.directory_of(file, path);
+    /// Writes the path of the directory that `mkdir` makes beside a file, below the root.
+    pub fn write_extra_directory_path(&self, file: u32, path: &mut String) {
+        self.write_directory_path(file, path);
         push(path, 'e', u64::from(file));
     }
 }
@@ -204,10 +208,10 @@ fn scrambled(number: u64) -> u64 {
     word ^ word >> 31
 }
 
-/// What one operation does. Each opens what it needs and closes it again.
+/// What an operation on a file does. Each opens what it needs and closes it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum FileStep {
+pub enum FileOperationKind {
     /// Creates a file and writes its size.
     Create,
     /// Opens and closes a file.
@@ -238,47 +242,49 @@ pub enum FileStep {
     Rmdir,
 }
 
-/// Whether what an operation works on exists before it, or after it.
+/// Whether the file or directory of an operation exists before and after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Existence {
-    /// It exists and stays.
+    /// It exists before and after.
     Stays,
-    /// It is made.
+    /// It exists only after.
     Made,
-    /// It is removed.
+    /// It exists only before.
     Removed,
 }
 
-impl FileStep {
+impl FileOperationKind {
     /// All of them with their names, in the order in which they are listed.
-    pub const ALL: [(&'static str, FileStep); 14] = [
-        ("create", FileStep::Create),
-        ("open", FileStep::Open),
-        ("read", FileStep::Read),
-        ("read-block", FileStep::ReadBlock),
-        ("write", FileStep::Write),
-        ("write-block", FileStep::WriteBlock),
-        ("append", FileStep::Append),
-        ("fsync", FileStep::Fsync),
-        ("stat", FileStep::Stat),
-        ("readdir", FileStep::Readdir),
-        ("rename", FileStep::Rename),
-        ("delete", FileStep::Delete),
-        ("mkdir", FileStep::Mkdir),
-        ("rmdir", FileStep::Rmdir),
+    pub const ALL: [(&'static str, FileOperationKind); 14] = [
+        ("create", FileOperationKind::Create),
+        ("open", FileOperationKind::Open),
+        ("read", FileOperationKind::Read),
+        ("read-block", FileOperationKind::ReadBlock),
+        ("write", FileOperationKind::Write),
+        ("write-block", FileOperationKind::WriteBlock),
+        ("append", FileOperationKind::Append),
+        ("fsync", FileOperationKind::Fsync),
+        ("stat", FileOperationKind::Stat),
+        ("readdir", FileOperationKind::Readdir),
+        ("rename", FileOperationKind::Rename),
+        ("delete", FileOperationKind::Delete),
+        ("mkdir", FileOperationKind::Mkdir),
+        ("rmdir", FileOperationKind::Rmdir),
     ];
 
     /// Its name.
     pub fn name(self) -> &'static str {
-        FileStep::ALL[self as usize].0
+        FileOperationKind::ALL[self as usize].0
     }
 
-    /// The direction that it is counted in: what changes nothing is a read.
+    /// The direction that counts it. What changes nothing is a read.
     pub fn direction(self) -> Direction {
         match self {
-            FileStep::Open | FileStep::Read | FileStep::ReadBlock | FileStep::Stat | FileStep::Readdir => {
-                Direction::Read
-            }
+            FileOperationKind::Open
+            | FileOperationKind::Read
+            | FileOperationKind::ReadBlock
+            | FileOperationKind::Stat
+            | FileOperationKind::Readdir => Direction::Read,
             _ => Direction::Write,
         }
     }
@@ -287,22 +293,25 @@ impl FileStep {
     pub fn writes_data(self) -> bool {
         matches!(
             self,
-            FileStep::Create | FileStep::Write | FileStep::WriteBlock | FileStep::Append
+            FileOperationKind::Create
+                | FileOperationKind::Write
+                | FileOperationKind::WriteBlock
+                | FileOperationKind::Append
         )
     }
 
-    /// What becomes of the file or directory.
+    /// Whether the file or directory exists before and after.
     pub fn existence(self) -> Existence {
         match self {
-            FileStep::Create | FileStep::Mkdir => Existence::Made,
-            FileStep::Delete | FileStep::Rmdir => Existence::Removed,
+            FileOperationKind::Create | FileOperationKind::Mkdir => Existence::Made,
+            FileOperationKind::Delete | FileOperationKind::Rmdir => Existence::Removed,
             _ => Existence::Stays,
         }
     }
 
-    /// It works on the directories of `mkdir` instead of files.
+    /// True if it works on the directories of `mkdir` instead of files.
     pub fn is_on_extra_directory(self) -> bool {
-        matches!(self, FileStep::Mkdir | FileStep::Rmdir)
+        matches!(self, FileOperationKind::Mkdir | FileOperationKind::Rmdir)
     }
 }
 
@@ -322,19 +331,20 @@ pub struct FileWork {
 /// Operations on the same file, one after the other.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FileGroup {
-    /// The operations.
-    pub steps: Vec<FileStep>,
+    /// Operations of the group, in order.
+    #[serde(rename = "steps")]
+    pub operations: Vec<FileOperationKind>,
     /// Share of the groups; without meaning in a sequence.
     pub share: u32,
 }
 
 impl FileWork {
-    /// Operations that occur, each once, in the order of [`FileStep`].
-    pub fn steps(&self) -> Vec<FileStep> {
-        let mut steps: Vec<FileStep> = self.groups.iter().flat_map(|group| group.steps.clone()).collect();
-        steps.sort_unstable();
-        steps.dedup();
-        steps
+    /// Kinds of operations that occur, each once, in the order of [`FileOperationKind`].
+    pub fn kinds(&self) -> Vec<FileOperationKind> {
+        let mut kinds: Vec<FileOperationKind> = self.groups.iter().flat_map(|group| group.operations.clone()).collect();
+        kinds.sort_unstable();
+        kinds.dedup();
+        kinds
     }
 
     /// The shares of reads and writes.
@@ -342,8 +352,8 @@ impl FileWork {
         let mut counts = [0u64; 2];
         for group in &self.groups {
             let share = if self.in_sequence { 1 } else { u64::from(group.share) };
-            for step in &group.steps {
-                counts[usize::from(step.direction() == Direction::Write)] += share;
+            for kind in &group.operations {
+                counts[usize::from(kind.direction() == Direction::Write)] += share;
             }
         }
         match counts {
@@ -361,7 +371,7 @@ impl std::fmt::Display for FileWork {
     /// As a native job writes it.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (number, group) in self.groups.iter().enumerate() {
-            let names: Vec<&str> = group.steps.iter().map(|step| step.name()).collect();
+            let names: Vec<&str> = group.operations.iter().map(|kind| kind.name()).collect();
             let comma = if number > 0 { ", " } else { "" };
             write!(f, "{comma}{}", names.join("+"))?;
             if !self.in_sequence && self.groups.len() > 1 {
@@ -382,7 +392,7 @@ mod tests {
         FileTree {
             depth,
             width,
-            files,
+            files_per_directory: files,
             sizes: BlockSizes::Fixed { size: Bytes(10) },
             prefill,
             seed: 1,
@@ -392,30 +402,33 @@ mod tests {
     #[test]
     fn every_file_has_a_path_of_its_own_in_a_directory_of_the_last_level() {
         let tree = tree(2, 3, 4, 100);
-        assert_eq!((tree.directories(), tree.leaves(), tree.count()), (12, 9, 36));
+        assert_eq!(
+            (tree.directory_count(), tree.leaf_directory_count(), tree.file_count()),
+            (12, 9, 36)
+        );
         let mut path = String::new();
         let mut seen = BTreeSet::new();
         for file in 0..36 {
-            tree.path_of(file, false, &mut path);
+            tree.write_file_path(file, false, &mut path);
             assert_eq!(path.matches('/').count(), 2, "{path}");
             assert!(seen.insert(path.clone()));
         }
-        tree.path_of(35, true, &mut path);
+        tree.write_file_path(35, true, &mut path);
         assert_eq!(path, "d2/d8/r35");
-        tree.extra_directory(0, &mut path);
+        tree.write_extra_directory_path(0, &mut path);
         assert_eq!(path, "d0/d0/e0");
         let flat = FileTree { depth: 0, ..tree };
-        flat.path_of(3, false, &mut path);
-        assert_eq!((flat.directories(), flat.count(), &*path), (0, 4, "./f3"));
+        flat.write_file_path(3, false, &mut path);
+        assert_eq!((flat.directory_count(), flat.file_count(), &*path), (0, 4, "./f3"));
     }
 
     #[test]
     fn the_files_of_a_prefill_are_as_many_as_it_says_and_spread_evenly() {
         for prefill in [0, 1, 33, 80, 100] {
             let tree = tree(1, 10, 70, prefill);
-            let existing = |files: std::ops::Range<u32>| files.filter(|file| tree.exists(*file)).count() as u64;
-            assert_eq!(existing(0..700), tree.existing());
-            assert_eq!(tree.existing(), 7 * u64::from(prefill));
+            let existing = |files: std::ops::Range<u32>| files.filter(|file| tree.is_prefilled(*file)).count() as u64;
+            assert_eq!(existing(0..700), tree.prefilled_count());
+            assert_eq!(tree.prefilled_count(), 7 * u64::from(prefill));
             assert!(existing(0..350).abs_diff(existing(350..700)) <= 1);
         }
     }
@@ -423,25 +436,25 @@ mod tests {
     #[test]
     fn sizes_are_those_of_their_distribution() {
         let mut tree = tree(0, 1, 10_000, 100);
-        assert_eq!(tree.bytes(), Bytes(100_000));
+        assert_eq!(tree.total_size(), Bytes(100_000));
         let (low, high) = (Bytes::kib(4), Bytes::kib(16));
         tree.sizes = BlockSizes::Range {
             low,
             high,
             unaligned: false,
         };
-        let sizes: BTreeSet<u64> = (0..10_000).map(|file| tree.size(file)).collect();
+        let sizes: BTreeSet<u64> = (0..10_000).map(|file| tree.file_size(file)).collect();
         assert_eq!(sizes.into_iter().collect::<Vec<_>>(), [4096, 8192, 12288, 16384]);
-        let mean = tree.bytes().0 as f64 / 10_000.0;
+        let mean = tree.total_size().0 as f64 / 10_000.0;
         assert!((mean - 10240.0).abs() < 100.0, "{mean}");
     }
 
     #[test]
     fn operations_survive_their_word_and_names_are_recognised() {
-        for (number, (_, step)) in FileStep::ALL.into_iter().enumerate() {
-            assert_eq!(step as usize, number);
+        for (number, (_, kind)) in FileOperationKind::ALL.into_iter().enumerate() {
+            assert_eq!(kind as usize, number);
             let operation = FileOperation {
-                step,
+                kind,
                 file: FileTree::MAX_FILES as u32 - 1,
                 block: 0x7fff_fffe,
                 renamed: number % 2 == 0,

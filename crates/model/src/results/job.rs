@@ -6,12 +6,12 @@ use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    DirectionResults, FileStepResults, IntervalHistogram, PhaseInterval, Point, RankSeries, Series, Usage,
+    DirectionResults, FileOperationResults, IntervalHistogram, PhaseInterval, Point, RankSeries, Series, Usage,
     WindowSeries, WorkerResults,
 };
 use crate::direction::PerDirection;
 use crate::event::{EndReason, Phase};
-use crate::plan::FileStep;
+use crate::plan::FileOperationKind;
 use crate::seconds::IntervalFacts;
 use crate::units::Nanos;
 
@@ -88,17 +88,18 @@ impl JobResults {
     }
 
     /// The results of each kind of operation on files, over all workers.
-    pub fn file_steps(&self) -> Vec<FileStepResults> {
-        let mut merged: BTreeMap<FileStep, DirectionResults> = BTreeMap::new();
+    pub fn file_operations(&self) -> Vec<FileOperationResults> {
+        let mut merged: BTreeMap<FileOperationKind, DirectionResults> = BTreeMap::new();
         let streams = self.workers.iter().flat_map(|worker| &worker.streams);
-        for FileStepResults { step, results } in streams.flat_map(|stream| &stream.files) {
-            match merged.get_mut(step) {
+        for FileOperationResults { kind, results } in streams.flat_map(|stream| &stream.files) {
+            match merged.get_mut(kind) {
                 Some(mine) => mine.merge(results),
-                None => drop(merged.insert(*step, results.clone())),
+                None => drop(merged.insert(*kind, results.clone())),
             }
         }
         let each = merged.into_iter();
-        each.map(|(step, results)| FileStepResults { step, results }).collect()
+        each.map(|(kind, results)| FileOperationResults { kind, results })
+            .collect()
     }
 
     /// All directions together; a job without any operation gives an empty result.

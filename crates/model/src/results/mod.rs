@@ -34,7 +34,7 @@ pub(crate) use job::sum_of;
 pub use job::{ControlOutcome, InFlight, JobResults};
 pub use moved::Moved;
 pub use step::{HostCoreUse, HostDeviceUse, HostNetworkMount, HostVolumeUse, StepResults};
-pub use stream::{DirectionResults, EffectiveShare, FileStepResults, PriorityResults, StreamResults, SyncResults};
+pub use stream::{DirectionResults, EffectiveShare, FileOperationResults, PriorityResults, StreamResults, SyncResults};
 pub use window::{Window, WindowLatency, WindowSeries};
 pub use worker::{MAX_MISMATCHES, Usage, Waits, WorkerResults};
 

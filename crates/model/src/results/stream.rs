@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::direction::PerDirection;
 use crate::event::Counts;
 use crate::histogram::Histogram;
-use crate::plan::FileStep;
+use crate::plan::FileOperationKind;
 use crate::units::Bytes;
 
 /// One stream of a worker.
@@ -26,14 +26,15 @@ pub struct StreamResults {
     pub effective_ranges: Vec<EffectiveShare>,
     /// The same operations by kind, where they work on a tree of files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub files: Vec<FileStepResults>,
+    pub files: Vec<FileOperationResults>,
 }
 
 /// Operations of one kind on a tree of files.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-pub struct FileStepResults {
+pub struct FileOperationResults {
     /// The kind.
-    pub step: FileStep,
+    #[serde(rename = "step")]
+    pub kind: FileOperationKind,
     /// What they came to.
     pub results: DirectionResults,
 }

@@ -54,18 +54,18 @@ impl LatencySearch {
         self.depth
     }
 
-    pub(crate) fn consider(&mut self, interval: &Interval) -> Action {
+    pub(crate) fn on_interval(&mut self, interval: &Interval) -> Action {
         if self.stage == Stage::Settling {
             self.stage = Stage::Judging;
-            return Action::Go;
+            return Action::Continue;
         }
         if self.stage == Stage::Done {
-            return Action::Go;
+            return Action::Continue;
         }
         self.seen.merge(&interval.latency_of_all());
         self.seen_ns += interval.length_ns;
         if self.seen_ns < self.rule.window_ns {
-            return Action::Go;
+            return Action::Continue;
         }
         let kept = self.share_within_target() >= self.rule.percentile;
         self.series.push(f64::from(self.depth));
@@ -92,7 +92,7 @@ impl LatencySearch {
             // Conditions may have changed: look around the depth found.
             self.failing = None;
             self.best = if kept { self.depth } else { self.depth / 2 };
-            return if kept { Action::Go } else { self.next_depth() };
+            return if kept { Action::Continue } else { self.next_depth() };
         }
         self.stage = Stage::Done;
         Action::End(format!("queue depth {} keeps {}", self.depth, self.rule.target_ns))
@@ -107,11 +107,11 @@ impl LatencySearch {
         if found {
             self.depth = self.best.max(1);
             self.stage = Stage::Proving;
-            return Action::DepthAndRestart(self.depth);
+            return Action::SetDepthAndRestart(self.depth);
         }
         self.depth = next;
         self.stage = Stage::Settling;
-        Action::Depth(next)
+        Action::SetDepth(next)
     }
 
     fn share_within_target(&self) -> f64 {

@@ -5,7 +5,7 @@ use model::event::Interval;
 use model::plan::MinimumRate;
 use model::results::ControlOutcome;
 
-use super::{Action, figure_of, name};
+use super::{Action, figure_in, tracked_name};
 
 /// Nothing is judged before this time, as in fio.
 const GRACE: Nanos = Nanos::secs(2);
@@ -31,20 +31,20 @@ impl RateFloor {
         }
     }
 
-    pub(crate) fn consider(&mut self, interval: &Interval) -> Action {
+    pub(crate) fn on_interval(&mut self, interval: &Interval) -> Action {
         if interval.start_ns < GRACE {
-            return Action::Go;
+            return Action::Continue;
         }
-        self.sum += figure_of(interval, self.rule.of, self.rule.direction) * interval.length_ns.as_secs();
+        self.sum += figure_in(interval, self.rule.of, self.rule.direction) * interval.length_ns.as_secs();
         self.length += interval.length_ns;
         if self.length < self.rule.cycle_ns {
-            return Action::Go;
+            return Action::Continue;
         }
         let average = self.sum / self.length.as_secs();
         (self.sum, self.length) = (0.0, Nanos(0));
         let least = self.rule.least * f64::from(self.workers);
         if average >= least {
-            return Action::Go;
+            return Action::Continue;
         }
         self.missed = Some(average);
         Action::End(format!(
@@ -55,8 +55,8 @@ impl RateFloor {
 
     fn figure_name(&self) -> String {
         match self.rule.direction {
-            None => name(self.rule.of).to_owned(),
-            Some(direction) => format!("{} of {}s", name(self.rule.of), direction.word()),
+            None => tracked_name(self.rule.of).to_owned(),
+            Some(direction) => format!("{} of {}s", tracked_name(self.rule.of), direction.word()),
         }
     }
 

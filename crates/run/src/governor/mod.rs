@@ -1,5 +1,5 @@
-//! Rules that watch the merged intervals of a job and act on it: end it, change its queue depth, begin its statistics
-//! anew. They see numbers only, and act only through [`JobControl`].
+//! Rules that watch the merged intervals of a job: they end it, change its queue depth or restart its statistics. They see
+//! numbers only, and act only through [`JobControl`].
 
 mod latency_target;
 mod minimum_rate;
@@ -33,17 +33,17 @@ enum Rule {
     Minimum(RateFloor),
 }
 
-/// What a rule wants done after an interval.
+/// The action of a rule after an interval.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Action {
-    /// Nothing.
-    Go,
+    /// Leave the job as it is.
+    Continue,
     /// End the job; the text says why.
     End(String),
     /// Set the queue depth of each worker.
-    Depth(u32),
-    /// Set the queue depth and begin the statistics anew.
-    DepthAndRestart(u32),
+    SetDepth(u32),
+    /// Set the queue depth and restart the statistics.
+    SetDepthAndRestart(u32),
 }
 
 impl Governor {
@@ -62,7 +62,7 @@ impl Governor {
         }
     }
 
-    /// How often recorders must be exchanged for the rules of a job.
+    /// The interval at which the rules of a job need the recorders to be exchanged.
     pub(crate) fn interval_for(job: &Job) -> Nanos {
         let wanted = job.control.iter().map(|control| match control {
             Control::LatencyTarget(rule) => rule.window_ns,
@@ -76,7 +76,7 @@ impl Governor {
             .clamp(Nanos::millis(1), Nanos::secs(1))
     }
 
-    /// The depth that the job begins with, where a rule sets it.
+    /// The initial depth of the job, if a rule sets it.
     pub(crate) fn first_depth(&self) -> Option<u32> {
         self.rules.iter().find_map(|rule| match rule {
             Rule::Latency(search) => Some(search.depth()),
@@ -84,18 +84,18 @@ impl Governor {
         })
     }
 
-    /// Looks at an interval and acts on the job.
-    pub(crate) fn consider(&mut self, interval: &Interval, control: &JobControl) {
+    /// Shows a measured interval to every rule, and applies the actions that they return.
+    pub(crate) fn on_interval(&mut self, interval: &Interval, control: &JobControl) {
         if interval.phase != Phase::Measured || self.has_ended {
             return;
         }
-        let consider = |rule: &mut Rule| match rule {
-            Rule::Precision(rule) => rule.consider(interval),
-            Rule::Steady(rule) => rule.consider(interval),
-            Rule::Latency(rule) => rule.consider(interval),
-            Rule::Minimum(rule) => rule.consider(interval),
+        let on_interval = |rule: &mut Rule| match rule {
+            Rule::Precision(rule) => rule.on_interval(interval),
+            Rule::Steady(rule) => rule.on_interval(interval),
+            Rule::Latency(rule) => rule.on_interval(interval),
+            Rule::Minimum(rule) => rule.on_interval(interval),
         };
-        let mut actions: Vec<Action> = self.rules.iter_mut().map(consider).collect();
+        let mut actions: Vec<Action> = self.rules.iter_mut().map(on_interval).collect();
         // The end comes first: a job that ends must not begin its statistics anew.
         if let Some(end) = actions.iter().position(|action| matches!(action, Action::End(_))) {
             self.has_ended = true;
@@ -103,10 +103,10 @@ impl Governor {
         }
         for action in actions {
             match action {
-                Action::Go => {}
+                Action::Continue => {}
                 Action::End(rule) => control.stop(EndReason::Control { rule }),
-                Action::Depth(depth) => control.set_depth(depth),
-                Action::DepthAndRestart(depth) => {
+                Action::SetDepth(depth) => control.set_depth(depth),
+                Action::SetDepthAndRestart(depth) => {
                     control.set_depth(depth);
                     control.restart_statistics();
                 }
@@ -128,11 +128,11 @@ impl Governor {
 
 /// The figure that a rule tracks, over one interval.
 fn figure(interval: &Interval, tracked: Tracked) -> f64 {
-    figure_of(interval, tracked, None)
+    figure_in(interval, tracked, None)
 }
 
-/// The same for one direction only, where one is given. Latency is kept for all of them together.
-fn figure_of(interval: &Interval, tracked: Tracked, only: Option<Direction>) -> f64 {
+/// The same for direction `only`, if there is one. Latency is always that of all directions.
+fn figure_in(interval: &Interval, tracked: Tracked, only: Option<Direction>) -> f64 {
     let seconds = interval.length_ns.as_secs();
     if seconds <= 0.0 {
         return 0.0;
@@ -149,7 +149,7 @@ fn figure_of(interval: &Interval, tracked: Tracked, only: Option<Direction>) -> 
     }
 }
 
-fn name(tracked: Tracked) -> &'static str {
+fn tracked_name(tracked: Tracked) -> &'static str {
     match tracked {
         Tracked::Iops => "IOPS",
         Tracked::Throughput => "bytes per second",
@@ -205,14 +205,14 @@ mod tests {
             at_least_ns: Nanos::secs(15),
         };
         let mut steady = PrecisionRule::new(rule);
-        let ended = (0..100).find(|k| steady.consider(&second(*k, 1000 + k % 3, 100)) != Action::Go);
+        let ended = (0..100).find(|k| steady.on_interval(&second(*k, 1000 + k % 3, 100)) != Action::Continue);
         assert_eq!(ended, Some(14), "fifteen seconds are the least");
         let mut wild = PrecisionRule::new(rule);
         let values = (0..60).map(|k| if (k / 2) % 2 == 0 { 500 } else { 1500 });
         assert!(
             values
                 .enumerate()
-                .all(|(k, v)| wild.consider(&second(k as u64, v, 100)) == Action::Go)
+                .all(|(k, v)| wild.on_interval(&second(k as u64, v, 100)) == Action::Continue)
         );
         assert!(!wild.outcome().attained);
     }
@@ -241,12 +241,12 @@ mod tests {
         };
         let control = JobControl::default();
         // The search proves depth 1 by new statistics in the interval in which the rate is too low.
-        governor.consider(&second(2, 100, 10), &control);
+        governor.on_interval(&second(2, 100, 10), &control);
         let reason = || control.stop_requested().expect("the rate is too low");
         assert!(matches!(reason(), EndReason::Control { rule } if rule.starts_with("IOPS fell to 100")));
         assert_eq!((control.epoch(), control.depth()), (0, None));
         let outcomes = governor.outcomes();
-        governor.consider(&second(3, 7, 10), &control);
+        governor.on_interval(&second(3, 7, 10), &control);
         assert_eq!(governor.outcomes(), outcomes);
     }
 
@@ -264,7 +264,7 @@ mod tests {
         let mut state = SteadyRule::new(rule);
         // Falls by 10 % a second for eight seconds, then stays.
         let value = |k: u64| if k < 8 { 2000 - 200 * k } else { 500 };
-        let ended = (0..40).find(|k| state.consider(&second(*k, value(*k), 100)) != Action::Go);
+        let ended = (0..40).find(|k| state.on_interval(&second(*k, value(*k), 100)) != Action::Continue);
         assert_eq!(ended, Some(12), "five equal seconds after the eighth");
         assert!(state.outcome().attained);
         assert_eq!(state.outcome().series.len(), 5);
@@ -288,8 +288,8 @@ mod tests {
             at_least_ns: Nanos(0),
         });
         for k in 0..40 {
-            assert_eq!(steady.consider(&second(k, 0, 0)), Action::Go);
-            assert_eq!(precision.consider(&second(k, 0, 0)), Action::Go);
+            assert_eq!(steady.on_interval(&second(k, 0, 0)), Action::Continue);
+            assert_eq!(precision.on_interval(&second(k, 0, 0)), Action::Continue);
         }
         assert!(!steady.outcome().attained && !precision.outcome().attained);
     }
@@ -310,9 +310,9 @@ mod tests {
         loop {
             number += 1;
             assert!(number < 60, "the search does not end");
-            match search.consider(&second(number, 100_000, 10_000 * u64::from(depth))) {
-                Action::Go => {}
-                Action::Depth(next) | Action::DepthAndRestart(next) => depth = next,
+            match search.on_interval(&second(number, 100_000, 10_000 * u64::from(depth))) {
+                Action::Continue => {}
+                Action::SetDepth(next) | Action::SetDepthAndRestart(next) => depth = next,
                 Action::End(_) => break,
             }
         }
@@ -331,8 +331,8 @@ mod tests {
         };
         let mut search = LatencySearch::new(rule, 32);
         let action = (0..5)
-            .map(|k| search.consider(&second(k, 1000, 10_000)))
-            .find(|a| *a != Action::Go);
+            .map(|k| search.on_interval(&second(k, 1000, 10_000)))
+            .find(|a| *a != Action::Continue);
         assert!(matches!(action, Some(Action::End(_))));
         assert!(!search.outcome().attained);
     }
@@ -346,18 +346,18 @@ mod tests {
             cycle_ns: Nanos::secs(1),
         };
         let mut floor = RateFloor::new(rule, 2);
-        assert_eq!(floor.consider(&second(0, 100, 10)), Action::Go);
-        assert_eq!(floor.consider(&second(1, 100, 10)), Action::Go);
-        assert!(matches!(floor.consider(&second(2, 1999, 10)), Action::End(_)));
+        assert_eq!(floor.on_interval(&second(0, 100, 10)), Action::Continue);
+        assert_eq!(floor.on_interval(&second(1, 100, 10)), Action::Continue);
+        assert!(matches!(floor.on_interval(&second(2, 1999, 10)), Action::End(_)));
         let mut floor = RateFloor::new(rule, 2);
-        assert!((0..20).all(|k| floor.consider(&second(k, 2000, 10)) == Action::Go));
+        assert!((0..20).all(|k| floor.on_interval(&second(k, 2000, 10)) == Action::Continue));
         // Those are reads; a least rate of writes is missed whatever the reads do.
         let of_writes = MinimumRate {
             direction: Some(Direction::Write),
             ..rule
         };
         let mut floor = RateFloor::new(of_writes, 2);
-        let ended = floor.consider(&second(2, 2000, 10));
+        let ended = floor.on_interval(&second(2, 2000, 10));
         assert_eq!(
             ended,
             Action::End("IOPS of writes fell to 0, below the least of 2000".into())
@@ -367,6 +367,6 @@ mod tests {
             ..rule
         };
         let mut floor = RateFloor::new(of_reads, 2);
-        assert!((0..20).all(|k| floor.consider(&second(k, 2000, 10)) == Action::Go));
+        assert!((0..20).all(|k| floor.on_interval(&second(k, 2000, 10)) == Action::Continue));
     }
 }

@@ -5,7 +5,7 @@ use model::plan::Precision;
 use model::results::ControlOutcome;
 use model::stats::batch_means;
 
-use super::{Action, figure, name};
+use super::{Action, figure, tracked_name};
 
 #[derive(Debug)]
 pub(crate) struct PrecisionRule {
@@ -23,10 +23,10 @@ impl PrecisionRule {
         }
     }
 
-    pub(crate) fn consider(&mut self, interval: &Interval) -> Action {
+    pub(crate) fn on_interval(&mut self, interval: &Interval) -> Action {
         self.series.push(figure(interval, self.rule.of));
         let Some(means) = batch_means(&self.series, 0.95) else {
-            return Action::Go;
+            return Action::Continue;
         };
         let percent = 100.0 * means.half_width / means.mean.abs();
         let percent = if percent.is_finite() { percent } else { f64::INFINITY };
@@ -34,18 +34,22 @@ impl PrecisionRule {
         let old_enough = interval.start_ns + interval.length_ns >= self.rule.at_least_ns;
         // Nothing at all is not known to any precision.
         if old_enough && means.mean > 0.0 && percent <= self.rule.percent {
-            return Action::End(format!("{} are known to ±{percent:.2} %", name(self.rule.of)));
+            return Action::End(format!("{} are known to ±{percent:.2} %", tracked_name(self.rule.of)));
         }
-        Action::Go
+        Action::Continue
     }
 
     pub(crate) fn outcome(&self) -> ControlOutcome {
         let attained = self.reached.is_some_and(|percent| percent <= self.rule.percent);
         let detail = match self.reached {
-            Some(percent) => format!("{} ± {percent:.2} % at 95 % confidence", name(self.rule.of)),
+            Some(percent) => format!("{} ± {percent:.2} % at 95 % confidence", tracked_name(self.rule.of)),
             None => "too short for a confidence interval".into(),
         };
-        let rule = format!("until {} are known to ±{} %", name(self.rule.of), self.rule.percent);
+        let rule = format!(
+            "until {} are known to ±{} %",
+            tracked_name(self.rule.of),
+            self.rule.percent
+        );
         ControlOutcome {
             rule,
             attained,

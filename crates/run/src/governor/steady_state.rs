@@ -7,7 +7,7 @@ use model::plan::SteadyState;
 use model::results::ControlOutcome;
 use model::stats::{fit_line, mean};
 
-use super::{Action, figure, name};
+use super::{Action, figure, tracked_name};
 
 #[derive(Debug)]
 pub(crate) struct SteadyRule {
@@ -30,16 +30,16 @@ impl SteadyRule {
         }
     }
 
-    pub(crate) fn consider(&mut self, interval: &Interval) -> Action {
+    pub(crate) fn on_interval(&mut self, interval: &Interval) -> Action {
         if interval.start_ns < self.rule.ramp_ns || self.attained {
-            return Action::Go;
+            return Action::Continue;
         }
         if self.window.len() == self.capacity {
             self.window.pop_front();
         }
         self.window.push_back(figure(interval, self.rule.of));
         if self.window.len() < self.capacity {
-            return Action::Go;
+            return Action::Continue;
         }
         let values = self.window.make_contiguous();
         let average = mean(values);
@@ -57,9 +57,9 @@ impl SteadyRule {
         // A target that does nothing is in no steady state.
         if average > 0.0 && criterion < self.rule.limit {
             self.attained = true;
-            return Action::End(format!("steady state of {}", name(self.rule.of)));
+            return Action::End(format!("steady state of {}", tracked_name(self.rule.of)));
         }
-        Action::Go
+        Action::Continue
     }
 
     pub(crate) fn outcome(&self) -> ControlOutcome {
@@ -67,7 +67,7 @@ impl SteadyRule {
         let kind = if self.rule.slope { "slope" } else { "largest deviation" };
         let rule = format!(
             "until the {kind} of {} is below {}{unit}",
-            name(self.rule.of),
+            tracked_name(self.rule.of),
             self.rule.limit
         );
         let detail = match self.last {

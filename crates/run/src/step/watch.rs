@@ -172,7 +172,7 @@ impl<'a> StepState<'a> {
                 let slots = plan.workers.iter().map(|worker| u64::from(worker.slots().min(depth)));
                 interval.depth = slots.sum();
             }
-            job.governor.consider(&interval, &job.control);
+            job.governor.on_interval(&interval, &job.control);
             watcher(Event::Interval(Box::new(interval)));
         }
         job.gather.release();

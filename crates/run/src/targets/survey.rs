@@ -40,7 +40,7 @@ fn examine(system: &System, plan: &Plan, target: &Target) -> TargetFacts {
 /// The facts of a tree and of the file system that it is on.
 pub(super) fn tree_facts(system: &System, path: &str, tree: &FileTree) -> TargetFacts {
     TargetFacts {
-        size: tree.bytes(),
+        size: tree.total_size(),
         ..around(system, Path::new(path), "tree", path)
     }
 }

@@ -17,7 +17,7 @@ use engine::{FileKind, OpenTree, sys};
 use model::content::WideRandom;
 use model::event::Event;
 use model::finding::{Finding, Severity};
-use model::plan::{FileGroup, FileStep, FileTree, Plan, Target, TargetId};
+use model::plan::{FileGroup, FileOperationKind, FileTree, Plan, Target, TargetId};
 use model::{Bytes, Nanos};
 
 use super::examine::{directions, size_in};
@@ -133,8 +133,8 @@ pub(super) fn examine_tree(
         kind: None,
         size: 0,
         action: Action::CreateTree {
-            directories: tree.directories(),
-            files: tree.existing(),
+            directories: tree.directory_count(),
+            files: tree.prefilled_count(),
         },
         directions: directions(plan, TargetId(number as u32)),
         mark: MarkState::Unmarked,
@@ -143,18 +143,18 @@ pub(super) fn examine_tree(
 
 /// The most bytes that the files of a tree can have: `append` lets each grow, see [`OpenTree::append_limit`].
 fn room(plan: &Plan, number: usize, tree: &FileTree) -> u64 {
-    let bytes = tree.bytes().0;
+    let bytes = tree.total_size().0;
     let on_tree = plan
         .jobs()
         .flat_map(|(_, job)| &job.workers)
         .flat_map(|worker| &worker.streams);
     let appends = on_tree.filter(|stream| stream.target.ids().iter().any(|id| id.0 as usize == number));
     let block = appends.filter_map(|stream| stream.files.as_ref()).filter_map(|work| {
-        let appends = |group: &FileGroup| group.steps.contains(&FileStep::Append);
+        let appends = |group: &FileGroup| group.operations.contains(&FileOperationKind::Append);
         work.groups.iter().any(appends).then_some(work.block.0)
     });
     block.max().map_or(bytes, |block| {
-        OpenTree::append_limit(bytes, block.saturating_mul(tree.count()))
+        OpenTree::append_limit(bytes, block.saturating_mul(tree.file_count()))
     })
 }
 
@@ -195,8 +195,8 @@ impl Preparation<'_> {
             target: one.path.display().to_string(),
             how: format!(
                 "{} files in {} directories made for this run",
-                tree.existing(),
-                tree.directories() + 1
+                tree.prefilled_count(),
+                tree.directory_count() + 1
             ),
             took_ns: Nanos(self.clock.now().0 - start.0),
         });
@@ -222,22 +222,22 @@ fn fill(
     let (mut random, fill_random) = (WideRandom::new(seed), engine::fill::random_fill());
     let mut path = String::new();
     let (mut made, mut written) = (String::new(), 0);
-    for file in 0..tree.count() as u32 {
+    for file in 0..tree.file_count() as u32 {
         if interrupt.load(Ordering::Relaxed) {
             return Err((path, written, std::io::ErrorKind::Interrupted.into()));
         }
-        tree.directory_of(file, &mut path);
+        tree.write_directory_path(file, &mut path);
         if path != made {
             create_directories(root, &path).map_err(|error| (path.clone(), written, error))?;
             made.clone_from(&path);
         }
-        if !tree.exists(file) {
+        if !tree.is_prefilled(file) {
             continue;
         }
-        tree.path_of(file, false, &mut path);
+        tree.write_file_path(file, false, &mut path);
         let mut write = || {
             let mut opened = root.open_file(&path, OpenFor::Create)?;
-            let mut left = tree.size(file);
+            let mut left = tree.file_size(file);
             while left > 0 {
                 let part = &mut buffer[..left.min(CHUNK as u64) as usize];
                 fill_random(&mut random, part);
@@ -247,7 +247,7 @@ fn fill(
             Ok(())
         };
         write().map_err(|error| (path.clone(), written, error))?;
-        written += tree.size(file);
+        written += tree.file_size(file);
     }
     // What the system writes back later would be in the way of the test.
     root.flush().map_err(|error| (String::new(), written, error))

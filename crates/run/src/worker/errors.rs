@@ -60,7 +60,7 @@ impl ErrorLog {
     pub(crate) fn place_of(&self, record: &SlotRecord) -> String {
         let (path, offset) = (self.path(record.file), record.offset);
         if let Some(tree) = &self.tree {
-            return format!("{path}/{}", tree.place_of(FileOperation::unpack(offset)));
+            return format!("{path}/{}", tree.operation_path(FileOperation::unpack(offset)));
         }
         format!("{path}, {} bytes at offset {offset}", record.length)
     }
@@ -68,7 +68,7 @@ impl ErrorLog {
     /// What an operation does, in a word.
     fn verb(&self, record: &SlotRecord, direction: Option<Direction>) -> &'static str {
         match &self.tree {
-            Some(_) => FileOperation::unpack(record.offset).step.name(),
+            Some(_) => FileOperation::unpack(record.offset).kind.name(),
             None => self.act.unwrap_or(direction.map_or("flush", Direction::word)),
         }
     }

@@ -7,7 +7,7 @@
 use engine::{Action, Completion, Request};
 use model::event::Phase;
 use model::histogram::Histogram;
-use model::plan::{FileStep, Windows};
+use model::plan::{FileOperationKind, Windows};
 use model::results::{Distribution, Point, Usage, Waits};
 use model::seconds::{QueueUse, ThreadUse};
 use model::{Direction, Nanos, PerDirection};
@@ -40,7 +40,7 @@ pub(crate) enum CellKind {
     /// Operations of a direction that have this I/O priority, which are counted in the cell of their direction too.
     OfPriority(Direction, u16),
     /// Operations of this kind on files, which are counted in the cell of their direction too.
-    OfStep(FileStep),
+    FileOperation(FileOperationKind),
 }
 
 /// The cell of a stream that counts such operations.
@@ -300,7 +300,7 @@ impl Cell {
         let mut cell = Cell {
             direction: match key.kind {
                 CellKind::Moves(direction) | CellKind::OfPriority(direction, _) => Some(direction),
-                CellKind::OfStep(step) => Some(step.direction()),
+                CellKind::FileOperation(kind) => Some(kind.direction()),
                 CellKind::Sync => None,
             },
             paced: key.paced.then(|| Box::new((Histogram::new(), Histogram::new()))),

@@ -11,7 +11,7 @@ use engine::clock::ClockStart;
 use model::Bytes;
 use model::block_size::BlockSizes;
 use model::event::{EndReason, Event};
-use model::plan::{EngineKind, FileGroup, FileStep, FileTree, FileWork, Plan, Stop, TargetKind};
+use model::plan::{EngineKind, FileGroup, FileOperationKind, FileTree, FileWork, Plan, Stop, TargetKind};
 use model::results::Results;
 use run::RunContext;
 use run::targets::guard::Permissions;
@@ -24,25 +24,31 @@ fn tree(prefill: u8) -> FileTree {
     FileTree {
         depth: 2,
         width: 3,
-        files: 10,
+        files_per_directory: 10,
         sizes: BlockSizes::Fixed { size: Bytes(5000) },
         prefill,
         seed: 1,
     }
 }
 
-fn group(steps: &[FileStep]) -> FileGroup {
+fn group(operations: &[FileOperationKind]) -> FileGroup {
     FileGroup {
-        steps: steps.to_vec(),
+        operations: operations.to_vec(),
         share: 1,
     }
 }
 
 /// A job on such a tree; without `operations` it runs until there is nothing left to do.
-fn on_tree(folder: &Path, tree: FileTree, groups: &[&[FileStep]], workers: usize, operations: Option<u64>) -> Plan {
+fn on_tree(
+    folder: &Path,
+    tree: FileTree,
+    groups: &[&[FileOperationKind]],
+    workers: usize,
+    operations: Option<u64>,
+) -> Plan {
     let mut one = stream();
     let work = FileWork {
-        groups: groups.iter().map(|steps| group(steps)).collect(),
+        groups: groups.iter().map(|operations| group(operations)).collect(),
         in_sequence: false,
         in_order: false,
         block: Bytes::kib(4),
@@ -96,20 +102,20 @@ fn run_and_look(plan: Plan, mut look: impl FnMut()) -> (Results, Vec<String>) {
 }
 
 fn counts(results: &Results) -> BTreeMap<&'static str, (u64, u64)> {
-    let steps = results.steps[0].jobs[0].file_steps();
-    let one = |found: &model::results::FileStepResults| {
+    let operations = results.steps[0].jobs[0].file_operations();
+    let one = |found: &model::results::FileOperationResults| {
         let results = &found.results;
         assert_eq!(results.total.n(), results.operations, "each has a latency");
-        (found.step.name(), (results.operations, results.bytes.0))
+        (found.kind.name(), (results.operations, results.bytes.0))
     };
-    steps.iter().map(one).collect()
+    operations.iter().map(one).collect()
 }
 
 #[test]
 fn as_many_files_are_on_the_disk_as_were_created() {
     let folder = folder();
     let mut seen = Vec::new();
-    let plan = on_tree(folder.path(), tree(0), &[&[FileStep::Create]], 3, None);
+    let plan = on_tree(folder.path(), tree(0), &[&[FileOperationKind::Create]], 3, None);
     let (results, _) = run_and_look(plan, || seen = found(folder.path()));
     assert_eq!(counts(&results)["create"], (90, 90 * 5000));
     assert_eq!((seen.len(), seen.iter().map(|one| one.1).sum::<u64>()), (90, 90 * 5000));
@@ -123,7 +129,11 @@ fn as_many_files_are_on_the_disk_as_were_created() {
 #[test]
 fn a_group_without_a_file_leaves_the_shares_of_the_others() {
     let folder = folder();
-    let groups: &[&[FileStep]] = &[&[FileStep::Create], &[FileStep::Append], &[FileStep::Stat]];
+    let groups: &[&[FileOperationKind]] = &[
+        &[FileOperationKind::Create],
+        &[FileOperationKind::Append],
+        &[FileOperationKind::Stat],
+    ];
     let mut plan = on_tree(folder.path(), tree(100), groups, 1, Some(3000));
     let work = plan.steps[0].jobs[0].workers[0].streams[0].files.as_mut().unwrap();
     for (group, share) in work.groups.iter_mut().zip([50, 1, 49]) {
@@ -138,9 +148,11 @@ fn a_group_without_a_file_leaves_the_shares_of_the_others() {
 
 #[test]
 fn what_is_left_is_what_was_created_less_what_was_deleted() {
-    use FileStep::{Append, Create, Delete, Fsync, Mkdir, Open, Read, ReadBlock, Readdir, Rename, Rmdir, Stat};
+    use FileOperationKind::{
+        Append, Create, Delete, Fsync, Mkdir, Open, Read, ReadBlock, Readdir, Rename, Rmdir, Stat,
+    };
     let folder = folder();
-    let groups: &[&[FileStep]] = &[
+    let groups: &[&[FileOperationKind]] = &[
         &[Create, Fsync],
         &[Delete],
         &[Rename],
@@ -150,7 +162,7 @@ fn what_is_left_is_what_was_created_less_what_was_deleted() {
         &[Readdir],
         &[Mkdir],
         &[Rmdir],
-        &[FileStep::Write, FileStep::WriteBlock],
+        &[FileOperationKind::Write, FileOperationKind::WriteBlock],
     ];
     let (mut files, mut directories) = (Vec::new(), 0);
     let plan = on_tree(folder.path(), tree(50), groups, 4, Some(1000));
@@ -182,10 +194,10 @@ fn what_is_left_is_what_was_created_less_what_was_deleted() {
 #[test]
 fn steps_share_a_tree_and_its_states() {
     let folder = folder();
-    let mut plan = on_tree(folder.path(), tree(0), &[&[FileStep::Create]], 2, None);
-    for step in [FileStep::Stat, FileStep::Delete] {
-        let operations = (step == FileStep::Stat).then_some(45);
-        let mut later = on_tree(folder.path(), tree(0), &[&[step]], 2, operations);
+    let mut plan = on_tree(folder.path(), tree(0), &[&[FileOperationKind::Create]], 2, None);
+    for kind in [FileOperationKind::Stat, FileOperationKind::Delete] {
+        let operations = (kind == FileOperationKind::Stat).then_some(45);
+        let mut later = on_tree(folder.path(), tree(0), &[&[kind]], 2, operations);
         for worker in &mut later.steps[0].jobs[0].workers {
             worker.streams[0].files.as_mut().unwrap().in_order = true;
         }
@@ -204,7 +216,7 @@ fn only_what_was_made_is_removed() {
     let precious = elsewhere.path().join("f1");
     fs::write(&precious, "precious").unwrap();
     let mut roots = Vec::new();
-    let plan = on_tree(folder.path(), tree(100), &[&[FileStep::Stat]], 1, Some(10));
+    let plan = on_tree(folder.path(), tree(100), &[&[FileOperationKind::Stat]], 1, Some(10));
     let (results, _) = run_and_look(plan, || {
         let root = root(folder.path());
         assert_eq!(fs::metadata(&root).unwrap().permissions().mode() & 0o777, 0o700);
@@ -225,7 +237,7 @@ fn only_what_was_made_is_removed() {
         "{what:?}"
     );
     // The next run reports it again, and still removes nothing of it.
-    let again = on_tree(folder.path(), tree(100), &[&[FileStep::Stat]], 1, Some(10));
+    let again = on_tree(folder.path(), tree(100), &[&[FileOperationKind::Stat]], 1, Some(10));
     let (_, notices) = run_and_look(again, || {});
     assert!(
         notices.iter().any(|what| what.contains("3 of the names in it")),
@@ -236,7 +248,7 @@ fn only_what_was_made_is_removed() {
     for name in ["d0/notes.txt", "d1/f99", "d9"] {
         fs::remove_file(root.join(name)).unwrap();
     }
-    let last = on_tree(folder.path(), tree(100), &[&[FileStep::Stat]], 1, Some(10));
+    let last = on_tree(folder.path(), tree(100), &[&[FileOperationKind::Stat]], 1, Some(10));
     let (_, notices) = run_and_look(last, || {});
     assert!(notices.iter().any(|what| what.starts_with("removed ")), "{notices:?}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
@@ -249,7 +261,7 @@ fn a_directory_with_the_name_of_a_tree_but_without_its_mark_stays() {
     fs::create_dir_all(strangers.join("d0")).unwrap();
     fs::write(strangers.join("d0/f0"), "precious").unwrap();
     fs::write(strangers.join("fathom-0-0.dat"), "").unwrap();
-    let plan = on_tree(folder.path(), tree(100), &[&[FileStep::Stat]], 1, Some(10));
+    let plan = on_tree(folder.path(), tree(100), &[&[FileOperationKind::Stat]], 1, Some(10));
     run_and_look(plan, || {});
     assert_eq!(fs::read_to_string(strangers.join("d0/f0")).unwrap(), "precious");
 }
@@ -257,7 +269,13 @@ fn a_directory_with_the_name_of_a_tree_but_without_its_mark_stays() {
 #[test]
 fn a_failed_operation_names_its_file() {
     let folder = folder();
-    let plan = on_tree(folder.path(), tree(100), &[&[FileStep::Read]], 1, Some(100_000));
+    let plan = on_tree(
+        folder.path(),
+        tree(100),
+        &[&[FileOperationKind::Read]],
+        1,
+        Some(100_000),
+    );
     let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
     let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
     let results = run::execute(plan, context, &mut |event| {

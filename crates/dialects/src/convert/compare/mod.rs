@@ -336,7 +336,7 @@ fn known_size(target: &Target) -> Option<u64> {
     match &target.kind {
         TargetKind::Nothing { size } | TargetKind::Name { size, .. } => Some(size.0),
         TargetKind::Simulated { device } => Some(device.size.0),
-        TargetKind::Tree { tree } => Some(tree.bytes().0),
+        TargetKind::Tree { tree } => Some(tree.total_size().0),
         TargetKind::Path | TargetKind::Template { .. } => target.prepare.size().map(|size| size.0),
     }
 }

@@ -104,11 +104,11 @@ pub(in crate::convert) fn tree_words(tree: &FileTree) -> String {
     let FileTree {
         depth,
         width,
-        files,
+        files_per_directory,
         prefill,
         ..
     } = tree;
-    format!("depth={depth},width={width},files={files},sizes={sizes},prefill={prefill}")
+    format!("depth={depth},width={width},files={files_per_directory},sizes={sizes},prefill={prefill}")
 }
 
 /// Size and offset.

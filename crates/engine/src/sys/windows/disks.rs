@@ -1,4 +1,4 @@
-//! Disks: `\\.\PhysicalDriveN`, what they say of themselves, and how they are divided.
+//! Disks (`\\.\PhysicalDriveN`): their properties, sizes, partitions and counters.
 
 use std::fs;
 use std::path::Path;
@@ -10,7 +10,7 @@ use windows_sys::Win32::System::Ioctl::{
     IOCTL_DISK_GET_LENGTH_INFO, IOCTL_DISK_PERFORMANCE, IOCTL_STORAGE_GET_DEVICE_NUMBER, IOCTL_STORAGE_QUERY_PROPERTY,
 };
 
-use super::ioctl::{ask, ask_whole, open_to_ask, texts};
+use super::ioctl::{device_io_control, device_io_control_all, open_for_query, texts};
 use crate::probe::windows::answers::{self, AboutDisk, DiskCounters};
 use crate::probe::windows::{Disk, Place};
 
@@ -23,7 +23,7 @@ const WRITE_CACHE: u32 = 4;
 const ALIGNMENT: u32 = 6;
 const SEEK_PENALTY: u32 = 7;
 
-/// Numbers of all disks, ascending; absent where the system does not list its devices.
+/// Numbers of all disks, ascending; absent if the system does not list its devices.
 pub(crate) fn numbers() -> Option<Vec<u32>> {
     let mut names = vec![0u16; 1 << 16];
     loop {
@@ -49,26 +49,26 @@ pub(crate) fn path(number: u32) -> String {
     format!(r"\\.\PhysicalDrive{number}")
 }
 
-/// A disk, with all that it tells. `in_cluster` says whether this machine is a node of a failover cluster.
-pub(crate) fn disk(number: u32, in_cluster: Option<bool>) -> Disk {
-    let Ok(file) = open_to_ask(Path::new(&path(number))) else {
-        // Nothing is known of it, and that is what the guard will hold against it.
+/// Reads all facts of a disk. `in_cluster`: this machine is a node of a failover cluster.
+pub(crate) fn read_disk(number: u32, in_cluster: Option<bool>) -> Disk {
+    let Ok(file) = open_for_query(Path::new(&path(number))) else {
+        // The guard refuses a disk without facts.
         return Disk {
             number,
             ..Disk::default()
         };
     };
-    let about = about(&file, Path::new(&path(number)));
-    let mut facts = answers::facts(&about);
+    let properties = read_properties(&file, Path::new(&path(number)));
+    let mut facts = answers::facts(&properties);
     if facts.size.0 == 0 {
         facts.size.0 = size(&file).unwrap_or(0);
     }
-    let attributes = ask(&file, IOCTL_DISK_GET_DISK_ATTRIBUTES, &[], 16).ok();
+    let attributes = device_io_control(&file, IOCTL_DISK_GET_DISK_ATTRIBUTES, &[], 16).ok();
     let attributes = attributes.and_then(|answer| answers::attributes(&answer.bytes));
-    let layout = ask_whole(&file, IOCTL_DISK_GET_DRIVE_LAYOUT_EX, &[], 4096).ok();
-    let clustered = match ask(&file, IS_CLUSTERED, &[], 1) {
+    let layout = device_io_control_all(&file, IOCTL_DISK_GET_DRIVE_LAYOUT_EX, &[], 4096).ok();
+    let clustered = match device_io_control(&file, IS_CLUSTERED, &[], 1) {
         Ok(answer) => answer.bytes.first().map(|byte| *byte != 0),
-        // The driver that answers is there on nodes of a cluster only.
+        // Only nodes of a cluster have the driver that answers.
         Err(_) => in_cluster.filter(|node| !node),
     };
     Disk {
@@ -78,7 +78,7 @@ pub(crate) fn disk(number: u32, in_cluster: Option<bool>) -> Disk {
         offline: attributes.map(|(offline, _)| offline),
         read_only: attributes.map(|(_, read_only)| read_only),
         clustered,
-        removable: about
+        removable: properties
             .descriptor
             .and_then(|bytes| bytes.get(10).copied())
             .is_some_and(|byte| byte != 0),
@@ -86,21 +86,21 @@ pub(crate) fn disk(number: u32, in_cluster: Option<bool>) -> Disk {
 }
 
 fn property(file: &fs::File, id: u32) -> Option<Vec<u8>> {
-    // STORAGE_PROPERTY_QUERY: the number, PropertyStandardQuery, and a byte that fills up to twelve.
-    let mut question = [0u8; 12];
-    question[..4].copy_from_slice(&id.to_le_bytes());
-    let answer = ask(file, IOCTL_STORAGE_QUERY_PROPERTY, &question, 1024).ok()?;
+    // STORAGE_PROPERTY_QUERY: the property, PropertyStandardQuery (0), and padding to 12 bytes.
+    let mut query = [0u8; 12];
+    query[..4].copy_from_slice(&id.to_le_bytes());
+    let answer = device_io_control(file, IOCTL_STORAGE_QUERY_PROPERTY, &query, 1024).ok()?;
     (!answer.bytes.is_empty()).then_some(answer.bytes)
 }
 
 fn geometry(file: &fs::File) -> Option<Vec<u8>> {
-    ask(file, IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, &[], 256)
+    device_io_control(file, IOCTL_DISK_GET_DRIVE_GEOMETRY_EX, &[], 256)
         .ok()
         .map(|answer| answer.bytes)
 }
 
-fn about(file: &fs::File, path: &Path) -> AboutDisk {
-    // Only a handle that may read is given the length.
+fn read_properties(file: &fs::File, path: &Path) -> AboutDisk {
+    // IOCTL_DISK_GET_LENGTH_INFO needs a handle with read access.
     let readable = fs::File::open(path).ok();
     AboutDisk {
         descriptor: property(file, DEVICE),
@@ -116,34 +116,34 @@ fn about(file: &fs::File, path: &Path) -> AboutDisk {
 }
 
 fn length(file: &fs::File) -> Option<u64> {
-    let answer = ask(file, IOCTL_DISK_GET_LENGTH_INFO, &[], 8).ok()?;
+    let answer = device_io_control(file, IOCTL_DISK_GET_LENGTH_INFO, &[], 8).ok()?;
     answers::length(&answer.bytes)
 }
 
-/// The size of a disk or volume: its length, or what its geometry tells to who may not read it.
+/// The size of a disk or volume. Without read access it comes from the geometry.
 pub(crate) fn size(file: &fs::File) -> Option<u64> {
     // DISK_GEOMETRY_EX: the geometry in 24 bytes, then the size.
     let by_geometry = || answers::length(geometry(file)?.get(24..)?);
     length(file).or_else(by_geometry)
 }
 
-/// The sector of a disk or volume, which unbuffered I/O must keep to.
-pub(crate) fn sector(file: &fs::File) -> Option<u32> {
+/// The sector size of a disk or volume: unbuffered I/O must be aligned to it.
+pub(crate) fn sector_size(file: &fs::File) -> Option<u32> {
     let alignment = property(file, ALIGNMENT);
     answers::sector(alignment.as_deref(), geometry(file).as_deref())
 }
 
-/// Which disk and partition an open disk or volume is; absent for what is neither.
+/// The numbers of the disk and partition of an open disk or volume; absent for anything else.
 pub(crate) fn place(file: &fs::File) -> Option<Place> {
-    let answer = ask(file, IOCTL_STORAGE_GET_DEVICE_NUMBER, &[], 12).ok()?;
+    let answer = device_io_control(file, IOCTL_STORAGE_GET_DEVICE_NUMBER, &[], 12).ok()?;
     answers::place(&answer.bytes)
 }
 
-/// The counters of every disk that has some.
+/// Performance counters of every disk that has them.
 pub(crate) fn counters() -> Vec<(String, DiskCounters)> {
     let one = |number: u32| {
-        let file = open_to_ask(Path::new(&path(number))).ok()?;
-        let answer = ask(&file, IOCTL_DISK_PERFORMANCE, &[], 88).ok()?;
+        let file = open_for_query(Path::new(&path(number))).ok()?;
+        let answer = device_io_control(&file, IOCTL_DISK_PERFORMANCE, &[], 88).ok()?;
         Some((format!("PhysicalDrive{number}"), answers::counters(&answer.bytes)?))
     };
     numbers().unwrap_or_default().into_iter().filter_map(one).collect()

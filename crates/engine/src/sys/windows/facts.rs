@@ -9,7 +9,7 @@ use windows_sys::Win32::Foundation::ERROR_HANDLE_EOF;
 use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
 use windows_sys::Win32::System::Ioctl::{FSCTL_GET_RETRIEVAL_POINTERS, FSCTL_QUERY_ALLOCATED_RANGES};
 
-use super::ioctl::{ask, open_to_ask, wide};
+use super::ioctl::{device_io_control, open_for_query, wide};
 use super::{kinds, prepare};
 use crate::file::FileKind;
 use crate::identity::Identity;
@@ -17,7 +17,7 @@ use crate::probe::windows::answers;
 
 /// What a path leads to; `None` if there is nothing or it has no numbers.
 pub fn identity_of(path: &Path) -> Option<Identity> {
-    kinds::identity(&open_to_ask(path).ok()?)
+    kinds::identity(&open_for_query(path).ok()?)
 }
 
 /// What an open file, disk or volume is.
@@ -30,7 +30,7 @@ pub fn identity_of_file(file: &fs::File) -> Option<Identity> {
 /// # Errors
 /// The system's error, such as that there is nothing.
 pub fn kind_of(path: &Path) -> io::Result<FileKind> {
-    kinds::identify(&open_to_ask(path)?).map(|(kind, ..)| kind)
+    kinds::identify(&open_for_query(path)?).map(|(kind, ..)| kind)
 }
 
 /// True if a path names a device whether there is one or not: nothing can be made there.
@@ -70,7 +70,7 @@ fn allocated(file: &fs::File, size: u64) -> io::Result<Vec<(u64, u64)>> {
     let mut start = 0;
     while start < size {
         let question = [start.to_le_bytes(), (size - start).to_le_bytes()].concat();
-        let answer = ask(file, FSCTL_QUERY_ALLOCATED_RANGES, &question, ROOM)?;
+        let answer = device_io_control(file, FSCTL_QUERY_ALLOCATED_RANGES, &question, ROOM)?;
         let ranges = answers::ranges(&answer.bytes);
         let Some((last, length)) = ranges.last().copied() else {
             break;
@@ -80,7 +80,7 @@ fn allocated(file: &fs::File, size: u64) -> io::Result<Vec<(u64, u64)>> {
                 .iter()
                 .map(|(start, length)| (*start, (*length).min(size.saturating_sub(*start)))),
         );
-        if !answer.goes_on || last + length <= start {
+        if !answer.truncated || last + length <= start {
             break;
         }
         start = last + length;
@@ -95,7 +95,7 @@ fn extents(file: &fs::File) -> Option<u64> {
     let (mut count, mut from) = (0u64, 0u64);
     let mut end_before: Option<i64> = None;
     loop {
-        let answer = match ask(file, FSCTL_GET_RETRIEVAL_POINTERS, &from.to_le_bytes(), ROOM) {
+        let answer = match device_io_control(file, FSCTL_GET_RETRIEVAL_POINTERS, &from.to_le_bytes(), ROOM) {
             Ok(answer) => answer,
             // A small file lies in the file table, or there is nothing from here on.
             Err(error) if error.raw_os_error() == Some(ERROR_HANDLE_EOF as i32) => return Some(count),
@@ -110,7 +110,7 @@ fn extents(file: &fs::File) -> Option<u64> {
             }
             start = next;
         }
-        if !answer.goes_on || start <= from || count >= MOST {
+        if !answer.truncated || start <= from || count >= MOST {
             return Some(count);
         }
         from = start;

@@ -116,7 +116,7 @@ pub const DIRECT_BYPASSES_LOCAL_CACHE: bool = false;
 pub fn bypass_local_cache(file: &fs::File) -> io::Result<()> {
     /// `IOCTL_LMR_DISABLE_LOCAL_BUFFERING`.
     const DISABLE_LOCAL_BUFFERING: u32 = 0x14_0390;
-    ioctl::ask(file, DISABLE_LOCAL_BUFFERING, &[], 0).map(drop)
+    ioctl::device_io_control(file, DISABLE_LOCAL_BUFFERING, &[], 0).map(drop)
 }
 
 /// Gives all operations through an open file an I/O priority: class × 2¹³ + level, as Linux writes it. The idle class is the
@@ -255,7 +255,7 @@ fn trim_device(file: &fs::File, offset: u64, length: u64) -> io::Result<()> {
     question.resize(RANGES as usize, 0);
     question.extend(offset.to_le_bytes());
     question.extend(length.to_le_bytes());
-    ioctl::ask(file, IOCTL_STORAGE_MANAGE_DATA_SET_ATTRIBUTES, &question, 0).map(drop)
+    ioctl::device_io_control(file, IOCTL_STORAGE_MANAGE_DATA_SET_ATTRIBUTES, &question, 0).map(drop)
 }
 
 fn trim_file(file: &fs::File, offset: u64, length: u64) -> io::Result<()> {
@@ -268,7 +268,7 @@ fn trim_file(file: &fs::File, offset: u64, length: u64) -> io::Result<()> {
         &length.to_le_bytes()[..],
     ]
     .concat();
-    ioctl::ask(file, FSCTL_FILE_LEVEL_TRIM, &question, 0).map(drop)
+    ioctl::device_io_control(file, FSCTL_FILE_LEVEL_TRIM, &question, 0).map(drop)
 }
 
 /// Reserves space without changing the size of the file.

@@ -22,26 +22,26 @@ use windows_sys::Win32::System::Threading::CreateEventW;
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) bytes: Vec<u8>,
-    /// There is more of it.
-    pub(crate) goes_on: bool,
+    /// The buffer was too small for the whole answer.
+    pub(crate) truncated: bool,
 }
 
-/// Opens a file, folder, disk or volume without any right to its contents: to ask about it. No privilege is needed.
+/// Opens a file, folder, disk or volume to query it, without access to its contents. That needs no privilege.
 ///
 /// # Errors
 /// The system's error.
-pub(crate) fn open_to_ask(path: &Path) -> io::Result<fs::File> {
+pub(crate) fn open_for_query(path: &Path) -> io::Result<fs::File> {
     fs::OpenOptions::new()
         .access_mode(0)
         .custom_flags(FILE_FLAG_BACKUP_SEMANTICS)
         .open(path)
 }
 
-/// Asks, with room for an answer of that many bytes.
+/// Calls `DeviceIoControl` with an output buffer of `room` bytes, and waits for its end.
 ///
 /// # Errors
 /// The system's error, such as that the driver does not know the question.
-pub(crate) fn ask(file: &fs::File, code: u32, question: &[u8], room: usize) -> io::Result<Answer> {
+pub(crate) fn device_io_control(file: &fs::File, code: u32, question: &[u8], room: usize) -> io::Result<Answer> {
     // SAFETY: all arguments may be absent or zero, and the handle that comes back is new.
     let event = unsafe { CreateEventW(null(), 1, 0, null()) };
     if event.is_null() {
@@ -78,26 +78,26 @@ pub(crate) fn ask(file: &fs::File, code: u32, question: &[u8], room: usize) -> i
         done = unsafe { GetOverlappedResult(file.as_raw_handle(), &overlapped, &mut returned, 1) };
         error = io::Error::last_os_error();
     }
-    let goes_on = done == 0 && error.raw_os_error() == Some(ERROR_MORE_DATA as i32);
-    if done == 0 && !goes_on {
+    let truncated = done == 0 && error.raw_os_error() == Some(ERROR_MORE_DATA as i32);
+    if done == 0 && !truncated {
         return Err(error);
     }
     bytes.truncate(returned as usize);
-    Ok(Answer { bytes, goes_on })
+    Ok(Answer { bytes, truncated })
 }
 
-/// Asks until the whole answer fits.
+/// Calls [`device_io_control`] with larger and larger buffers until the whole output fits.
 ///
 /// # Errors
 /// The system's error.
-pub(crate) fn ask_whole(file: &fs::File, code: u32, question: &[u8], room: usize) -> io::Result<Vec<u8>> {
-    const MOST: usize = 4 << 20;
+pub(crate) fn device_io_control_all(file: &fs::File, code: u32, question: &[u8], room: usize) -> io::Result<Vec<u8>> {
+    const MAX_ROOM: usize = 4 << 20;
     let mut room = room;
     loop {
-        match ask(file, code, question, room) {
-            Ok(answer) if !answer.goes_on => return Ok(answer.bytes),
+        match device_io_control(file, code, question, room) {
+            Ok(answer) if !answer.truncated => return Ok(answer.bytes),
             Err(error) if error.raw_os_error() != Some(ERROR_INSUFFICIENT_BUFFER as i32) => return Err(error),
-            _ if room >= MOST => return Err(io::ErrorKind::OutOfMemory.into()),
+            _ if room >= MAX_ROOM => return Err(io::ErrorKind::OutOfMemory.into()),
             _ => room *= 4,
         }
     }
@@ -185,6 +185,9 @@ mod tests {
     #[test]
     fn what_a_driver_does_not_know_is_an_error() {
         let file = tempfile::tempfile().unwrap();
-        assert!(ask(&file, 0x7_0050, &[], 64).is_err(), "a file has no partitions");
+        assert!(
+            device_io_control(&file, 0x7_0050, &[], 64).is_err(),
+            "a file has no partitions"
+        );
     }
 }

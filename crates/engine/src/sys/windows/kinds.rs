@@ -102,7 +102,7 @@ pub(crate) fn numbers(file: &fs::File) -> Option<(u64, u128)> {
 pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
     const ANY: u64 = 4096;
     let reported = match kind {
-        FileKind::BlockDevice => disks::sector(file),
+        FileKind::BlockDevice => disks::sector_size(file),
         _ => information::<FILE_STORAGE_INFO>(file)
             .ok()
             .map(|facts| facts.LogicalBytesPerSector),

@@ -12,7 +12,7 @@ use windows_sys::Win32::Storage::FileSystem::{
     SetFileValidData,
 };
 
-use super::{ioctl::ask, privilege};
+use super::{ioctl::device_io_control, privilege};
 use crate::probe::windows::answers;
 
 /// `FSCTL_QUERY_FILE_REGIONS` (winioctl.h): which regions of a file hold valid data.
@@ -80,9 +80,9 @@ pub(crate) fn valid_length(file: &fs::File) -> Option<u64> {
             &[0; 4],
         ]
         .concat();
-        let answer = ask(file, QUERY_REGIONS, &question, 64 << 10)
+        let answer = device_io_control(file, QUERY_REGIONS, &question, 64 << 10)
             .ok()
-            .filter(|answer| !answer.goes_on)?;
+            .filter(|answer| !answer.truncated)?;
         answers::valid_length(&answer.bytes)
     })
 }

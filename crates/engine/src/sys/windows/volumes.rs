@@ -18,7 +18,7 @@ use windows_sys::Win32::System::ProcessStatus::{ENUM_PAGE_FILE_INFORMATION, K32E
 use windows_sys::Win32::System::SystemInformation::GetSystemDirectoryW;
 use windows_sys::core::{BOOL, PCWSTR};
 
-use super::ioctl::{ask_whole, open_to_ask, text, texts, wide};
+use super::ioctl::{device_io_control_all, open_for_query, text, texts, wide};
 use super::{cluster, disks};
 use crate::probe::windows::{Holds, Storage, Volume, answers};
 
@@ -47,7 +47,7 @@ pub(crate) fn storage() -> Storage {
     Storage {
         disks: numbers
             .into_iter()
-            .map(|number| disks::disk(number, in_cluster))
+            .map(|number| disks::read_disk(number, in_cluster))
             .collect(),
         volumes: local.map(volume).collect(),
         page_files: page_files(),
@@ -97,9 +97,9 @@ fn drive_type(root: &str) -> u32 {
 
 fn volume(name: String) -> Volume {
     // Without the backslash at the end it is the volume, and with it the root folder of its file system.
-    let opened = open_to_ask(Path::new(name.trim_end_matches('\\'))).ok();
+    let opened = open_for_query(Path::new(name.trim_end_matches('\\'))).ok();
     let extents = opened.as_ref().and_then(|file| {
-        let answer = ask_whole(file, IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, &[], 1024).ok()?;
+        let answer = device_io_control_all(file, IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, &[], 1024).ok()?;
         answers::extents(&answer)
     });
     let by_extents = || extents.as_ref().map(|all| all.iter().map(|extent| extent.length).sum());

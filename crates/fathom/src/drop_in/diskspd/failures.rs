@@ -11,7 +11,7 @@ use run::targets::guard::Refusal;
 use run::targets::{FillError, TargetError};
 use run::{RunError, SetupError, WorkerFault};
 
-use super::codes;
+use super::error_codes;
 
 /// What is printed about a failed run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -247,14 +247,16 @@ fn of_target(error: &TargetError, plan: &Plan, messages: &mut Messages) -> bool 
         !made
     };
     match error {
-        TargetError::Missing { path, help } if help.contains("directory above") => opening(path, codes::MISSING_ABOVE),
-        TargetError::Missing { path, .. } => opening(path, codes::MISSING),
-        TargetError::Unfit { path, what, .. } if what.contains("directory") => opening(path, codes::DIRECTORY),
+        TargetError::Missing { path, help } if help.contains("directory above") => {
+            opening(path, error_codes::PATH_NOT_FOUND)
+        }
+        TargetError::Missing { path, .. } => opening(path, error_codes::FILE_NOT_FOUND),
+        TargetError::Unfit { path, what, .. } if what.contains("directory") => opening(path, error_codes::IS_DIRECTORY),
         TargetError::Unfit { what, .. } if what.contains("empty") => {
             messages.line("ERROR: target size could not be determined".into());
             true
         }
-        TargetError::Unfit { path, .. } => opening(path, codes::NO_STORAGE),
+        TargetError::Unfit { path, .. } => opening(path, error_codes::NOT_A_DEVICE),
         TargetError::Look { path, source } => opening(path, source.raw_os_error().unwrap_or(0)),
         TargetError::Fill(FillError::File { what, errno, .. }) => {
             let code = errno.unwrap_or(0);
@@ -271,7 +273,10 @@ fn of_target(error: &TargetError, plan: &Plan, messages: &mut Messages) -> bool 
             false
         }
         TargetError::NoSpace { .. } => {
-            messages.line(format!("Error setting end of file (error code: {})", codes::NO_SPACE));
+            messages.line(format!(
+                "Error setting end of file (error code: {})",
+                error_codes::DISK_FULL
+            ));
             false
         }
         TargetError::Fill(_)
@@ -323,15 +328,18 @@ fn of_setup(fault: &WorkerFault, profile: &Profile, messages: &mut Messages) {
         SetupError::Alignment { .. } => {
             let writes = used.iter().all(|(target, _)| target.write_percent == 100);
             let word = if writes { "write" } else { "read" };
-            messages.line(format!("t[0] error during {word} error code: {})", codes::INVALID));
+            messages.line(format!(
+                "t[0] error during {word} error code: {})",
+                error_codes::INVALID_PARAMETER
+            ));
         }
-        SetupError::NotRemote { .. } => messages.line(not_bypassed(codes::NOT_SUPPORTED)),
+        SetupError::NotRemote { .. } => messages.line(not_bypassed(error_codes::NOT_SUPPORTED)),
         SetupError::Placement { what, source } if what.contains("local cache") => {
             messages.line(not_bypassed(source.raw_os_error().unwrap_or(0)));
         }
         SetupError::Engine(EngineError::Memory { .. } | EngineError::HugePages { .. }) => messages.line(format!(
             "ERROR: Could not allocate a buffer for target '{first}'. Error code: {:#x}",
-            codes::NO_MEMORY
+            error_codes::NOT_ENOUGH_MEMORY
         )),
         SetupError::Content { path, .. } => {
             let line = format!("\n\nERROR: Unable to open entropy file '{path}'\n");

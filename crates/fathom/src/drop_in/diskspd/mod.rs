@@ -1,11 +1,11 @@
 //! `diskspd`: arguments in, DiskSpd's report and exit code out.
 
-#[cfg(not(windows))]
-mod codes;
-#[cfg(windows)]
-#[path = "codes_of_windows.rs"]
-mod codes;
 mod console;
+#[cfg(not(windows))]
+mod error_codes;
+#[cfg(windows)]
+#[path = "error_codes_windows.rs"]
+mod error_codes;
 mod failures;
 pub mod surroundings;
 

@@ -102,7 +102,7 @@ fn a_region_never_reaches_beyond_its_target() {
     check(mixed(u64::MAX, 0.0, 4096, true), None, 4096, (4096, 0));
 }
 
-/// `bssplit=4k/20:64k/80,512/50:1k/50` in one stream, and sizes of unlike alignment that share a map.
+/// `bssplit=4k/20:64k/80,512/50:1k/50` in one stream.
 #[test]
 fn block_sizes_of_each_direction() {
     let split = |entries: &[(u64, f64)]| BlockSizes::Split {
@@ -141,35 +141,6 @@ fn block_sizes_of_each_direction() {
     // 15 of 4096 positions have no room for 64 KiB: 0.3 % of them are shortened.
     assert_share(counts[&(0, 65_536)], reads_seen, 0.8 * (1.0 - 15.0 / 4096.0), "64 KiB");
     assert_share(counts[&(1, 512)], 20_000 - reads_seen, 0.5, "512 B");
-
-    for (read, write) in [(4 * K, 16 * K), (16 * K, 4 * K), (8 * K, 12 * K)] {
-        let mut shared = stream(0, reads(50.0), pattern(random(MAP), fixed(4 * K)), region(0, 960 * K));
-        (shared.pattern.sizes.read, shared.pattern.sizes.write) = (fixed(read), fixed(write));
-        let plan = single("one map", amount(1 << 40, Some(1)), shared, 960 * K);
-        let issued = only_worker(&plan, &[960 * K], 10_000);
-        let mut used = BTreeSet::new();
-        for Issued { operation, .. } in &issued {
-            let block = if operation.direction == Direction::Read {
-                read
-            } else {
-                write
-            };
-            assert!(operation.offset.is_multiple_of(block), "{read}/{write}: {operation:?}");
-            assert!(u64::from(operation.length) <= block);
-            for unit in 0..u64::from(operation.length) / (4 * K) {
-                assert!(
-                    used.insert(operation.offset / (4 * K) + unit),
-                    "{read}/{write}: used twice: {operation:?}"
-                );
-            }
-        }
-        // The pass ends when the direction whose turn it is finds no start of its own.
-        assert!(
-            used.len() > 120,
-            "{read}/{write}: only {} of 240 blocks were used",
-            used.len()
-        );
-    }
 }
 
 /// `zoned:60/10:30/20:10/70,10/50:90/50` and `zoned_abs`: each direction has zones of its own.

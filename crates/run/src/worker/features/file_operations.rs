@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use model::draws::{Draws, Purpose};
-use model::plan::{Existence, FileOperation, FileStep, FileTree, FileWork};
+use model::plan::{Existence, FileOperation, FileOperationKind, FileTree, FileWork};
 use model::sequence::Operation;
 
 use super::{EndedOperation, NextOperation};
@@ -24,7 +24,7 @@ pub(crate) struct FileOperations {
     /// Bytes of the buffer.
     buffer: u64,
     /// The cell of each kind of operation.
-    cells: Vec<(FileStep, u32)>,
+    cells: Vec<(FileOperationKind, u32)>,
     /// Where each group continues, where files are taken in order.
     cursors: Vec<u32>,
     /// The next group of a sequence.
@@ -70,7 +70,7 @@ impl FileOperations {
         let work = stream.files.clone()?;
         let (tree, claims) = assignment.tree()?;
         let cells = keys.iter().zip(0..).filter_map(|(key, cell)| match key.kind {
-            CellKind::OfStep(step) => Some((step, cell)),
+            CellKind::FileOperation(kind) => Some((kind, cell)),
             _ => None,
         });
         Some(FileOperations {
@@ -97,30 +97,30 @@ impl FileOperations {
                 Err(next) => return next,
             },
         };
-        let step = self.work.groups[held.group].steps[held.next];
-        let size = self.tree.size(held.file);
-        let block = match step {
-            FileStep::ReadBlock | FileStep::WriteBlock => {
+        let kind = self.work.groups[held.group].operations[held.next];
+        let size = self.tree.file_size(held.file);
+        let block = match kind {
+            FileOperationKind::ReadBlock | FileOperationKind::WriteBlock => {
                 let blocks = (size / self.work.block.0.max(1)).clamp(1, FileOperation::MAX_BLOCKS);
                 io.draws.word(Purpose::Offset) % blocks
             }
             _ => 0,
         };
         let operation = FileOperation {
-            step,
+            kind,
             file: held.file,
             block: block as u32,
             renamed: held.state == FileState::Renamed,
         };
-        let length = match step {
-            FileStep::Create | FileStep::Write => size.min(self.buffer),
-            FileStep::WriteBlock | FileStep::Append => self.work.block.0,
+        let length = match kind {
+            FileOperationKind::Create | FileOperationKind::Write => size.min(self.buffer),
+            FileOperationKind::WriteBlock | FileOperationKind::Append => self.work.block.0,
             _ => 0,
         };
         // Looking for a file is not part of the operation.
         io.stamp_filled();
         NextOperation::Issue(Operation {
-            direction: step.direction(),
+            direction: kind.direction(),
             offset: operation.pack(),
             length: length as u32,
         })
@@ -177,9 +177,9 @@ impl FileOperations {
     }
 
     fn claim_file(&mut self, group: usize, draws: &mut Draws) -> ClaimResult {
-        let first = self.work.groups[group].steps[0];
+        let first = self.work.groups[group].operations[0];
         let (extra, present) = (first.is_on_extra_directory(), first.existence() != Existence::Made);
-        let count = self.tree.count() as u32;
+        let count = self.tree.file_count() as u32;
         let mut in_use = false;
         let mut claim = |file: u32| match self.claims.claim(file, extra, present) {
             Ok(state) => Some(ClaimResult::File(file, state)),
@@ -219,8 +219,8 @@ impl FileOperations {
 
     /// Counts an operation, and gives its file back after the last of its group.
     pub(super) fn on_completed(&mut self, io: &mut IoLoop, ended: &EndedOperation) {
-        let step = FileOperation::unpack(ended.record.offset).step;
-        let cell = self.cells.iter().find(|cell| cell.0 == step).map(|cell| cell.1);
+        let kind = FileOperation::unpack(ended.record.offset).kind;
+        let cell = self.cells.iter().find(|cell| cell.0 == kind).map(|cell| cell.1);
         match u64::try_from(ended.result) {
             Ok(bytes) => {
                 let mut run = ended.run(bytes);
@@ -240,18 +240,18 @@ impl FileOperations {
             }
         }
         let Some(held) = &mut self.held else { return };
-        let changes = step.existence() != Existence::Stays || step == FileStep::Rename;
+        let changes = kind.existence() != Existence::Stays || kind == FileOperationKind::Rename;
         held.next += 1;
-        held.state = match (step, step.existence(), held.state) {
+        held.state = match (kind, kind.existence(), held.state) {
             _ if ended.result < 0 && changes => FileState::Lost,
             _ if ended.result < 0 => held.state,
             (_, Existence::Made, _) => FileState::Present,
             (_, Existence::Removed, _) => FileState::Absent,
-            (FileStep::Rename, _, FileState::Renamed) => FileState::Present,
-            (FileStep::Rename, ..) => FileState::Renamed,
+            (FileOperationKind::Rename, _, FileState::Renamed) => FileState::Present,
+            (FileOperationKind::Rename, ..) => FileState::Renamed,
             (.., state) => state,
         };
-        if ended.result < 0 || held.next == self.work.groups[held.group].steps.len() {
+        if ended.result < 0 || held.next == self.work.groups[held.group].operations.len() {
             self.release_file();
         }
     }
@@ -259,7 +259,7 @@ impl FileOperations {
     /// Gives back the file that the worker has, if it has one.
     pub(super) fn release_file(&mut self) {
         if let Some(held) = self.held.take() {
-            let extra = self.work.groups[held.group].steps[0].is_on_extra_directory();
+            let extra = self.work.groups[held.group].operations[0].is_on_extra_directory();
             self.claims.release(held.file, extra, held.state);
         }
     }

@@ -235,10 +235,10 @@ impl Assignment<'_> {
                     });
                 }
             }
-            for step in stream.files.iter().flat_map(FileWork::steps) {
+            for kind in stream.files.iter().flat_map(FileWork::kinds) {
                 keys.push(CellKey {
                     stream: stream_number,
-                    kind: CellKind::OfStep(step),
+                    kind: CellKind::FileOperation(kind),
                     paced: stream.pacing != Pacing::Unpaced,
                     completion_in_series,
                     in_windows: false,

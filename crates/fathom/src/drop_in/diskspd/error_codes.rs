@@ -1,0 +1,18 @@
+//! Error codes of Linux (errno) that DiskSpd's messages show where no system call has failed.
+
+/// `ENOENT`.
+pub(super) const FILE_NOT_FOUND: i32 = 2;
+/// `ENOENT`: the directory above is missing too.
+pub(super) const PATH_NOT_FOUND: i32 = 2;
+/// `EISDIR`.
+pub(super) const IS_DIRECTORY: i32 = 21;
+/// `ENOTBLK`.
+pub(super) const NOT_A_DEVICE: i32 = 15;
+/// `ENOSPC`.
+pub(super) const DISK_FULL: i32 = 28;
+/// `EINVAL`.
+pub(super) const INVALID_PARAMETER: i32 = 22;
+/// `EOPNOTSUPP`.
+pub(super) const NOT_SUPPORTED: i32 = 95;
+/// `ENOMEM`.
+pub(super) const NOT_ENOUGH_MEMORY: i32 = 12;

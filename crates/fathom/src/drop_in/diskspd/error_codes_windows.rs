@@ -1,0 +1,18 @@
+//! Error codes of Windows (winerror.h) that DiskSpd's messages show where no system call has failed.
+
+/// `ERROR_FILE_NOT_FOUND`.
+pub(super) const FILE_NOT_FOUND: i32 = 2;
+/// `ERROR_PATH_NOT_FOUND`.
+pub(super) const PATH_NOT_FOUND: i32 = 3;
+/// `ERROR_ACCESS_DENIED`: opening a directory needs FILE_FLAG_BACKUP_SEMANTICS.
+pub(super) const IS_DIRECTORY: i32 = 5;
+/// `ERROR_INVALID_FUNCTION`: the target has no size.
+pub(super) const NOT_A_DEVICE: i32 = 1;
+/// `ERROR_DISK_FULL`.
+pub(super) const DISK_FULL: i32 = 112;
+/// `ERROR_INVALID_PARAMETER`.
+pub(super) const INVALID_PARAMETER: i32 = 87;
+/// `ERROR_NOT_SUPPORTED`.
+pub(super) const NOT_SUPPORTED: i32 = 50;
+/// `ERROR_NOT_ENOUGH_MEMORY`.
+pub(super) const NOT_ENOUGH_MEMORY: i32 = 8;
