@@ -37,7 +37,7 @@ pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnosti
     Ok(Wd {
         name: block.name.clone(),
         sds,
-        xfersize: transfer(block)?,
+        xfersize: transfer(block, "xfersize")?,
         rdpct: rdpct as u32,
         seekpct: seek(block)?,
         stride,
@@ -67,8 +67,8 @@ fn seek(block: &Block) -> Result<i32, Diagnostic> {
     }
 }
 
-fn transfer(block: &Block) -> Result<Transfer, Diagnostic> {
-    let numbers = block.numbers("xfersize")?;
+pub(super) fn transfer(block: &Block, field: &str) -> Result<Transfer, Diagnostic> {
+    let numbers = block.numbers(field)?;
     let whole = |bytes: f64| match bytes > 0.0 && bytes % 512.0 == 0.0 && bytes < 2_147_483_648.0 {
         true => Ok(bytes as u64),
         false => Err(block.error(format!("data transfer size not multiple of 512 bytes: {bytes}"))),
