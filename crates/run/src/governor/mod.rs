@@ -184,6 +184,7 @@ mod tests {
             in_flight_ns: Nanos(operations * latency),
             depth: 1,
             targets: Vec::new(),
+            file_steps: Vec::new(),
             left_ns: None,
         }
     }
