@@ -60,7 +60,7 @@ pub fn file_header(layout: Layout, columns: &FileColumns, date: &str) -> [String
         "{date:<12} {label} .ReqstdOps... ...cpu%...  read ....read..... ....write.... ..mb/sec... mb/sec .xfer.."
     );
     let mut second = format!(
-        "{:<12} {:<width$}    rate   resp total  sys   pct   rate   resp   rate   resp  read write  total    size",
+        "{:<12} {:<width$}   rate   resp total  sys   pct   rate   resp   rate   resp  read write  total    size",
         "",
         "",
         width = label.len()
