@@ -32,11 +32,24 @@ impl OpenTree {
     }
 }
 
+/// A tree, and how a worker uses it.
+#[derive(Clone, Debug)]
+pub struct TreeSetup {
+    /// The tree.
+    pub tree: OpenTree,
+    /// Bytes of a block, or in sessions of the unit of positions.
+    pub block: u64,
+    /// What sessions open their files for; absent: each operation opens what it needs.
+    pub session: Option<OpenFor>,
+}
+
 pub(crate) struct Files {
     tree: OpenTree,
     buffers: Buffers,
-    /// Bytes of a block.
     block: u64,
+    session: Option<OpenFor>,
+    /// The file of the present session.
+    held: Option<fs::File>,
     path: String,
     /// The other name of a file that is renamed.
     other: String,
@@ -44,7 +57,7 @@ pub(crate) struct Files {
 
 impl Files {
     pub(crate) fn open(mut setup: Setup) -> Result<Files, EngineError> {
-        let Some((tree, block)) = setup.tree.take() else {
+        let Some(TreeSetup { tree, block, session }) = setup.tree.take() else {
             let why = "there is no tree of files";
             return Err(EngineError::unavailable(
                 EngineKind::Files,
@@ -56,9 +69,36 @@ impl Files {
             tree,
             buffers: Buffers::new(&setup)?,
             block,
+            session,
+            held: None,
             path: String::new(),
             other: String::new(),
         })
+    }
+
+    /// An operation of a session, which opens its file, transfers a part of it, or closes it.
+    fn act_in_session(
+        &mut self,
+        operation: FileOperation,
+        open_for: OpenFor,
+        slot: Slot,
+        length: u64,
+    ) -> io::Result<u64> {
+        let start = u64::from(operation.block) * self.block;
+        let buffer = self.buffers.whole(slot);
+        match (operation.kind, &self.held) {
+            (FileOperationKind::Open | FileOperationKind::Create, _) => {
+                self.tree.shape.write_operation_path(operation, &mut self.path);
+                self.held = Some(self.tree.root.open_file(&self.path, open_for)?);
+                Ok(0)
+            }
+            (FileOperationKind::ReadBlock, Some(file)) => read(file, buffer, start, length),
+            (FileOperationKind::WriteBlock, Some(file)) => write(file, buffer, start, length),
+            _ => {
+                self.held = None;
+                Ok(0)
+            }
+        }
     }
 
     fn act(&mut self, operation: FileOperation, slot: Slot) -> io::Result<u64> {
@@ -110,7 +150,7 @@ impl Files {
                 write(&opened, buffers.whole(slot), end, self.block)
             }
             FileOperationKind::Fsync => root.open_file(path, OpenFor::Write)?.sync_all().map(|()| 0),
-            FileOperationKind::Stat => root.look_up(path).map(|()| 0),
+            FileOperationKind::Stat => root.look_up(path).map(|_| 0),
             FileOperationKind::Readdir => root.read_directory(path).map(|_| 0),
             FileOperationKind::Rename => {
                 shape.write_file_path(file, !renamed, &mut self.other);
@@ -119,6 +159,8 @@ impl Files {
             FileOperationKind::Delete => root.remove_file(path).map(|()| 0),
             FileOperationKind::Mkdir => root.create_directory(path).map(|()| 0),
             FileOperationKind::Rmdir => root.remove_directory(path).map(|()| 0),
+            // Only sessions close files.
+            FileOperationKind::Close => Ok(0),
         }
     }
 }
@@ -166,7 +208,12 @@ fn checked(result: i64) -> io::Result<u64> {
 
 impl Calls for Files {
     fn perform(&mut self, io: &Request) -> i64 {
-        match self.act(FileOperation::unpack(io.offset), io.slot) {
+        let operation = FileOperation::unpack(io.offset);
+        let done = match self.session {
+            Some(open_for) => self.act_in_session(operation, open_for, io.slot, u64::from(io.length)),
+            None => self.act(operation, io.slot),
+        };
+        match done {
             Ok(bytes) => bytes as i64,
             Err(error) => -i64::from(error.raw_os_error().unwrap_or(sys::file::IO_ERROR)),
         }

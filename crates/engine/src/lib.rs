@@ -57,7 +57,7 @@ pub use choose::{Choice, choose, wants_overlapped};
 pub use clock::Clock;
 pub use error::{EngineError, os_error_name};
 pub use file::{Access, File, FileKind, OpenError, OpenHow};
-pub use files::OpenTree;
+pub use files::{OpenTree, TreeSetup};
 pub use identity::{DeviceNumber, FileId, FileStamp, Identity};
 pub use sim::{SimulatedWorker, Simulation};
 pub use sys::memory::{Pinned, map_large_blocks, page_size};
@@ -138,7 +138,7 @@ pub struct Setup {
     /// The worker's part in a simulation, for [`EngineKind::Simulated`].
     pub simulated: Option<SimulatedWorker>,
     /// The tree and the bytes of a block, for [`EngineKind::Files`].
-    pub tree: Option<(OpenTree, u64)>,
+    pub tree: Option<TreeSetup>,
     /// Seed that the worker offers to its simulated devices.
     pub seed: u64,
 }

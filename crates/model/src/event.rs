@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use crate::direction::PerDirection;
 use crate::finding::Finding;
 use crate::histogram::Histogram;
+use crate::plan::FileOperationKind;
 use crate::results::StepResults;
 use crate::units::{Bytes, Nanos};
 
@@ -160,8 +161,22 @@ pub struct Interval {
     pub depth: u64,
     /// The same for each target, where the job has streams on more than one.
     pub targets: Vec<TargetInterval>,
+    /// Operations of each kind on files, where the job is on files.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub file_operations: Vec<FileOperationInterval>,
     /// Time left until the planned end of the phase, if it has one.
     pub left_ns: Option<Nanos>,
+}
+
+/// Operations of one kind on files in an interval.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FileOperationInterval {
+    /// The kind.
+    pub kind: FileOperationKind,
+    /// Operations and bytes.
+    pub counts: Counts,
+    /// Their latencies, added up: response times when paced.
+    pub latency_ns: Nanos,
 }
 
 /// What one of several processes does at this moment.

@@ -38,11 +38,16 @@ pub(crate) struct FileClaims {
 impl FileClaims {
     /// The states of a tree that was just made.
     pub(crate) fn new(tree: &FileTree) -> FileClaims {
+        FileClaims::from_existing(tree, |file| tree.is_prefilled(file))
+    }
+
+    /// The states of a tree of which these files exist.
+    pub(crate) fn from_existing(tree: &FileTree, exists: impl Fn(u32) -> bool) -> FileClaims {
         let state = |exists: bool| AtomicU8::new(exists as u8);
         let files = 0..tree.file_count() as u32;
         FileClaims {
             extra: files.clone().map(|_| state(false)).collect(),
-            files: files.map(|file| state(tree.is_prefilled(file))).collect(),
+            files: files.map(|file| state(exists(file))).collect(),
         }
     }
 

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 
-use model::event::{Counts, Interval, Phase, TargetInterval};
+use model::event::{Counts, FileOperationInterval, Interval, Phase, TargetInterval};
 use model::histogram::{Histogram, PackedHistogram};
 use model::plan::{Grid, GridScope, Job, Windows};
 use model::results::{
@@ -92,6 +92,20 @@ struct Slice {
     in_flight: Nanos,
     /// By group of targets, where there are several.
     targets: Vec<TargetInterval>,
+    file_operations: Vec<FileOperationInterval>,
+}
+
+impl Slice {
+    /// Adds operations of one kind on files.
+    fn add_file_operation(&mut self, added: FileOperationInterval) {
+        match self.file_operations.iter_mut().find(|known| known.kind == added.kind) {
+            None => self.file_operations.push(added),
+            Some(known) => {
+                known.counts.add(added.counts);
+                known.latency_ns.0 += added.latency_ns.0;
+            }
+        }
+    }
 }
 
 /// The results of one worker's streams.
@@ -330,18 +344,31 @@ impl Gather {
         let start = recorder.start.since(recorder.phase_start);
         let length = recorder.end.since(recorder.start);
         for (cell_key, cell) in received.keys.iter().zip(&recorder.cells) {
-            let CellKind::Moves(direction) = cell_key.kind else {
-                continue;
-            };
             let in_flight = cell.immediate.sum() + cell.total.sum();
             let latency_ns = cell.paced.as_ref().map_or(in_flight, |paced| paced.1.sum());
+            let counts = Counts {
+                operations: cell.operations(),
+                bytes: Bytes(cell.bytes),
+            };
+            let direction = match cell_key.kind {
+                CellKind::Moves(direction) => direction,
+                CellKind::FileOperation(kind) => {
+                    self.open
+                        .entry(key)
+                        .or_default()
+                        .add_file_operation(FileOperationInterval {
+                            kind,
+                            counts,
+                            latency_ns: Nanos(latency_ns as u64),
+                        });
+                    continue;
+                }
+                CellKind::Sync | CellKind::OfPriority(..) => continue,
+            };
             let open = self.open.entry(key).or_default();
             open.start = start;
             open.length = open.length.max(length);
-            open.counts[direction].add(Counts {
-                operations: cell.operations(),
-                bytes: Bytes(cell.bytes),
-            });
+            open.counts[direction].add(counts);
             if cell.operations() > 0 {
                 let latency = open.latency[direction].get_or_insert_default();
                 match &cell.paced {
@@ -412,6 +439,7 @@ impl Gather {
                 in_flight_ns: slice.in_flight,
                 depth: plan.depth(),
                 targets: slice.targets,
+                file_operations: slice.file_operations,
                 left_ns: planned.map(|planned| planned.since(slice.start + slice.length)),
             });
         }

@@ -430,11 +430,23 @@ pub(super) fn file_work(work: &FileWork) -> String {
         in_sequence,
         in_order,
         block,
+        session,
         groups: _,
     } = work;
     let how = if *in_sequence { "in sequence" } else { "drawn" };
     let order = if *in_order { "files in order" } else { "files at random" };
-    format!("operations on files, {how}: {work}; {order}, blocks of {block}")
+    let sessions = session
+        .as_ref()
+        .map_or(String::new(), |session| match &session.transfers {
+            None => ", and closed".into(),
+            Some(transfers) => format!(
+                ", then {} transfers of up to {}, {} % of them writes, and closed",
+                if transfers.random { "random" } else { "sequential" },
+                transfers.sizes.max(),
+                transfers.write_percent
+            ),
+        });
+    format!("operations on files, {how}: {work}{sessions}; {order}, blocks of {block}")
 }
 
 pub(super) fn replay(replay: &Replay) -> String {

@@ -99,7 +99,9 @@ pub(super) fn parse_groups(text: &str, in_sequence: bool) -> Result<Vec<FileGrou
             Some((names, share)) => (names, values::count(share, 0, 1_000_000)? as u32),
             None => (part, 1),
         };
-        let operations = names.split('+').map(|name| values::word(name, &FileOperationKind::ALL));
+        let mut words = FileOperationKind::ALL.to_vec();
+        words.retain(|(_, kind)| *kind != FileOperationKind::Close);
+        let operations = names.split('+').map(|name| values::word(name, &words));
         let group = FileGroup {
             operations: operations.collect::<Result<_, _>>()?,
             share,
@@ -176,6 +178,7 @@ pub(super) fn tree_of(spec: &JobSpec, plan: &mut Plan) -> Result<Vec<TargetId>, 
         sizes: files.sizes.clone(),
         prefill: files.prefill.unwrap_or_else(|| default_prefill(&files.groups)),
         seed: plan.seed,
+        kept: None,
     };
     if let Some(position) = plan.targets.iter().position(|known| known.path == path) {
         let TargetKind::Tree { tree: known } = &plan.targets[position].kind else {
@@ -230,6 +233,7 @@ fn work_of(spec: &JobSpec) -> FileWork {
         in_sequence: spec.files.in_sequence,
         in_order: spec.files.in_order,
         block: spec.part.sizes.max(),
+        session: None,
     }
 }
 

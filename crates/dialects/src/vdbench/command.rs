@@ -147,8 +147,8 @@ fn read_option(
         }
         'c' => {
             return refuse(
-                &format!("{word} cleans anchors, and file system workloads are not run yet"),
-                "remove the tree yourself",
+                &format!("{word} changes how every RD formats, which is not built"),
+                "give each RD its `format=`: `(clean,only)`, `only`, `yes` or `no`",
             );
         }
         '\0' => return refuse("Use of parameter file is now required.", HELP_FILE),
@@ -174,13 +174,24 @@ fn seconds(text: &str) -> Option<u64> {
 }
 
 fn self_test(command: &mut Command, word: &str, value: &str, temporary: &str) -> Result<(), Diagnostic> {
+    if value == "f" {
+        let text = format!(
+            "fsd=fsd1,anchor={temporary}/fsd1,depth=1,width=1,files=100,size=128k\n\
+             fwd=default,xfersize=4k,fileio=random,fileselect=random,threads=8,stopafter=100\n\
+             fwd=fwd1,fsd=fsd1,operation=read\n\
+             fwd=fwd2,fsd=fsd1,operation=write\n\
+             rd=rd1,fwd=fwd*,fwdrate=100,format=yes,elapsed=5,interval=1\n"
+        );
+        command.self_test = Some((text, false));
+        return Ok(());
+    }
     let (flags, mix, rate) = match value {
         "" | "d" => ("", "rdpct=50", "100"),
         "1" => (",openflags=o_sync", "rdpct=50", "100"),
         "2" => ("", "rdpct=0", "max"),
         _ => {
             let what = format!("the built-in test {word} is not built");
-            return Err(Diagnostic::new(what).help("`-t`, `-t1`, `-t2` and `-td` test raw workloads"));
+            return Err(Diagnostic::new(what).help("`-t`, `-t1`, `-t2` and `-td` test raw workloads, `-tf` files"));
         }
     };
     let text = format!(
@@ -228,6 +239,6 @@ mod tests {
         assert_eq!(read("").unwrap_err(), "No input parameters specified");
         assert_eq!(read("-f parmfile -z").unwrap_err(), "Invalid execution parameter: '-z'");
         assert!(read("-f x -vr").unwrap_err().contains("not built"));
-        assert!(read("-tf").unwrap_err().contains("not built"));
+        assert!(read("-tx").unwrap_err().contains("not built"));
     }
 }

@@ -1,11 +1,12 @@
 //! Items to definitions: what a parameter file says, with its defaults filled in.
 
 use super::data::{Dedup, dedup};
+use super::files::{self, FormatWords, Fsd, Fwd};
 use super::scan::{Item, scan};
 use super::table::{Kind, Row, Section, Status};
 use super::values::MAX_RATE;
 use super::workloads::wd;
-use super::{Command, CopiedLines, VdbenchEnv, files};
+use super::{Command, CopiedLines, VdbenchEnv};
 use crate::{Diagnostic, Place};
 
 /// What a parameter file says.
@@ -21,6 +22,12 @@ pub struct Parameters {
     pub wds: Vec<Wd>,
     /// The `wd=default` that holds at the end of the file.
     pub default_wd: Wd,
+    /// File system definitions.
+    pub fsds: Vec<Fsd>,
+    /// File system workload definitions.
+    pub fwds: Vec<Fwd>,
+    /// How trees are made: `fwd=format`.
+    pub format_fwd: Fwd,
     /// Run definitions.
     pub rds: Vec<Rd>,
     /// What a run is refused for; a simulation is not.
@@ -42,6 +49,8 @@ pub struct General {
     pub compratio: f64,
     /// `dedupratio=` and what belongs to it.
     pub dedup: Option<Dedup>,
+    /// `create_anchors=`.
+    pub create_anchors: bool,
     /// `loop=`: a number of times.
     pub repeats: Option<u64>,
     /// `loop=`: a number of seconds.
@@ -139,6 +148,10 @@ pub struct Rd {
     pub wds: Vec<String>,
     /// `fwd=`.
     pub fwds: Vec<String>,
+    /// `format=`.
+    pub format: FormatWords,
+    /// `operations=`, by number.
+    pub operations: Vec<usize>,
     /// `sd=`.
     pub sds: Vec<String>,
     /// `iorate=` or `fwdrate=`; −∞ stands for `curve`.
@@ -195,6 +208,7 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
         refuse(block, &mut parameters.refusals);
     }
     files::check(&blocks)?;
+    parameters.format_fwd = files::default_format();
     for block in &blocks {
         match block.section {
             Section::General => parameters.general = general(block)?,
@@ -214,7 +228,10 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
                 }
                 parameters.rds.push(rd);
             }
-            Section::Rd | Section::Fsd | Section::Fwd => {}
+            Section::Fsd => files::fsds(block, &mut parameters.fsds)?,
+            Section::Fwd if block.name == "format" => parameters.format_fwd = files::format_fwd(block)?,
+            Section::Fwd if block.name != "default" => parameters.fwds.push(files::fwd(block)?),
+            Section::Rd | Section::Fwd => {}
         }
     }
     if parameters.rds.is_empty() {
@@ -306,18 +323,10 @@ fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
 
 /// Notes what a run of a definition is refused for.
 fn refuse(block: &Block, refusals: &mut Vec<Diagnostic>) {
-    let kind = match block.section {
-        Section::Fsd => "fsd",
-        _ => "fwd",
-    };
-    if matches!(block.section, Section::Fsd | Section::Fwd)
-        && let Some(Status::Refused(why)) = super::table::find(block.section, kind).map(|row| row.status)
-    {
-        refusals.push(block.error(format!("cannot run file system workloads: {why}")));
-    }
     for (row, item) in &block.params {
         let value = item.words().join(",");
-        let harmless = ["no", "off"].contains(&value.as_str()) || row.name == "dedupratio" && value == "1";
+        let harmless =
+            ["no", "off", "none", "bottom"].contains(&value.as_str()) || row.name == "dedupratio" && value == "1";
         let refusal = match row.status {
             Status::Refused(why) if !harmless => Some(why),
             // A number has no effect; words are commands, or take the SD out of the run.
@@ -369,6 +378,17 @@ impl Block {
         Ok(self.numbers(field)?.first().copied())
     }
 
+    /// The numbers of the definitions that `count=` makes of this one.
+    pub(super) fn counted(&self) -> Result<Vec<Option<u64>>, Diagnostic> {
+        match self.numbers("count")?[..] {
+            [] => Ok(vec![None]),
+            [start, count] => Ok((0..(count as u64).min(100_000))
+                .map(|number| Some(start as u64 + number))
+                .collect()),
+            _ => Err(self.error("'count=(start,count)' parameter requires two values".into())),
+        }
+    }
+
     /// A number of which `(total,n)` is the n-th part.
     fn part(&self, field: &str) -> Result<Option<f64>, Diagnostic> {
         Ok(match self.numbers(field)?[..] {
@@ -399,6 +419,9 @@ fn general(block: &Block) -> Result<General, Diagnostic> {
         histogram: histogram(block)?,
         compratio: block.number("compratio")?.unwrap_or(1.0).max(1.0),
         dedup: dedup(block)?,
+        create_anchors: block
+            .item("create_anchors")
+            .is_some_and(|item| item.word().starts_with('y')),
         repeats: count.filter(|_| unit.is_empty()),
         repeat_seconds: count.filter(|_| !unit.is_empty()).map(|count| count * factor),
     })
@@ -463,15 +486,7 @@ fn sds(block: &Block, all: &mut Vec<Sd>) -> Result<(), Diagnostic> {
     if block.name == "default" {
         return Ok(());
     }
-    let count = block.numbers("count")?;
-    let numbers: Vec<Option<u64>> = match count[..] {
-        [] => vec![None],
-        [start, count] => (0..(count as u64).min(100_000))
-            .map(|number| Some(start as u64 + number))
-            .collect(),
-        _ => return Err(block.error("'count=(start,count)' parameter requires two values".into())),
-    };
-    for number in numbers {
+    for number in block.counted()? {
         let sd = sd(block, number)?;
         if all.iter().any(|other| other.name == sd.name) {
             return Err(block.error(format!("An SD can only be defined once: sd={}", sd.name)));
@@ -517,7 +532,7 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
 }
 
 /// A name with the number of `count=` in the place of its mask or star, or behind it.
-fn numbered(text: &str, number: Option<u64>) -> String {
+pub(super) fn numbered(text: &str, number: Option<u64>) -> String {
     let Some(number) = number else {
         return text.to_owned();
     };
@@ -603,23 +618,7 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
         return Err(block.error(format!("Unknown keyword value: {distribution}")));
     };
     let rates = rates(block)?;
-    let mut loops: Vec<(&'static str, Vec<f64>)> = Vec::new();
-    for (row, item) in &block.params {
-        let is_loop = row.name.starts_with("for") && row.name != "format" && row.kind == Kind::Numbers
-            || LOOPS.contains(&row.name);
-        if is_loop {
-            let values = item.numbers(row.name)?.unwrap_or_default();
-            if values.is_empty() {
-                let what = format!(
-                    "For_loop(): 'rd={},{}=' or …: the list of NUMERIC values is empty. ",
-                    block.name, row.name
-                );
-                return Err(Diagnostic::new(what).at(item.at.clone()));
-            }
-            loops.retain(|(field, _)| *field != row.field);
-            loops.push((row.field, values));
-        }
-    }
+    let mut loops = loops(block)?;
     let has_list = rates.len() > 1 && !["variable", "spike"].contains(distribution);
     if block.item("iorate").is_some() && has_list {
         loops.push(("iorate", rates.clone()));
@@ -630,6 +629,8 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
     Ok(Rd {
         name: block.name.clone(),
         wds: block.words("wd"),
+        format: files::format_words(block)?,
+        operations: files::operations(block, &block.words("operations"))?,
         fwds: block.words("fwd"),
         sds: block.words("sd"),
         rates,
@@ -649,6 +650,36 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
     })
 }
 
+/// The lists of values that a run definition is repeated for, by field; the last list of a field counts.
+fn loops(block: &Block) -> Result<Vec<(&'static str, Vec<f64>)>, Diagnostic> {
+    let mut loops: Vec<(&'static str, Vec<f64>)> = Vec::new();
+    for (row, item) in &block.params {
+        let is_loop = row.name.starts_with("for") && row.name != "format" && row.kind == Kind::Numbers
+            || LOOPS.contains(&row.name);
+        let is_of_operations = row.name == "foroperations";
+        if is_loop || is_of_operations {
+            let values = match is_of_operations {
+                true => files::operations(block, &item.words())?
+                    .into_iter()
+                    .map(|number| number as f64)
+                    .collect(),
+                false => item.numbers(row.name)?.unwrap_or_default(),
+            };
+            if values.is_empty() {
+                let what = format!(
+                    "For_loop(): 'rd={},{}=' or …: the list of NUMERIC values is empty. ",
+                    block.name, row.name
+                );
+                return Err(Diagnostic::new(what).at(item.at.clone()));
+            }
+            let field = if is_of_operations { "operation" } else { row.field };
+            loops.retain(|(known, _)| *known != field);
+            loops.push((field, values));
+        }
+    }
+    Ok(loops)
+}
+
 /// Names without `for` that are loops.
 const LOOPS: &[&str] = &[
     "xfersize", "threads", "rdpct", "rhpct", "whpct", "seekpct", "hitarea", "compratio",
@@ -665,13 +696,5 @@ fn rates(block: &Block) -> Result<Vec<f64>, Diagnostic> {
         (None, word) => Err(Diagnostic::new(format!("Invalid contents for 'iorate=': {word}"))
             .at(item.at.clone())
             .help("give a number, `max` or `curve`")),
-    }
-}
-
-/// A name, with a star at its end or not.
-pub(super) fn matches_name(wanted: &str, name: &str) -> bool {
-    match wanted.strip_suffix('*') {
-        Some(start) => name.starts_with(start),
-        None => wanted == name,
     }
 }

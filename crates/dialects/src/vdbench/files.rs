@@ -1,10 +1,99 @@
-//! Checks of file system definitions. They are not run yet; `-s` shows their plan.
+//! File system definitions: `fsd=`, `fwd=` and `format=`.
 
-use super::definitions::{Block, matches_name};
+use super::definitions::{Block, Transfer, numbered, percent};
 use super::table::Section;
+use super::workloads::matches_name;
+use super::workloads::transfer;
 use crate::Diagnostic;
 
-const OPERATIONS: &[&str] = &[
+/// A file system definition.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Fsd {
+    /// Its name.
+    pub name: String,
+    /// `anchor=`.
+    pub anchor: String,
+    /// `depth=`.
+    pub depth: u32,
+    /// `width=`.
+    pub width: u32,
+    /// `files=`.
+    pub files: u32,
+    /// `sizes=`, each with its percentage.
+    pub sizes: Vec<(u64, f64)>,
+}
+
+/// A file system workload definition.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Fwd {
+    /// Its name.
+    pub name: String,
+    /// Its FSDs, by name.
+    pub fsds: Vec<String>,
+    /// `operation=`, by number.
+    pub operation: usize,
+    /// `rdpct=`.
+    pub rdpct: Option<u8>,
+    /// `fileio=random`.
+    pub is_random: bool,
+    /// `fileselect=random`.
+    pub selects_at_random: bool,
+    /// `xfersize=`.
+    pub xfersize: Transfer,
+    /// `threads=`.
+    pub threads: u32,
+    /// `stopafter=`: blocks, or where it is negative percent of the file.
+    pub stopafter: Option<f64>,
+    /// `skew=`.
+    pub skew: Option<f64>,
+    /// What a run of it is refused for.
+    pub refusal: Option<String>,
+}
+
+impl Default for Fwd {
+    fn default() -> Fwd {
+        Fwd {
+            name: String::new(),
+            fsds: Vec::new(),
+            operation: 0,
+            rdpct: None,
+            is_random: false,
+            selects_at_random: false,
+            xfersize: Transfer::One(4096),
+            threads: 1,
+            stopafter: None,
+            skew: None,
+            refusal: None,
+        }
+    }
+}
+
+/// The words of `format=`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct FormatWords {
+    /// What is done to the trees before the run.
+    pub tree: Option<TreeFormat>,
+    /// The run itself is left out.
+    pub only: bool,
+    /// Only before the first turn of the loops.
+    pub once: bool,
+}
+
+/// What a format does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TreeFormat {
+    /// The tree is made anew.
+    All,
+    /// What is missing is made.
+    Restart,
+    /// Its directories are made anew, without files.
+    Directories,
+    /// It is removed.
+    Clean,
+}
+
+/// Operations by their numbers.
+pub const OPERATIONS: &[&str] = &[
     "read", "write", "mkdir", "rmdir", "copy", "move", "create", "delete", "getattr", "setattr", "access", "open",
     "close",
 ];
@@ -85,4 +174,176 @@ fn check_workload(fwd: &Block, anchors: &[(String, String)]) -> Result<(), Diagn
         true => Err(fwd.error("Xfersize distribution does not add up to 100".into())),
         false => Ok(()),
     }
+}
+
+fn threads(block: &Block, default: f64) -> Result<u32, Diagnostic> {
+    let threads = block.number("threads")?.unwrap_or(default);
+    match (1.0..=65_536.0).contains(&threads) {
+        true => Ok(threads as u32),
+        false => Err(block
+            .error(format!("Invalid contents for 'threads=': {threads}"))
+            .help("give 1 to 65536")),
+    }
+}
+
+/// An FSD, or those that `count=` makes of it.
+pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> {
+    if block.name == "default" {
+        return Ok(());
+    }
+    let anchor = block.words("anchor").into_iter().next().unwrap_or_default();
+    let whole = |field: &str, default: f64, max: f64| match block.number(field)?.unwrap_or(default) {
+        value if (0.0..=max).contains(&value) && value.fract() == 0.0 => Ok(value as u32),
+        value => Err(block.error(format!("Invalid contents for '{field}=': {value}"))),
+    };
+    let numbers = block.numbers("sizes")?;
+    let sizes = match numbers[..] {
+        [] => vec![(4096, 100.0)],
+        [size] => vec![(size as u64, 100.0)],
+        [_, 0.0] => {
+            let what = "cannot carry out `sizes=(size,0)`: sizes around a mean are not built";
+            return Err(block
+                .error(what.into())
+                .help("give sizes with percentages: `sizes=(16k,50,64k,50)`"));
+        }
+        _ => numbers
+            .chunks(2)
+            .map(|pair| (pair[0] as u64, pair.get(1).map_or(0.0, |share| share.abs())))
+            .collect(),
+    };
+    let sum: f64 = sizes.iter().map(|(_, share)| share).sum();
+    if (sum - 100.0).abs() > 0.0001 {
+        return Err(block.error(format!("'sizes=' distribution does not add up to 100: {sum}")));
+    }
+    for number in block.counted()? {
+        all.push(Fsd {
+            name: numbered(&block.name, number),
+            anchor: numbered(&anchor, number).trim_end_matches('/').to_owned(),
+            depth: whole("depth", 1.0, 32.0)?,
+            width: whole("width", 1.0, 1_000_000.0)?,
+            files: whole("files", 10.0, 268_435_456.0)?,
+            sizes: sizes.clone(),
+        });
+    }
+    Ok(())
+}
+
+/// An FWD.
+pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
+    let words = |field: &str| -> Vec<String> {
+        block
+            .words(field)
+            .iter()
+            .map(|word| word.to_ascii_lowercase())
+            .collect()
+    };
+    let is = |word: &str, known: &str| word.len() >= 3 && known.starts_with(word);
+    let mut refusal = None;
+    let mut order = |field: &'static str| {
+        let words = words(field);
+        let first = words.first().map_or("sequential", String::as_str);
+        let known = is(first, "sequential") || is(first, "random");
+        if words.len() > 1 || ["once", "poisson"].contains(&first) {
+            refusal.get_or_insert(format!("`{field}=({})`", words.join(",")));
+        } else if !known {
+            return Err(block.error(format!("Invalid contents for '{field}=': {first}")));
+        }
+        Ok(is(first, "random"))
+    };
+    let (is_random, selects_at_random) = (order("fileio")?, order("fileselect")?);
+    let stopafter = match block.item("stopafter") {
+        None => None,
+        Some(item) => match super::values::number(&item.word(), false).filter(|value| *value != 0.0) {
+            Some(value) => Some(value),
+            None => return Err(block.error(format!("Invalid contents for 'stopafter=': {}", item.word()))),
+        },
+    };
+    Ok(Fwd {
+        name: block.name.clone(),
+        fsds: block.words("fsd"),
+        operation: operations(block, &block.words("operation"))?
+            .first()
+            .copied()
+            .unwrap_or(0),
+        rdpct: match block.item("rdpct") {
+            Some(item) if item.numbers("rdpct")?.is_some() => Some(percent(block, "rdpct", 0.0)? as u8),
+            _ => None,
+        },
+        is_random,
+        selects_at_random,
+        xfersize: transfer(block, "xfersizes")?,
+        threads: threads(block, 1.0)?,
+        stopafter,
+        skew: block.number("skew")?.filter(|skew| *skew > 0.0),
+        refusal,
+    })
+}
+
+/// `fwd=format` where there is none.
+pub(super) fn default_format() -> Fwd {
+    Fwd {
+        name: "format".into(),
+        xfersize: Transfer::One(131_072),
+        threads: 8,
+        ..Fwd::default()
+    }
+}
+
+/// `fwd=format`.
+pub(super) fn format_fwd(block: &Block) -> Result<Fwd, Diagnostic> {
+    let default = default_format();
+    Ok(Fwd {
+        xfersize: match block.item("xfersizes") {
+            Some(_) => transfer(block, "xfersizes")?,
+            None => default.xfersize.clone(),
+        },
+        threads: threads(block, 8.0)?,
+        ..default
+    })
+}
+
+/// The numbers of these operations.
+pub(super) fn operations(block: &Block, words: &[String]) -> Result<Vec<usize>, Diagnostic> {
+    let number = |word: &String| {
+        let found = OPERATIONS.iter().position(|known| known == word);
+        found.ok_or_else(|| block.error(format!("Unknown operation: {word}")))
+    };
+    words.iter().map(number).collect()
+}
+
+/// `format=`.
+pub(super) fn format_words(block: &Block) -> Result<FormatWords, Diagnostic> {
+    let words = block.words("format");
+    let has = |known: &str| {
+        words
+            .iter()
+            .any(|word| word.len() >= 2 && known.starts_with(word.as_str()))
+    };
+    if has("no") || words.is_empty() {
+        return Ok(FormatWords::default());
+    }
+    if has("complete") {
+        return Err(block.error("'format=yes' and 'format=complete' are mutually exclusive.".into()));
+    }
+    if has("limited") {
+        let what = "cannot carry out `format=limited`: a format ends when its tree is complete";
+        return Err(block.error(what.into()).help("remove `limited`"));
+    }
+    let loops = block
+        .params
+        .iter()
+        .any(|(row, _)| row.name.starts_with("for") && row.name != "format");
+    if has("once") && !loops {
+        return Err(block.error("'format=once' can only be used with 'forxxx=' parameters".into()));
+    }
+    Ok(FormatWords {
+        tree: Some(match () {
+            () if has("clean") => TreeFormat::Clean,
+            () if has("directories") => TreeFormat::Directories,
+            () if has("restart") => TreeFormat::Restart,
+            () => TreeFormat::All,
+        }),
+        only: has("only"),
+        once: has("once"),
+    })
 }

@@ -64,6 +64,12 @@ pub fn lower_all(
     let mut lowering = Lowering::new(parameters, env, seed);
     let mut left_out = Vec::new();
     for run in runs {
+        if let Some(format) = run.tree_format(&parameters.format_fwd) {
+            lowering.step(&format)?;
+        }
+        if run.files.as_ref().is_some_and(|files| files.format.only) {
+            continue;
+        }
         match run.rate {
             RunRate::OfLast(percent) => {
                 left_out.push(format!("rd={}: {percent} % of the last observed rate", run.name));
@@ -222,7 +228,7 @@ impl Run {
             points: Vec::new(),
             is_point: false,
             stopcurve: None,
-            on_files: false,
+            files: None,
         }
     }
 }
@@ -249,7 +255,7 @@ fn origin() -> Origin {
     }
 }
 
-fn mixed_seed(seed: u64, number: u64) -> u64 {
+pub(super) fn mixed_seed(seed: u64, number: u64) -> u64 {
     seed.wrapping_add((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
@@ -274,15 +280,15 @@ fn worker(streams: Vec<Stream>, depth: u32, seed: u64) -> Worker {
 }
 
 /// Runs on their way to a plan.
-struct Lowering<'a> {
+pub(super) struct Lowering<'a> {
     parameters: &'a Parameters,
     env: &'a dyn VdbenchEnv,
-    seed: u64,
-    targets: Vec<Target>,
-    steps: Vec<Step>,
-    workload_of: Vec<Vec<Vec<usize>>>,
+    pub(super) seed: u64,
+    pub(super) targets: Vec<Target>,
+    pub(super) steps: Vec<Step>,
+    pub(super) workload_of: Vec<Vec<Vec<usize>>>,
     interval: u64,
-    lun_bytes: u64,
+    pub(super) lun_bytes: u64,
 }
 
 impl<'a> Lowering<'a> {
@@ -319,6 +325,9 @@ impl<'a> Lowering<'a> {
     fn step(&mut self, run: &Run) -> Result<(), Diagnostic> {
         self.interval = run.interval;
         refuse(run)?;
+        if let Some(files) = &run.files {
+            return self.file_step(run, files);
+        }
         let count = run.sds.len() as u64;
         let mut jobs = Vec::new();
         for (number, sd) in run.sds.iter().enumerate() {
@@ -658,13 +667,12 @@ fn refuse(run: &Run) -> Result<(), Diagnostic> {
             let what = format!("`distribution={}`", run.distribution);
             Err(cannot(run, &what, "give each rate an RD of its own"))
         }
-        _ if run.on_files => Err(cannot(run, "file system workloads yet", "see docs/vdbench.md")),
         _ if run.dedup.is_some_and(|dedup| !run.has_transfers_of(dedup.unit)) => Err(cannot(
             run,
             "transfers that are no multiple of `dedupunit=`",
             "give `dedupunit=` a size that divides them",
         )),
-        _ if run.elapsed.is_none() => Err(cannot(run, "a run without end", "give `elapsed=`")),
+        _ if run.elapsed.is_none() && run.files.is_none() => Err(cannot(run, "a run without end", "give `elapsed=`")),
         _ => Ok(()),
     }
 }

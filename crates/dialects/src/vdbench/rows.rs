@@ -4,7 +4,8 @@ use super::table::Kind::{Numbers as N, Words as W};
 use super::table::Section::{Fsd, Fwd, General as G, Host as H, Rd, Sd, Wd};
 use super::table::{Row, row};
 
-const FILES: &str = "file system workloads are read and checked, but not run yet; fio's `filecreate`, `filestat` and `filedelete` engines are";
+const CACHED: &str = "files of a tree are read and written through the page cache";
+const WORKING_SET: &str = "a run uses all files of its tree; give it a smaller tree";
 const REPLAY: &str = "replaying traces of Swat is not built; fio's `read_iolog` replays blktrace";
 const DEDUP: &str =
     "duplicates are equally likely and do not change; give `dedupratio=`, `dedupunit=` and `dedupsets=` before any SD";
@@ -30,7 +31,7 @@ pub const ROWS: &[Row] = &[
     row(G, N, "compression", "none", "the same in percent of what is left").refused("give `compratio=`"),
     row(G, W, "compressionseed", "", "seed of the data").idle("the seed of the run decides"),
     row(G, W, "concatenatesds", "no", "SDs of a WD as one").refused(TWICE),
-    row(G, W, "create_anchors", "no", "make missing parents of anchors").idle(FILES),
+    row(G, W, "create_anchors", "no", "make missing parents of anchors too"),
     row(
         G,
         W,
@@ -155,21 +156,36 @@ pub const ROWS: &[Row] = &[
     row(Sd, W, "resetbus", "", "").refused("devices are not reset"),
     row(Sd, W, "kstat", "", "").idle(NO_NEED),
     row(Sd, W, "instance", "", "").idle(NO_NEED),
-    row(Fsd, W, "fsd", "", "name, or `default`").refused(FILES),
-    row(Fsd, W, "anchor", "required", "root of the tree"),
+    row(Fsd, W, "fsd", "", "name, or `default`"),
+    row(Fsd, W, "anchor", "required", "directory that the tree is in"),
     row(Fsd, N, "depth", "1", "levels of directories"),
     row(Fsd, N, "width", "1", "directories in each"),
-    row(Fsd, N, "files", "10", "files in each"),
-    row(Fsd, N, "sizes", "4096", "sizes of files"),
-    row(Fsd, N, "totalsize", "", "sum at which no more files are made"),
-    row(Fsd, N, "workingsetsize", "", "bytes that a run uses"),
-    row(Fsd, N, "wss", "", "the same").alias_of("workingsetsize"),
-    row(Fsd, W, "distribution", "bottom", "directories that have files"),
-    row(Fsd, W, "shared", "no", "several hosts use it"),
-    row(Fsd, W, "openflags", "none", "as for an SD"),
-    row(Fsd, W, "journal", "", ""),
+    row(Fsd, N, "files", "10", "files in each directory of the last level"),
+    row(
+        Fsd,
+        N,
+        "sizes",
+        "4096",
+        "sizes of files: one, or `(size,percent,…)`; `(size,0)` is refused",
+    ),
+    row(Fsd, N, "totalsize", "", "sum at which no more files are made").refused("give `files=` the number of files"),
+    row(Fsd, N, "workingsetsize", "", "bytes that a run uses").refused(WORKING_SET),
+    row(Fsd, N, "wss", "", "the same")
+        .alias_of("workingsetsize")
+        .refused(WORKING_SET),
+    row(
+        Fsd,
+        W,
+        "distribution",
+        "bottom",
+        "directories that have files; `all` is refused",
+    )
+    .refused("only directories of the last level have files"),
+    row(Fsd, W, "shared", "no", "several hosts use it").idle(LOCAL),
+    row(Fsd, W, "openflags", "none", "as for an SD").refused(CACHED),
+    row(Fsd, W, "journal", "", "").refused(VALIDATE),
     row(Fsd, N, "count", "", "`(start,n)`: n definitions"),
-    row(Fsd, W, "log", "", ""),
+    row(Fsd, W, "log", "", "").idle(NO_NEED),
     row(Fsd, W, "host", "", "").refused("No 'host=' parameter is allowed for a File System Definition (FSD)"),
     row(Wd, W, "wd", "", "name, or `default`"),
     row(Wd, W, "sd", "required", "SDs, with `*` at the end"),
@@ -210,26 +226,77 @@ pub const ROWS: &[Row] = &[
     ),
     row(Wd, N, "threads", "", "").refused(TWICE),
     row(Wd, W, "user", "", "").refused(CLASS),
-    row(Fwd, W, "fwd", "", "name, `default` or `format`").refused(FILES),
+    row(
+        Fwd,
+        W,
+        "fwd",
+        "",
+        "name, `default`, or `format` for how trees are made (`threads=`, `xfersize=`)",
+    ),
     row(Fwd, W, "fsd", "required", "FSDs, with `*` at the end"),
-    row(Fwd, W, "operation", "read", "what is done"),
+    row(
+        Fwd,
+        W,
+        "operation",
+        "read",
+        "`read`, `write`, `create`, `delete`, `getattr`, `open`; others are refused",
+    ),
     row(Fwd, W, "operations", "read", "the same").alias_of("operation"),
-    row(Fwd, N, "rdpct", "off", "reads and writes of the same file"),
+    row(
+        Fwd,
+        N,
+        "rdpct",
+        "off",
+        "percent of reads among reads and writes of the same file",
+    ),
     row(Fwd, N, "readpct", "off", "the same").alias_of("rdpct"),
-    row(Fwd, W, "fileio", "sequential", "order in a file").exact(),
-    row(Fwd, W, "fileselect", "sequential", "order of files"),
-    row(Fwd, N, "xfersizes", "4096", "block"),
-    row(Fwd, N, "threads", "1", "operations at once"),
-    row(Fwd, W, "stopafter", "the file", "blocks until the next file"),
-    row(Fwd, N, "skew", "even", "percent of the operations"),
-    row(Fwd, W, "target", "", "where copy and move go"),
-    row(Fwd, W, "host", "all", "hosts that run it"),
-    row(Fwd, W, "openflags", "those of the FSD", "as for an SD"),
+    row(
+        Fwd,
+        W,
+        "fileio",
+        "sequential",
+        "order in a file: `sequential` or `random`; `(random,shared)` and `(sequential,delete)` are refused",
+    )
+    .exact(),
+    row(
+        Fwd,
+        W,
+        "fileselect",
+        "sequential",
+        "order of files: `sequential`, each thread having its own, or `random`; `once` and `poisson` are refused",
+    ),
+    row(Fwd, N, "xfersizes", "4096", "one size, or `(size,percent,…)`"),
+    row(
+        Fwd,
+        N,
+        "threads",
+        "1",
+        "operations at once, divided among its FSDs and operations",
+    ),
+    row(
+        Fwd,
+        W,
+        "stopafter",
+        "the file",
+        "blocks until the next file, or percent of the file",
+    ),
+    row(
+        Fwd,
+        N,
+        "skew",
+        "what others leave",
+        "percent of the operations; with a rate, not with `fwdrate=max`",
+    ),
+    row(Fwd, W, "target", "", "where copy and move go").refused("files are neither copied nor moved"),
+    row(Fwd, W, "host", "all", "hosts that run it").idle(LOCAL),
+    row(Fwd, W, "openflags", "those of the FSD", "as for an SD").refused(CACHED),
     row(Rd, W, "rd", "", "name, or `default`"),
     row(Rd, W, "wd", "", "workloads, with `*` at the end").exact(),
     row(Rd, W, "fwd", "", "file system workloads").exact(),
     row(Rd, W, "sd", "those of the WDs", "other SDs; `single`: a run for each").exact(),
-    row(Rd, W, "fsd", "those of the FWDs", "other FSDs").exact(),
+    row(Rd, W, "fsd", "those of the FWDs", "other FSDs")
+        .exact()
+        .refused("give FWDs for these FSDs"),
     row(
         Rd,
         N,
@@ -281,13 +348,32 @@ pub const ROWS: &[Row] = &[
     row(Rd, N, "forwidth", "", "loop of FSDs").alias_of("width"),
     row(Rd, N, "forfiles", "", "loop of FSDs").alias_of("files"),
     row(Rd, N, "forsizes", "", "loop of FSDs").alias_of("sizes"),
-    row(Rd, N, "fortotalsize", "", "loop of FSDs").alias_of("totalsize"),
-    row(Rd, N, "forwss", "", "loop of FSDs").alias_of("wss"),
-    row(Rd, N, "forworkingsetsize", "", "loop of FSDs").alias_of("wss"),
+    row(Rd, N, "fortotalsize", "", "loop of FSDs")
+        .alias_of("totalsize")
+        .refused("give `forfiles=`"),
+    row(Rd, N, "forwss", "", "loop of FSDs")
+        .alias_of("wss")
+        .refused(WORKING_SET),
+    row(Rd, N, "forworkingsetsize", "", "loop of FSDs")
+        .alias_of("wss")
+        .refused(WORKING_SET),
     row(Rd, W, "foroperations", "", "loop of operations"),
-    row(Rd, W, "operations", "", "operations side by side"),
+    row(
+        Rd,
+        W,
+        "operations",
+        "those of the FWDs",
+        "operations side by side, for every FWD",
+    ),
+    row(Rd, W, "operation", "", "the same").alias_of("operations"),
     row(Rd, W, "openflags", "", "for every SD"),
-    row(Rd, W, "format", "no", "make the tree"),
+    row(
+        Rd,
+        W,
+        "format",
+        "no",
+        "make the tree first: `yes` anew, `restart` what is missing, `clean` remove it, `directories`, `only`, `once`; `limited` is refused",
+    ),
     row(Rd, W, "startcmd", "", "command before").exact().refused(COMMANDS),
     row(Rd, W, "endcmd", "", "command after").exact().refused(COMMANDS),
     row(Rd, W, "mount", "", "").refused(COMMANDS),

@@ -1,8 +1,11 @@
 //! Run definitions to runs: a run for each turn of the loops, with what the loops set.
 
 use super::data::Dedup;
-use super::definitions::{CURVE, Parameters, Rd, Sd, Transfer, Wd, matches_name};
+use super::definitions::{CURVE, Parameters, Rd, Sd, Transfer, Wd};
+use super::file_runs::FileRun;
+use super::files::{FormatWords, OPERATIONS};
 use super::values::{MAX_RATE, loop_text, rate_text};
+use super::workloads::matches_name;
 use crate::Diagnostic;
 
 /// One run.
@@ -48,8 +51,8 @@ pub struct Run {
     pub is_point: bool,
     /// `stopcurve=`.
     pub stopcurve: Option<f64>,
-    /// File system workloads.
-    pub on_files: bool,
+    /// What it does to trees of files.
+    pub files: Option<FileRun>,
 }
 
 /// The rate of a run.
@@ -202,7 +205,7 @@ fn base(rd: &Rd, name: String, sds: &[String], wds: &[Wd], parameters: &Paramete
         },
         is_point: false,
         stopcurve: rd.stopcurve,
-        on_files: !rd.fwds.is_empty(),
+        files: FileRun::from_rd(rd, parameters)?,
     })
 }
 
@@ -232,6 +235,12 @@ fn turns(rd: &Rd, run: Run, all: &mut Vec<Run>) -> Result<(), String> {
             below /= values.len();
             set(&mut copy, field, values[turn / below % values.len()])?;
         }
+        if let Some(files) = &mut copy.files
+            && turn > 0
+            && files.format.once
+        {
+            files.format = FormatWords::default();
+        }
         all.push(copy);
     }
     Ok(())
@@ -240,9 +249,13 @@ fn turns(rd: &Rd, run: Run, all: &mut Vec<Run>) -> Result<(), String> {
 fn set(run: &mut Run, field: &str, value: f64) -> Result<(), String> {
     let shown = match field {
         "iorate" | "fwdrate" => rate_text(value),
+        "operation" => OPERATIONS[value as usize].to_owned(),
         _ => loop_text(value),
     };
     run.loops.push((field.to_owned(), shown));
+    if let Some(files) = &mut run.files {
+        files.set(field, value);
+    }
     let wds = run.workloads.iter_mut().map(|(wd, _)| wd);
     match field {
         "iorate" | "fwdrate" => run.rate = rate_of(value),
@@ -320,8 +333,9 @@ impl Run {
             (Some(elapsed), warmup) => format!("elapsed={elapsed} warmup={warmup}"),
         };
         let (name, loops) = (&self.name, self.loops_text());
-        if self.on_files {
+        if let Some(files) = &self.files {
             return match rate {
+                _ if files.makes.is_some() => name.clone(),
                 RunRate::Max => format!("{name}; {elapsed}; fwdrate=max. {loops}"),
                 RunRate::Curve => format!("{name}; {elapsed}; fwdrate=curve. {loops}"),
                 rate => format!("{name}; {elapsed}; fwdrate={}; {loops}", rate.text(false)),
@@ -350,7 +364,9 @@ impl Run {
 
     /// It has a workload that ends with its SD.
     pub fn ends_with_data(&self) -> bool {
-        self.maxdata.is_some() || self.workloads.iter().any(|(wd, _)| wd.seekpct < 0)
+        self.files.as_ref().is_some_and(FileRun::can_run_out)
+            || self.maxdata.is_some()
+            || self.workloads.iter().any(|(wd, _)| wd.seekpct < 0)
     }
 }
 

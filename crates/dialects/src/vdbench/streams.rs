@@ -185,7 +185,7 @@ pub(super) fn stream(
 }
 
 /// A schedule of this rate, as an exact fraction.
-fn pacing(run: &Run, rate: f64, generator: u64) -> Pacing {
+pub(super) fn pacing(run: &Run, rate: f64, generator: u64) -> Pacing {
     const PARTS: u64 = 1_000_000;
     let (amount, time) = ((rate * PARTS as f64).round().max(1.0) as u64, PARTS * 1_000_000_000);
     let common = gcd(amount, time);
@@ -207,6 +207,6 @@ fn pacing(run: &Run, rate: f64, generator: u64) -> Pacing {
     }
 }
 
-fn gcd(a: u64, b: u64) -> u64 {
+pub(super) fn gcd(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { gcd(b, a % b) }
 }

@@ -1,6 +1,6 @@
 //! Workload definitions: `wd=`.
 
-use super::definitions::{Block, Parameters, Transfer, Wd, flags, matches_name, percent, range};
+use super::definitions::{Block, Parameters, Transfer, Wd, flags, percent, range};
 use crate::Diagnostic;
 
 /// A workload definition, or the defaults of those that follow.
@@ -37,7 +37,7 @@ pub(super) fn wd(block: &Block, parameters: &Parameters) -> Result<Wd, Diagnosti
     Ok(Wd {
         name: block.name.clone(),
         sds,
-        xfersize: transfer(block)?,
+        xfersize: transfer(block, "xfersize")?,
         rdpct: rdpct as u32,
         seekpct: seek(block)?,
         stride,
@@ -67,8 +67,8 @@ fn seek(block: &Block) -> Result<i32, Diagnostic> {
     }
 }
 
-fn transfer(block: &Block) -> Result<Transfer, Diagnostic> {
-    let numbers = block.numbers("xfersize")?;
+pub(super) fn transfer(block: &Block, field: &str) -> Result<Transfer, Diagnostic> {
+    let numbers = block.numbers(field)?;
     let whole = |bytes: f64| match bytes > 0.0 && bytes % 512.0 == 0.0 && bytes < 2_147_483_648.0 {
         true => Ok(bytes as u64),
         false => Err(block.error(format!("data transfer size not multiple of 512 bytes: {bytes}"))),
@@ -96,5 +96,13 @@ fn transfer(block: &Block) -> Result<Transfer, Diagnostic> {
                 false => Err(block.error(format!("Xfersize distribution does not add up to 100: {}", sum as u64))),
             }
         }
+    }
+}
+
+/// A name, with a star at its end or not.
+pub(super) fn matches_name(wanted: &str, name: &str) -> bool {
+    match wanted.strip_suffix('*') {
+        Some(start) => name.starts_with(start),
+        None => wanted == name,
     }
 }

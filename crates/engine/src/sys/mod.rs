@@ -18,6 +18,8 @@ pub enum OpenFor {
     Read,
     /// Writing.
     Write,
+    /// Both.
+    ReadWrite,
     /// Writing, as a new file.
     Create,
 }

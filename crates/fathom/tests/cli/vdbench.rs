@@ -136,6 +136,93 @@ fn reports_show_shares_links_and_includes() {
     assert_eq!(skew.iter().filter(|line| line.contains(" SD: ")).count(), 5);
 }
 
+/// The figures of a run on files by column of the flat file, and the run's rows.
+fn flat_rows(folder: &Path, run: &str, column: &str) -> Vec<String> {
+    let flat = fs::read_to_string(folder.join("output/flatfile.html")).unwrap();
+    let rows: Vec<Vec<&str>> = flat
+        .lines()
+        .filter(|line| !line.starts_with(['*', '<']))
+        .map(|line| line.split_whitespace().collect())
+        .collect();
+    let place = |name: &str| rows[0].iter().position(|known| *known == name).unwrap();
+    let of_run = rows.iter().filter(|row| row[place("Run")] == run);
+    of_run.map(|row| row[place(column)].to_owned()).collect()
+}
+
+#[cfg(unix)]
+#[test]
+fn a_tree_is_made_read_kept_and_cleaned_and_nothing_else_goes() {
+    let folder = tempfile::tempdir().unwrap();
+    let anchor = folder.path().join("anchor");
+    let tree = anchor.join("fathom-kept.tree");
+    let file = |format: &str, fwd: &str| {
+        format!(
+            "fsd=fsd1,anchor={},depth=1,width=2,files=10,size=64k\nfwd=fwd1,fsd=fsd1,threads=2,{fwd}\n\
+             rd=rd1,fwd=fwd1,fwdrate=100,format={format},elapsed=2,interval=1\n",
+            text(&anchor)
+        )
+    };
+    let read = "operation=read,xfersize=4k,fileio=random,stopafter=4";
+    let ran = vdbench(folder.path(), &file("yes", read), &[]);
+    let starts = [
+        "Anchor size: anchor=",
+        "dirs:            2; files:           20; bytes:     1.250m (1,310,720)",
+        "Starting RD=format_for_rd1\n",
+        "Starting RD=rd1; elapsed=2; fwdrate=100; For loops: None",
+        "Vdbench execution completed successfully. Output directory: ",
+    ];
+    ran.expect(0, &starts);
+    // 20 files of 64 KiB in transfers of 128 KiB at most: one write, one creation and one closing each.
+    for column in ["Write_rate", "Create_rate", "Close_rate"] {
+        assert_eq!(
+            flat_rows(folder.path(), "format_for_rd1", column)[0],
+            "20.0000",
+            "{column}"
+        );
+    }
+    assert_eq!(flat_rows(folder.path(), "rd1", "Interval"), ["1", "2", "avg_2-2"]);
+    let number = |column: &str| -> f64 { flat_rows(folder.path(), "rd1", column)[2].parse().unwrap() };
+    let (reads, opens) = (number("Read_rate"), number("Open_rate"));
+    assert!((50.0..150.0).contains(&reads), "{reads}");
+    // Four reads for each opening, but for the sessions at either edge.
+    assert!((reads / 4.0 - opens).abs() <= 3.0, "{reads} {opens}");
+    for name in ["fsd1", "fwd1", "format", "fwd1.histogram", "summary", "totals"] {
+        assert!(folder.path().join(format!("output/{name}.html")).exists(), "{name}");
+    }
+    let sizes: Vec<u64> = walk(&tree)
+        .iter()
+        .map(|path| fs::metadata(path).unwrap().len())
+        .collect();
+    assert_eq!(sizes.iter().filter(|size| **size == 65_536).count(), 20);
+    // What is not the tree's stays, in the anchor and in the tree.
+    for foreign in [anchor.join("mine"), tree.join("d0/mine")] {
+        fs::write(foreign, "x").unwrap();
+    }
+    vdbench(folder.path(), &file("no", "operation=delete"), &[]).expect(0, &["trying to delete a file"]);
+    vdbench(folder.path(), &file("no", read), &[]).expect(0, &["avg_"]);
+    vdbench(folder.path(), &file("yes", read), &[]).expect(0, &["Starting RD=format_for_rd1"]);
+    vdbench(folder.path(), &file("(clean,only)", read), &[]).expect(0, &["cleanup complete."]);
+    assert_eq!(fs::read_to_string(anchor.join("mine")).unwrap(), "x");
+    assert_eq!(fs::read_to_string(tree.join("d0/mine")).unwrap(), "x");
+    assert!(!tree.join("d1").exists());
+    // A directory of that name that is not fathom's is left as it is.
+    fs::remove_dir_all(&tree).unwrap();
+    fs::create_dir_all(tree.join("d0")).unwrap();
+    fs::write(tree.join("d0/f0"), "x").unwrap();
+    vdbench(folder.path(), &file("yes", read), &[]).expect(157, &["not a tree that fathom has made"]);
+    assert_eq!(fs::read_to_string(tree.join("d0/f0")).unwrap(), "x");
+    let missing = file("yes", read).replace("/anchor,", "/none/anchor,");
+    vdbench(folder.path(), &missing, &[]).expect(157, &["Unable to create anchor directory: "]);
+}
+
+/// All files below a directory.
+#[cfg(unix)]
+fn walk(at: &Path) -> Vec<std::path::PathBuf> {
+    let entries = fs::read_dir(at).unwrap().flatten().map(|entry| entry.path());
+    let below = |path: std::path::PathBuf| if path.is_dir() { walk(&path) } else { vec![path] };
+    entries.flat_map(below).collect()
+}
+
 /// Under a rate that the target cannot keep, operations wait for a slot. They are not in flight meanwhile.
 #[test]
 fn queue_depth_never_exceeds_the_threads() {

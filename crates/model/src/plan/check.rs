@@ -3,8 +3,8 @@
 //! All complaints are collected, not only the first. Whether a target exists or may be used is not asked here.
 
 use super::{
-    Control, Depth, EngineKind, FileTree, FileWork, Job, Pacing, Plan, PriorityRule, Rate, Stop, Stream, StreamTarget,
-    TargetId, TargetKind, Worker,
+    Control, Depth, EngineKind, FileGroup, FileOperationKind, FileTree, FileWork, Job, Pacing, Plan, PriorityRule,
+    Rate, Stop, Stream, StreamTarget, TargetId, TargetKind, Worker,
 };
 use crate::block_size::BlockSizes;
 use crate::content::Content;
@@ -211,6 +211,19 @@ impl Plan {
                 }
                 if work.groups.iter().any(|group| group.operations.is_empty()) || work.block.0 == 0 {
                     faults.add("a group of operations on files has no operation, or its block is 0");
+                }
+                let opens = |group: &FileGroup| {
+                    matches!(
+                        group.operations[..],
+                        [FileOperationKind::Open | FileOperationKind::Create]
+                    )
+                };
+                if work.session.is_some() && !matches!(&work.groups[..], [group] if opens(group)) {
+                    faults.add("a session on files begins with opening or creating one, and with nothing else");
+                }
+                let closes = |group: &FileGroup| group.operations.contains(&FileOperationKind::Close);
+                if work.groups.iter().any(closes) {
+                    faults.add("only a session closes files, and it does so by itself");
                 }
                 if worker.slots() > 1 {
                     faults.add("operations on files come one at a time: its queue depth must be 1");

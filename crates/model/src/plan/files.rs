@@ -26,6 +26,23 @@ pub struct FileTree {
     /// Seed of the sizes.
     #[serde(default)]
     pub seed: u64,
+    /// The tree outlives the run; absent: it is made for the run and removed at its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kept: Option<KeptTree>,
+}
+
+/// What becomes of a kept tree when a run begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KeptTree {
+    /// Its files and directories are removed, and the directories made again.
+    Emptied,
+    /// Its directories are completed, and files that are too short are removed.
+    Completed,
+    /// It is used as it is.
+    Existing,
+    /// It is removed, with its root.
+    Removed,
 }
 
 /// One operation on one file of a tree, in a word where other operations have a position.
@@ -108,24 +125,7 @@ impl FileTree {
 
     /// The size of a file.
     pub fn file_size(&self, file: u32) -> u64 {
-        let word = scrambled(scrambled(self.seed) ^ u64::from(file));
-        match &self.sizes {
-            BlockSizes::Fixed { size } => size.0,
-            BlockSizes::Range { low, high, unaligned } => {
-                let step = if *unaligned { 1 } else { low.0.max(1) };
-                let steps = (high.0 - low.0.min(high.0)) / step + 1;
-                low.0 + word % steps * step
-            }
-            BlockSizes::Split { entries } => {
-                let total: f64 = entries.iter().map(|entry| entry.percent).sum();
-                let mut level = word as f64 / 2f64.powi(64) * total;
-                let drawn = entries.iter().find(|entry| {
-                    level -= entry.percent;
-                    level < 0.0
-                });
-                drawn.or(entries.last()).map_or(0, |entry| entry.size.0)
-            }
-        }
+        pick_size(&self.sizes, scrambled(scrambled(self.seed) ^ u64::from(file)))
     }
 
     /// Bytes of all files, whether they exist at first or not.
@@ -200,6 +200,27 @@ fn push(path: &mut String, prefix: char, number: u64) {
     let _ = write!(path, "{prefix}{number}");
 }
 
+/// The size that a random word stands for.
+pub fn pick_size(sizes: &BlockSizes, word: u64) -> u64 {
+    match sizes {
+        BlockSizes::Fixed { size } => size.0,
+        BlockSizes::Range { low, high, unaligned } => {
+            let step = if *unaligned { 1 } else { low.0.max(1) };
+            let steps = (high.0 - low.0.min(high.0)) / step + 1;
+            low.0 + word % steps * step
+        }
+        BlockSizes::Split { entries } => {
+            let total: f64 = entries.iter().map(|entry| entry.percent).sum();
+            let mut level = word as f64 / 2f64.powi(64) * total;
+            let drawn = entries.iter().find(|entry| {
+                level -= entry.percent;
+                level < 0.0
+            });
+            drawn.or(entries.last()).map_or(0, |entry| entry.size.0)
+        }
+    }
+}
+
 /// SplitMix64: neighbouring numbers give unlike words.
 fn scrambled(number: u64) -> u64 {
     let mut word = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
@@ -240,6 +261,8 @@ pub enum FileOperationKind {
     Mkdir,
     /// Removes a directory that `mkdir` has made.
     Rmdir,
+    /// Closes the file of a session.
+    Close,
 }
 
 /// Whether the file or directory of an operation exists before and after it.
@@ -255,7 +278,7 @@ pub enum Existence {
 
 impl FileOperationKind {
     /// All of them with their names, in the order in which they are listed.
-    pub const ALL: [(&'static str, FileOperationKind); 14] = [
+    pub const ALL: [(&'static str, FileOperationKind); 15] = [
         ("create", FileOperationKind::Create),
         ("open", FileOperationKind::Open),
         ("read", FileOperationKind::Read),
@@ -270,6 +293,7 @@ impl FileOperationKind {
         ("delete", FileOperationKind::Delete),
         ("mkdir", FileOperationKind::Mkdir),
         ("rmdir", FileOperationKind::Rmdir),
+        ("close", FileOperationKind::Close),
     ];
 
     /// Its name.
@@ -284,7 +308,8 @@ impl FileOperationKind {
             | FileOperationKind::Read
             | FileOperationKind::ReadBlock
             | FileOperationKind::Stat
-            | FileOperationKind::Readdir => Direction::Read,
+            | FileOperationKind::Readdir
+            | FileOperationKind::Close => Direction::Read,
             _ => Direction::Write,
         }
     }
@@ -324,8 +349,34 @@ pub struct FileWork {
     pub in_sequence: bool,
     /// Files are taken in order of their numbers, each worker having its own, instead of at random.
     pub in_order: bool,
-    /// Bytes of a block.
+    /// Bytes of a block; in sessions the unit that positions are multiples of.
     pub block: Bytes,
+    /// Files stay open for several operations. Its only group has the one operation that opens them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<FileSession>,
+}
+
+/// What is done to a file from opening it to closing it. Opening, each transfer and closing are operations of their own;
+/// schedules and shares count transfers, or where there are none the opening.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FileSession {
+    /// What is read and written; absent: the file is closed again.
+    pub transfers: Option<SessionTransfers>,
+}
+
+/// The transfers of a session.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct SessionTransfers {
+    /// Their sizes.
+    pub sizes: BlockSizes,
+    /// Positions are drawn instead of one after the other.
+    pub random: bool,
+    /// Share of writes in percent.
+    pub write_percent: u8,
+    /// Transfers of a session; absent: as many bytes as `percent` says.
+    pub count: Option<u64>,
+    /// Bytes of a session in percent of the file.
+    pub percent: f64,
 }
 
 /// Operations on the same file, one after the other.
@@ -339,9 +390,23 @@ pub struct FileGroup {
 }
 
 impl FileWork {
-    /// Kinds of operations that occur, each once, in the order of [`FileOperationKind`].
+    /// Operations that occur, each once, in the order of [`FileOperationKind`].
     pub fn kinds(&self) -> Vec<FileOperationKind> {
         let mut kinds: Vec<FileOperationKind> = self.groups.iter().flat_map(|group| group.operations.clone()).collect();
+        if let Some(session) = &self.session {
+            let writes = session.transfers.as_ref().map(|transfers| transfers.write_percent);
+            kinds.extend(
+                writes
+                    .filter(|writes| *writes < 100)
+                    .map(|_| FileOperationKind::ReadBlock),
+            );
+            kinds.extend(
+                writes
+                    .filter(|writes| *writes > 0)
+                    .map(|_| FileOperationKind::WriteBlock),
+            );
+            kinds.push(FileOperationKind::Close);
+        }
         kinds.sort_unstable();
         kinds.dedup();
         kinds
@@ -349,6 +414,17 @@ impl FileWork {
 
     /// The shares of reads and writes.
     pub fn mix(&self) -> Mix {
+        let transfers = self.session.as_ref().and_then(|session| session.transfers.as_ref());
+        if let Some(SessionTransfers { write_percent, .. }) = transfers {
+            return match write_percent {
+                0 => Mix::READS,
+                100 => Mix::WRITES,
+                share => Mix::Drawn {
+                    write_percent: f64::from(*share),
+                    rule: MixRule::Independent,
+                },
+            };
+        }
         let mut counts = [0u64; 2];
         for group in &self.groups {
             let share = if self.in_sequence { 1 } else { u64::from(group.share) };
@@ -396,6 +472,7 @@ mod tests {
             sizes: BlockSizes::Fixed { size: Bytes(10) },
             prefill,
             seed: 1,
+            kept: None,
         }
     }
 

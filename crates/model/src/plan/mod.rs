@@ -34,7 +34,10 @@ use crate::units::{Bytes, Nanos};
 pub use check::{PlanError, PlanFault};
 pub use control::{Control, LatencyTarget, MinimumRate, Precision, SteadyState, Tracked};
 pub use engine::{CpuWork, ENGINES, Effect, EngineChoice, EngineInfo, EngineKind, LookCall, Program, System};
-pub use files::{Existence, FileGroup, FileOperation, FileOperationKind, FileTree, FileWork, is_tree_name};
+pub use files::{
+    Existence, FileGroup, FileOperation, FileOperationKind, FileSession, FileTree, FileWork, KeptTree,
+    SessionTransfers, is_tree_name, pick_size,
+};
 pub use load::{CatchUp, Flow, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
 pub use operation::{
     CacheMode, ErrorPolicy, FileLock, FileRangeFlags, FlushKind, MapFlush, Mapping, OpenHint, Priority, PriorityClass,

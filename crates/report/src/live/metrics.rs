@@ -236,6 +236,7 @@ mod tests {
             in_flight_ns: Nanos(0),
             depth: 1,
             targets: Vec::new(),
+            file_operations: Vec::new(),
             left_ns: Some(Nanos::secs(3)),
         }))
     }

@@ -97,6 +97,7 @@ fn second(number: u64, reads: u64, writes: u64) -> Interval {
         latency,
         depth: 32,
         targets: Vec::new(),
+        file_operations: Vec::new(),
         left_ns: Some(Nanos::secs(59 - number)),
     }
 }

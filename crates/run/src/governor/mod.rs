@@ -193,6 +193,7 @@ mod tests {
             in_flight_ns: Nanos(operations * latency),
             depth: 1,
             targets: Vec::new(),
+            file_operations: Vec::new(),
             left_ns: None,
         }
     }

@@ -151,6 +151,7 @@ mod tests {
             in_flight_ns: Nanos(reads * 1000),
             depth: 2,
             targets: Vec::new(),
+            file_operations: Vec::new(),
             left_ns: None,
         }
     }

@@ -17,7 +17,7 @@ use engine::{FileKind, OpenTree, sys};
 use model::content::WideRandom;
 use model::event::Event;
 use model::finding::{Finding, Severity};
-use model::plan::{FileGroup, FileOperationKind, FileTree, Plan, Target, TargetId};
+use model::plan::{FileGroup, FileOperationKind, FileTree, KeptTree, Plan, Target, TargetId};
 use model::{Bytes, Nanos};
 
 use super::examine::{directions, size_in};
@@ -32,6 +32,8 @@ use crate::worker::ReadyKind;
 const MARKER: &str = "fathom-0-0.dat";
 /// What the name of a root ends in.
 const SUFFIX: &str = ".tree";
+/// The name of the root of a tree that outlives its runs; not one that a killed run leaves.
+const KEPT_ROOT: &str = "fathom-kept.tree";
 /// Bytes written at once.
 const CHUNK: usize = 1 << 20;
 /// An empty root is removed only after this long: a younger one may be about to receive its marker.
@@ -43,22 +45,56 @@ pub(super) struct TempTree {
     path: PathBuf,
     root: Arc<TreeRoot>,
     marker: Option<TempFile>,
+    /// It stays at the end.
+    is_kept: bool,
 }
 
 impl TempTree {
-    fn create(path: &Path) -> std::io::Result<TempTree> {
+    fn create(path: &Path, is_kept: bool) -> std::io::Result<TempTree> {
         let root = Arc::new(TreeRoot::create(path)?);
         let mut tree = TempTree {
             path: path.to_owned(),
             root,
             marker: None,
+            is_kept,
         };
         tree.marker = Some(TempFile::create(&path.join(MARKER), 0, false)?);
         Ok(tree)
     }
 
-    /// Removes it. `Some` finding if something stays that was not made by the test.
+    /// Opens the kept tree of an earlier run. Only a marker of ours that no run has locked says that it is one.
+    fn open_kept(path: &Path) -> Result<TempTree, TargetError> {
+        let unfit = |what, help: &str| TargetError::Unfit {
+            path: path.display().to_string(),
+            what,
+            help: help.into(),
+        };
+        let root = TreeRoot::open(path).map_err(|source| TargetError::Look {
+            path: path.display().to_string(),
+            source,
+        })?;
+        let marker = temp_file::take_leftover(&path.join(MARKER)).ok_or_else(|| {
+            unfit(
+                "not a tree that fathom has made and left, or another run uses it",
+                "wait for the other run, or name another directory; nothing in it was changed",
+            )
+        })?;
+        Ok(TempTree {
+            path: path.to_owned(),
+            root: Arc::new(root),
+            marker: Some(marker),
+            is_kept: true,
+        })
+    }
+
+    /// Removes it, or leaves it if it is kept. `Some` finding if something stays that was not made by the test.
     pub(super) fn remove(&mut self) -> Option<Finding> {
+        if self.is_kept {
+            if let Some(marker) = self.marker.take() {
+                marker.leave();
+            }
+            return None;
+        }
         let kept = remove(&self.root, &self.path, self.marker.take())?;
         Some(Finding::new("LEFTOVER", Severity::Warning, kept))
     }
@@ -126,10 +162,15 @@ pub(super) fn examine_tree(
         }
         Err(source) => return Err(TargetError::Look { path, source }),
     }
-    size_in(&folder, Some(room(plan, number, tree)), &target.path)?;
+    if tree.kept != Some(KeptTree::Existing) {
+        size_in(&folder, Some(room(plan, number, tree)), &target.path)?;
+    }
     Ok(Examined {
         number,
-        path: free_path(&folder, number),
+        path: match tree.kept {
+            Some(_) => folder.join(KEPT_ROOT),
+            None => free_path(&folder, number),
+        },
         kind: None,
         size: 0,
         action: Action::CreateTree {
@@ -186,7 +227,10 @@ impl Preparation<'_> {
             }
         };
         let start = self.clock.now();
-        let temporary = TempTree::create(&one.path).map_err(failed(one.path.display().to_string(), 0))?;
+        if let Some(kept) = tree.kept {
+            return self.open_kept_tree(&one.path, (number, tree, kept), ready);
+        }
+        let temporary = TempTree::create(&one.path, false).map_err(failed(one.path.display().to_string(), 0))?;
         let root = Arc::clone(&temporary.root);
         ready.cleanup.remove_tree(temporary);
         fill(&root, tree, self.plan.seed, self.interrupt)
@@ -209,6 +253,103 @@ impl Preparation<'_> {
             claims: Arc::new(FileClaims::new(tree)),
         })
     }
+}
+
+impl Preparation<'_> {
+    /// Makes a kept tree ready: what an earlier run has left is emptied, completed or used.
+    fn open_kept_tree(
+        &self,
+        path: &Path,
+        (number, tree, kept): (usize, &FileTree, KeptTree),
+        ready: &mut ReadyTargets,
+    ) -> Result<ReadyKind, TargetError> {
+        let failed = |source| TargetError::Look {
+            path: path.display().to_string(),
+            source,
+        };
+        let mut opened = match path.symlink_metadata() {
+            Ok(_) => TempTree::open_kept(path)?,
+            Err(_) if kept == KeptTree::Existing => {
+                return Err(TargetError::Missing {
+                    path: path.display().to_string(),
+                    help: "the directory has no tree yet; format it first (`format=yes`)".into(),
+                });
+            }
+            Err(_) => TempTree::create(path, true).map_err(failed)?,
+        };
+        let root = Arc::clone(&opened.root);
+        opened.is_kept = kept != KeptTree::Removed;
+        ready.cleanup.remove_tree(opened);
+        if kept == KeptTree::Emptied {
+            root.remove_contents(MARKER).map_err(failed)?;
+        }
+        let sizes: Vec<Option<u64>> = existing_sizes(&root, tree);
+        let is_short = |file: u32| sizes[file as usize].is_some_and(|size| size < tree.file_size(file));
+        let mut short = (0..sizes.len() as u32).filter(|file| is_short(*file));
+        let too_long = (0..sizes.len() as u32).find(|file| sizes[*file as usize] > Some(tree.file_size(*file)));
+        let wrong = too_long.or(short
+            .next()
+            .filter(|_| kept == KeptTree::Existing && transfers(self.plan, number)));
+        let mut name = String::new();
+        if let Some(file) = wrong.filter(|_| kept != KeptTree::Removed) {
+            tree.write_file_path(file, false, &mut name);
+            let size = sizes[file as usize].unwrap_or_default();
+            return Err(TargetError::Unfit {
+                path: path.join(name).display().to_string(),
+                what: "not of the size that the tree gives it",
+                help: format!(
+                    "it has {size} bytes instead of {}; format the tree again, or describe the one that is there",
+                    tree.file_size(file)
+                ),
+            });
+        }
+        if matches!(kept, KeptTree::Emptied | KeptTree::Completed) {
+            for file in 0..sizes.len() as u32 {
+                tree.write_directory_path(file, &mut name);
+                if file % tree.files_per_directory.max(1) == 0 {
+                    create_directories(&root, &name).map_err(failed)?;
+                }
+                tree.write_file_path(file, false, &mut name);
+                if is_short(file) {
+                    root.remove_file(&name).map_err(failed)?;
+                }
+            }
+        }
+        Ok(ReadyKind::Tree {
+            path: path.to_owned(),
+            claims: Arc::new(FileClaims::from_existing(tree, |file| {
+                sizes[file as usize].is_some() && !(is_short(file) && kept == KeptTree::Completed)
+            })),
+            tree: OpenTree {
+                root,
+                shape: tree.clone(),
+            },
+        })
+    }
+}
+
+/// The size of each file of a tree that exists.
+fn existing_sizes(root: &TreeRoot, tree: &FileTree) -> Vec<Option<u64>> {
+    let mut name = String::new();
+    (0..tree.file_count() as u32)
+        .map(|file| {
+            tree.write_file_path(file, false, &mut name);
+            root.look_up(&name).ok()
+        })
+        .collect()
+}
+
+/// True if some job moves data of files of this tree that exist.
+fn transfers(plan: &Plan, number: usize) -> bool {
+    let streams = plan
+        .jobs()
+        .flat_map(|(_, job)| &job.workers)
+        .flat_map(|worker| &worker.streams);
+    let mut on_tree = streams.filter(|stream| stream.target.ids().iter().any(|id| id.0 as usize == number));
+    on_tree.any(|stream| {
+        let session = stream.files.as_ref().and_then(|work| work.session.as_ref());
+        session.is_some_and(|session| session.transfers.is_some())
+    })
 }
 
 /// Makes the directories, and the files that exist at first.

@@ -28,6 +28,7 @@ fn tree(prefill: u8) -> FileTree {
         sizes: BlockSizes::Fixed { size: Bytes(5000) },
         prefill,
         seed: 1,
+        kept: None,
     }
 }
 
@@ -52,6 +53,7 @@ fn on_tree(
         in_sequence: false,
         in_order: false,
         block: Bytes::kib(4),
+        session: None,
     };
     one.mix = work.mix();
     one.pattern.sizes = model::PerDirection::all(BlockSizes::Fixed { size: Bytes::kib(8) });

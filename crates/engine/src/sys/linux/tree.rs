@@ -48,18 +48,19 @@ impl TreeRoot {
         let flags = match open_for {
             OpenFor::Read => OFlags::RDONLY,
             OpenFor::Write => OFlags::WRONLY,
+            OpenFor::ReadWrite => OFlags::RDWR,
             OpenFor::Create => OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
         };
         let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&self.directory, path, flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 
-    /// Looks a name up.
+    /// Looks a name up. Returns its size in bytes.
     ///
     /// # Errors
     /// The system's error.
-    pub fn look_up(&self, path: &str) -> io::Result<()> {
-        Ok(statat(&self.directory, path, AtFlags::SYMLINK_NOFOLLOW).map(drop)?)
+    pub fn look_up(&self, path: &str) -> io::Result<u64> {
+        Ok(statat(&self.directory, path, AtFlags::SYMLINK_NOFOLLOW).map(|found| found.st_size as u64)?)
     }
 
     /// Reads all names of a directory. Returns how many.

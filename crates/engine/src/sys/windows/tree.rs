@@ -48,17 +48,18 @@ impl TreeRoot {
         match open_for {
             OpenFor::Read => options.read(true),
             OpenFor::Write => options.write(true),
+            OpenFor::ReadWrite => options.read(true).write(true),
             OpenFor::Create => options.write(true).create_new(true),
         };
         options.open(self.path_of(path))
     }
 
-    /// Looks a name up.
+    /// Looks a name up. Returns its size in bytes.
     ///
     /// # Errors
     /// The system's error.
-    pub fn look_up(&self, path: &str) -> io::Result<()> {
-        fs::symlink_metadata(self.path_of(path)).map(drop)
+    pub fn look_up(&self, path: &str) -> io::Result<u64> {
+        fs::symlink_metadata(self.path_of(path)).map(|metadata| metadata.len())
     }
 
     /// Reads all names of a directory. Returns how many.

@@ -6,7 +6,8 @@ use model::event::{Event, Phase};
 use model::results::Results;
 use model::{Direction, PerDirection};
 use report::formats::vdbench::{
-    Cpu, FlatFacts, Layout, Side, SkewRow, Tally, flat_row, header, histogram, row, skew_table,
+    Cpu, FileColumns, FlatFacts, Layout, Side, SkewRow, Tally, file_flat_row, file_header, file_row, flat_row, header,
+    histogram, row, skew_table,
 };
 
 use super::output::{Output, date, time, timestamp};
@@ -18,6 +19,8 @@ pub struct Style {
     pub decimal: bool,
     /// The label of the host.
     pub host: String,
+    /// The columns of runs on files.
+    pub files: Option<FileColumns>,
 }
 
 /// Follows a run.
@@ -29,8 +32,10 @@ pub struct Follow<'a> {
     limits_us: &'a [u64],
     /// Seconds before the measured window.
     warm_up: u64,
-    /// For each SD: what it did in each interval, how many are complete, and that it has ended.
-    sds: Vec<(Vec<Tally>, u64, bool)>,
+    /// The files that show each job: that of its SD, or those of its FSD and FWD.
+    items: Vec<Vec<String>>,
+    /// For each job: what it did in each interval, how many are complete, and that it has ended.
+    jobs: Vec<(Vec<Tally>, u64, bool)>,
     /// Intervals that have a row.
     shown: u64,
     /// Processor time of each of them.
@@ -73,7 +78,8 @@ impl<'a> Follow<'a> {
             output,
             limits_us,
             warm_up,
-            sds: run.sds.iter().map(|_| (Vec::new(), 0, false)).collect(),
+            jobs: job_items(run).iter().map(|_| (Vec::new(), 0, false)).collect(),
+            items: job_items(run),
             shown: 0,
             cpus: Vec::new(),
             average: Tally::default(),
@@ -105,7 +111,7 @@ impl<'a> Follow<'a> {
                 let start = before * 1_000_000_000 + interval.start_ns.0;
                 // An interval that began a moment late belongs to the one that it mostly lies in.
                 let number = ((start + interval.length_ns.0 / 2) / length).min(last.saturating_sub(1));
-                if let Some((tallies, complete, _)) = self.sds.get_mut(interval.job as usize)
+                if let Some((tallies, complete, _)) = self.jobs.get_mut(interval.job as usize)
                     && number < 10_000_000
                 {
                     if tallies.len() <= number as usize {
@@ -118,19 +124,20 @@ impl<'a> Follow<'a> {
                         reads: side(Direction::Read),
                         writes: side(Direction::Write),
                         in_flight_ns: Some(u128::from(interval.in_flight_ns.0)),
+                        file_operations: interval.file_operations.clone(),
                     });
                     *complete = (start + interval.length_ns.0 + length / 1000) / length;
                 }
             }
             Event::JobEnded { job, .. } => {
-                if let Some(sd) = self.sds.get_mut(*job as usize) {
-                    sd.2 = true;
+                if let Some(of_job) = self.jobs.get_mut(*job as usize) {
+                    of_job.2 = true;
                 }
             }
             _ => return,
         }
         while self
-            .sds
+            .jobs
             .iter()
             .all(|(tallies, complete, ended)| *complete > self.shown || *ended && tallies.len() as u64 <= self.shown)
             && self.has_more()
@@ -145,8 +152,22 @@ impl<'a> Follow<'a> {
         ["summary".into(), host.clone(), format!("{host}-0")]
     }
 
+    /// What the jobs of each item did.
+    fn by_item(&self, of_jobs: &[Tally]) -> Vec<(String, Tally)> {
+        let mut sums: Vec<(String, Tally)> = Vec::new();
+        for (items, tally) in self.items.iter().zip(of_jobs) {
+            for item in items {
+                match sums.iter_mut().find(|(name, _)| name == item) {
+                    Some((_, sum)) => sum.add(tally),
+                    None => sums.push((item.clone(), tally.clone())),
+                }
+            }
+        }
+        sums
+    }
+
     fn has_more(&self) -> bool {
-        self.sds.iter().any(|(tallies, ..)| tallies.len() as u64 > self.shown)
+        self.jobs.iter().any(|(tallies, ..)| tallies.len() as u64 > self.shown)
     }
 
     fn show_interval(&mut self) {
@@ -157,10 +178,14 @@ impl<'a> Follow<'a> {
         self.cpus.push(cpu);
         let label = number.to_string();
         let mut sum = Tally::default();
-        for index in 0..self.sds.len() {
-            let tally = self.sds[index].0.get(self.shown as usize).cloned().unwrap_or_default();
-            self.write_row(&self.run.sds[index].name.clone(), &label, number, &tally, cpu);
-            sum.add(&tally);
+        let of_jobs: Vec<Tally> = self
+            .jobs
+            .iter()
+            .map(|(tallies, ..)| tallies.get(self.shown as usize).cloned().unwrap_or_default())
+            .collect();
+        of_jobs.iter().for_each(|tally| sum.add(tally));
+        for (name, tally) in self.by_item(&of_jobs) {
+            self.write_row(&name, &label, number, &tally, cpu);
         }
         for file in self.whole() {
             self.write_row(&file, &label, number, &sum, cpu);
@@ -190,7 +215,7 @@ impl<'a> Follow<'a> {
     fn write_headers(&mut self, file: &str, label: &str, number: u64) {
         if number % 30 == 1 && !label.starts_with("avg") {
             self.output.write(file, "");
-            for line in header(self.style.layout, &date(), self.style.decimal) {
+            for line in self.header() {
                 self.output.write(file, &line);
             }
         }
@@ -199,7 +224,7 @@ impl<'a> Follow<'a> {
     fn say_row(&mut self, label: &str, number: u64, tally: &Tally, cpu: Cpu) {
         if number % 30 == 1 && !label.starts_with("avg") {
             self.output.say("");
-            for line in header(self.style.layout, &date(), self.style.decimal) {
+            for line in self.header() {
                 self.output.say(&line);
             }
         }
@@ -207,11 +232,22 @@ impl<'a> Follow<'a> {
         self.output.say(&line);
     }
 
+    fn header(&self) -> [String; 2] {
+        match &self.style.files {
+            Some(columns) => file_header(self.style.layout, columns, &date()),
+            None => header(self.style.layout, &date(), self.style.decimal),
+        }
+    }
+
     fn row(&self, label: &str, tally: &Tally, cpu: Cpu) -> String {
         let seconds = match label.starts_with("avg") {
             true => self.average_seconds(),
             false => self.run.interval as f64,
         };
+        if let Some(columns) = &self.style.files {
+            let (layout, decimal) = (self.style.layout, self.style.decimal);
+            return file_row(layout, columns, (&time(), label), tally, seconds, decimal, cpu);
+        }
         row(
             self.style.layout,
             &time(),
@@ -229,6 +265,12 @@ impl<'a> Follow<'a> {
     }
 
     fn write_flat(&mut self, label: &str, tally: &Tally, seconds: f64, cpu: Cpu) {
+        if let Some(columns) = &self.style.files {
+            let facts = (&*self.run.name, self.facts.reqrate, self.facts.compratio);
+            let times = (&*time(), &*timestamp());
+            let line = file_flat_row(columns, times, label, facts, tally, seconds, cpu);
+            return self.output.write("flatfile", &line);
+        }
         let line = flat_row(
             self.style.layout,
             (&time(), &timestamp()),
@@ -268,7 +310,7 @@ impl<'a> Follow<'a> {
                 sum
             })
         };
-        let averages: Vec<Tally> = self.sds.iter().map(|(tallies, ..)| of_sd(tallies)).collect();
+        let averages: Vec<Tally> = self.jobs.iter().map(|(tallies, ..)| of_sd(tallies)).collect();
         if self.shown < first {
             self.average = of_sd(&averages);
         }
@@ -277,10 +319,9 @@ impl<'a> Follow<'a> {
             true => self.cpus.last().copied().unwrap_or_default(),
             false => cpu_between(&self.cpu, &self.cpu_of_average),
         };
-        for (index, tally) in averages.iter().enumerate() {
-            let name = self.run.sds[index].name.clone();
-            self.write_row(&name, &label, self.shown, tally, cpu);
-            self.write_histogram(&format!("{name}.histogram"), tally);
+        for (name, tally) in self.by_item(&averages) {
+            self.write_row(&name, &label, self.shown, &tally, cpu);
+            self.write_histogram(&format!("{name}.histogram"), &tally);
         }
         for file in self.whole() {
             self.write_row(&file, &label, self.shown, &average, cpu);
@@ -297,7 +338,10 @@ impl<'a> Follow<'a> {
         self.write_workloads(results, workload_of, (&label, cpu), &average);
         self.write_status("Workload done");
         self.write_status("Slaves done");
-        let all = average.all();
+        let all = match &self.style.files {
+            Some(columns) => average.of_kinds(&columns.requested),
+            None => average.all(),
+        };
         Outcome {
             rate: all.n as f64 / seconds,
             response_ms: all.sum_ns as f64 / all.n.max(1) as f64 / 1e6,
@@ -410,6 +454,7 @@ fn of_workload(
                         writes,
                         // With a rate, points hold response times, whatever these waited for.
                         in_flight_ns: (!is_paced).then_some(u128::from(point.latency_ns)),
+                        ..Tally::default()
                     });
                 }
             }
@@ -439,11 +484,26 @@ fn of_workload(
                     reads: side(Direction::Read),
                     writes: side(Direction::Write),
                     in_flight_ns: Some(sum(Direction::Read) + sum(Direction::Write)),
+                    ..Tally::default()
                 });
             }
         }
     }
     (intervals, total)
+}
+
+/// The files that show each job of a run.
+pub fn job_items(run: &Run) -> Vec<Vec<String>> {
+    match &run.files {
+        None => run.sds.iter().map(|sd| vec![sd.name.clone()]).collect(),
+        Some(files) => {
+            let names = files
+                .loads()
+                .into_iter()
+                .map(|load| vec![load.fsd.name.clone(), load.fwd.name.clone()]);
+            names.collect()
+        }
+    }
 }
 
 fn cpu_between(now: &CoreTimes, then: &CoreTimes) -> Cpu {

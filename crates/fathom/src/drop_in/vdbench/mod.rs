@@ -1,6 +1,7 @@
 //! `vdbench`: parameter files in, Vdbench's console, output files and exit codes out.
 
 mod follow;
+mod on_files;
 mod output;
 mod reports;
 pub mod surroundings;
@@ -192,6 +193,7 @@ impl<'a> Drive<'a> {
                 layout,
                 decimal: command.decimal,
                 host: "localhost".into(),
+                files: None,
             },
             command,
             env,
@@ -244,6 +246,7 @@ impl<'a> Drive<'a> {
         let parameters = read_parameters(&self.command, &mut self.env)?;
         self.write_parmfile(&parameters)?;
         let runs = expand(&parameters, self.command.start_at.as_deref())?;
+        self.style.files = on_files::columns_of(&runs);
         if self.command.simulate {
             return self.simulate(&runs);
         }
@@ -255,6 +258,8 @@ impl<'a> Drive<'a> {
             self.style.host.clone_from(host);
         }
         let formats = needs_format(&runs, &parameters, &self.env);
+        self.prepare_anchors(&runs, &parameters)?;
+        let runs = on_files::with_tree_formats(&runs, &parameters);
         self.ask_guard(&runs, &formats, &parameters)?;
         let format_run = (!formats.is_empty()).then(|| {
             let block = format_plan(&formats, &parameters, 0).plan.steps[0].jobs[0].workers[0].streams[0]
@@ -294,6 +299,10 @@ impl<'a> Drive<'a> {
         for run in runs {
             let plan = lower(run, parameters, &self.env, self.seed)?.plan;
             let luns: Vec<&str> = run.sds.iter().map(|sd| &*sd.lun).collect();
+            if run.files.is_some() {
+                ask(&plan).map_err(|error| failure_of(&error))?;
+                continue;
+            }
             let key = (luns, run.workloads.iter().any(|(wd, _)| wd.rdpct < 100));
             if !asked.contains(&key) {
                 ask(&plan).map_err(|error| failure_of(&error))?;
@@ -435,7 +444,9 @@ impl<'a> Drive<'a> {
         self.shown += 1;
         let facts = facts_of(run, lowered.lun_bytes);
         let limits = parameters.general.histogram.clone();
-        let mut follow = Follow::new(run, facts, self.style.clone(), &limits, &mut self.output);
+        let mut style = self.style.clone();
+        on_files::set_requested(&mut style, run);
+        let mut follow = Follow::new(run, facts, style, &limits, &mut self.output);
         follow.write_status("Starting");
         let permissions = permissions::from_env();
         let outcome = self
@@ -477,7 +488,9 @@ impl<'a> Drive<'a> {
             return Err(what.into());
         }
         let ended_early = outcome.intervals < run.intervals().0;
-        if run.elapsed.is_none() || ended_early && run.maxdata.is_none() && run.ends_with_data() {
+        if run.files.is_some() {
+            self.report_end_on_files(run, ended_early);
+        } else if run.elapsed.is_none() || ended_early && run.maxdata.is_none() && run.ends_with_data() {
             self.output.say_now("All sequential workloads on all slaves are done.");
             self.output.say_now(
                 "This triggers end of run inspite of possibly some non-sequential workloads that are still running.",

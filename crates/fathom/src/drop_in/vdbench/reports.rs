@@ -3,7 +3,7 @@
 use std::fs;
 
 use dialects::vdbench::{CopiedLines, Parameters, Run};
-use report::formats::vdbench::{FLAT_COMMENT, flat_header};
+use report::formats::vdbench::{FLAT_COMMENT, file_flat_header, flat_header};
 
 use super::output::STANDARD;
 use super::{Drive, Failure};
@@ -66,14 +66,18 @@ impl Drive<'_> {
         )?;
         let comment: Vec<String> = FLAT_COMMENT.iter().map(ToString::to_string).collect();
         self.output.create("flatfile", &comment)?;
-        self.output.write("flatfile", &flat_header(self.style.layout));
+        let header = match &self.style.files {
+            Some(_) => file_flat_header(),
+            None => flat_header(self.style.layout),
+        };
+        self.output.write("flatfile", &header);
         Ok(())
     }
 
     pub(super) fn create_reports(&mut self, runs: &[&Run]) -> Result<(), Failure> {
-        let sds = distinct(runs.iter().flat_map(|run| run.sds.iter().map(|sd| sd.name.clone())));
-        let workloads = runs.iter().flat_map(|run| &run.workloads);
-        let wds = distinct(workloads.map(|(wd, _)| wd.name.clone()));
+        let on_files = runs.iter().any(|run| run.files.is_some());
+        let sds = distinct(runs.iter().flat_map(|run| storage_names(run)));
+        let wds = distinct(runs.iter().flat_map(|run| workload_names(run)));
         self.check_names(&sds, &wds)?;
         let host = self.style.host.clone();
         let slave = format!("{host}-0");
@@ -85,9 +89,13 @@ impl Drive<'_> {
             link("Link to workload skew report:", "skew"),
         ];
         let sd_links: Vec<String> = sds.iter().map(|sd| anchor(&format!("{sd}.html"), sd)).collect();
-        items.push(format!("{:<LINK$}{}", "Link to SD reports:", sd_links.join("      ")));
+        let (of_storage, of_workloads) = match on_files {
+            true => ("Link to FSD reports:", "Link to FWD reports:"),
+            false => ("Link to SD reports:", "Link to workload report:"),
+        };
+        items.push(format!("{of_storage:<LINK$}{}", sd_links.join("      ")));
         items.push(String::new());
-        items.extend(links("Link to workload report:", &wds));
+        items.extend(links(of_workloads, &wds));
         self.run_links = links_to_runs(runs);
         self.create_common(&items)?;
         self.create_linked("histogram", "Total response time histogram.", &[])?;
@@ -97,7 +105,11 @@ impl Drive<'_> {
         let of_host = format!("Host summary report(s) for host={host}");
         self.create_linked(&host, &of_host, &[link("Link to slave summary report:", &slave)])?;
         self.create_linked(&slave, &format!("Slave summary report for slave={slave}"), &[])?;
-        for (kind, names) in [("SD report for sd", &sds), ("Workload Report for wd", &wds)] {
+        let titles = match on_files {
+            true => ["Report for fsd ", "Report for fwd "],
+            false => ["SD report for sd=", "Workload Report for wd="],
+        };
+        for (title, names) in titles.into_iter().zip([&sds, &wds]) {
             for name in names {
                 let file = format!("{name}.histogram");
                 let to_histogram = format!(
@@ -105,7 +117,7 @@ impl Drive<'_> {
                     "Link to response time histogram:",
                     anchor(&format!("{file}.html"), "histogram")
                 );
-                self.create_linked(name, &format!("{kind}={name}"), &[to_histogram])?;
+                self.create_linked(name, &format!("{title}{name}"), &[to_histogram])?;
                 self.create_linked(&file, &format!("Response time histogram of {name}"), &[])?;
             }
         }
@@ -195,11 +207,26 @@ fn distinct(names: impl Iterator<Item = String>) -> Vec<String> {
     found
 }
 
+/// The SDs or FSDs of a run.
+fn storage_names(run: &Run) -> Vec<String> {
+    match &run.files {
+        Some(files) => files.fsds.iter().map(|fsd| fsd.name.clone()).collect(),
+        None => run.sds.iter().map(|sd| sd.name.clone()).collect(),
+    }
+}
+
+/// Its WDs or FWDs.
+fn workload_names(run: &Run) -> Vec<String> {
+    match &run.files {
+        Some(files) => files.fwds.iter().map(|(fwd, _)| fwd.name.clone()).collect(),
+        None => run.workloads.iter().map(|(wd, _)| wd.name.clone()).collect(),
+    }
+}
+
 /// The files that show a run.
 pub(super) fn files_of(run: &Run, host: &str) -> Vec<String> {
     let standard = ["summary", "totals", "histogram", "skew", "logfile", host].map(str::to_owned);
-    let workloads = run.workloads.iter().map(|(wd, _)| &wd.name);
-    let items = run.sds.iter().map(|sd| &sd.name).chain(workloads);
+    let items = storage_names(run).into_iter().chain(workload_names(run));
     let items = items.flat_map(|name| [name.clone(), format!("{name}.histogram")]);
     standard.into_iter().chain([format!("{host}-0")]).chain(items).collect()
 }

@@ -2,10 +2,12 @@
 //!
 //! Vdbench writes a row as soon as an interval is over, so these are lines of figures and no reports of whole results.
 
+mod files;
 mod flat;
 mod histogram;
 mod tally;
 
+pub use files::{FileColumns, file_flat_header, file_flat_row, file_header, file_row};
 pub use flat::{FLAT_COMMENT, FlatFacts, flat_header, flat_row};
 pub use histogram::{DEFAULT_LIMITS_US, histogram};
 pub use tally::{Side, Tally};
@@ -167,6 +169,7 @@ mod tests {
             reads: side(53, 10),
             writes: side(51, 14),
             in_flight_ns: Some(1_244_000),
+            ..Tally::default()
         }
     }
 
@@ -231,7 +234,7 @@ mod tests {
                     bytes: writes * bytes,
                     ..Side::default()
                 },
-                in_flight_ns: Some(0),
+                ..Tally::default()
             },
         };
         let rows = [row("wd1", 40.0, 268, 58, 4096), row("wd2", 60.0, 0, 502, 8192)];

@@ -1,7 +1,8 @@
 //! Figures of an interval, or of several, as Vdbench adds them up.
 
-use model::event::Counts;
+use model::event::{Counts, FileOperationInterval};
 use model::histogram::Histogram;
+use model::plan::FileOperationKind;
 use model::results::Point;
 
 /// Reads and writes.
@@ -14,6 +15,8 @@ pub struct Tally {
     /// The times from queued to completed, added up; `None` where only response times are known, which under a rate hold the
     /// wait for a slot as well.
     pub in_flight_ns: Option<u128>,
+    /// Operations of each kind on files.
+    pub file_operations: Vec<FileOperationInterval>,
 }
 
 impl Default for Tally {
@@ -22,6 +25,7 @@ impl Default for Tally {
             reads: Side::default(),
             writes: Side::default(),
             in_flight_ns: Some(0),
+            file_operations: Vec::new(),
         }
     }
 }
@@ -107,6 +111,26 @@ impl Tally {
         self.writes.add(&other.writes);
         let both = self.in_flight_ns.zip(other.in_flight_ns);
         self.in_flight_ns = both.map(|(mine, theirs)| mine + theirs);
+        for added in &other.file_operations {
+            match self.file_operations.iter_mut().find(|known| known.kind == added.kind) {
+                None => self.file_operations.push(*added),
+                Some(known) => {
+                    known.counts.add(added.counts);
+                    known.latency_ns.0 += added.latency_ns.0;
+                }
+            }
+        }
+    }
+
+    /// Some kinds of operation on files together.
+    pub fn of_kinds(&self, kinds: &[FileOperationKind]) -> Side {
+        let mut side = Side::default();
+        for found in self.file_operations.iter().filter(|found| kinds.contains(&found.kind)) {
+            side.n += found.counts.operations;
+            side.bytes += found.counts.bytes.0;
+            side.sum_ns += u128::from(found.latency_ns.0);
+        }
+        side
     }
 
     /// Both directions together.

@@ -60,6 +60,7 @@ fn reads(job: u32, phase: Phase, start: Nanos, length: Nanos, operations: u64) -
         in_flight_ns: Nanos(operations * 1_000_000),
         depth: 8,
         targets: Vec::new(),
+        file_operations: Vec::new(),
         left_ns: None,
     }
 }

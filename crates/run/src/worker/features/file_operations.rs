@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
+use engine::{Request, Slot};
+use model::Direction;
 use model::draws::{Draws, Purpose};
-use model::plan::{Existence, FileOperation, FileOperationKind, FileTree, FileWork};
+use model::plan::{Existence, FileOperation, FileOperationKind, FileTree, FileWork, SessionTransfers, pick_size};
 use model::sequence::Operation;
 
 use super::{EndedOperation, NextOperation};
 use crate::file_claims::{FileClaims, FileState};
-use crate::worker::io_loop::IoLoop;
+use crate::worker::io_loop::{IoLoop, action_for};
 use crate::worker::recorder::{CellKey, CellKind};
 use crate::worker::setup::Assignment;
 
@@ -46,6 +48,24 @@ struct HeldFile {
     next: usize,
     file: u32,
     state: FileState,
+    /// Where its session is.
+    stage: Stage,
+}
+
+/// Where a session is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The file is not open.
+    Closed,
+    /// It is open, and transfers are left.
+    Open {
+        /// Where the next one begins, if they are in order.
+        position: u64,
+        transfers_left: u64,
+        bytes_left: u64,
+    },
+    /// It is open, and nothing is left but to close it.
+    Done,
 }
 
 /// Whether a file was claimed.
@@ -97,6 +117,13 @@ impl FileOperations {
                 Err(next) => return next,
             },
         };
+        if let Some(transfers) = self.transfers() {
+            return match held.stage {
+                Stage::Open { position, .. } => self.next_transfer(io, &transfers.clone(), held, position),
+                // The file is opened first, and closed last, without a schedule.
+                Stage::Closed | Stage::Done => NextOperation::Wait,
+            };
+        }
         let kind = self.work.groups[held.group].operations[held.next];
         let size = self.tree.file_size(held.file);
         let block = match kind {
@@ -113,6 +140,8 @@ impl FileOperations {
             renamed: held.state == FileState::Renamed,
         };
         let length = match kind {
+            // A session leaves what it creates empty.
+            FileOperationKind::Create if self.work.session.is_some() => 0,
             FileOperationKind::Create | FileOperationKind::Write => size.min(self.buffer),
             FileOperationKind::WriteBlock | FileOperationKind::Append => self.work.block.0,
             _ => 0,
@@ -124,6 +153,116 @@ impl FileOperations {
             offset: operation.pack(),
             length: length as u32,
         })
+    }
+
+    fn transfers(&self) -> Option<&SessionTransfers> {
+        self.work.session.as_ref()?.transfers.as_ref()
+    }
+
+    /// The next transfer of a session whose file is open.
+    fn next_transfer(
+        &self,
+        io: &mut IoLoop,
+        transfers: &SessionTransfers,
+        held: HeldFile,
+        position: u64,
+    ) -> NextOperation {
+        let size = self.tree.file_size(held.file);
+        let writes = io.draws.word(Purpose::Mix) % 100 < u64::from(transfers.write_percent);
+        let wanted = pick_size(&transfers.sizes, io.draws.word(Purpose::SizeRead)).max(1);
+        let start = match transfers.random {
+            true => io.draws.word(Purpose::Offset) % (size / wanted).max(1) * wanted,
+            false => position,
+        };
+        let operation = FileOperation {
+            kind: if writes {
+                FileOperationKind::WriteBlock
+            } else {
+                FileOperationKind::ReadBlock
+            },
+            file: held.file,
+            block: (start / self.work.block.0.max(1)).min(FileOperation::MAX_BLOCKS) as u32,
+            renamed: held.state == FileState::Renamed,
+        };
+        io.stamp_filled();
+        NextOperation::Issue(Operation {
+            direction: operation.kind.direction(),
+            offset: operation.pack(),
+            length: wanted.min(size - start) as u32,
+        })
+    }
+
+    /// Opens or closes the file of a session, which no schedule counts. True if that was queued.
+    pub(super) fn issue_instead(&mut self, io: &mut IoLoop, pool: usize, number: usize, slot: Slot) -> bool {
+        let Some(session) = &self.work.session else {
+            return false;
+        };
+        let opens = session.transfers.is_some();
+        if opens && self.held.is_none() {
+            // Where there is none, the next operation has nothing to do either.
+            self.held = self.take_file(&mut io.draws).ok();
+        }
+        let Some(held) = self.held else { return false };
+        let kind = match held.stage {
+            Stage::Closed if opens => self.work.groups[held.group].operations[0],
+            Stage::Done => FileOperationKind::Close,
+            Stage::Closed | Stage::Open { .. } => return false,
+        };
+        let operation = FileOperation {
+            kind,
+            file: held.file,
+            block: 0,
+            renamed: held.state == FileState::Renamed,
+        };
+        // The stream need not have operations of the kind's own direction.
+        let writes = self.work.mix().includes(Direction::Write);
+        let direction = if writes { Direction::Write } else { Direction::Read };
+        io.stamp_filled();
+        let request = Request {
+            offset: operation.pack(),
+            length: 0,
+            slot,
+            file: io.streams[number].file,
+            action: action_for(direction),
+        };
+        io.queue_unscheduled(pool, number, request);
+        if let Some(gate) = &mut io.streams[number].gate {
+            gate.issued_unscheduled();
+        }
+        true
+    }
+
+    /// Where a session is after one of its operations.
+    fn stage_after(&self, held: &HeldFile, kind: FileOperationKind, done: u64) -> Stage {
+        let size = self.tree.file_size(held.file);
+        match (held.stage, self.transfers()) {
+            (Stage::Closed, Some(transfers)) if size > 0 => Stage::Open {
+                position: 0,
+                transfers_left: transfers.count.unwrap_or(u64::MAX),
+                bytes_left: match transfers.count {
+                    Some(_) => u64::MAX,
+                    None => ((size as f64 * transfers.percent / 100.0) as u64).max(1),
+                },
+            },
+            (
+                Stage::Open {
+                    position,
+                    transfers_left,
+                    bytes_left,
+                },
+                Some(transfers),
+            ) if kind != FileOperationKind::Close => {
+                let open = Stage::Open {
+                    position: position + done,
+                    transfers_left: transfers_left - 1,
+                    bytes_left: bytes_left.saturating_sub(done),
+                };
+                let at_end = !transfers.random && position + done >= size;
+                let is_over = transfers_left == 1 || bytes_left <= done || at_end;
+                if is_over { Stage::Done } else { open }
+            }
+            _ => Stage::Done,
+        }
     }
 
     /// Takes a file for the next group that finds one.
@@ -139,6 +278,7 @@ impl FileOperations {
                         next: 0,
                         file,
                         state,
+                        stage: Stage::Closed,
                     });
                 }
                 // Another group in its place would change the shares.
@@ -224,7 +364,9 @@ impl FileOperations {
         match u64::try_from(ended.result) {
             Ok(bytes) => {
                 let mut run = ended.run(bytes);
-                io.recorder.count(&run, ended.at);
+                if !self.is_unscheduled(kind) {
+                    io.recorder.count(&run, ended.at);
+                }
                 if let Some(cell) = cell {
                     run.key = u64::from(cell);
                     io.recorder.count(&run, ended.at);
@@ -239,6 +381,16 @@ impl FileOperations {
                 }
             }
         }
+        if self.work.session.is_some() && ended.result >= 0 && kind != FileOperationKind::Close {
+            let after = self.held.map(|held| self.stage_after(&held, kind, ended.result as u64));
+            if let (Some(held), Some(stage)) = (&mut self.held, after) {
+                held.stage = stage;
+                if kind == FileOperationKind::Create {
+                    held.state = FileState::Present;
+                }
+            }
+            return;
+        }
         let Some(held) = &mut self.held else { return };
         let changes = kind.existence() != Existence::Stays || kind == FileOperationKind::Rename;
         held.next += 1;
@@ -251,9 +403,18 @@ impl FileOperations {
             (FileOperationKind::Rename, ..) => FileState::Renamed,
             (.., state) => state,
         };
-        if ended.result < 0 || held.next == self.work.groups[held.group].operations.len() {
+        if ended.result < 0
+            || kind == FileOperationKind::Close
+            || held.next == self.work.groups[held.group].operations.len()
+        {
             self.release_file();
         }
+    }
+
+    /// True for the operations of a session that no schedule counts.
+    fn is_unscheduled(&self, kind: FileOperationKind) -> bool {
+        let opens = matches!(kind, FileOperationKind::Open | FileOperationKind::Create) && self.transfers().is_some();
+        kind == FileOperationKind::Close || opens
     }
 
     /// Gives back the file that the worker has, if it has one.

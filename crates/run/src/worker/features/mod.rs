@@ -426,6 +426,9 @@ impl Features {
 
     /// Queues something else than the next operation of a stream, if that is due.
     pub(super) fn issue_instead(&mut self, io: &mut IoLoop, pool: usize, number: usize, slot: Slot) -> bool {
+        if let Some(files) = &mut self.file_operations {
+            return files.issue_instead(io, pool, number, slot);
+        }
         let Some(verification) = &mut self.verification else {
             return false;
         };

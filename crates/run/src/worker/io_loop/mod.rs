@@ -92,7 +92,7 @@ impl Budget {
 }
 
 #[inline(always)]
-fn action_for(direction: Direction) -> Action {
+pub(crate) fn action_for(direction: Direction) -> Action {
     match direction {
         Direction::Read => Action::Read,
         Direction::Write => Action::Write,

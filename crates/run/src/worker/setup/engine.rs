@@ -1,9 +1,10 @@
 //! The engine of a worker: which one, what it must be able to do, and how it is fed.
 
-use engine::{File, Setup, choose, sys};
+use engine::sys::OpenFor;
+use engine::{File, Setup, TreeSetup, choose, sys};
 use model::Direction;
 use model::draws::{Draws, Purpose};
-use model::plan::{EngineChoice, EngineKind, LatencyPoints, Worker as Plan};
+use model::plan::{EngineChoice, EngineKind, FileGroup, FileOperationKind, FileWork, LatencyPoints, Worker as Plan};
 
 use super::streams::max_buffer;
 use super::thread::has_own_priorities;
@@ -112,10 +113,7 @@ impl Choice {
     ) -> Setup {
         let plan = assignment.worker;
         let simulated = self.choice.kind == EngineKind::Simulated;
-        let block = plan
-            .streams
-            .iter()
-            .find_map(|stream| Some(stream.files.as_ref()?.block.0));
+        let work = plan.streams.iter().find_map(|stream| stream.files.as_ref());
         Setup {
             slots: batches.slots,
             one_at_a_time: self.one_at_a_time,
@@ -134,14 +132,31 @@ impl Choice {
                 let devices = simulated_devices(assignment);
                 assignment.simulation.worker(assignment.number, devices)
             }),
-            tree: assignment
-                .tree()
-                .zip(block)
-                .map(|((tree, _), block)| (tree.clone(), block)),
+            tree: assignment.tree().zip(work).map(|((tree, _), work)| TreeSetup {
+                tree: tree.clone(),
+                block: work.block.0,
+                session: open_for(work),
+            }),
             seed: draws.clone().word(Purpose::Delay),
             choice: self.choice.clone(),
         }
     }
+}
+
+/// What the sessions of a worker open their files for.
+fn open_for(work: &FileWork) -> Option<OpenFor> {
+    let session = work.session.as_ref()?;
+    let creates =
+        matches!(work.groups[..], [FileGroup { ref operations, .. }] if operations[..] == [FileOperationKind::Create]);
+    Some(match &session.transfers {
+        _ if creates => OpenFor::Create,
+        None => OpenFor::Read,
+        Some(transfers) => match transfers.write_percent {
+            0 => OpenFor::Read,
+            100 => OpenFor::Write,
+            _ => OpenFor::ReadWrite,
+        },
+    })
 }
 
 /// The engine returns only when an operation has completed.

@@ -1,0 +1,480 @@
+//! Runs on trees of files: what they do, and the jobs that it means.
+//!
+//! Each FWD has a job for each of its FSDs and operations, with a worker for each thread. Threads keep a file open for as many
+//! blocks as `stopafter=` says; opening and closing are operations that no rate counts.
+
+use model::block_size::{BlockSizes, SizeShare};
+use model::content::Content;
+use model::draws::DrawsForm;
+use model::mix::Mix;
+use model::plan::{
+    AtEndOfJob, Depth, EndsWith, EngineChoice, EngineKind, FileGroup, FileOperationKind, FileSession, FileTree,
+    FileWork, Job, KeptTree, Pacing, Pattern, Phases, Prepare, SessionTransfers, Step, Stop, Stream, StreamTarget,
+    Target, TargetId, TargetKind, Worker,
+};
+use model::{Bytes, Nanos, PerDirection};
+
+use super::data::content;
+use super::definitions::{Parameters, Rd, Transfer};
+use super::files::{FormatWords, Fsd, Fwd, OPERATIONS, TreeFormat};
+use super::lower::{Lowering, cannot, mixed_seed};
+use super::runs::{Run, RunRate};
+use super::streams::{gcd, pacing};
+use super::workloads::matches_name;
+use crate::Diagnostic;
+
+/// A format that has not ended by then is not going to.
+const MAX_FORMAT_SECONDS: u64 = 100 * 24 * 3600;
+
+/// What a run does to trees.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileRun {
+    /// `format=`.
+    pub format: FormatWords,
+    /// Its workloads with their share of the operations in percent.
+    pub fwds: Vec<(Fwd, f64)>,
+    /// Their FSDs in order of definition.
+    pub fsds: Vec<Fsd>,
+    /// `operations=` of the RD.
+    pub operations: Vec<usize>,
+    /// It makes trees itself.
+    pub makes: Option<TreeFormat>,
+}
+
+/// What one job of a run does.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileLoad<'a> {
+    /// Number of its FWD in the run.
+    pub number: usize,
+    /// Its FWD.
+    pub fwd: &'a Fwd,
+    /// Its FSD.
+    pub fsd: &'a Fsd,
+    /// Its operation.
+    pub operation: usize,
+    /// Percent of the operations.
+    pub share: f64,
+    /// Operations at once.
+    pub threads: u32,
+}
+
+impl FileRun {
+    /// What an RD does; `None` if it is not on files.
+    pub(super) fn from_rd(rd: &Rd, parameters: &Parameters) -> Result<Option<FileRun>, String> {
+        if rd.fwds.is_empty() {
+            return Ok(None);
+        }
+        let mut fwds: Vec<Fwd> = Vec::new();
+        for wanted in &rd.fwds {
+            let before = fwds.len();
+            fwds.extend(
+                parameters
+                    .fwds
+                    .iter()
+                    .filter(|fwd| matches_name(wanted, &fwd.name))
+                    .cloned(),
+            );
+            if fwds.len() == before {
+                return Err(format!("Could not find fwd={wanted} for rd={}", rd.name));
+            }
+        }
+        let used = |fsd: &&Fsd| {
+            fwds.iter()
+                .flat_map(|fwd| &fwd.fsds)
+                .any(|wanted| matches_name(wanted, &fsd.name))
+        };
+        let fixed: f64 = fwds.iter().filter_map(|fwd| fwd.skew).sum();
+        let open = fwds.iter().filter(|fwd| fwd.skew.is_none()).count();
+        let each = (100.0 - fixed).max(0.0) / open.max(1) as f64;
+        let total = fixed + each * open as f64;
+        if (total - 100.0).abs() > 0.0001 {
+            return Err(format!("Total skew must add up to 100: {total:?}"));
+        }
+        Ok(Some(FileRun {
+            format: rd.format,
+            fsds: parameters.fsds.iter().filter(used).cloned().collect(),
+            operations: rd.operations.clone(),
+            makes: None,
+            fwds: fwds
+                .into_iter()
+                .map(|fwd| (fwd.skew.unwrap_or(each), fwd))
+                .map(|(share, fwd)| (fwd, share))
+                .collect(),
+        }))
+    }
+
+    /// Its jobs.
+    pub fn loads(&self) -> Vec<FileLoad<'_>> {
+        let mut loads = Vec::new();
+        for (number, (fwd, share)) in self.fwds.iter().enumerate() {
+            let on = |fsd: &&Fsd| fwd.fsds.iter().any(|wanted| matches_name(wanted, &fsd.name));
+            let fsds: Vec<&Fsd> = self.fsds.iter().filter(on).collect();
+            let own = [fwd.operation];
+            let operations = if self.operations.is_empty() {
+                &own[..]
+            } else {
+                &self.operations
+            };
+            let parts = (fsds.len() * operations.len()).max(1);
+            for fsd in fsds {
+                loads.extend(operations.iter().map(|operation| FileLoad {
+                    number,
+                    fwd,
+                    fsd,
+                    operation: *operation,
+                    share: share / parts as f64,
+                    threads: (fwd.threads / parts as u32).max(1),
+                }));
+            }
+        }
+        loads
+    }
+
+    /// The run may have nothing left to do before its time is over.
+    pub fn can_run_out(&self) -> bool {
+        self.makes.is_some()
+            || self
+                .loads()
+                .iter()
+                .any(|load| ["create", "delete"].contains(&load.name()))
+    }
+
+    /// Sets a parameter that a loop varies.
+    pub(super) fn set(&mut self, field: &str, value: f64) {
+        let fwds = self.fwds.iter_mut().map(|(fwd, _)| fwd);
+        match field {
+            "xfersize" => fwds.for_each(|fwd| fwd.xfersize = Transfer::One(value as u64)),
+            "threads" => fwds.for_each(|fwd| fwd.threads = value as u32),
+            "rdpct" => fwds.for_each(|fwd| fwd.rdpct = Some(value.abs() as u8)),
+            "operation" => self.operations = vec![value as usize],
+            "depth" => self.fsds.iter_mut().for_each(|fsd| fsd.depth = value as u32),
+            "width" => self.fsds.iter_mut().for_each(|fsd| fsd.width = value as u32),
+            "files" => self.fsds.iter_mut().for_each(|fsd| fsd.files = value as u32),
+            "sizes" => self
+                .fsds
+                .iter_mut()
+                .for_each(|fsd| fsd.sizes = vec![(value as u64, 100.0)]),
+            _ => {}
+        }
+    }
+}
+
+impl Run {
+    /// The run that makes the trees of this one before it.
+    pub fn tree_format(&self, format: &Fwd) -> Option<Run> {
+        let files = self.files.as_ref()?;
+        let makes = files.format.tree?;
+        let fwd = Fwd {
+            fsds: files.fsds.iter().map(|fsd| fsd.name.clone()).collect(),
+            // Each tree is made by all threads.
+            threads: format.threads * files.fsds.len() as u32,
+            ..format.clone()
+        };
+        Some(Run {
+            name: format!("format_for_{}", self.name),
+            rate: RunRate::Max,
+            first_rate: RunRate::Max,
+            elapsed: None,
+            interval: 1,
+            warmup: 0,
+            pause: 0,
+            maxdata: None,
+            points: Vec::new(),
+            files: Some(FileRun {
+                format: FormatWords::default(),
+                fwds: vec![(fwd, 100.0)],
+                fsds: files.fsds.clone(),
+                operations: Vec::new(),
+                makes: Some(makes),
+            }),
+            ..self.clone()
+        })
+    }
+}
+
+impl Fsd {
+    /// Its tree.
+    pub fn tree(&self) -> FileTree {
+        FileTree {
+            depth: self.depth,
+            width: self.width,
+            files_per_directory: self.files,
+            sizes: split(&self.sizes),
+            prefill: 0,
+            // The tree is the same in every run.
+            seed: 0,
+            kept: Some(KeptTree::Existing),
+        }
+    }
+}
+
+fn split(sizes: &[(u64, f64)]) -> BlockSizes {
+    match sizes {
+        [(size, _)] => BlockSizes::Fixed { size: Bytes(*size) },
+        _ => BlockSizes::Split {
+            entries: sizes
+                .iter()
+                .map(|(size, percent)| SizeShare {
+                    size: Bytes(*size),
+                    percent: *percent,
+                })
+                .collect(),
+        },
+    }
+}
+
+impl FileLoad<'_> {
+    fn name(&self) -> &'static str {
+        OPERATIONS[self.operation]
+    }
+
+    /// The operations that a rate counts.
+    pub fn requested(&self) -> Vec<FileOperationKind> {
+        match (self.fwd.rdpct, self.name()) {
+            (Some(_), _) => vec![FileOperationKind::ReadBlock, FileOperationKind::WriteBlock],
+            (_, "read") => vec![FileOperationKind::ReadBlock],
+            (_, "write") => vec![FileOperationKind::WriteBlock],
+            (_, "create") => vec![FileOperationKind::Create],
+            (_, "delete") => vec![FileOperationKind::Delete],
+            (_, "getattr") => vec![FileOperationKind::Stat],
+            (_, "open") => vec![FileOperationKind::Open],
+            _ => Vec::new(),
+        }
+    }
+
+    /// What its threads do.
+    fn work(&self, run: &Run, makes: Option<TreeFormat>) -> Result<FileWork, Diagnostic> {
+        let fwd = self.fwd;
+        let kind = match (makes, fwd.rdpct, self.name()) {
+            (Some(TreeFormat::All | TreeFormat::Restart), ..) | (None, None, "create") => FileOperationKind::Create,
+            // Its tree has no files, so there is nothing to do.
+            (Some(TreeFormat::Directories | TreeFormat::Clean), ..) | (None, None, "delete") => {
+                FileOperationKind::Delete
+            }
+            (None, Some(_), _) | (None, None, "read" | "write" | "open") => FileOperationKind::Open,
+            (None, None, "getattr") => FileOperationKind::Stat,
+            (None, None, other) => {
+                return Err(cannot(
+                    run,
+                    &format!("`operation={other}` of fwd={}", fwd.name),
+                    "it can be read, write, create, delete, getattr and open",
+                ));
+            }
+        };
+        let sizes = match &fwd.xfersize {
+            Transfer::One(size) => vec![(*size, 100.0)],
+            Transfer::Shares(shares) => shares.clone(),
+            Transfer::Steps(..) => {
+                return Err(cannot(
+                    run,
+                    "an `xfersize=` of three numbers on files",
+                    "give sizes with percentages",
+                ));
+            }
+        };
+        let transfers = |write_percent: u8| SessionTransfers {
+            sizes: split(&sizes),
+            random: fwd.is_random && makes.is_none(),
+            write_percent,
+            count: fwd.stopafter.filter(|blocks| *blocks > 0.0).map(|blocks| blocks as u64),
+            percent: fwd.stopafter.filter(|part| *part < 0.0).map_or(100.0, |part| -part),
+        };
+        let written = match (makes, fwd.rdpct, self.name()) {
+            (Some(_), ..) => Some(100),
+            (None, Some(reads), _) => Some(100 - reads),
+            (None, None, "read") => Some(0),
+            (None, None, "write") => Some(100),
+            _ => None,
+        };
+        let is_session = matches!(kind, FileOperationKind::Open | FileOperationKind::Create);
+        Ok(FileWork {
+            groups: vec![FileGroup {
+                operations: vec![kind],
+                share: 1,
+            }],
+            in_sequence: false,
+            in_order: makes.is_some() || !fwd.selects_at_random,
+            // Positions are multiples of every size.
+            block: Bytes(sizes.iter().fold(0, |unit, (size, _)| gcd(unit, *size)).max(1)),
+            session: is_session.then(|| FileSession {
+                transfers: written.map(transfers),
+            }),
+        })
+    }
+}
+
+impl Lowering<'_> {
+    /// The step of a run on files.
+    pub(super) fn file_step(&mut self, run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
+        refuse(run, files)?;
+        let measured = match (files.can_run_out(), run.warmup) {
+            (true, warmup) => run.elapsed.map(|elapsed| elapsed + warmup),
+            (false, 0) => run.elapsed.map(|elapsed| elapsed - run.interval),
+            (false, _) => run.elapsed,
+        };
+        let mut jobs = Vec::new();
+        for (index, load) in files.loads().iter().enumerate() {
+            let work = load.work(run, files.makes)?;
+            let target = self.tree_target(run, load.fsd, files.makes)?;
+            let seed = mixed_seed(self.seed, (self.steps.len() * 4096 + index) as u64);
+            let worker = |thread: u32| {
+                let share = load.share / f64::from(load.threads);
+                Worker {
+                    engine: EngineChoice {
+                        kind: EngineKind::Files,
+                        ..EngineChoice::default()
+                    },
+                    depth: Depth::PerStream,
+                    draws: DrawsForm::Native {
+                        seed: mixed_seed(seed, u64::from(thread)),
+                    },
+                    streams: vec![file_stream(run, &work, target, share, u64::from(thread))],
+                    ..Worker::default()
+                }
+            };
+            jobs.push(Job {
+                name: load.fwd.name.clone(),
+                phases: Phases {
+                    warm_up_ns: Nanos::secs(match (files.can_run_out(), run.warmup) {
+                        (true, _) => 0,
+                        (false, 0) => run.interval,
+                        (false, warmup) => warmup,
+                    }),
+                    ..Phases::default()
+                },
+                stop: Stop {
+                    // A format ends when no file is left to make.
+                    after_ns: Some(Nanos::secs(measured.unwrap_or(MAX_FORMAT_SECONDS))),
+                    ..Stop::default()
+                },
+                ends_with: EndsWith {
+                    workers_on_failure: true,
+                    plan: true,
+                    ..EndsWith::default()
+                },
+                workers: (0..load.threads).map(worker).collect(),
+                ..Job::default()
+            });
+            self.workload_of
+                .push((0..load.threads).map(|_| vec![load.number]).collect());
+        }
+        self.steps.push(Step { jobs, prepare: None });
+        Ok(())
+    }
+
+    /// The number of an FSD's target.
+    fn tree_target(&mut self, run: &Run, fsd: &Fsd, makes: Option<TreeFormat>) -> Result<TargetId, Diagnostic> {
+        let tree = FileTree {
+            kept: Some(match makes {
+                None => KeptTree::Existing,
+                Some(TreeFormat::All | TreeFormat::Directories) => KeptTree::Emptied,
+                Some(TreeFormat::Restart) => KeptTree::Completed,
+                Some(TreeFormat::Clean) => KeptTree::Removed,
+            }),
+            ..fsd.tree()
+        };
+        if let Some(number) = self.targets.iter().position(|target| target.path == fsd.anchor) {
+            let is_same = |known: &FileTree| {
+                FileTree {
+                    kept: None,
+                    ..known.clone()
+                } == FileTree {
+                    kept: None,
+                    ..tree.clone()
+                }
+            };
+            return match &self.targets[number].kind {
+                TargetKind::Tree { tree: known } if is_same(known) => Ok(TargetId(number as u32)),
+                _ => Err(cannot(
+                    run,
+                    &format!("two trees in {}", fsd.anchor),
+                    "give each FSD an anchor of its own",
+                )),
+            };
+        }
+        if tree.file_count() == 0 || tree.file_count() > FileTree::MAX_FILES {
+            let what = format!("a tree of {} files (fsd={})", tree.file_count(), fsd.name);
+            return Err(cannot(run, &what, &format!("it can have 1 to {}", FileTree::MAX_FILES)));
+        }
+        self.lun_bytes += tree.total_size().0;
+        self.targets.push(Target {
+            path: fsd.anchor.clone(),
+            kind: TargetKind::Tree { tree },
+            prepare: Prepare::Existing,
+            at_end: AtEndOfJob::Keep,
+        });
+        Ok(TargetId(self.targets.len() as u32 - 1))
+    }
+}
+
+fn file_stream(run: &Run, work: &FileWork, target: TargetId, share: f64, generator: u64) -> Stream {
+    let transfers = work.session.as_ref().and_then(|session| session.transfers.as_ref());
+    let largest = transfers.map_or(Bytes(512), |transfers| transfers.sizes.max());
+    let mix: Mix = work.mix();
+    Stream {
+        target: StreamTarget::One { target },
+        mix,
+        pattern: Pattern {
+            sizes: PerDirection::all(BlockSizes::Fixed { size: largest }),
+            alignment: PerDirection::all(Bytes(0)),
+            ..Pattern::default()
+        },
+        content: content(run.compratio, None, 1).unwrap_or(Content::Once),
+        pacing: match run.rate {
+            RunRate::Number(rate) => pacing(run, rate * share / 100.0, generator),
+            RunRate::Max | RunRate::Curve | RunRate::OfLast(_) | RunRate::Variable => Pacing::Unpaced,
+        },
+        files: Some(work.clone()),
+        ..Stream::default()
+    }
+}
+
+fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
+    let has_skew = files
+        .fwds
+        .iter()
+        .any(|(fwd, _)| fwd.skew.is_some_and(|skew| skew < 100.0));
+    if let Some((what, fwd)) = files
+        .fwds
+        .iter()
+        .find_map(|(fwd, _)| Some((fwd.refusal.as_ref()?, &fwd.name)))
+    {
+        return Err(cannot(
+            run,
+            &format!("{what} of fwd={fwd}"),
+            "it can be `sequential` or `random`",
+        ));
+    }
+    if has_skew && matches!(run.rate, RunRate::Max | RunRate::Curve) {
+        return Err(cannot(
+            run,
+            "`skew=` under `fwdrate=max` or `curve`",
+            "give the run a rate",
+        ));
+    }
+    if run.dedup.is_some() {
+        return Err(cannot(
+            run,
+            "`dedupratio=` in files of a tree",
+            "remove it; `compratio=` works",
+        ));
+    }
+    if run.maxdata.is_some() {
+        return Err(cannot(run, "`maxdata=` on files", "give `elapsed=`"));
+    }
+    if run.flags.iter().any(|flag| flag != "none") {
+        return Err(cannot(
+            run,
+            "`openflags=` on files",
+            "files of a tree are read and written through the page cache",
+        ));
+    }
+    if files.fwds.iter().any(|(fwd, _)| fwd.rdpct.is_some()) && !files.operations.is_empty() {
+        return Err(cannot(
+            run,
+            "`operations=` with FWDs that have `rdpct=`",
+            "remove one of them",
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,289 @@
+//! Rows of runs on files: columns for reads, writes and each other operation.
+
+use model::plan::FileOperationKind;
+
+use super::{Cpu, Layout, Tally};
+
+/// What the rows of a run show.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FileColumns {
+    /// Operations that the run asks for.
+    pub requested: Vec<FileOperationKind>,
+    /// Operations without a column of their own otherwise: `getattr`.
+    pub extra: bool,
+}
+
+/// Operations with their name in the flat file and their header. The first six always have columns in reports.
+const OPERATIONS: [(&str, &str, Option<FileOperationKind>); 11] = [
+    // The directories of a tree are made before the run, so that none is made in it.
+    ("Mkdir", "...mkdir....", None),
+    ("Rmdir", "...rmdir....", None),
+    ("Create", "...create...", Some(FileOperationKind::Create)),
+    ("Open", "....open....", Some(FileOperationKind::Open)),
+    ("Close", "...close....", Some(FileOperationKind::Close)),
+    ("Delete", "...delete...", Some(FileOperationKind::Delete)),
+    ("Getattr", "..getattr...", Some(FileOperationKind::Stat)),
+    ("Setattr", "..setattr...", None),
+    ("Access", "...access...", None),
+    ("Copy", "....copy....", None),
+    ("Move", "....move....", None),
+];
+
+impl FileColumns {
+    fn operations(&self) -> impl Iterator<Item = &'static (&'static str, &'static str, Option<FileOperationKind>)> {
+        OPERATIONS[..if self.extra { 7 } else { 6 }].iter()
+    }
+}
+
+/// Operations, bytes and mean response time in milliseconds of some kinds together.
+fn sum_of(tally: &Tally, kinds: &[FileOperationKind]) -> (f64, f64, f64) {
+    let side = tally.of_kinds(kinds);
+    (side.n as f64, side.bytes as f64, side.mean_ms())
+}
+
+/// A number in its column: one that is too wide loses decimals.
+fn fit(value: f64, width: usize, decimals: usize) -> String {
+    let texts = (0..=decimals)
+        .rev()
+        .map(|decimals| format!("{value:>width$.decimals$}"));
+    let narrow = { texts }.find(|text| text.len() <= width);
+    narrow.unwrap_or_else(|| format!("{value:.0}"))
+}
+
+/// The two lines above the rows.
+pub fn file_header(layout: Layout, columns: &FileColumns, date: &str) -> [String; 2] {
+    let label = match layout {
+        Layout::V50407 => "..Interval..",
+        Layout::V50406 => ".Interval.",
+    };
+    let mut first = format!(
+        "{date:<12} {label} .ReqstdOps... ...cpu%...  read ....read..... ....write.... ..mb/sec... mb/sec .xfer.."
+    );
+    let mut second = format!(
+        "{:<12} {:<width$}   rate   resp total  sys   pct   rate   resp   rate   resp  read write  total    size",
+        "",
+        "",
+        width = label.len()
+    );
+    for (_, name, _) in columns.operations() {
+        first.push(' ');
+        first.push_str(name);
+        second.push_str("  rate   resp");
+    }
+    [first, second]
+}
+
+/// A row: `seconds` are the nominal length of the interval, or of all that are averaged.
+pub fn file_row(
+    layout: Layout,
+    columns: &FileColumns,
+    (time, label): (&str, &str),
+    tally: &Tally,
+    seconds: f64,
+    decimal: bool,
+    cpu: Cpu,
+) -> String {
+    let megabyte = if decimal { 1e6 } else { 1_048_576.0 };
+    let (reads, read, read_ms) = sum_of(tally, &[FileOperationKind::ReadBlock]);
+    let (writes, written, write_ms) = sum_of(tally, &[FileOperationKind::WriteBlock]);
+    let (requested, _, requested_ms) = sum_of(tally, &columns.requested);
+    let moved = (reads + writes).max(1.0);
+    let mut line = format!("{time:<12} {label:>width$}", width = layout.label());
+    let cells = [
+        (requested / seconds, 6, 1),
+        (requested_ms, 6, 3),
+        (cpu.user + cpu.system, 5, 1),
+        (cpu.system, 4, 2),
+        (100.0 * reads / moved, 5, 1),
+        (reads / seconds, 6, 1),
+        (read_ms, 6, 3),
+        (writes / seconds, 6, 1),
+        (write_ms, 6, 3),
+        (read / megabyte / seconds, 5, 2),
+        (written / megabyte / seconds, 5, 2),
+        ((read + written) / megabyte / seconds, 6, 2),
+        (((read + written) / moved).floor(), 7, 0),
+    ];
+    let operations = columns.operations().flat_map(|(_, _, kind)| {
+        let (count, _, mean_ms) = sum_of(tally, kind.as_slice());
+        [(count / seconds, 5, 1), (mean_ms, 6, 3)]
+    });
+    for (value, width, decimals) in cells.into_iter().chain(operations) {
+        line.push(' ');
+        line.push_str(&fit(value, width, decimals));
+    }
+    line
+}
+
+/// The names of the flat file's columns before the operations and behind them.
+const FLAT: [&str; 13] = [
+    "Run", "Interval", "reqrate", "rate", "resp", "MB/sec", "Read_rate", "Read_resp", "Write_rate", "Write_resp",
+    "MB_read", "MB_write", "Xfersize",
+];
+const FLAT_END: [&str; 7] = [
+    "compratio", "dedupratio", "cpu_used", "cpu_user", "cpu_kernel", "cpu_wait", "cpu_idle",
+];
+
+fn flat_line((time, timestamp): (&str, &str), cells: impl Iterator<Item = (String, usize)>) -> String {
+    let cells: String = cells.map(|(cell, width)| format!("{cell:>width$} ")).collect();
+    format!("{time:>12} {timestamp:>24} {cells}")
+}
+
+fn flat_names() -> Vec<String> {
+    let operations = OPERATIONS
+        .iter()
+        .flat_map(|(name, ..)| [format!("{name}_rate"), format!("{name}_resp")]);
+    let names = FLAT.iter().map(ToString::to_string).chain(operations);
+    names.chain(FLAT_END.iter().map(ToString::to_string)).collect()
+}
+
+/// The header line of the flat file.
+pub fn file_flat_header() -> String {
+    flat_line(("tod", "timestamp"), flat_names().into_iter().map(|name| (name, 10)))
+}
+
+/// A row of the flat file. `run` is its name, its requested rate and its ratio of compression.
+pub fn file_flat_row(
+    columns: &FileColumns,
+    times: (&str, &str),
+    label: &str,
+    (run, reqrate, compratio): (&str, f64, f64),
+    tally: &Tally,
+    seconds: f64,
+    cpu: Cpu,
+) -> String {
+    let float = |value: f64| format!("{value:.4}");
+    let megabytes = |bytes: f64| float(bytes / 1_048_576.0 / seconds);
+    let (reads, read, read_ms) = sum_of(tally, &[FileOperationKind::ReadBlock]);
+    let (writes, written, write_ms) = sum_of(tally, &[FileOperationKind::WriteBlock]);
+    let (requested, _, requested_ms) = sum_of(tally, &columns.requested);
+    let mut cells = vec![
+        run.to_owned(),
+        label.to_owned(),
+        float(reqrate),
+        float(requested / seconds),
+        float(requested_ms),
+        megabytes(read + written),
+        float(reads / seconds),
+        float(read_ms),
+        float(writes / seconds),
+        float(write_ms),
+        megabytes(read),
+        megabytes(written),
+        format!("{}", ((read + written) / (reads + writes).max(1.0)) as u64),
+    ];
+    for (_, _, kind) in &OPERATIONS {
+        let (count, _, mean_ms) = sum_of(tally, kind.as_slice());
+        cells.extend([float(count / seconds), float(mean_ms)]);
+    }
+    cells.extend([float(compratio), "n/a".into()]);
+    cells.extend([cpu.user + cpu.system, cpu.user, cpu.system, 0.0, cpu.idle].map(float));
+    let widths = flat_names().into_iter().map(|name| name.len().max(10));
+    flat_line(times, cells.into_iter().zip(widths))
+}
+
+#[cfg(test)]
+mod tests {
+    use model::event::{Counts, FileOperationInterval};
+    use model::{Bytes, Nanos};
+
+    use super::*;
+
+    fn tally() -> Tally {
+        let kind = |kind, operations, bytes, mean_us: u64| FileOperationInterval {
+            kind,
+            counts: Counts {
+                operations,
+                bytes: Bytes(bytes),
+            },
+            latency_ns: Nanos(operations * mean_us * 1000),
+        };
+        Tally {
+            file_operations: vec![
+                kind(FileOperationKind::ReadBlock, 353, 353 * 4096, 12),
+                kind(FileOperationKind::Open, 12, 0, 327),
+                kind(FileOperationKind::Close, 10, 0, 29),
+            ],
+            ..Tally::default()
+        }
+    }
+
+    /// The average that 5.04.06 wrote for the recorded run of random files, from its own counts.
+    #[test]
+    fn a_row_is_the_recorded_one() {
+        let columns = FileColumns {
+            requested: vec![FileOperationKind::ReadBlock],
+            extra: false,
+        };
+        let cpu = Cpu {
+            user: 2.8,
+            system: 32.8,
+            idle: 64.4,
+        };
+        let row = file_row(
+            Layout::V50406,
+            &columns,
+            ("21:54:45.061", "avg_2-4"),
+            &tally(),
+            4.0,
+            false,
+            cpu,
+        );
+        assert_eq!(
+            row,
+            "21:54:45.061    avg_2-4   88.2  0.012  35.6 32.8 100.0   88.2  0.012    0.0  0.000  0.34  0.00   0.34    4096   0.0  0.000   0.0  0.000   0.0  0.000   3.0  0.327   2.5  0.029   0.0  0.000"
+        );
+        let [first, second] = file_header(Layout::V50406, &columns, "Nov 23, 2026");
+        assert_eq!(
+            first,
+            "Nov 23, 2026 .Interval. .ReqstdOps... ...cpu%...  read ....read..... ....write.... ..mb/sec... mb/sec .xfer.. ...mkdir.... ...rmdir.... ...create... ....open.... ...close.... ...delete..."
+        );
+        assert_eq!(
+            second,
+            "                          rate   resp total  sys   pct   rate   resp   rate   resp  read write  total    size  rate   resp  rate   resp  rate   resp  rate   resp  rate   resp  rate   resp"
+        );
+        let newer = file_row(
+            Layout::V50407,
+            &columns,
+            ("21:54:45.061", "1"),
+            &tally(),
+            1.0,
+            false,
+            cpu,
+        );
+        assert_eq!(
+            file_header(Layout::V50407, &columns, "Nov 23, 2026")[0].len(),
+            newer.len()
+        );
+    }
+
+    /// As recorded: wide numbers lose their decimals, then the point.
+    #[test]
+    fn numbers_keep_to_their_columns() {
+        for (value, width, decimals, text) in [
+            (88.25, 6, 1, "  88.2"),
+            (109_612.4, 6, 1, "109612"),
+            (428.17, 5, 2, "428.2"),
+            (9.484, 4, 2, "9.48"),
+            (10.3, 4, 2, "10.3"),
+            (9715.2, 5, 1, " 9715"),
+        ] {
+            assert_eq!(fit(value, width, decimals), text);
+        }
+    }
+
+    #[test]
+    fn the_flat_file_has_a_word_for_each_column() {
+        let row = file_flat_row(
+            &FileColumns::default(),
+            ("21:54:45.061", "11/23/2026-21:54:45-UTC"),
+            "1",
+            ("rd1", 100.0, 1.0),
+            &tally(),
+            1.0,
+            Cpu::default(),
+        );
+        assert_eq!(row.split_whitespace().count(), 44);
+        assert_eq!(file_flat_header().split_whitespace().count(), 44);
+    }
+}
