@@ -14,7 +14,8 @@ const EMULATORS: [&str; 2] = ["qemu-aarch64-static", "qemu-aarch64"];
 /// C library and start come from zig, and nothing is looked for when the program starts.
 const FLAGS: &str = "-C link-self-contained=no -C target-feature=+crt-static -C relocation-model=static";
 
-/// A Cargo that compiles for ARM64 with Debian's compiler and links with zig: `zigbuild` or `test` with the words of a command.
+/// A Cargo that compiles for ARM64 with Debian's compiler and links with zig: `zigbuild` or `test`
+/// with the words of a command.
 ///
 /// # Errors
 /// Says what to install where nothing can.

@@ -39,7 +39,8 @@ const STEPS: [Step; 10] = [
     ("arm64", arm64::check),
 ];
 
-/// Carries out the named steps, or all. Continues after one that fails, so that one run shows every complaint.
+/// Carries out the named steps, or all. Continues after one that fails, so that one run shows every
+/// complaint.
 pub(crate) fn check(only: &[String]) -> Result<(), String> {
     if let Some(unknown) = only.iter().find(|name| !STEPS.iter().any(|(known, _)| known == name)) {
         let known = STEPS.map(|(name, _)| name).join(", ");

@@ -1,7 +1,8 @@
 //! fio's own functional tests, run with this program in the place of fio.
 //!
-//! They come from a checkout that the user names; nothing of it is built or kept. `xtask/conformance.txt` lists the expected
-//! failures with their reasons, so that both a regression and a fix show up as a difference.
+//! They come from a checkout that the user names; nothing of it is built or kept.
+//! `xtask/conformance.txt` lists the expected failures with their reasons, so that both a
+//! regression and a fix show up as a difference.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -14,7 +15,8 @@ use crate::command::{cargo, root, run};
 struct Suite {
     name: &'static str,
     script: &'static str,
-    /// Its arguments; `{fio}`, `{source}` and `{out}` are replaced by the program, the checkout and a new folder.
+    /// Its arguments; `{fio}`, `{source}` and `{out}` are replaced by the program, the checkout and
+    /// a new folder.
     arguments: &'static [&'static str],
     /// It came after the release 3.42, so an older checkout has none.
     is_newer: bool,
@@ -38,8 +40,8 @@ const fn newer(suite: Suite) -> Suite {
 
 const COMMON: &[&str] = &["-f", "{fio}", "-a", "{out}"];
 
-/// From 1000 on, tests run helper programs that a build of fio makes, need a zoned null block device, or are the scripts of the
-/// other suites.
+/// From 1000 on, tests run helper programs that a build of fio makes, need a zoned null block
+/// device, or are the scripts of the other suites.
 #[rustfmt::skip]
 const RUN_FIO_TESTS: &[&str] = &[
     "-r", "{source}", "-f", "{fio}", "-a", "{out}", "-s",
@@ -71,7 +73,8 @@ const SUITES: &[Suite] = &[
 /// The suite of the job files in `examples/`, which `--parse-only` must accept.
 const EXAMPLES: &str = "examples";
 
-/// What the comments of the examples ask their reader to set; the values do not matter where nothing is run.
+/// What the comments of the examples ask their reader to set; the values do not matter where
+/// nothing is run.
 const EXAMPLE_VARIABLES: &[(&str, &str)] = &[
     ("CONT", "container"),
     ("FIO_BS", "4k"),
@@ -88,7 +91,8 @@ const EXAMPLE_VARIABLES: &[(&str, &str)] = &[
     ("uri", "nbd+unix:///?socket=socket"),
 ];
 
-/// The engine that the comments of some examples pass on the command line: the beginning of their names, and the argument.
+/// The engine that the comments of some examples pass on the command line: the beginning of their
+/// names, and the argument.
 const EXAMPLE_ENGINES: &[(&str, &str)] = &[("xnvme", "--ioengine=xnvme")];
 
 /// What the command line asks for.
@@ -114,7 +118,8 @@ struct Outcome {
 /// `cargo xtask conformance`.
 ///
 /// # Errors
-/// What is wrong with the command line, what could not be run, or that the outcome is not the expected one.
+/// What is wrong with the command line, what could not be run, or that the outcome is not the
+/// expected one.
 pub(crate) fn conformance(arguments: &[String]) -> Result<(), String> {
     let options = parse(arguments)?;
     let program = match &options.program {

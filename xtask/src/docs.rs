@@ -9,7 +9,8 @@ use crate::command::{output, root, run};
 const SUMMARY: &str = "docs/SUMMARY.md";
 /// What `fathom SUBCOMMAND --help` prints, which a test compares with the program.
 const HELP: &str = "crates/fathom/tests/golden";
-/// Words after which options belong to a test in a dialect, as in `fathom convert --to fio diskspd …`.
+/// Words after which options belong to a test in a dialect, as in
+/// `fathom convert --to fio diskspd …`.
 const DIALECTS: [&str; 5] = ["fio", "diskspd", "vdbench", "iometer", "native"];
 
 /// Checks every document; builds the book where `mdbook` is installed.

@@ -1,5 +1,6 @@
-//! Each system call of a short command fails once, and from then on: whatever fails, the program ends in time with a
-//! documented exit code and a message, foreign files stay as they are, and no output is there in part.
+//! Each system call of a short command fails once, and from then on: whatever fails, the program
+//! ends in time with a documented exit code and a message, foreign files stay as they are, and no
+//! output is there in part.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,7 +15,8 @@ struct Scenario {
     name: &'static str,
     /// Words of the command line.
     line: &'static str,
-    /// What it writes. A file of that name is there before, and is replaced as a whole or not at all.
+    /// What it writes. A file of that name is there before, and is replaced as a whole or not at
+    /// all.
     output: Option<&'static str>,
     /// Codes that its documentation names.
     codes: std::ops::RangeInclusive<i32>,

@@ -1,4 +1,5 @@
-//! Mutated inputs for the parsers, for as long as one likes: a process for each target, as many as there are processors.
+//! Mutated inputs for the parsers, for as long as one likes: a process for each target, as many as
+//! there are processors.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

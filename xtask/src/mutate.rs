@@ -1,9 +1,11 @@
-//! `cargo xtask mutate fio`: takes each option away in each place of `fio/lower` and `fio/plan` that reads it, and lets the effects of the rows
-//! (`crates/dialects/tests/suite/fio/effects.rs`) notice.
+//! `cargo xtask mutate fio`: takes each option away in each place of `fio/lower` and `fio/plan`
+//! that reads it, and lets the effects of the rows (`crates/dialects/tests/suite/fio/effects.rs`)
+//! notice.
 //!
-//! The sources are copied below `target/mutate`. There every reading of an option `queue.iodepth` becomes
-//! `(*blank(17, &queue.iodepth, |options| &options.queue.iodepth))`, which gives the built-in default where the environment
-//! names number 17 and the option otherwise. So one build serves all of them, and each run takes a fraction of a second.
+//! The sources are copied below `target/mutate`. There every reading of an option `queue.iodepth`
+//! becomes `(*blank(17, &queue.iodepth, |options| &options.queue.iodepth))`, which gives the
+//! built-in default where the environment names number 17 and the option otherwise. So one build
+//! serves all of them, and each run takes a fraction of a second.
 
 use std::collections::HashMap;
 use std::fs;

@@ -1,4 +1,5 @@
-//! Compiling for Windows without a Windows machine, and for others with the compiler that can do that.
+//! Compiling for Windows without a Windows machine, and for others with the compiler that can do
+//! that.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -57,7 +58,8 @@ fn with_debian(words: &[&str]) -> Option<Command> {
     Some(command)
 }
 
-/// Debian's compiler. It has no standard library for other systems, but its source, from which Cargo builds it.
+/// Debian's compiler. It has no standard library for other systems, but its source, from which
+/// Cargo builds it.
 pub(crate) struct DebianCargo {
     target: &'static str,
 }
@@ -85,7 +87,8 @@ impl DebianCargo {
             .args(["-Z", PARTS, "--target", self.target])
             .env("RUSTC_BOOTSTRAP", "1")
             .env("RUSTC", DEBIAN_RUSTC)
-            // Cargo takes whichever `rustc` it meets first for some questions, and rustup's has no source.
+            // Cargo takes whichever `rustc` it meets first for some questions, and rustup's has no
+            // source.
             .env("PATH", "/usr/bin:/bin")
             .env_remove("RUSTUP_TOOLCHAIN")
             .env_remove("RUSTDOC")

@@ -1,4 +1,5 @@
-//! Programs for Windows under Wine: the prefix they run in, its drives, and the one DLL that an older Wine lacks.
+//! Programs for Windows under Wine: the prefix they run in, its drives, and the one DLL that an
+//! older Wine lacks.
 
 use std::fs;
 use std::os::unix::fs::symlink;

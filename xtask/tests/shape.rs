@@ -30,12 +30,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("xtask", &["testbed"]),
 ];
 
-/// What tests of a crate may use beyond that: the test bed, and the clock that a simulated run takes.
+/// What tests of a crate may use beyond that: the test bed, and the clock that a simulated run
+/// takes.
 const FOR_TESTS: &[&str] = &["testbed", "engine"];
 
 /// The crate with `unsafe` code.
 const DANGEROUS: &str = "engine";
-/// The crate that denies it, so that one door to a foreign library can be opened; all others forbid it.
+/// The crate that denies it, so that one door to a foreign library can be opened; all others forbid
+/// it.
 const WITH_A_DOOR: &str = "run";
 
 fn root() -> PathBuf {
@@ -61,7 +63,8 @@ fn manifest(folder: &Path) -> toml::Table {
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Which of our crates a dependency is, by the name under which it is used or by that of its package.
+/// Which of our crates a dependency is, by the name under which it is used or by that of its
+/// package.
 fn ours(name: &str, dependency: &toml::Value) -> Option<&'static str> {
     let package = dependency.get("package").and_then(|package| package.as_str());
     ARROWS

@@ -1,4 +1,5 @@
-//! Whose fault a missed rate was, second by second: the storage's, the generator's, or that of others.
+//! Whose fault a missed rate was, second by second: the storage's, the generator's, or that of
+//! others.
 //!
 //! A paced load knows how many operations were due in each second. Where fewer were completed, the
 //! facts of that second decide: slots in use, what other programs moved on the device, how long our
@@ -18,7 +19,8 @@ const ALL_IN_USE: f64 = 0.95;
 const BLOCKED_SHARE: f64 = 0.9;
 /// Other causes explain a second from this share of its missing operations on.
 const EXPLAINS: f64 = 0.5;
-/// Others who keep the processors busy disturb from this share of a thread's time on that it waited.
+/// Others who keep the processors busy disturb from this share of a thread's time on that it
+/// waited.
 const WAITED: f64 = 0.02;
 /// An interval longer than this, in seconds: the loop was paused when it should have ended.
 const PAUSED_SECS: f64 = 1.5;
@@ -32,8 +34,8 @@ const OTHERS_MOVED: f64 = 0.1;
 /// Whose fault a missed second was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// Operations were issued and did not come back in time, every slot held one, or they took longer
-    /// than the limit.
+    /// Operations were issued and did not come back in time, every slot held one, or they took
+    /// longer than the limit.
     Storage,
     /// Slots were free and operations were issued late.
     Generator,
@@ -104,7 +106,8 @@ impl Attribution {
         of.map(|missed| missed.operations).sum()
     }
 
-    /// The share of all missing operations that fall in seconds of this fault; 0 if none is missing.
+    /// The share of all missing operations that fall in seconds of this fault; 0 if none is
+    /// missing.
     pub fn share(&self, fault: Fault) -> f64 {
         let all: f64 = self.missed.iter().map(|missed| missed.operations).sum();
         if all > 0.0 { self.missing(fault) / all } else { 0.0 }
@@ -128,7 +131,8 @@ impl Attribution {
     }
 }
 
-/// A stretch that makes up for operations missed before: more than the promised rate is asked of the storage in it.
+/// A stretch that makes up for operations missed before: more than the promised rate is asked of
+/// the storage in it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backlog {
     /// When the first operations were missed, in seconds.
@@ -327,8 +331,8 @@ impl SecondView<'_> {
         busy > OTHERS_BUSY * cpus
     }
 
-    /// Whether the mean service time exceeds a limit without the time that threads waited for a processor. A waiting thread
-    /// delays everything in flight.
+    /// Whether the mean service time exceeds a limit without the time that threads waited for a
+    /// processor. A waiting thread delays everything in flight.
     fn exceeds_without_delay(&self, limit_ns: f64) -> bool {
         let facts = &self.second.facts;
         let service = facts.service_ns.0 as f64;
@@ -354,8 +358,9 @@ impl SecondView<'_> {
     }
 }
 
-/// What else than the storage raised the latencies in the second that begins at `at` seconds; `None` if nothing did, or it is
-/// unknown, or the wait for processors does not explain latencies above `limit_ns`.
+/// What else than the storage raised the latencies in the second that begins at `at` seconds;
+/// `None` if nothing did, or it is unknown, or the wait for processors does not explain latencies
+/// above `limit_ns`.
 pub fn disturbance(observation: &Observation, at: f64, limit_ns: Option<f64>) -> Option<Fault> {
     let seconds = &observation.seconds;
     let next = seconds.partition_point(|second| second.facts.start_ns.as_secs() <= at + 1e-9);

@@ -1,5 +1,6 @@
-//! Figures that are kept to compare with: those of a data sheet, of a page, of last year. The comparison is of ratios: loads that are
-//! synthetic can be compared with each other better than with anything else.
+//! Figures that are kept to compare with: those of a data sheet, of a page, of last year. The
+//! comparison is of ratios: loads that are synthetic can be compared with each other better than
+//! with anything else.
 
 use std::collections::BTreeMap;
 

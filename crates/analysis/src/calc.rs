@@ -1,4 +1,5 @@
-//! Arithmetic that storage people do on paper: Little's law, bandwidth, how long a percentile takes, burst credits.
+//! Arithmetic that storage people do on paper: Little's law, bandwidth, how long a percentile
+//! takes, burst credits.
 
 use model::stats::support;
 use serde::Serialize;
@@ -85,7 +86,8 @@ pub struct Samples {
     pub good_after_sec: f64,
 }
 
-/// What a percentile takes at a rate; `None` unless the share lies between 0 and 1 and the rate is above 0.
+/// What a percentile takes at a rate; `None` unless the share lies between 0 and 1 and the rate is
+/// above 0.
 pub fn samples(share: f64, iops: f64) -> Option<Samples> {
     if !(share > 0.0 && share < 1.0 && iops > 0.0 && iops.is_finite()) {
         return None;
@@ -106,14 +108,15 @@ pub fn samples(share: f64, iops: f64) -> Option<Samples> {
 /// A bucket of burst credits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Burst {
-    /// Seconds from a full bucket to an empty one at the ceiling: B / (b − r). Absent where the refill keeps up.
+    /// Seconds from a full bucket to an empty one at the ceiling: B / (b − r). Absent where the
+    /// refill keeps up.
     pub lasts_sec: Option<f64>,
     /// Seconds from empty to full without any load: B / r. Absent without a refill.
     pub refills_sec: Option<f64>,
 }
 
-/// How long a full bucket of `capacity` lasts at `ceiling` per second while `refill` per second flow in, all in the same
-/// unit. `None` for figures that are not above 0 (a refill may be 0).
+/// How long a full bucket of `capacity` lasts at `ceiling` per second while `refill` per second
+/// flow in, all in the same unit. `None` for figures that are not above 0 (a refill may be 0).
 pub fn burst(capacity: f64, refill: f64, ceiling: f64) -> Option<Burst> {
     let usable = capacity > 0.0 && ceiling > 0.0 && refill >= 0.0;
     (usable && capacity.is_finite() && ceiling.is_finite() && refill.is_finite()).then(|| Burst {
@@ -122,8 +125,8 @@ pub fn burst(capacity: f64, refill: f64, ceiling: f64) -> Option<Burst> {
     })
 }
 
-/// The length of an operation, in bytes, up to which the limit of operations binds and beyond which that of bytes does:
-/// bs* = bandwidth / IOPS. `None` for limits that are not above 0.
+/// The length of an operation, in bytes, up to which the limit of operations binds and beyond which
+/// that of bytes does: bs* = bandwidth / IOPS. `None` for limits that are not above 0.
 pub fn crossover(bytes_per_sec: f64, iops: f64) -> Option<f64> {
     (bytes_per_sec > 0.0 && iops > 0.0).then(|| bytes_per_sec / iops)
 }

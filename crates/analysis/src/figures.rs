@@ -16,7 +16,8 @@ pub(crate) fn rate(value: f64) -> String {
     out
 }
 
-/// A load or a factor: whole from a hundred on, else with one decimal, which is left out where it is 0.
+/// A load or a factor: whole from a hundred on, else with one decimal, which is left out where it
+/// is 0.
 pub(crate) fn plain(value: f64) -> String {
     let text = match value {
         v if v >= 99.95 => format!("{}", v.round()),

@@ -1,11 +1,13 @@
 //! What results mean: pure functions from a plan, its results and the environment to findings.
 //!
-//! Nothing here opens a file, reads a clock or prints; the truth about a machine arrives in [`model::environment`].
+//! Nothing here opens a file, reads a clock or prints; the truth about a machine arrives in
+//! [`model::environment`].
 //!
-//! [`checks`] validates every result; `docs/measuring.md` has a section for each check. [`lint`] examines a test before it
-//! runs. [`diagnosis`] names the bottleneck: an ordered list of causes, one file each, tested on scenarios with a known
-//! cause. `attribution` decides what caused each missed second of a paced load, and `shifts` whether the window was
-//! stationary; verdicts and diagnoses use both. [`policies`] is the catalogue of what providers promise, as data files with
+//! [`checks`] validates every result; `docs/measuring.md` has a section for each check. [`lint`]
+//! examines a test before it runs. [`diagnosis`] names the bottleneck: an ordered list of causes,
+//! one file each, tested on scenarios with a known cause. `attribution` decides what caused each
+//! missed second of a paced load, and `shifts` whether the window was stationary; verdicts and
+//! diagnoses use both. [`policies`] is the catalogue of what providers promise, as data files with
 //! formulas. [`requirement`] parses clauses, and `verdict` judges an observation by them.
 
 #![forbid(unsafe_code)]

@@ -1,4 +1,5 @@
-//! What is asked of storage: clauses such as `iops>=4000`, `p99<=3ms`, `read.mean<=1ms`, `mbps>=200`, separated by commas.
+//! What is asked of storage: clauses such as `iops>=4000`, `p99<=3ms`, `read.mean<=1ms`,
+//! `mbps>=200`, separated by commas.
 //!
 //! This module reads them; whether they are kept is the matter of [`crate::verdict`].
 
@@ -8,7 +9,8 @@ use model::JsonSchema;
 use model::{Bytes, Direction, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Share of an "at least" that may be missing: buckets of tokens are counted in whole operations and short intervals.
+/// Share of an "at least" that may be missing: buckets of tokens are counted in whole operations
+/// and short intervals.
 pub const TOLERANCE: f64 = 0.01;
 /// Operations per second at most: one for each nanosecond, the unit of every clock here.
 pub const IOPS_MAX: f64 = 1e9;
@@ -236,7 +238,8 @@ fn divided(text: &str) -> Result<(&str, Side, &str), Complaint> {
         ("<=", Side::AtMost),
         ("≥", Side::AtLeast),
         ("≤", Side::AtMost),
-        // Storage is not measured so exactly that "more than" would be another promise than "at least".
+        // Storage is not measured so exactly that "more than" would be another promise than "at
+        // least".
         (">", Side::AtLeast),
         ("<", Side::AtMost),
     ];

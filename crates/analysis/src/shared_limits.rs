@@ -124,8 +124,8 @@ fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<
     found
 }
 
-/// The sums of both paths of machines where the loads are counted on one path and exceed its limit: the other path
-/// carried a part of them, so only the sum limits them.
+/// The sums of both paths of machines where the loads are counted on one path and exceed its limit:
+/// the other path carried a part of them, so only the sum limits them.
 pub(crate) fn sums_beyond_one_path(loads: &[&Observation], layers: &[Layer]) -> Vec<Layer> {
     let uses = |layer: &Layer| caps::demand(layer, loads).is_some();
     let sums = both_paths(loads, layers).into_iter();
@@ -197,7 +197,8 @@ fn about_both(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<String> {
         };
         let together = together(taken, layer);
         return match all <= sum.high * (1.0 + caps::ABOVE) {
-            // Neither path carries more than its own limit, so their sum is reached only where both are.
+            // Neither path carries more than its own limit, so their sum is reached only where both
+            // are.
             true if sum.is_met_by(all) => vec![format!(
                 "Both limits of the machine are reached. {together}, so a part of the load took the {other} path. To hold each \
                  path against its own jobs, name the path of each (--path JOB={other}, or `path` in a job file)."

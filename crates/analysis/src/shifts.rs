@@ -36,8 +36,8 @@ pub enum Shift {
         /// How many levels the window has.
         levels: usize,
     },
-    /// The rate fell or rose all the time: operations per second in the first and the last sixteenth of
-    /// the window.
+    /// The rate fell or rose all the time: operations per second in the first and the last
+    /// sixteenth of the window.
     RateDrift {
         /// First.
         from: f64,
@@ -53,8 +53,8 @@ pub enum Shift {
         /// When.
         at: f64,
     },
-    /// The mean latency rose or fell all the time: nanoseconds in the first and the last sixteenth of
-    /// the window.
+    /// The mean latency rose or fell all the time: nanoseconds in the first and the last sixteenth
+    /// of the window.
     Drift {
         /// First.
         from: f64,
@@ -85,7 +85,8 @@ pub fn rate_shift(observation: &Observation) -> Option<Shift> {
     rate(observation).or_else(|| stalls(observation))
 }
 
-/// The largest fall of the rate from one level to the next, or the largest rise where it never fell.
+/// The largest fall of the rate from one level to the next, or the largest rise where it never
+/// fell.
 fn rate(observation: &Observation) -> Option<Shift> {
     let seconds = by_second(observation);
     if seconds.len() < 2 * SEGMENT_MIN {
@@ -114,8 +115,8 @@ fn rate(observation: &Observation) -> Option<Shift> {
     (length > 0 && slope_certainty(&means) >= CERTAIN && differ).then_some(Shift::RateDrift { from, to })
 }
 
-/// True if a straight line describes a series better than its levels do, by the Bayesian information
-/// criterion (Schwarz 1978): a drift is often cut into steps.
+/// True if a straight line describes a series better than its levels do, by the Bayesian
+/// information criterion (Schwarz 1978): a drift is often cut into steps.
 fn is_line(values: &[f64], levels: &[Segment]) -> bool {
     let n = values.len() as f64;
     let (middle, level) = ((n - 1.0) / 2.0, mean(values));
@@ -306,7 +307,8 @@ mod tests {
         assert!(matches!(shift(&observation), Some(Shift::RateDrift { from, to }) if to < 0.85 * from));
     }
 
-    /// First-order autoregression with a correlation time of two seconds, as of a queue near saturation.
+    /// First-order autoregression with a correlation time of two seconds, as of a queue near
+    /// saturation.
     #[test]
     fn a_wandering_latency_is_no_change() {
         let mut found = 0;

@@ -1,5 +1,5 @@
-//! Where a load stands to each limit between it and its data. Which of them binds is for the diagnosis to say; this is the table it
-//! is read from.
+//! Where a load stands to each limit between it and its data. Which of them binds is for the
+//! diagnosis to say; this is the table it is read from.
 
 use model::observation::Observation;
 use serde::Serialize;

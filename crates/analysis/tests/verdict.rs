@@ -1,4 +1,5 @@
-//! Verdicts on loads whose truth is known: published figures, and figures on either side of a limit.
+//! Verdicts on loads whose truth is known: published figures, and figures on either side of a
+//! limit.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 
@@ -32,7 +33,8 @@ fn mean_of(milliseconds: f64) -> Option<Latency> {
     })
 }
 
-/// The load of the provider's example: four jobs at depth 1, 700 and 300 operations per second each, 32 KiB, 300 s.
+/// The load of the provider's example: four jobs at depth 1, 700 and 300 operations per second
+/// each, 32 KiB, 300 s.
 fn provider_example(reads: f64, writes: f64) -> Observation {
     let (read_ms, write_ms) = (1.01146, 0.46878);
     let flow = |iops: f64, milliseconds: f64| Flow {
@@ -160,7 +162,8 @@ fn a_machine_with_less_than_half_of_what_is_asked_for_fails() {
         &judge(&clauses("iops>=1900"), &capped_machine(), &Context::default()),
         Outcome::Pass,
     );
-    // The load was not held at a rate, so its latency says nothing about the promise; the rate fails all the same.
+    // The load was not held at a rate, so its latency says nothing about the promise; the rate
+    // fails all the same.
     let verdict = judge(&clauses("iops>=4000,mean<=3ms"), &capped_machine(), &Context::default());
     expect(&verdict, Outcome::Fail);
     assert_eq!(verdict.clauses[1].cause, Some(Cause::Uncapped));
@@ -187,8 +190,8 @@ impl Made {
         (0..12).map(|_| self.draws.unit(Purpose::Content)).sum::<f64>() - 6.0
     }
 
-    /// A paced load at `asked` of storage that can do `iops` with this mean latency, over `seconds`. What it cannot do in
-    /// one second is left for the next.
+    /// A paced load at `asked` of storage that can do `iops` with this mean latency, over
+    /// `seconds`. What it cannot do in one second is left for the next.
     fn observation(&mut self, asked: f64, iops: f64, latency_ms: f64, seconds: u64) -> Observation {
         let (mut rate_level, mut wait_level, mut due) = (0.0, 0.0, 0.0);
         let mut histogram = Histogram::new();
@@ -385,7 +388,8 @@ fn percentiles_need_samples_beyond_them() {
     );
 }
 
-/// 0.8 % slow operations: spread evenly the 99th percentile is well known, in one second together it is not.
+/// 0.8 % slow operations: spread evenly the 99th percentile is well known, in one second together
+/// it is not.
 #[test]
 fn slow_operations_that_come_together_say_less() {
     let interval = |second: u64, slow: u64| {

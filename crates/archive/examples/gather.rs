@@ -1,7 +1,9 @@
-//! What it takes to put the results of many ranks together and to save them: `gather SAVED RANKS OUT`.
+//! What it takes to put the results of many ranks together and to save them:
+//! `gather SAVED RANKS OUT`.
 //!
-//! Each rank is what one process has measured and saved, on a machine of its own; they are put together by the code that does
-//! so after a test on several hosts. Called by `cargo xtask bench --only fleet`, which also sees the memory of the process.
+//! Each rank is what one process has measured and saved, on a machine of its own; they are put
+//! together by the code that does so after a test on several hosts. Called by
+//! `cargo xtask bench --only fleet`, which also sees the memory of the process.
 #![allow(clippy::print_stdout, reason = "it is what this program is for")]
 
 use std::path::Path;
@@ -91,8 +93,9 @@ fn share(common: &Plan, number: u32, hosts: &[String]) -> Result<Share, String> 
     Share::for_rank(common, &rank, hosts, Some("/"))
 }
 
-/// What that one process has measured, as if a rank had on its own machine, and a little more in places of its own: no two ranks are
-/// alike, and what is the same would take no room in a saved file.
+/// What that one process has measured, as if a rank had on its own machine, and a little more in
+/// places of its own: no two ranks are alike, and what is the same would take no room in a saved
+/// file.
 fn of_rank(one: &Results, plan: &Plan, number: u32) -> Results {
     let mut theirs = one.clone();
     theirs.plan.clone_from(plan);

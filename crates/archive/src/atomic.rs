@@ -5,12 +5,12 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Writes a file under a temporary name beside its place, flushes it, and renames it. An earlier file of that name stays
-/// as it is until then. A pipe or terminal is written to directly.
+/// Writes a file under a temporary name beside its place, flushes it, and renames it. An earlier
+/// file of that name stays as it is until then. A pipe or terminal is written to directly.
 ///
 /// # Errors
-/// Whatever the system says; and an error of kind `InvalidInput` where the path is a block device or a directory, which
-/// are never meant.
+/// Whatever the system says; and an error of kind `InvalidInput` where the path is a block device
+/// or a directory, which are never meant.
 pub fn write_whole(path: &Path, content: &[u8]) -> io::Result<()> {
     write_whole_with(path, |file| file.write_all(content))
 }
@@ -46,7 +46,8 @@ const PREFIX: &str = ".fathom-";
 const SUFFIX: &str = ".part";
 /// Younger ones may not have their lock yet.
 const SETTLED: Duration = Duration::from_secs(1);
-/// Where it is unknown whether its process is alive, a part that is not locked is older than this before it counts as left.
+/// Where it is unknown whether its process is alive, a part that is not locked is older than this
+/// before it counts as left.
 const LEFT: Duration = Duration::from_secs(3600);
 
 /// A file on its way, under a temporary name beside its place; gone if it is dropped.
@@ -105,7 +106,8 @@ impl WholePart {
     /// Those of the system.
     pub(crate) fn into_place(self) -> io::Result<()> {
         self.name.persist(&self.place).map_err(|error| error.error)?;
-        // The name, too, shall survive a power cut; where a directory cannot be flushed, the system does it in its own time.
+        // The name, too, shall survive a power cut; where a directory cannot be flushed, the system
+        // does it in its own time.
         let _ = File::open(folder_of(&self.place)).and_then(|folder| folder.sync_all());
         Ok(())
     }
@@ -133,8 +135,8 @@ fn in_folder(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     Ok(file)
 }
 
-/// Removes parts that killed processes have left: their lock is free, and the process in their name is gone, or they are old where
-/// whether it lives is unknown.
+/// Removes parts that killed processes have left: their lock is free, and the process in their name
+/// is gone, or they are old where whether it lives is unknown.
 fn sweep(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();

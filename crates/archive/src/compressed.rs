@@ -1,7 +1,9 @@
-//! fio's compressed logs: the lines as zlib streams, one after the other where a log was appended to.
+//! fio's compressed logs: the lines as zlib streams, one after the other where a log was appended
+//! to.
 //!
-//! fio stores its own records of memory in such files, which no other version of it is promised to read; these hold the lines
-//! that the log has without compression, so that any program that knows zlib can read them.
+//! fio stores its own records of memory in such files, which no other version of it is promised to
+//! read; these hold the lines that the log has without compression, so that any program that knows
+//! zlib can read them.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Read, Write};
@@ -13,7 +15,8 @@ use flate2::write::ZlibEncoder;
 
 use crate::ArchiveError;
 
-/// Where the lines of a log go, compressed or not. A log without lines is an empty file in both cases, as with fio.
+/// Where the lines of a log go, compressed or not. A log without lines is an empty file in both
+/// cases, as with fio.
 #[derive(Debug)]
 pub(crate) enum LogWriter<'a> {
     Plain(BufWriter<&'a mut File>),
@@ -70,8 +73,8 @@ impl Write for LogWriter<'_> {
 /// Writes the lines of a compressed log to `out`.
 ///
 /// # Errors
-/// [`ArchiveError::System`] if the file cannot be read or `out` not written; its source is of kind `InvalidData` where the file is
-/// no log that was compressed here.
+/// [`ArchiveError::System`] if the file cannot be read or `out` not written; its source is of kind
+/// `InvalidData` where the file is no log that was compressed here.
 pub fn inflate_fio_log(path: &Path, out: &mut dyn Write) -> Result<(), ArchiveError> {
     let failed = |source| ArchiveError::System {
         verb: "inflate",

@@ -23,7 +23,8 @@ impl DocumentStore {
         DocumentStore { folder }
     }
 
-    /// Whether a document may have a name: letters, digits, `-`, `_` and `.`, with a letter or digit first.
+    /// Whether a document may have a name: letters, digits, `-`, `_` and `.`, with a letter or
+    /// digit first.
     pub fn is_name(name: &str) -> bool {
         let mut bytes = name.bytes();
         let first = bytes.next().is_some_and(|byte| byte.is_ascii_alphanumeric());

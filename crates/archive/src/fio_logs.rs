@@ -1,7 +1,8 @@
 //! fio's log files, each of which appears whole or not at all.
 //!
-//! All of them are written under temporary names beside their places first; only when the last is complete do they get their
-//! names, so that a full disk or a killed run leaves what was there before. Logs that are appended to are copied for that.
+//! All of them are written under temporary names beside their places first; only when the last is
+//! complete do they get their names, so that a full disk or a killed run leaves what was there
+//! before. Logs that are appended to are copied for that.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -16,15 +17,17 @@ use crate::ArchiveError;
 use crate::atomic::{Part, WholePart};
 use crate::compressed::LogWriter;
 
-/// This many files are open at a time; where there are more, the operation log is read again for the next ones.
+/// This many files are open at a time; where there are more, the operation log is read again for
+/// the next ones.
 const MAX_OPEN: usize = 128;
 
-/// Writes the logs of all workers below `folder`, and returns their paths. `requests` has an entry for each job of the plan, over
-/// all steps. Logs of single operations are made of the operation log that the plan names for the job.
+/// Writes the logs of all workers below `folder`, and returns their paths. `requests` has an entry
+/// for each job of the plan, over all steps. Logs of single operations are made of the operation
+/// log that the plan names for the job.
 ///
 /// # Errors
-/// [`ArchiveError::System`], with the file that could not be read or written. No log has changed then, unless it is the
-/// last act that failed: giving the files their names.
+/// [`ArchiveError::System`], with the file that could not be read or written. No log has changed
+/// then, unless it is the last act that failed: giving the files their names.
 pub fn write_fio_logs(
     results: &Results,
     requests: &[Option<LogRequest>],
@@ -70,8 +73,8 @@ fn failed<'a>(verb: &'static str, path: &'a Path) -> impl FnOnce(io::Error) -> A
     }
 }
 
-/// Writes the logs of the rate of all jobs together, one for each direction, and returns their paths. `prefix` is the first part
-/// of their names.
+/// Writes the logs of the rate of all jobs together, one for each direction, and returns their
+/// paths. `prefix` is the first part of their names.
 ///
 /// # Errors
 /// [`ArchiveError::System`], with the file that could not be written.

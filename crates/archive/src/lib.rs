@@ -1,11 +1,13 @@
-//! Saved results: one complete file for each run, from which every report can be made again; and the schemas of all
-//! files that programs may read. The [`history`] is a collection of such files that keeps itself.
+//! Saved results: one complete file for each run, from which every report can be made again; and
+//! the schemas of all files that programs may read. The [`history`] is a collection of such files
+//! that keeps itself.
 //!
-//! Nothing here measures or judges. Files appear whole or not at all, whatever interrupts the writing.
+//! Nothing here measures or judges. Files appear whole or not at all, whatever interrupts the
+//! writing.
 //!
-//! The history opens its database only to record or to query, and its errors never fail a run. `serve/connections` limits
-//! the number and duration of connections to the server, and `serve/door` authorizes every request. The caller supplies the
-//! pages of results.
+//! The history opens its database only to record or to query, and its errors never fail a run.
+//! `serve/connections` limits the number and duration of connections to the server, and
+//! `serve/door` authorizes every request. The caller supplies the pages of results.
 
 #![forbid(unsafe_code)]
 

@@ -22,7 +22,8 @@ const GZIP_MAGIC: [u8; 2] = [0x1f, 0x8b];
 /// The largest unpacked size accepted.
 const MAX_UNPACKED: u64 = 1 << 30;
 
-/// The highest compression ratio accepted: a small file that unpacks to gigabytes was made to exhaust memory.
+/// The highest compression ratio accepted: a small file that unpacks to gigabytes was made to
+/// exhaust memory.
 const MAX_RATIO: u64 = 1000;
 
 /// The ratio is not checked below this unpacked size.
@@ -206,7 +207,8 @@ pub fn load_bytes(bytes: &[u8], path: &Path) -> Result<Results, ArchiveError> {
     only_run(unpacked(bytes, path)?, path)
 }
 
-/// Whatever this program has saved, from bytes that were read already; `path` is only named in errors.
+/// Whatever this program has saved, from bytes that were read already; `path` is only named in
+/// errors.
 ///
 /// # Errors
 /// [`ArchiveError`], with what is wrong with them.

@@ -1,4 +1,5 @@
-//! The published schemas (JSON Schema 2020-12): the files of `docs/schema`, which a test compares with what the types give.
+//! The published schemas (JSON Schema 2020-12): the files of `docs/schema`, which a test compares
+//! with what the types give.
 
 use std::io::Read;
 
@@ -27,7 +28,8 @@ pub struct JudgedSummary {
     /// The figures.
     #[serde(flatten)]
     pub summary: Summary,
-    /// What came of the requirement that a preset or a job file is judged by; absent where there is none.
+    /// What came of the requirement that a preset or a job file is judged by; absent where there is
+    /// none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub judged: Option<Judged>,
 }

@@ -1,5 +1,5 @@
-//! What was read to warm a cache, remembered with the boot in which that was: a restart empties caches, and no clock tells
-//! of it.
+//! What was read to warm a cache, remembered with the boot in which that was: a restart empties
+//! caches, and no clock tells of it.
 
 use analysis::lint::Warmed;
 use model::Bytes;

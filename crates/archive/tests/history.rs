@@ -110,7 +110,8 @@ fn a_large_result_is_given_out_as_a_saved_file_has_it() {
     assert!(bytes == fs::read(&saved).unwrap());
 }
 
-/// How a test is asked for, and which process it was, is nothing of it; times and seeds make another plan, and no other test.
+/// How a test is asked for, and which process it was, is nothing of it; times and seeds make
+/// another plan, and no other test.
 #[test]
 fn runs_of_one_test_are_known() {
     let (place, mixed) = (Place::new(), example("mixed.json"));

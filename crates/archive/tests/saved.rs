@@ -152,7 +152,8 @@ fn a_file_that_cannot_be_read_or_written_is_named() {
     assert!(error.to_string().ends_with("it is a directory"), "{error}");
 }
 
-/// A writer that dies in the middle leaves the old file whole, because the new one has another name until it is complete.
+/// A writer that dies in the middle leaves the old file whole, because the new one has another name
+/// until it is complete.
 #[cfg(target_os = "linux")]
 #[test]
 fn an_interrupted_write_leaves_the_old_file_whole() {

@@ -1,4 +1,5 @@
-//! Limits of one test, checked before lowering allocates anything: a typing error is an error message, not an exhausted machine.
+//! Limits of one test, checked before lowering allocates anything: a typing error is an error
+//! message, not an exhausted machine.
 
 use crate::Diagnostic;
 
@@ -32,7 +33,8 @@ pub(crate) const OPERATIONS: u64 = 1 << 24;
 pub(crate) const MAX_CPU: u32 = 65_535;
 
 impl Bound {
-    /// A complaint if a test asks for more than the limit. `option` is what raised `total` that far.
+    /// A complaint if a test asks for more than the limit. `option` is what raised `total` that
+    /// far.
     pub(crate) fn check(&self, option: &str, value: impl std::fmt::Display, total: u64) -> Option<Diagnostic> {
         let Bound { what, max } = self;
         (total > *max).then(|| {

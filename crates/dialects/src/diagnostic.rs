@@ -1,4 +1,5 @@
-//! What is wrong with a text: what, where, why, and what to do. The only road from a dialect to the screen.
+//! What is wrong with a text: what, where, why, and what to do. The only road from a dialect to the
+//! screen.
 
 use std::fmt;
 

@@ -1,13 +1,15 @@
 //! Text to plan, and the results of other tools to observations.
 //!
-//! Each dialect reads its own grammar, says what is wrong with it in terms of that text, and lowers it into
-//! [`model::plan::Plan`], which belongs to no dialect. Nothing here opens a file, knows a device or prints.
+//! Each dialect reads its own grammar, says what is wrong with it in terms of that text, and lowers
+//! it into [`model::plan::Plan`], which belongs to no dialect. Nothing here opens a file, knows a
+//! device or prints.
 //!
-//! Each dialect has a table of options, from which we generate parser, help and documents. A parser gets anything outside
-//! its text (a profile's file, the processors, a named event) through a trait. Presets are job files in
-//! `crates/dialects/presets`; a digest pins the text of each. [`import`] finds results of other tools anywhere in a text and
-//! never fills in what is missing. [`convert`] writes a plan as text, parses that text and compares the two plans field by
-//! field (`compare/rows.rs`), which lists what the other dialect cannot express.
+//! Each dialect has a table of options, from which we generate parser, help and documents. A parser
+//! gets anything outside its text (a profile's file, the processors, a named event) through a
+//! trait. Presets are job files in `crates/dialects/presets`; a digest pins the text of each.
+//! [`import`] finds results of other tools anywhere in a text and never fills in what is missing.
+//! [`convert`] writes a plan as text, parses that text and compares the two plans field by field
+//! (`compare/rows.rs`), which lists what the other dialect cannot express.
 
 #![forbid(unsafe_code)]
 

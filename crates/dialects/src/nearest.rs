@@ -1,6 +1,7 @@
 //! The known word that an unknown one was probably meant to be.
 
-/// The candidate with the fewest edits from `word`, if it takes no more than a third of its letters, or one.
+/// The candidate with the fewest edits from `word`, if it takes no more than a third of its
+/// letters, or one.
 pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let scored = candidates
         .into_iter()

@@ -1,9 +1,11 @@
-//! The cheapest loop that can issue random reads of 4 KiB, without any statistics: the floor of CPU time per operation.
+//! The cheapest loop that can issue random reads of 4 KiB, without any statistics: the floor of CPU
+//! time per operation.
 //!
-//! `floor FILE BYTES psync|io_uring buffered|direct DEPTH BATCH END`, where END is `4s` or a number of operations. `psync`
-//! is a bare `pread`; `io_uring` has a registered file, submits at most BATCH reads in a call, and waits for one completion
-//! when no slot is free. It prints the operations and the seconds they took as JSON. It uses the `io-uring` crate, so it
-//! shares no code with the engine that is compared with it.
+//! `floor FILE BYTES psync|io_uring buffered|direct DEPTH BATCH END`, where END is `4s` or a number
+//! of operations. `psync` is a bare `pread`; `io_uring` has a registered file, submits at most
+//! BATCH reads in a call, and waits for one completion when no slot is free. It prints the
+//! operations and the seconds they took as JSON. It uses the `io-uring` crate, so it shares no code
+//! with the engine that is compared with it.
 
 #[cfg(target_os = "linux")]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -121,8 +123,8 @@ mod linux {
                         .offset(self.next_offset())
                         .build()
                         .user_data(slot as u64);
-                    // SAFETY: the buffer outlives the operation: the loop ends only when none is in flight, and only a
-                    // slot that is free is used.
+                    // SAFETY: the buffer outlives the operation: the loop ends only when none is in
+                    // flight, and only a slot that is free is used.
                     unsafe { ring.submission().push(&read) }.map_err(io::Error::other)?;
                     begun += 1;
                     over = self.is_over(begun);

@@ -80,8 +80,8 @@ pub struct Completion {
     pub slot: Slot,
     /// Bytes transferred, or a negative error number.
     pub result: i64,
-    /// When it was reaped. Operations that were found ended at one look have the same stamp; those that a synchronous
-    /// engine has carried out one after the other have one each.
+    /// When it was reaped. Operations that were found ended at one look have the same stamp; those
+    /// that a synchronous engine has carried out one after the other have one each.
     pub at: Nanos,
 }
 
@@ -94,13 +94,13 @@ pub struct Batch {
     pub before: Nanos,
     /// When the submitting call returned; equal to `reaped` unless stamps are split.
     pub returned: Nanos,
-    /// When completions were looked for last. The stamp is taken before any of them is looked at, so that an operation is
-    /// not charged with the book-keeping of those before it.
+    /// When completions were looked for last. The stamp is taken before any of them is looked at,
+    /// so that an operation is not charged with the book-keeping of those before it.
     pub reaped: Nanos,
     /// Requests taken over in this turn: the first N.
     pub submitted: u32,
-    /// Set by the caller: hardly any time has passed since `reaped`, which may serve as `before`. A stamp costs about as
-    /// much as all other book-keeping of an operation.
+    /// Set by the caller: hardly any time has passed since `reaped`, which may serve as `before`. A
+    /// stamp costs about as much as all other book-keeping of an operation.
     pub chained: bool,
 }
 
@@ -141,7 +141,8 @@ impl Batch {
     }
 }
 
-/// A list of completions with a fixed bound: no more operations can end in a turn than there are slots.
+/// A list of completions with a fixed bound: no more operations can end in a turn than there are
+/// slots.
 #[derive(Clone, Debug)]
 pub struct Completions {
     list: Box<[Completion]>,

@@ -1,9 +1,9 @@
-//! Mapped files beside others in one worker: what goes to a map is copied at once, everything else goes to the engine that
-//! carries the others. Only a worker that has both is served by this.
+//! Mapped files beside others in one worker: what goes to a map is copied at once, everything else
+//! goes to the engine that carries the others. Only a worker that has both is served by this.
 //!
-//! All operations of a turn are reaped at one stamp, so a copy has a turn to itself: looking for what the others have ready
-//! would be counted as its latency. Between two copies the others are looked at, so that neither side waits for the other
-//! for longer than one look or one copy.
+//! All operations of a turn are reaped at one stamp, so a copy has a turn to itself: looking for
+//! what the others have ready would be counted as its latency. Between two copies the others are
+//! looked at, so that neither side waits for the other for longer than one look or one copy.
 
 use model::Nanos;
 use model::results::EngineUsed;
@@ -32,8 +32,8 @@ pub(crate) fn is_mixed(files: &[File]) -> bool {
 }
 
 impl Beside {
-    /// Maps those of the files that are used so. `open` starts the engine for the others, which is given all of them, so that
-    /// their numbers stay what they are.
+    /// Maps those of the files that are used so. `open` starts the engine for the others, which is
+    /// given all of them, so that their numbers stay what they are.
     pub(crate) fn open(
         setup: crate::Setup,
         open: impl FnOnce(crate::Setup) -> Result<Box<dyn Engine>, EngineError>,
@@ -54,7 +54,8 @@ impl Beside {
         request.action != Action::Trim && self.maps[usize::from(request.file)].is_some()
     }
 
-    /// Carries out one copy, unless the other engine has something ready and has waited longer: then that comes first.
+    /// Carries out one copy, unless the other engine has something ready and has waited longer:
+    /// then that comes first.
     fn copy(&mut self, request: &Request, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
         if self.copied && self.in_flight > 0 {
             self.turn_of_others(&[], 0, until, done)?;
@@ -206,7 +207,8 @@ mod tests {
         }
     }
 
-    /// Two files: the first is mapped, the second is the slow engine's, whose operations take so long.
+    /// Two files: the first is mapped, the second is the slow engine's, whose operations take so
+    /// long.
     fn beside(folder: &std::path::Path, takes: Nanos) -> Beside {
         let path = folder.join("mapped.dat");
         std::fs::write(&path, vec![7; 8192]).unwrap();

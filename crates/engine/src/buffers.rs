@@ -25,8 +25,8 @@ pub(crate) struct Buffers {
 const MAX_PACKED_STEP: usize = 64 << 10;
 
 impl Buffers {
-    /// Maps memory for the buffers, each aligned and at least a page, and touches it, so that the measured window sees no
-    /// first faults.
+    /// Maps memory for the buffers, each aligned and at least a page, and touches it, so that the
+    /// measured window sees no first faults.
     pub(crate) fn new(setup: &Setup) -> Result<Buffers, EngineError> {
         let (slots, length) = (setup.slots, setup.buffer_bytes.max(1));
         let step = setup.buffer_alignment.max(Mapping::PAGE).next_power_of_two();
@@ -36,7 +36,8 @@ impl Buffers {
         } else {
             (each, slots as usize)
         };
-        // What lies between buffers that are far apart is address space without memory, where the system has such a thing.
+        // What lies between buffers that are far apart is address space without memory, where the
+        // system has such a thing.
         let apart = step > MAX_PACKED_STEP && setup.huge_page.is_none();
         let taken = match apart && cfg!(target_os = "linux") {
             true => length.next_multiple_of(Mapping::PAGE),
@@ -94,8 +95,8 @@ impl Buffers {
 /// Buffers that the kernel reads and writes while the program continues.
 ///
 /// Every path to a buffer goes through here: [`SharedBuffers::claim`] when an operation starts,
-/// [`SharedBuffers::release`] when the kernel is done with it, [`SharedBuffers::of_free`] for the program between the
-/// two. So no one else touches a buffer while the kernel may.
+/// [`SharedBuffers::release`] when the kernel is done with it, [`SharedBuffers::of_free`] for the
+/// program between the two. So no one else touches a buffer while the kernel may.
 #[derive(Debug)]
 pub(crate) struct SharedBuffers {
     buffers: Buffers,
@@ -117,8 +118,8 @@ impl SharedBuffers {
     /// Marks a slot as in flight and returns the address of its buffer for the kernel.
     ///
     /// # Panics
-    /// If the slot is in flight already, does not exist, or its buffer is shorter than `length`: that is a fault of the
-    /// caller.
+    /// If the slot is in flight already, does not exist, or its buffer is shorter than `length`:
+    /// that is a fault of the caller.
     #[inline(always)]
     pub(crate) fn claim(&mut self, slot: Slot, length: u32) -> *mut u8 {
         let busy = std::mem::replace(&mut self.in_flight[slot.0 as usize], true);
@@ -180,8 +181,8 @@ impl SharedBuffers {
         self.outstanding
     }
 
-    /// Gives up the memory without returning it to the system. For the case that the kernel could not be made to end
-    /// operations that still point into it.
+    /// Gives up the memory without returning it to the system. For the case that the kernel could
+    /// not be made to end operations that still point into it.
     pub(crate) fn abandon(&mut self) {
         self.buffers.mapping.leak();
     }

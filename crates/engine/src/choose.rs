@@ -60,7 +60,8 @@ fn asynchronous(files: &[&File]) -> Choice {
     Choice { kind, reason }
 }
 
-/// Native AIO for a reason, unless the kernel refuses that too: then one operation is in flight at a time.
+/// Native AIO for a reason, unless the kernel refuses that too: then one operation is in flight at
+/// a time.
 #[cfg(target_os = "linux")]
 fn native_aio(reason: String, refusal: Option<String>) -> (EngineKind, String) {
     match refusal {
@@ -75,8 +76,8 @@ fn native_aio(reason: String, refusal: Option<String>) -> (EngineKind, String) {
     }
 }
 
-/// Why the kernel has no native AIO at all, if so: one built without it, some sandboxes, programs that play another processor. A
-/// limit that is used up is none: the engine itself names that one.
+/// Why the kernel has no native AIO at all, if so: one built without it, some sandboxes, programs
+/// that play another processor. A limit that is used up is none: the engine itself names that one.
 #[cfg(target_os = "linux")]
 fn aio_refusal() -> Option<String> {
     let error = crate::sys::aio::Context::new(1).err()?;
@@ -125,8 +126,9 @@ fn asynchronous(_files: &[&File]) -> Choice {
     }
 }
 
-/// True if the files of a worker with that many slots are opened for a queue of Windows ([`crate::OpenHow::overlapped`]): the
-/// engine is one, or [`choose`] shall find one. Plain calls on such files would be wrong.
+/// True if the files of a worker with that many slots are opened for a queue of Windows
+/// ([`crate::OpenHow::overlapped`]): the engine is one, or [`choose`] shall find one. Plain calls
+/// on such files would be wrong.
 pub fn wants_overlapped(choice: &EngineChoice, slots: u32) -> bool {
     let queued = choice.kind.info().overlapped || choice.kind == EngineKind::Auto && slots > 1;
     cfg!(windows) && queued && !choice.offload

@@ -1,8 +1,9 @@
 //! The clock that stamps operations: the processor's own counter where it is reliable.
 //!
-//! A reading of the time stamp counter costs 13 ns on the machine this was written on, `clock_gettime` 21. The
-//! counter's frequency is fitted against the system's monotonic clock between the start of the program and the start of
-//! the run, so that no calibration has to be waited for; the run's end is compared again and the drift is reported.
+//! A reading of the time stamp counter costs 13 ns on the machine this was written on,
+//! `clock_gettime` 21. The counter's frequency is fitted against the system's monotonic clock
+//! between the start of the program and the start of the run, so that no calibration has to be
+//! waited for; the run's end is compared again and the drift is reported.
 
 use model::Nanos;
 use model::environment;
@@ -56,7 +57,8 @@ impl ClockStart {
         }
     }
 
-    /// The same, for a clock that reads the system's own and not the processor's counter, whatever that is worth.
+    /// The same, for a clock that reads the system's own and not the processor's counter, whatever
+    /// that is worth.
     pub fn of_the_system() -> ClockStart {
         ClockStart {
             counter: 0,
@@ -65,7 +67,8 @@ impl ClockStart {
         }
     }
 
-    /// Takes the second pair and returns the clock. Waits, spinning, only if less than 2 ms have passed.
+    /// Takes the second pair and returns the clock. Waits, spinning, only if less than 2 ms have
+    /// passed.
     pub fn settle(self) -> Clock {
         let by_system = Clock {
             source: Source::System,
@@ -127,15 +130,15 @@ impl Clock {
         }
     }
 
-    /// The time, read after all that stands earlier in the program: what a processor does ahead of time may otherwise move a
-    /// reading by a fraction of a microsecond.
+    /// The time, read after all that stands earlier in the program: what a processor does ahead of
+    /// time may otherwise move a reading by a fraction of a microsecond.
     pub fn now_in_order(&self) -> Nanos {
         system::wait_for_earlier_instructions();
         self.now()
     }
 
-    /// How far this clock has gone from the system's since its origin, in parts per million; positive if it is fast.
-    /// `None` if too little time has passed for a meaningful comparison.
+    /// How far this clock has gone from the system's since its origin, in parts per million;
+    /// positive if it is fast. `None` if too little time has passed for a meaningful comparison.
     pub fn drift_ppm(&self) -> Option<f64> {
         if self.source == Source::System {
             return Some(0.0);
@@ -205,7 +208,8 @@ mod tests {
             clock.now().since(ours).0 as f64,
             system::monotonic().since(theirs).0 as f64,
         );
-        // Only that the scale is right: a busy machine may pause the thread between the two readings.
+        // Only that the scale is right: a busy machine may pause the thread between the two
+        // readings.
         assert!((ours / theirs - 1.0).abs() < 0.05, "{ours} {theirs}");
     }
 

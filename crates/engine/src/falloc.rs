@@ -1,5 +1,6 @@
-//! Allocating and giving back space instead of moving data, one range at a time: a read allocates without changing the size
-//! of the file, a write allocates and may extend it, a trim punches a hole.
+//! Allocating and giving back space instead of moving data, one range at a time: a read allocates
+//! without changing the size of the file, a write allocates and may extend it, a trim punches a
+//! hole.
 
 use model::plan::EngineKind;
 use model::results::EngineUsed;

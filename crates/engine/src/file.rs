@@ -52,7 +52,8 @@ pub struct OpenHow {
     pub hint: OpenHint,
     /// Claim a block device for this process (`O_EXCL`).
     pub exclusive: bool,
-    /// For a queue of Windows (`FILE_FLAG_OVERLAPPED`), see [`crate::wants_overlapped`]; without meaning elsewhere.
+    /// For a queue of Windows (`FILE_FLAG_OVERLAPPED`), see [`crate::wants_overlapped`]; without
+    /// meaning elsewhere.
     pub overlapped: bool,
 }
 
@@ -134,7 +135,8 @@ impl File {
         })
     }
 
-    /// A name for engines that make, look up or remove what it names. Nothing is opened, and nothing need be there.
+    /// A name for engines that make, look up or remove what it names. Nothing is opened, and
+    /// nothing need be there.
     pub fn named(path: &Path, size: u64) -> File {
         File {
             path: path.to_owned(),
@@ -207,9 +209,9 @@ impl File {
         &self.how
     }
 
-    /// Gives every operation through this file an I/O priority of its own, as the kernel writes it: class × 2¹³ + level; 0
-    /// for that of the thread. On Linux only io_uring and native AIO know such priorities; on Windows they belong to the open
-    /// file, whatever uses it.
+    /// Gives every operation through this file an I/O priority of its own, as the kernel writes it:
+    /// class × 2¹³ + level; 0 for that of the thread. On Linux only io_uring and native AIO know
+    /// such priorities; on Windows they belong to the open file, whatever uses it.
     ///
     /// # Errors
     /// The system's error where it is the open file that has the priority.
@@ -237,7 +239,8 @@ impl File {
         }
     }
 
-    /// What makes it the same as another open file, whatever paths they were opened by; absent for a stand-in.
+    /// What makes it the same as another open file, whatever paths they were opened by; absent for
+    /// a stand-in.
     pub fn identity(&self) -> Option<Identity> {
         self.handle.as_ref().and_then(sys::facts::identity_of_file)
     }
@@ -247,7 +250,8 @@ impl File {
         self.handle.as_ref()
     }
 
-    /// Carries out a flush or a trim, which have no buffer. Returns bytes or 0, or a negative error number.
+    /// Carries out a flush or a trim, which have no buffer. Returns bytes or 0, or a negative error
+    /// number.
     pub(crate) fn without_buffer(&self, io: &Request) -> i64 {
         let Some(handle) = &self.handle else {
             return i64::from(io.length);

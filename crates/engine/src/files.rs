@@ -1,5 +1,5 @@
-//! Operations on the files of a tree: each opens what it needs, works on it, and closes it again. Which file it is comes
-//! with the request.
+//! Operations on the files of a tree: each opens what it needs, works on it, and closes it again.
+//! Which file it is comes with the request.
 
 use std::fs;
 use std::io;
@@ -165,8 +165,8 @@ impl Files {
     }
 }
 
-/// Where a block is appended. A file that would grow beyond [`OpenTree::append_limit`] is cut to its size first, so that no
-/// test fills the file system.
+/// Where a block is appended. A file that would grow beyond [`OpenTree::append_limit`] is cut to
+/// its size first, so that no test fills the file system.
 fn append_at(file: &fs::File, size: u64, block: u64) -> io::Result<u64> {
     let end = file.metadata()?.len();
     if end + block <= OpenTree::append_limit(size, block) {

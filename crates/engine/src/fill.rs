@@ -1,4 +1,5 @@
-//! Random buffer contents at the speed of a memory copy: the wide generator compiled for the processor at hand.
+//! Random buffer contents at the speed of a memory copy: the wide generator compiled for the
+//! processor at hand.
 
 use model::content::{RandomFill, WideRandom};
 
@@ -24,12 +25,14 @@ mod x86 {
     use model::content::WideRandom;
 
     pub(super) fn avx512(random: &mut WideRandom, buffer: &mut [u8]) {
-        // SAFETY: `random_fill` hands this function out only after it has seen that the processor has these features.
+        // SAFETY: `random_fill` hands this function out only after it has seen that the processor
+        // has these features.
         unsafe { with_avx512(random, buffer) }
     }
 
     pub(super) fn avx2(random: &mut WideRandom, buffer: &mut [u8]) {
-        // SAFETY: `random_fill` hands this function out only after it has seen that the processor has this feature.
+        // SAFETY: `random_fill` hands this function out only after it has seen that the processor
+        // has this feature.
         unsafe { with_avx2(random, buffer) }
     }
 

@@ -1,4 +1,5 @@
-//! What single calls are asked for beside where and how much: polling, no waiting, no caching, no tearing.
+//! What single calls are asked for beside where and how much: polling, no waiting, no caching, no
+//! tearing.
 
 use model::plan::EngineChoice;
 

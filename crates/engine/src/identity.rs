@@ -12,8 +12,8 @@ pub struct DeviceNumber {
     pub minor: u32,
 }
 
-/// What makes a file or device the same as another one, however it was reached: by a link, an alias in `/dev/disk/by-id`,
-/// a bind mount or a second hard link.
+/// What makes a file or device the same as another one, however it was reached: by a link, an alias
+/// in `/dev/disk/by-id`, a bind mount or a second hard link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Identity {
     /// A block device, by its own number.
@@ -22,7 +22,8 @@ pub enum Identity {
     CharacterDevice(DeviceNumber),
     /// Anything that lies on a file system.
     File {
-        /// Number of the file system's device. On Windows the serial number of the volume is the major number.
+        /// Number of the file system's device. On Windows the serial number of the volume is the
+        /// major number.
         device: DeviceNumber,
         /// Number of the file there.
         inode: u64,
@@ -64,14 +65,16 @@ impl FromStr for DeviceNumber {
     }
 }
 
-/// A file and no other, now or later: the file that takes its number after it was removed is another one.
+/// A file and no other, now or later: the file that takes its number after it was removed is
+/// another one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileId {
     /// The file system, by a number that outlives a restart where there is one.
     pub file_system: u64,
     /// Number of the file there.
     pub number: u128,
-    /// When it was made, in nanoseconds since 1970; 0 where the file system does not keep it, and on Windows.
+    /// When it was made, in nanoseconds since 1970; 0 where the file system does not keep it, and
+    /// on Windows.
     pub born_ns: i64,
 }
 
@@ -81,8 +84,8 @@ impl fmt::Display for FileId {
     }
 }
 
-/// What a file system keeps of a file beside its contents. Two equal stamps show that nothing was written between them, as far as
-/// its times are fine enough.
+/// What a file system keeps of a file beside its contents. Two equal stamps show that nothing was
+/// written between them, as far as its times are fine enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
     /// Which file.

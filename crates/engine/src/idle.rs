@@ -1,9 +1,10 @@
 //! How idle processors are, measured by work that is done only while nothing else wants to run.
 //!
-//! A thread on each processor first measures how long a unit of work takes there, and then does one after the other at the lowest
-//! priority there is. What it gets done, in units, is the time that was left over. This is fio's measure (`--idle-prof`): unlike
-//! the kernel's accounting it notices work that slows the processor down without occupying it, such as that of a sibling
-//! thread of the same core.
+//! A thread on each processor first measures how long a unit of work takes there, and then does one
+//! after the other at the lowest priority there is. What it gets done, in units, is the time that
+//! was left over. This is fio's measure (`--idle-prof`): unlike the kernel's accounting it notices
+//! work that slows the processor down without occupying it, such as that of a sibling thread of the
+//! same core.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -44,11 +45,12 @@ struct Shared {
 }
 
 impl IdleProfile {
-    /// Measures the unit on each processor that this process may use. Takes a few milliseconds, in which the processors should have
-    /// nothing else to do.
+    /// Measures the unit on each processor that this process may use. Takes a few milliseconds, in
+    /// which the processors should have nothing else to do.
     ///
     /// # Errors
-    /// The system's, where a thread cannot be started, bound to its processor or given the lowest priority.
+    /// The system's, where a thread cannot be started, bound to its processor or given the lowest
+    /// priority.
     pub fn new() -> io::Result<IdleProfile> {
         let cpus = sys::thread::usable_cpus();
         let shared = Arc::new(Shared {
@@ -137,7 +139,8 @@ fn units(answers: &Receiver<io::Result<(u32, f64)>>) -> io::Result<Vec<(u32, f64
     Ok(units)
 }
 
-/// The life of a thread: it measures the unit, answers, waits for the others, and does units until it is asked to stop.
+/// The life of a thread: it measures the unit, answers, waits for the others, and does units until
+/// it is asked to stop.
 fn measure(cpu: u32, shared: &Shared, number: usize, answer: Sender<io::Result<(u32, f64)>>) {
     let prepared = sys::thread::pin_to(&[cpu]).map(|()| timed_unit());
     // The caller may have given up for another thread's error.

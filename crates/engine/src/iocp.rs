@@ -1,8 +1,9 @@
-//! The queues of Windows: operations that the system carries out while the thread continues, whose ends it learns of through a
-//! completion port, by routines that it lets the system call (DiskSpd `-x`), or through a ring (`ioring.rs`).
+//! The queues of Windows: operations that the system carries out while the thread continues, whose
+//! ends it learns of through a completion port, by routines that it lets the system call (DiskSpd
+//! `-x`), or through a ring (`ioring.rs`).
 //!
-//! Except on a ring, each operation is a call of its own. Flushes and trims have no such call: they are carried out where they
-//! stand, and what is in flight continues meanwhile.
+//! Except on a ring, each operation is a call of its own. Flushes and trims have no such call: they
+//! are carried out where they stand, and what is in flight continues meanwhile.
 
 use model::Nanos;
 use model::results::EngineUsed;
@@ -118,9 +119,10 @@ impl<Q: Queue> Queued<Q> {
             offset: request.offset,
             slot: request.slot,
         };
-        // SAFETY: the slot was free and its buffer, of at least this length, belongs to this engine (both checked by
-        // `claim`); having been claimed, it is lent to no one until the slot is found. `Drop` cancels and finds every
-        // outstanding slot, or abandons memory and queue, before buffers and files go.
+        // SAFETY: the slot was free and its buffer, of at least this length, belongs to this engine
+        // (both checked by `claim`); having been claimed, it is lent to no one until the slot is
+        // found. `Drop` cancels and finds every outstanding slot, or abandons memory and queue,
+        // before buffers and files go.
         if let Err(error) = unsafe { self.queue.start(&transfer) } {
             self.buffers.release(request.slot);
             self.end_at_once(request, of_error(error), done);
@@ -173,8 +175,8 @@ impl<Q: Queue> Queued<Q> {
         Ok(self.found.len() as u32)
     }
 
-    /// Waits in the system; with a deadline, until shortly before it and then looking again and again. Looks once in any case,
-    /// if there is anything to look for.
+    /// Waits in the system; with a deadline, until shortly before it and then looking again and
+    /// again. Looks once in any case, if there is anything to look for.
     fn wait(&mut self, at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
         let mut wanted = match until {
             // What was not handed over cannot end, and would be waited for until the end of time.
@@ -291,8 +293,9 @@ impl<Q: Queue> Drop for Queued<Q> {
 
 /// How long the system may wait so that it is back before a deadline.
 ///
-/// Its waits have whole milliseconds and end with a tick of its timer, which comes every millisecond at best, and every 15.6 where
-/// it does not grant that. So a wait ends early by as much as waits have been late, and the rest is looked through.
+/// Its waits have whole milliseconds and end with a tick of its timer, which comes every
+/// millisecond at best, and every 15.6 where it does not grant that. So a wait ends early by as
+/// much as waits have been late, and the rest is looked through.
 #[derive(Clone, Copy, Debug)]
 struct Timeouts {
     margin: Nanos,
@@ -344,7 +347,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::clock::ClockStart;
 
-    /// A pipe: an end to write to, and one for queues to read from, where a read stays in flight until something is written.
+    /// A pipe: an end to write to, and one for queues to read from, where a read stays in flight
+    /// until something is written.
     pub(crate) fn pipe() -> (fs::File, fs::File) {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);

@@ -1,15 +1,17 @@
-//! Moving bytes: the [`Engine`] trait, one file per engine, buffers, open files, the clock, CPU placement.
+//! Moving bytes: the [`Engine`] trait, one file per engine, buffers, open files, the clock, CPU
+//! placement.
 //!
-//! An engine belongs to one thread. It is handed operations by slot, carries out a turn, and says which slots are done
-//! and when. It knows nothing of plans, patterns, rates or statistics. All `unsafe` code of the project lives here, in
-//! small files with safe functions around them.
+//! An engine belongs to one thread. It is handed operations by slot, carries out a turn, and says
+//! which slots are done and when. It knows nothing of plans, patterns, rates or statistics. All
+//! `unsafe` code of the project lives here, in small files with safe functions around them.
 //!
-//! Each platform has its own files, selected in a `mod.rs`. On Windows, `iocp` is one engine over three kinds of queue; it
-//! needs files opened as overlapped. Dropping an engine cancels or awaits operations in flight before it frees their
-//! buffers. `tests/suite` runs the same tests over every engine.
+//! Each platform has its own files, selected in a `mod.rs`. On Windows, `iocp` is one engine over
+//! three kinds of queue; it needs files opened as overlapped. Dropping an engine cancels or awaits
+//! operations in flight before it frees their buffers. `tests/suite` runs the same tests over every
+//! engine.
 //!
-//! [`probe`] reads facts about the machine below a root path, so tests can use a recorded tree. On Windows it separates
-//! system calls from their interpretation, so tests can use recorded answers.
+//! [`probe`] reads facts about the machine below a root path, so tests can use a recorded tree. On
+//! Windows it separates system calls from their interpretation, so tests can use recorded answers.
 
 pub mod clock;
 pub mod fill;
@@ -70,16 +72,17 @@ use one_by_one::OneByOne;
 
 /// Something that carries out I/O for one thread.
 pub trait Engine {
-    /// Takes over operations, and waits until at least `at_least` are done or the clock reaches `until`. One system call
-    /// where possible. With nothing in flight and a deadline this is a precise sleep; without a deadline no more is waited
-    /// for than is in flight.
+    /// Takes over operations, and waits until at least `at_least` are done or the clock reaches
+    /// `until`. One system call where possible. With nothing in flight and a deadline this is a
+    /// precise sleep; without a deadline no more is waited for than is in flight.
     ///
-    /// Each request names a free slot, which is in use until a turn hands it back; it reads into the slot's buffer or
-    /// writes from it. `done` receives the operations that ended, the stamps of the turn, and how many of the requests
-    /// were taken over: the first N. The others are the caller's to offer again.
+    /// Each request names a free slot, which is in use until a turn hands it back; it reads into
+    /// the slot's buffer or writes from it. `done` receives the operations that ended, the stamps
+    /// of the turn, and how many of the requests were taken over: the first N. The others are the
+    /// caller's to offer again.
     ///
-    /// A synchronous engine carries out one request after the other, as long as the clock has not reached `until`; the end
-    /// of each is the start of the next.
+    /// A synchronous engine carries out one request after the other, as long as the clock has not
+    /// reached `until`; the end of each is the start of the next.
     ///
     /// An operation that failed is not an error here: its completion carries the error number.
     ///
@@ -93,8 +96,8 @@ pub trait Engine {
     /// The buffer of a free slot.
     fn buffer(&mut self, slot: Slot) -> &mut [u8];
 
-    /// Closes a file that no operation in flight uses, and puts another in its place. Only where [`Setup::exchanges_files`]
-    /// has said that this may happen.
+    /// Closes a file that no operation in flight uses, and puts another in its place. Only where
+    /// [`Setup::exchanges_files`] has said that this may happen.
     ///
     /// # Errors
     /// [`EngineError`] if the engine cannot use the other file.
@@ -111,23 +114,27 @@ pub struct Setup {
     pub choice: EngineChoice,
     /// Slots. A synchronous engine has one operation in flight, whatever their number.
     pub slots: u32,
-    /// One operation after the other: the queue depth is one, and slots only let several be handed over in a turn.
+    /// One operation after the other: the queue depth is one, and slots only let several be handed
+    /// over in a turn.
     pub one_at_a_time: bool,
     /// One buffer serves all slots: where operations come one at a time and nothing need be kept.
     pub one_buffer: bool,
     /// Most requests in a turn.
     pub submit_batch: u32,
-    /// Most completions that a turn hands on, where operations are not carried out one after the other; absent: all.
+    /// Most completions that a turn hands on, where operations are not carried out one after the
+    /// other; absent: all.
     pub complete_max: Option<u32>,
     /// Bytes in each buffer.
     pub buffer_bytes: usize,
     /// Alignment of each buffer in bytes; at least the page size is used.
     pub buffer_alignment: usize,
-    /// Buffers from the pool of huge pages, in multiples of that many bytes, a power of two; absent: usual pages.
+    /// Buffers from the pool of huge pages, in multiples of that many bytes, a power of two;
+    /// absent: usual pages.
     pub huge_page: Option<usize>,
     /// Open files and devices; [`Request::file`] is an index into them.
     pub files: Vec<File>,
-    /// Files may be exchanged for others while the engine is in use, so that they are registered nowhere.
+    /// Files may be exchanged for others while the engine is in use, so that they are registered
+    /// nowhere.
     pub exchanges_files: bool,
     /// Take a stamp between submitting and waiting, which costs a second system call.
     pub split_stamps: bool,
@@ -146,7 +153,8 @@ pub struct Setup {
 /// Starts an engine. Call it on the thread that will use it.
 ///
 /// # Errors
-/// [`EngineError`] if the system lacks the engine, memory or a resource that it needs, with the reason.
+/// [`EngineError`] if the system lacks the engine, memory or a resource that it needs, with the
+/// reason.
 pub fn open(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
     let (slots, bound) = (setup.slots, setup.complete_max.filter(|_| !setup.one_at_a_time));
     let engine = open_unbounded(setup)?;
@@ -212,8 +220,8 @@ fn open_one(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
     }
 }
 
-/// Why this system cannot have an engine, where that is known before anything is opened; `writes` if it is to write. Whatever else
-/// stands in its way is found when it is opened.
+/// Why this system cannot have an engine, where that is known before anything is opened; `writes`
+/// if it is to write. Whatever else stands in its way is found when it is opened.
 pub fn refusal(kind: EngineKind, writes: bool) -> Option<EngineError> {
     match kind {
         EngineKind::IoRing => ring_refusal(writes),

@@ -63,9 +63,10 @@ impl Libaio {
         if self.handed.is_empty() {
             return Ok(self.perform_directly(&requests[0], done));
         }
-        // SAFETY: the blocks are elements of `self.blocks`, which never grows or moves; each names the buffer of a slot
-        // that was claimed and is lent to no one until its event is reaped, and a file of `self.files`. The context is
-        // dropped, and with it every operation ended, before any of these.
+        // SAFETY: the blocks are elements of `self.blocks`, which never grows or moves; each names
+        // the buffer of a slot that was claimed and is lent to no one until its event is reaped,
+        // and a file of `self.files`. The context is dropped, and with it every operation ended,
+        // before any of these.
         match unsafe { self.context.submit(&self.handed) } {
             Ok(taken) => {
                 for request in &requests[taken as usize..self.handed.len()] {
@@ -91,7 +92,8 @@ impl Libaio {
                 call: "io_submit",
                 errno,
             }),
-            // The first block is refused as such (a bad file, offset or length): that is the operation's result.
+            // The first block is refused as such (a bad file, offset or length): that is the
+            // operation's result.
             _ => {
                 done.done.push(Completion {
                     slot: requests[0].slot,
@@ -103,7 +105,8 @@ impl Libaio {
         }
     }
 
-    /// Makes the control block of a request ready. False for operations that native AIO does not know.
+    /// Makes the control block of a request ready. False for operations that native AIO does not
+    /// know.
     #[inline(always)]
     fn fill_block(&mut self, request: &Request) -> bool {
         let opcode = match request.action {
@@ -181,7 +184,8 @@ impl Libaio {
         }
     }
 
-    /// Waits in the kernel; with a deadline, until shortly before it and then spinning. Stamps when it looked last.
+    /// Waits in the kernel; with a deadline, until shortly before it and then spinning. Stamps when
+    /// it looked last.
     #[inline(never)]
     fn wait(&mut self, at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
         let mut wanted = match until {

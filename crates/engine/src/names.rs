@@ -1,5 +1,5 @@
-//! Making, looking up and removing files and directories by their names. The operation at the start of a file does this; the
-//! others of the same file do nothing.
+//! Making, looking up and removing files and directories by their names. The operation at the start
+//! of a file does this; the others of the same file do nothing.
 
 use std::fs;
 use std::io;

@@ -1,8 +1,9 @@
-//! A pool of threads that make the calls, one for each slot: operations of a worker overlap although every call waits
-//! (fio `io_submit_mode=offload`).
+//! A pool of threads that make the calls, one for each slot: operations of a worker overlap
+//! although every call waits (fio `io_submit_mode=offload`).
 //!
-//! A buffer travels with its operation and comes back with the result, so no two threads ever share one. Channels have room
-//! for every slot: neither end waits for the other, and nothing is allocated while I/O runs.
+//! A buffer travels with its operation and comes back with the result, so no two threads ever share
+//! one. Channels have room for every slot: neither end waits for the other, and nothing is
+//! allocated while I/O runs.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};

@@ -1,5 +1,5 @@
-//! What engines have in common that carry out one operation after the other: the turn, its stamps, waiting. What an
-//! operation does is theirs to say.
+//! What engines have in common that carry out one operation after the other: the turn, its stamps,
+//! waiting. What an operation does is theirs to say.
 
 use model::Nanos;
 use model::plan::EngineKind;
@@ -13,13 +13,15 @@ use crate::{Engine, File, Setup};
 
 /// How single operations are carried out.
 pub(crate) trait Calls {
-    /// Does what is to be done between two operations and belongs to neither. True if that took time.
+    /// Does what is to be done between two operations and belongs to neither. True if that took
+    /// time.
     #[inline(always)]
     fn tidy(&mut self) -> bool {
         false
     }
 
-    /// No operation begins before this time; the present one or an earlier one for those that never rest.
+    /// No operation begins before this time; the present one or an earlier one for those that never
+    /// rest.
     #[inline(always)]
     fn rests_until(&self) -> Nanos {
         Nanos(0)

@@ -1,4 +1,5 @@
-//! Any engine, with its completions handed on no more than that many at a time (fio `iodepth_batch_complete_max`).
+//! Any engine, with its completions handed on no more than that many at a time (fio
+//! `iodepth_batch_complete_max`).
 //!
 //! Only a worker that asks for it has this in its way; all others pay nothing for it.
 
@@ -17,7 +18,8 @@ pub(crate) struct Portioned {
     most: u32,
     /// What the engine gave; taken from, one bounded piece after the other.
     brought: Batch,
-    /// Ended operations that have not been handed on, oldest first. They count as in flight until then.
+    /// Ended operations that have not been handed on, oldest first. They count as in flight until
+    /// then.
     kept: VecDeque<Completion>,
 }
 

@@ -1,5 +1,5 @@
-//! Running a program beside the jobs and moving no data: the first operation starts it, each further one looks at it for a
-//! while. It never outlives the engine.
+//! Running a program beside the jobs and moving no data: the first operation starts it, each
+//! further one looks at it for a while. It never outlives the engine.
 
 use std::fs;
 use std::io;

@@ -1,4 +1,5 @@
-//! Positioned reads and writes, one at a time: `pread`/`pwrite`, or `preadv2`/`pwritev2` where polling is wanted.
+//! Positioned reads and writes, one at a time: `pread`/`pwrite`, or `preadv2`/`pwritev2` where
+//! polling is wanted.
 
 use model::plan::EngineKind;
 use model::results::EngineUsed;
@@ -11,7 +12,8 @@ use crate::one_by_one::{Calls, used};
 use crate::sys;
 use crate::{File, Setup};
 
-/// The calls, with flags or without. Which it is, is decided when the engine is made: a question less for each operation.
+/// The calls, with flags or without. Which it is, is decided when the engine is made: a question
+/// less for each operation.
 pub(crate) struct Psync<const FLAGS: bool> {
     files: Vec<File>,
     buffers: Buffers,

@@ -8,10 +8,12 @@ use crate::sys::thread::sleep;
 /// Longer sleeps are cut, so that a stop request is seen: the caller looks for one after each turn.
 const LONGEST: Nanos = Nanos::millis(100);
 
-/// Sleeps that end at an instant of our own clock, within a microsecond where the processor is free.
+/// Sleeps that end at an instant of our own clock, within a microsecond where the processor is
+/// free.
 ///
-/// The timer wakes the thread a little early and the rest is spent spinning. How early follows the wake-ups that were
-/// too late: 30 µs at first, more where the system needs more, less again when it does not.
+/// The timer wakes the thread a little early and the rest is spent spinning. How early follows the
+/// wake-ups that were too late: 30 µs at first, more where the system needs more, less again when
+/// it does not.
 #[derive(Clone, Debug)]
 pub(crate) struct PreciseSleep {
     spin: bool,
@@ -22,7 +24,8 @@ impl PreciseSleep {
     const MIN_MARGIN: Nanos = Nanos::micros(5);
     const MAX_MARGIN: Nanos = Nanos::micros(100);
 
-    /// With `spin` false the timer alone decides, for machines with more busy threads than processors.
+    /// With `spin` false the timer alone decides, for machines with more busy threads than
+    /// processors.
     pub(crate) fn new(spin: bool) -> PreciseSleep {
         PreciseSleep {
             spin,
@@ -38,7 +41,8 @@ impl PreciseSleep {
     /// Learns from a timer that was set for `timer` and fired at `woken`.
     pub(crate) fn learn(&mut self, timer: Nanos, woken: Nanos) {
         let late = woken.since(timer);
-        // Follow a late wake-up quickly and forget it slowly, which settles near the 99th percentile.
+        // Follow a late wake-up quickly and forget it slowly, which settles near the 99th
+        // percentile.
         let wanted = (late + late).max(Self::MIN_MARGIN).min(Self::MAX_MARGIN);
         self.margin = if wanted > self.margin {
             Nanos((self.margin.0 + wanted.0) / 2)

@@ -1,5 +1,6 @@
-//! Reads and writes through a pipe, one at a time: data goes from the file to the pipe without passing through the program,
-//! and from memory to the pipe without being copied, where the kernel can do so.
+//! Reads and writes through a pipe, one at a time: data goes from the file to the pipe without
+//! passing through the program, and from memory to the pipe without being copied, where the kernel
+//! can do so.
 
 use model::plan::EngineKind;
 use model::results::EngineUsed;

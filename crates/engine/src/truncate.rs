@@ -1,4 +1,5 @@
-//! Cutting and extending files instead of writing to them: a write makes its position the end of its file.
+//! Cutting and extending files instead of writing to them: a write makes its position the end of
+//! its file.
 
 use model::plan::EngineKind;
 use model::results::EngineUsed;

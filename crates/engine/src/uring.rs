@@ -34,7 +34,8 @@ pub(crate) struct IoUring {
     ring: Ring,
     files: Vec<File>,
     buffers: SharedBuffers,
-    /// How each file is named in a submission: its index if files are registered, else its descriptor.
+    /// How each file is named in a submission: its index if files are registered, else its
+    /// descriptor.
     targets: Vec<i32>,
     /// What every submission of a read or a write has in common.
     read: Submission,
@@ -160,9 +161,10 @@ impl IoUring {
             if request.slot.0 >= self.slots_per_piece || self.refines {
                 self.refine(&mut submission, request.file);
             }
-            // SAFETY: the address is the slot's buffer of at least `length` bytes (checked by `claim`), which belongs to
-            // this engine and, having been claimed, is lent to no one until the completion of the slot is reaped. `Drop`
-            // cancels and reaps every outstanding slot before buffers and files go.
+            // SAFETY: the address is the slot's buffer of at least `length` bytes (checked by
+            // `claim`), which belongs to this engine and, having been claimed, is lent to no one
+            // until the completion of the slot is reaped. `Drop` cancels and reaps every
+            // outstanding slot before buffers and files go.
             unsafe { self.ring.push(submission) };
             pushed += 1;
         }
@@ -197,7 +199,8 @@ impl IoUring {
             user_data: u64::from(request.slot.0),
             ..Submission::default()
         };
-        // SAFETY: a flush names no memory, and its file belongs to this engine until `Drop` has reaped it.
+        // SAFETY: a flush names no memory, and its file belongs to this engine until `Drop` has
+        // reaped it.
         unsafe { self.ring.push(submission) };
     }
 
@@ -205,7 +208,8 @@ impl IoUring {
     #[inline(always)]
     fn hand_over(&mut self, requests: &[Request], wait_for: u32) -> Result<u32, EngineError> {
         let pushed = self.push(requests);
-        // What was not pushed cannot end, and without a deadline it would be waited for until the end of time.
+        // What was not pushed cannot end, and without a deadline it would be waited for until the
+        // end of time.
         let wait_for = wait_for.min(self.buffers.outstanding());
         let taken = match self.ring.enter(wait_for, None) {
             // Nothing in flight will ever make room, so waiting would not help.
@@ -232,7 +236,8 @@ impl IoUring {
         }
     }
 
-    /// Trims and flushes that have no request of their own are carried out inside the submitting turn.
+    /// Trims and flushes that have no request of their own are carried out inside the submitting
+    /// turn.
     #[inline(never)]
     fn perform_directly(&mut self, request: &Request, done: &mut Batch) {
         let result = self.files[request.file as usize].without_buffer(request);
@@ -408,7 +413,8 @@ fn explain_refusal(error: &std::io::Error) -> EngineError {
     }
 }
 
-/// Registers all buffers, in as few pieces as the kernel allows. Returns the number of slots in a piece.
+/// Registers all buffers, in as few pieces as the kernel allows. Returns the number of slots in a
+/// piece.
 fn register_buffers(ring: &Ring, buffers: &mut SharedBuffers) -> std::io::Result<u32> {
     let (stride, slots) = (buffers.stride(), buffers.slots());
     // What lies between separated buffers would be pinned too, and take memory.
@@ -428,8 +434,9 @@ fn register_buffers(ring: &Ring, buffers: &mut SharedBuffers) -> std::io::Result
             )
         })
         .collect();
-    // SAFETY: the pieces lie within the mapping of `buffers`, which `IoUring` keeps until after its ring is gone: `drop`
-    // ends every operation first, and the pinned pages outlive even an early unmapping.
+    // SAFETY: the pieces lie within the mapping of `buffers`, which `IoUring` keeps until after its
+    // ring is gone: `drop` ends every operation first, and the pinned pages outlive even an early
+    // unmapping.
     unsafe { ring.register_buffers(&pieces)? };
     Ok(per_piece)
 }
@@ -450,7 +457,8 @@ impl Engine for IoUring {
         // What was done directly counts towards what is waited for.
         let at_least = at_least.saturating_sub(done.done.len() as u32);
         let waits_freely = until == Nanos::NEVER && !self.split_stamps;
-        // Completions of this kind of ring appear only when the kernel is entered, so a mere poll must enter, too.
+        // Completions of this kind of ring appear only when the kernel is entered, so a mere poll
+        // must enter, too.
         if !requests.is_empty() || waits_freely || at_least == 0 || self.poll {
             done.submitted += self.hand_over(requests, if waits_freely { at_least } else { 0 })?;
         }

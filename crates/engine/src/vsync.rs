@@ -1,4 +1,5 @@
-//! `preadv` and `pwritev`: operations that were handed over together and lie one behind the other in a file are one call.
+//! `preadv` and `pwritev`: operations that were handed over together and lie one behind the other
+//! in a file are one call.
 
 use model::Nanos;
 use model::plan::EngineKind;
@@ -59,8 +60,9 @@ impl Vsync {
         }
         let mut parts = self.vectors.fill();
         for io in requests {
-            // SAFETY: each slot has a buffer of its own in a mapping that stays where it is. Those of a turn are used
-            // by nothing else until it hands their slots back, which is after the call below.
+            // SAFETY: each slot has a buffer of its own in a mapping that stays where it is. Those
+            // of a turn are used by nothing else until it hands their slots back, which is after
+            // the call below.
             unsafe { parts.add(self.buffers.bytes_of(io.slot, io.length as usize)) };
         }
         match first.action {

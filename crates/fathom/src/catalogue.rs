@@ -80,7 +80,8 @@ pub fn inputs(args: &InputArgs) -> Result<Inputs, Faults> {
     Ok(inputs)
 }
 
-/// The catalogue with every file that the user has put beside it. `also` is one more file, if a policy was named by its path.
+/// The catalogue with every file that the user has put beside it. `also` is one more file, if a
+/// policy was named by its path.
 ///
 /// # Errors
 /// [`Faults`] for each file that cannot be read or understood.

@@ -1,4 +1,5 @@
-//! The native command line. Its options are rows of the dialect's table; flags, help, man pages and completions follow.
+//! The native command line. Its options are rows of the dialect's table; flags, help, man pages and
+//! completions follow.
 
 use std::process::ExitCode;
 
@@ -24,7 +25,8 @@ pub fn command() -> Command {
     root().override_help(help).subcommands(subcommands)
 }
 
-/// The command line without the subcommands that `arguments` do not name: building all of them takes longer than parsing one.
+/// The command line without the subcommands that `arguments` do not name: building all of them
+/// takes longer than parsing one.
 pub fn command_for(arguments: &[String]) -> Command {
     let row = arguments.get(1).and_then(|name| commands::find(name));
     row.map_or_else(command, |row| root().subcommand(build(row)))

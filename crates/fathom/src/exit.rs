@@ -21,7 +21,8 @@ pub enum Exit {
     Usage,
     /// A fault of ours, or a result that could not be kept.
     Internal,
-    /// A worker or a host was lost, a conversion lost something, or the time of a warm-up ran out; the rest is there.
+    /// A worker or a host was lost, a conversion lost something, or the time of a warm-up ran out;
+    /// the rest is there.
     Partial,
     /// A signal ended it; what was measured is reported.
     Interrupted(i32),
@@ -60,8 +61,8 @@ impl Exit {
         }
     }
 
-    /// A verdict has codes of its own: 1 is FAIL, and what only spoils a test is INCONCLUSIVE. A run that was lost,
-    /// interrupted or not kept comes first.
+    /// A verdict has codes of its own: 1 is FAIL, and what only spoils a test is INCONCLUSIVE. A
+    /// run that was lost, interrupted or not kept comes first.
     pub fn of_verdict(results: &Results, outcome: Outcome, strict: bool) -> Exit {
         match (Exit::from_results(results, strict), outcome) {
             (Exit::Done | Exit::Failed, Outcome::Fail) => Exit::Failed,

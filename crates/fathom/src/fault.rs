@@ -177,8 +177,8 @@ impl From<Vec<TargetError>> for Faults {
     }
 }
 
-/// Errors of operations while something was prepared, rather than of what was asked for: what the system forbids cannot
-/// begin.
+/// Errors of operations while something was prepared, rather than of what was asked for: what the
+/// system forbids cannot begin.
 fn went_wrong(error: &TargetError) -> bool {
     let TargetError::Fill(error) = error else { return false };
     let kind = error.errno().map(|errno| io::Error::from_raw_os_error(errno).kind());

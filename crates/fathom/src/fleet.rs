@@ -1,7 +1,8 @@
 //! Tests on several hosts: who takes part, and how they are reached.
 //!
-//! A launcher of MPI has started this program on each of them, or `--hosts` names them and this process leads. Either way the
-//! commands are the same ones: whatever carries a plan out does so on all of them.
+//! A launcher of MPI has started this program on each of them, or `--hosts` names them and this
+//! process leads. Either way the commands are the same ones: whatever carries a plan out does so on
+//! all of them.
 
 mod acceptor;
 mod agent;
@@ -100,8 +101,8 @@ pub fn place(process: &Process, widened_from: Option<u32>) -> LocalHost<'static>
     }
 }
 
-/// Takes part in what a launcher has started, if one has: through its MPI, or over TCP where `FATHOM_HEAD` says so. An agent takes
-/// part in what its own command line says.
+/// Takes part in what a launcher has started, if one has: through its MPI, or over TCP where
+/// `FATHOM_HEAD` says so. An agent takes part in what its own command line says.
 ///
 /// # Errors
 /// [`Faults`] if its library is not there, or others do not come.
@@ -169,8 +170,9 @@ pub fn served(comm: &dyn Comm, place: &LocalHost<'_>) -> Exit {
     }
 }
 
-/// What jobs say of hosts means the same where there is only one: names have its name and number in them, and no job is for
-/// another one. It is not for a process that leads a fleet, where each host reads its own names.
+/// What jobs say of hosts means the same where there is only one: names have its name and number in
+/// them, and no job is for another one. It is not for a process that leads a fleet, where each host
+/// reads its own names.
 ///
 /// # Errors
 /// [`Faults`] if a job is for a host that does not take part.
@@ -297,7 +299,8 @@ fn unreached(list: Vec<HostFault>, children: &mut [HostProcess]) -> Faults {
     Faults::many(list.into_iter().map(known).collect(), Exit::Refused)
 }
 
-/// Leads hosts that are reached already, each of which continues alone where another is lost and knows its own directory.
+/// Leads hosts that are reached already, each of which continues alone where another is lost and
+/// knows its own directory.
 ///
 /// # Errors
 /// Those that cannot take part.

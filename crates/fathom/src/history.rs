@@ -1,7 +1,8 @@
-//! What is measured goes into the history, unless the user says otherwise; and where that history lies.
+//! What is measured goes into the history, unless the user says otherwise; and where that history
+//! lies.
 //!
-//! `FATHOM_HISTORY` is `off`, `on`, or the path of the file. What goes wrong here is a warning: the figures are there, and the
-//! exit code is theirs.
+//! `FATHOM_HISTORY` is `off`, `on`, or the path of the file. What goes wrong here is a warning: the
+//! figures are there, and the exit code is theirs.
 
 use std::path::{Path, PathBuf};
 
@@ -75,7 +76,8 @@ pub fn keep_as(
     }
 }
 
-/// Keeps what a drop-in mode has measured, if that is asked for. What goes wrong comes back as a sentence.
+/// Keeps what a drop-in mode has measured, if that is asked for. What goes wrong comes back as a
+/// sentence.
 pub fn keep_of_drop_in(recording: &Recording<'_>) -> Result<(), String> {
     if std::env::var_os(VARIABLE).is_none() {
         return Ok(());

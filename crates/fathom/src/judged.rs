@@ -1,4 +1,5 @@
-//! Results that are held to a requirement as they are: what a preset, or a workload of a suite, says is to come of them.
+//! Results that are held to a requirement as they are: what a preset, or a workload of a suite,
+//! says is to come of them.
 
 use analysis::requirement::{self, Clause};
 use analysis::verdict::{self, ClauseVerdict, Context, JudgedJob, Outcome, Verdict, judge as judge_one};

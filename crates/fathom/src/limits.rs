@@ -85,7 +85,8 @@ pub struct MetadataArgs {
     pub metadata: bool,
 }
 
-/// What the flags say, and without `--vm` what this machine says of itself, for a test on the targets of a plan.
+/// What the flags say, and without `--vm` what this machine says of itself, for a test on the
+/// targets of a plan.
 ///
 /// # Errors
 /// As [`known`].
@@ -107,8 +108,8 @@ pub fn known_here(args: &LimitArgs, metadata: bool, quiet: bool, plan: &Plan) ->
 /// Keys of [`StoragePath`]: native options of job files, and flags about loads of any tool.
 const STORAGE: [&str; 4] = ["path", "role", "replicas", "hops"];
 
-/// The flags about the storage below loads, each with its value: of one load, or, where there may be several jobs, of one
-/// of them or all. `fathom run` has them among its options.
+/// The flags about the storage below loads, each with its value: of one load, or, where there may
+/// be several jobs, of one of them or all. `fathom run` has them among its options.
 pub struct StorageArgs<const OF_JOBS: bool>(Vec<(&'static str, String)>);
 
 impl<const OF_JOBS: bool> FromArgMatches for StorageArgs<OF_JOBS> {
@@ -371,8 +372,9 @@ pub struct DetectedMachine {
     pub fact: Option<String>,
 }
 
-/// The machine of `--vm`, or what the firmware or, where `asked` by `--metadata`, the cloud calls this machine. What was detected is
-/// printed on stderr; with `--quiet` only what was asked for with `--metadata`, since it changes what a result means.
+/// The machine of `--vm`, or what the firmware or, where `asked` by `--metadata`, the cloud calls
+/// this machine. What was detected is printed on stderr; with `--quiet` only what was asked for
+/// with `--metadata`, since it changes what a result means.
 pub fn machine(
     vm: Option<&String>,
     disks: &[String],
@@ -432,8 +434,8 @@ pub fn machine(
     DetectedMachine { name, fact }
 }
 
-/// Every virtual disk under a path, or under the folder that it is to be made in, is a network disk of a cloud. Disks inside
-/// the machine, such as an instance store, have limits of their own.
+/// Every virtual disk under a path, or under the folder that it is to be made in, is a network disk
+/// of a cloud. Disks inside the machine, such as an instance store, have limits of their own.
 fn is_on_disk_of(system: &System, cloud: Cloud, path: &str) -> bool {
     let path = PathBuf::from(path);
     let existing = path.ancestors().find(|part| part.exists()).unwrap_or(Path::new("."));

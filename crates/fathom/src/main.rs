@@ -44,7 +44,8 @@ use process::Process;
 use session::Session;
 
 fn main() -> ExitCode {
-    // The processor's clock is compared with the system's over as long a time as there is, so it starts first.
+    // The processor's clock is compared with the system's over as long a time as there is, so it
+    // starts first.
     let clock = process::start_clock();
     let words: Vec<OsString> = std::env::args_os().collect();
     let arguments: Vec<String> = words.iter().map(|word| word.to_string_lossy().into_owned()).collect();
@@ -103,8 +104,8 @@ fn run_command(session: &Session) -> Result<ExitCode, Faults> {
     (row.execute)(session, args).map(Exit::code)
 }
 
-/// Plans and results are text. A word that is none would name another file than the one that was meant. What the program itself is
-/// called does not matter.
+/// Plans and results are text. A word that is none would name another file than the one that was
+/// meant. What the program itself is called does not matter.
 fn find_non_utf8_arg(words: &[OsString]) -> Option<Fault> {
     let (number, word) = words
         .iter()

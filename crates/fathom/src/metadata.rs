@@ -1,4 +1,5 @@
-//! The size of this machine, from the metadata service of its cloud. Only `--metadata` sends these requests.
+//! The size of this machine, from the metadata service of its cloud. Only `--metadata` sends these
+//! requests.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -128,7 +129,8 @@ mod tests {
 
     use super::*;
 
-    /// A service on the loopback. It answers a request whose start and header it knows, and says 404 to others.
+    /// A service on the loopback. It answers a request whose start and header it knows, and says
+    /// 404 to others.
     fn service(answers: &'static [(&'static str, &'static str, &'static str)]) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();

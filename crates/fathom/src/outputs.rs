@@ -62,7 +62,8 @@ pub struct OutputArgs {
     /// Keep the whole result, with its histograms and intervals, in this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub save: Option<PathBuf>,
-    /// Serve the live run over HTTP: a page, /metrics (OpenMetrics), /events; a port alone is this machine only
+    /// Serve the live run over HTTP: a page, /metrics (OpenMetrics), /events; a port alone is this
+    /// machine only
     #[arg(
         long,
         value_name = "ADDR",
@@ -142,8 +143,8 @@ enum Sink {
 }
 
 impl Outputs {
-    /// Reads `--out` and `--save`, and makes sure that every file can be written before anything is measured, and that none
-    /// is what the plan tests.
+    /// Reads `--out` and `--save`, and makes sure that every file can be written before anything is
+    /// measured, and that none is what the plan tests.
     ///
     /// # Errors
     /// [`Faults`] with what is wrong.
@@ -275,7 +276,8 @@ impl Outputs {
         self.streams.iter().any(|sink| matches!(sink, Sink::Stdout))
     }
 
-    /// Passes an event on to the streams. Returns messages for the user: streams that could not take it.
+    /// Passes an event on to the streams. Returns messages for the user: streams that could not
+    /// take it.
     pub fn take(&mut self, event: &Event) -> Option<String> {
         let is_unreported = matches!(event, Event::Rank(_) | Event::Snapshot { .. });
         if is_unreported || self.streams.is_empty() && self.watched.is_none() {
@@ -314,7 +316,8 @@ impl Outputs {
         self.list.iter().any(|output| matches!(output.what, What::Page))
     }
 
-    /// Writes everything that is made from finished results. `text` replaces the usual report for people.
+    /// Writes everything that is made from finished results. `text` replaces the usual report for
+    /// people.
     ///
     /// # Errors
     /// As [`Outputs::finish_with`].
@@ -323,12 +326,13 @@ impl Outputs {
         self.finish_with(results, &replaced)
     }
 
-    /// Writes everything that is made from finished results. What is given for a format, by its name, takes the place of the
-    /// usual report.
+    /// Writes everything that is made from finished results. What is given for a format, by its
+    /// name, takes the place of the usual report.
     ///
     /// # Errors
-    /// [`Faults`] with every file that could not be written; the others are written all the same, and if nothing was, the
-    /// report for people goes to stderr, so that what was measured is not lost.
+    /// [`Faults`] with every file that could not be written; the others are written all the same,
+    /// and if nothing was, the report for people goes to stderr, so that what was measured is not
+    /// lost.
     pub fn finish_with(mut self, results: &Results, replaced: &[(&str, &str)]) -> Result<(), Faults> {
         let last = stream::last_line(results);
         if let Some(watched) = &self.watched {
@@ -423,7 +427,8 @@ pub(crate) fn spare_targets<'a>(files: impl Iterator<Item = &'a Path>, targets: 
     Ok(())
 }
 
-/// A file that turns out to be unwritable after an hour of measuring is worse than one that does so now.
+/// A file that turns out to be unwritable after an hour of measuring is worse than one that does so
+/// now.
 pub(crate) fn prove_writable<'a>(files: impl Iterator<Item = &'a Path>) -> Result<(), Faults> {
     for path in files {
         let folder = match path.parent() {
@@ -453,7 +458,8 @@ pub fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
     archive::write_whole(path, bytes)
 }
 
-/// How many connections the server of a run may have: the file descriptors that the plan leaves, and one to be of use.
+/// How many connections the server of a run may have: the file descriptors that the plan leaves,
+/// and one to be of use.
 fn max_connections(plan: &Plan) -> usize {
     let left = free_descriptors().map(|free| free.saturating_sub(descriptors_needed(plan)));
     left.map_or(MAX_CONNECTIONS, |left| (left as usize).clamp(1, MAX_CONNECTIONS))

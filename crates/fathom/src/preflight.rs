@@ -28,8 +28,9 @@ pub fn time(text: Option<&String>, usual: Nanos) -> Result<Nanos, Faults> {
     })
 }
 
-/// Watches the devices under the targets of a plan; `None` where there is nothing to watch, or no time to do so. What is found
-/// is reported at once, so that the user can stop, and again with the results.
+/// Watches the devices under the targets of a plan; `None` where there is nothing to watch, or no
+/// time to do so. What is found is reported at once, so that the user can stop, and again with the
+/// results.
 pub fn watch_and_report(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option<Before> {
     if time == Nanos(0) {
         return None;

@@ -28,8 +28,8 @@ pub fn start_thread<T: Send + 'static>(
     std::thread::Builder::new().name(name.to_owned()).spawn(work)
 }
 
-/// Takes the first reading of the clock. `FATHOM_CLOCK=system` chooses the system's own, for tools that cannot follow the
-/// processor's.
+/// Takes the first reading of the clock. `FATHOM_CLOCK=system` chooses the system's own, for tools
+/// that cannot follow the processor's.
 pub fn start_clock() -> ClockStart {
     match std::env::var_os("FATHOM_CLOCK") {
         Some(choice) if choice == "system" => ClockStart::of_the_system(),
@@ -63,7 +63,8 @@ impl Process {
         self.interrupt.load(Ordering::Relaxed)
     }
 
-    /// Only results and errors are wanted. The command line is not parsed yet while a fleet is connected.
+    /// Only results and errors are wanted. The command line is not parsed yet while a fleet is
+    /// connected.
     pub fn is_quiet(&self) -> bool {
         self.arguments.iter().any(|word| word == "--quiet" || word == "-q")
     }

@@ -1,10 +1,12 @@
 //! Every command and every option that a text of ours recommends exists.
 //!
-//! The texts are the string literals of all crates and the pages for users. A command line, `fathom` with the words behind
-//! it in backquotes, at the start of a line or behind a prompt, is held against the command line's own tree; any other
-//! `--option` must be one of some command, a flag of fio, a job option of fio where the line is about fio, or one of
-//! another program on the same line. Where the commands that print a text are known, an option that it names by itself
-//! must be one of each of them, because the reader adds it to the command that was run. Values of job options are parsed.
+//! The texts are the string literals of all crates and the pages for users. A command line,
+//! `fathom` with the words behind it in backquotes, at the start of a line or behind a prompt, is
+//! held against the command line's own tree; any other `--option` must be one of some command, a
+//! flag of fio, a job option of fio where the line is about fio, or one of another program on the
+//! same line. Where the commands that print a text are known, an option that it names by itself
+//! must be one of each of them, because the reader adds it to the command that was run. Values of
+//! job options are parsed.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -241,7 +243,8 @@ fn misplaced_options(root: &Command, Text { place, text }: &Text) -> Vec<String>
     faults
 }
 
-/// The values of job options that a text recommends: `native content=random`, and those of a command line of `run`.
+/// The values of job options that a text recommends: `native content=random`, and those of a
+/// command line of `run`.
 fn recommended_values(text: &str) -> Vec<(&str, &str)> {
     let ends = |letter: char| letter.is_whitespace() || ",;)`'\"".contains(letter);
     let first_word = |rest: &str| rest.find(ends).unwrap_or(rest.len());
@@ -297,7 +300,8 @@ fn faults_of(texts: &[Text]) -> Vec<String> {
             let about_fio = line.contains("fio") || place.contains("fio");
             let about_iometer = line.contains("iometer") || place.contains("iometer");
             let about_others = OTHER_PROGRAMS.iter().any(|program| line.contains(program));
-            // Names of job options are words of ours as well, which are not options of every dialect.
+            // Names of job options are words of ours as well, which are not options of every
+            // dialect.
             let known = |option: &&str| {
                 ours.contains(*option)
                     || about_others

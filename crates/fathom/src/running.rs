@@ -1,4 +1,5 @@
-//! Which runs go on now and can be watched (`--metrics`): a small file for each beside the history, so that `fathom serve` can name them.
+//! Which runs go on now and can be watched (`--metrics`): a small file for each beside the history,
+//! so that `fathom serve` can name them.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
@@ -39,7 +40,8 @@ fn folder() -> Option<PathBuf> {
     Some(history.with_extension("running"))
 }
 
-/// Says that this run is in progress and where it is watched. A run is not held up where that cannot be said: it only does not stand in the list.
+/// Says that this run is in progress and where it is watched. A run is not held up where that
+/// cannot be said: it only does not stand in the list.
 pub fn announce(address: SocketAddr, name: &str) -> Option<Notice> {
     let folder = folder()?;
     fs::create_dir_all(&folder).ok()?;

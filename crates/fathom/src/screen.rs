@@ -1,5 +1,5 @@
-//! The person in front: a view that fills the terminal or a line that is renewed on it, plain lines elsewhere. Always on
-//! stderr.
+//! The person in front: a view that fills the terminal or a line that is renewed on it, plain lines
+//! elsewhere. Always on stderr.
 
 use std::io::{IsTerminal, Write};
 use std::path::Path;
@@ -77,8 +77,8 @@ enum Form {
 }
 
 impl Screen {
-    /// What `--quiet`, `--live` and the terminal want. `streaming` says that something else is printed on standard output
-    /// meanwhile.
+    /// What `--quiet`, `--live` and the terminal want. `streaming` says that something else is
+    /// printed on standard output meanwhile.
     ///
     /// # Errors
     /// A view is asked for, and there is no place for it.
@@ -246,7 +246,8 @@ pub fn colour_on_stderr() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
 }
 
-/// Prints a line for people to stderr, with what could move the cursor as escapes. Where stderr is closed the line is lost.
+/// Prints a line for people to stderr, with what could move the cursor as escapes. Where stderr is
+/// closed the line is lost.
 pub fn note(line: &str) {
     say(&format!("{}\n", visible_lines(line)));
 }

@@ -86,7 +86,8 @@ impl Session {
         }
     }
 
-    /// Names the files that the runs of a study share in directories. Each host of a fleet does so for its own.
+    /// Names the files that the runs of a study share in directories. Each host of a fleet does so
+    /// for its own.
     ///
     /// # Errors
     /// [`Faults`] with every target that cannot be used.
@@ -156,7 +157,8 @@ impl<'a> Execution<'a> {
             RunContext::new(process.clock(), process.interrupt_flag(), self.permissions).with_hooks(self.hooks);
         // Nothing that could go wrong here may stand between a measurement and its results.
         let equivalents = equivalents(&self.plan);
-        // What happens outside of the measured window is published while it happens, and kept for reports.
+        // What happens outside of the measured window is published while it happens, and kept for
+        // reports.
         let mut outside: Vec<((u32, u32), PhaseInterval)> = Vec::new();
         let mut recording = |event: Event| {
             if let Event::Interval(interval) = &event

@@ -1,5 +1,5 @@
-//! The live view's terminal: taken over and given back whatever ends the view, drawn on and listened to by a thread of its
-//! own. It draws on stderr, so that results can go elsewhere.
+//! The live view's terminal: taken over and given back whatever ends the view, drawn on and
+//! listened to by a thread of its own. It draws on stderr, so that results can go elsewhere.
 
 #[cfg(windows)]
 #[path = "terminal/keys_of_console.rs"]
@@ -225,7 +225,8 @@ fn give_back_on_panic() {
     });
 }
 
-/// What the thread does: waits a moment, draws and listens until the view is dropped or the terminal is lost.
+/// What the thread does: waits a moment, draws and listens until the view is dropped or the
+/// terminal is lost.
 fn show(shared: &Shared, interrupt: &AtomicBool) {
     let early = |inside: &mut Inside| !inside.closing;
     let waited = shared.closing.wait_timeout_while(shared.inside(), OPEN_AFTER, early);
@@ -314,7 +315,8 @@ fn pressed(key: Key, taken: &mut Taken, interrupt: &AtomicBool) -> std::io::Resu
         Key::Suspend => {
             give_back();
             terminal::suspend();
-            // The signal may reach another thread first, and stop this one a moment later: not after it has gone on drawing.
+            // The signal may reach another thread first, and stop this one a moment later: not
+            // after it has gone on drawing.
             std::thread::sleep(LISTEN);
             // It may go on in the background, where nothing can be drawn yet.
             while !terminal::is_in_foreground() && !interrupt.load(Ordering::Relaxed) {

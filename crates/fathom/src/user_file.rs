@@ -14,7 +14,8 @@ pub const MAX_TEXT: u64 = 64 << 20;
 /// The text of a regular file of at most `max` bytes.
 ///
 /// # Errors
-/// Those of the system; of kind `InvalidInput` for a pipe, a socket or a device, and for a file that is too long.
+/// Those of the system; of kind `InvalidInput` for a pipe, a socket or a device, and for a file
+/// that is too long.
 pub fn read_text(path: &Path, max: u64) -> io::Result<String> {
     let invalid = |_| io::Error::new(io::ErrorKind::InvalidData, "stream did not contain valid UTF-8");
     String::from_utf8(read_bytes(path, max)?).map_err(invalid)
@@ -61,8 +62,8 @@ fn refused(why: impl Into<String>) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidInput, why.into())
 }
 
-/// Whether the path is a descriptor that the shell opened, as in process substitution (`<(…)`). Its writer is already there,
-/// so reading it does not hang.
+/// Whether the path is a descriptor that the shell opened, as in process substitution (`<(…)`). Its
+/// writer is already there, so reading it does not hang.
 fn is_inherited(path: &Path) -> bool {
     ["/dev/fd", "/proc/self/fd"]
         .iter()

@@ -1,4 +1,5 @@
-//! Plans that are each for one host, carried out together: one plan of all of them, and its results taken apart again.
+//! Plans that are each for one host, carried out together: one plan of all of them, and its results
+//! taken apart again.
 //!
 //! Steps with the same number are side by side, so all hosts begin each of them together.
 
@@ -102,7 +103,8 @@ impl Assigned {
         self.plans[..rank].iter().map(of).sum::<usize>() as u32
     }
 
-    /// What the users wrote, in the order of the jobs. Settings of the report that are of one job have its number behind them.
+    /// What the users wrote, in the order of the jobs. Settings of the report that are of one job
+    /// have its number behind them.
     fn echo(&self, whole: &mut Plan) {
         let origin = &mut whole.origin;
         let numbered = |name: &str| {
@@ -131,7 +133,8 @@ impl Assigned {
         }
     }
 
-    /// What each host has measured, with its own plan. `results` are those of the plan of all, shared out by ranks.
+    /// What each host has measured, with its own plan. `results` are those of the plan of all,
+    /// shared out by ranks.
     pub fn apart(&self, results: &Results) -> Vec<Results> {
         let mut shift = 0;
         let mut all = Vec::new();

@@ -1,4 +1,5 @@
-//! Requests that a block device got, as a tracer of a live system sees them. Nothing of this is kept in results.
+//! Requests that a block device got, as a tracer of a live system sees them. Nothing of this is
+//! kept in results.
 
 use crate::units::Nanos;
 

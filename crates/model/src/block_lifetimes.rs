@@ -1,4 +1,5 @@
-//! How often blocks were trimmed before something failed there: what fio's `block_error_percentiles` reports.
+//! How often blocks were trimmed before something failed there: what fio's
+//! `block_error_percentiles` reports.
 //!
 //! Blocks with the same life are counted together, so that lives of several workers add up.
 
@@ -86,8 +87,8 @@ impl BlockLifetimes {
         lives.map(|life| life.blocks).sum()
     }
 
-    /// How often the block was trimmed that is reached at `percent` of those that were touched: living ones come before those
-    /// that failed, each by their trims. `None` if none was touched.
+    /// How often the block was trimmed that is reached at `percent` of those that were touched:
+    /// living ones come before those that failed, each by their trims. `None` if none was touched.
     pub fn percentile(&self, percent: f64) -> Option<u32> {
         let touched = || self.lives.iter().filter(|life| life.state != BlockState::Untouched);
         let count: u64 = touched().map(|life| life.blocks).sum();

@@ -16,8 +16,9 @@ pub enum BlockSizes {
         /// That length.
         size: Bytes,
     },
-    /// `low` plus a draw below `high`, rounded down to a multiple of `low` and capped at `high` (fio): all multiples are
-    /// equally likely where `high` is one of them; otherwise `high` gets what lies beyond it.
+    /// `low` plus a draw below `high`, rounded down to a multiple of `low` and capped at `high`
+    /// (fio): all multiples are equally likely where `high` is one of them; otherwise `high` gets
+    /// what lies beyond it.
     Range {
         /// Shortest length.
         low: Bytes,
@@ -104,8 +105,8 @@ impl BlockSizes {
             BlockSizes::Split { entries } => {
                 let total: f64 = drawable(entries).map(|e| e.percent).sum();
                 loop {
-                    // fio's rule: a length that does not fit gives way to the next one of the list that does, and only
-                    // where none follows is it drawn again.
+                    // fio's rule: a length that does not fit gives way to the next one of the list
+                    // that does, and only where none follows is it drawn again.
                     let mut level = f64::from(draws.half(purpose)) / 4_294_967_296.0 * total;
                     let drawn = drawable(entries).find(|entry| {
                         level -= entry.percent;

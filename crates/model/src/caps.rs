@@ -1,8 +1,8 @@
 //! Limits that stand between a program and its data, and which of them binds.
 //!
-//! A virtual machine, a disk, a control group, a network each allow that many operations and that many
-//! bytes per second. What can be reached is the smallest of them; which one that is depends on the
-//! length of an operation.
+//! A virtual machine, a disk, a control group, a network each allow that many operations and that
+//! many bytes per second. What can be reached is the smallest of them; which one that is depends on
+//! the length of an operation.
 
 use std::ops::Add;
 

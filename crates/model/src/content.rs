@@ -1,8 +1,9 @@
 //! What writes contain.
 //!
-//! Zeros, patterns and repeated blocks make compressing and deduplicating storage look faster than it is, so native
-//! writes carry fresh random data each time. The generator is xoshiro256+ in eight lanes, which a vector unit computes at
-//! the speed of a memory copy; the engine crate compiles it for the instruction set at hand.
+//! Zeros, patterns and repeated blocks make compressing and deduplicating storage look faster than
+//! it is, so native writes carry fresh random data each time. The generator is xoshiro256+ in eight
+//! lanes, which a vector unit computes at the speed of a memory copy; the engine crate compiles it
+//! for the instruction set at hand.
 
 use std::sync::Arc;
 
@@ -23,7 +24,8 @@ pub enum Content {
     Fresh,
     /// New random data for each write, taken from the worker's own generator (DiskSpd `-Zr`).
     Drawn,
-    /// Buffers are filled once with random data; each write stamps every 512 bytes with its offset and time (fio).
+    /// Buffers are filled once with random data; each write stamps every 512 bytes with its offset
+    /// and time (fio).
     Stamped,
     /// Buffers are filled once with random data and written again and again.
     Once,
@@ -158,11 +160,12 @@ impl WideRandom {
     }
 }
 
-/// A function that fills a buffer from a [`WideRandom`]: [`WideRandom::fill`] compiled for some instruction set.
+/// A function that fills a buffer from a [`WideRandom`]: [`WideRandom::fill`] compiled for some
+/// instruction set.
 pub type RandomFill = fn(&mut WideRandom, &mut [u8]);
 
-/// The buffer that writes of a [`Content::Source`] are taken from: what its file holds, repeated as often as need be; random
-/// data if that is empty. Empty for other contents.
+/// The buffer that writes of a [`Content::Source`] are taken from: what its file holds, repeated as
+/// often as need be; random data if that is empty. Empty for other contents.
 pub fn source(content: &Content, file: &[u8], fill_random: RandomFill) -> Arc<[u8]> {
     let Content::Source { size, .. } = content else {
         return Arc::default();
@@ -197,7 +200,8 @@ pub struct Filler {
 }
 
 impl Filler {
-    /// A filler for the given contents. `source` is what [`source()`] has made of them; all fillers of a step share it.
+    /// A filler for the given contents. `source` is what [`source()`] has made of them; all fillers
+    /// of a step share it.
     pub fn new(content: &Content, seed: u64, fill_random: RandomFill, source: Arc<[u8]>, source_step: u64) -> Filler {
         Filler {
             content: content.clone(),
@@ -233,13 +237,14 @@ impl Filler {
         }
     }
 
-    /// From now on, contents that do not change are made again before each write, because something else uses the
-    /// buffers too.
+    /// From now on, contents that do not change are made again before each write, because something
+    /// else uses the buffers too.
     pub fn prepare_each_time(&mut self) {
         self.each_time = true;
     }
 
-    /// Makes a buffer ready for a write at `offset`. Contents that do not change were made by [`Filler::prepare`].
+    /// Makes a buffer ready for a write at `offset`. Contents that do not change were made by
+    /// [`Filler::prepare`].
     #[inline]
     pub fn fill(&mut self, buffer: &mut [u8], offset: u64, now: Nanos, draws: &mut Draws) {
         match &self.content {
@@ -296,8 +301,9 @@ impl Filler {
 }
 
 impl Filler {
-    /// Fills a buffer from a seed of its own, so that the same seed gives the same bytes again: for blocks that will be
-    /// verified. Contents that are constant in part are so here too; all others are random.
+    /// Fills a buffer from a seed of its own, so that the same seed gives the same bytes again: for
+    /// blocks that will be verified. Contents that are constant in part are so here too; all others
+    /// are random.
     pub fn fill_from_seed(&self, buffer: &mut [u8], seed: u64) {
         (self.fill_random)(&mut WideRandom::new(seed), buffer);
         match &self.content {
@@ -342,8 +348,9 @@ fn make_constant(buffer: &mut [u8], percent: u8, chunk: usize, pattern: &[u8]) {
     }
 }
 
-/// As many draws as DiskSpd takes for a buffer of this size, so that the offsets that follow are the same: while more
-/// than sixteen words remain, five draws make sixteen words; the others take one draw each.
+/// As many draws as DiskSpd takes for a buffer of this size, so that the offsets that follow are
+/// the same: while more than sixteen words remain, five draws make sixteen words; the others take
+/// one draw each.
 fn fill_from_draws(buffer: &mut [u8], draws: &mut Draws) {
     let mut words = buffer.chunks_exact_mut(8);
     let mut left = words.len();

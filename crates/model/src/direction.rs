@@ -5,7 +5,8 @@ use std::ops::{Index, IndexMut};
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// What an operation does to the blocks it names. Flushes are counted beside these, since they name no blocks.
+/// What an operation does to the blocks it names. Flushes are counted beside these, since they name
+/// no blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]

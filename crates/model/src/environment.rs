@@ -22,14 +22,16 @@ pub struct Environment {
     /// One entry for each target of the plan that this machine has to do with, in plan order.
     #[serde(default)]
     pub targets: Vec<TargetFacts>,
-    /// Which targets of the plan these are, ascending; empty: the first ones. Of a test on several machines each has its own.
+    /// Which targets of the plan these are, ascending; empty: the first ones. Of a test on several
+    /// machines each has its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub target_numbers: Vec<u32>,
     /// What others did to the devices before the test began; absent where it was not examined.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub before: Option<Before>,
-    /// Processors that a launcher of MPI had left this process, where that was all that it had started and it took all that it may
-    /// have. Of several processes each has its own number, which is said of its rank.
+    /// Processors that a launcher of MPI had left this process, where that was all that it had
+    /// started and it took all that it may have. Of several processes each has its own number,
+    /// which is said of its rank.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub widened_from: Option<u32>,
 }
@@ -114,7 +116,8 @@ pub struct Cpu {
     /// Frequency governor of the first CPU.
     #[serde(default)]
     pub governor: Option<String>,
-    /// Where each logical CPU sits, in ascending order of number; empty where the system does not tell.
+    /// Where each logical CPU sits, in ascending order of number; empty where the system does not
+    /// tell.
     #[serde(default)]
     pub topology: Vec<LogicalCpu>,
     /// The deepest idle state that the system may enter, where it tells.
@@ -260,7 +263,8 @@ pub struct Device {
     pub physical_sector: Bytes,
     /// It has platters that turn: the disk itself says so, and no hypervisor's default.
     pub rotational: bool,
-    /// What kind of virtual disk it is, such as `virtio disk` or `Amazon EBS volume`; absent for hardware.
+    /// What kind of virtual disk it is, such as `virtio disk` or `Amazon EBS volume`; absent for
+    /// hardware.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub virtual_kind: Option<String>,
     /// Vendor and model.
@@ -287,17 +291,19 @@ pub struct Device {
     /// NUMA node it is attached to.
     #[serde(default)]
     pub numa_node: Option<u32>,
-    /// What its link carries one way, where the system tells: of NVMe devices the lanes of PCI Express, of SATA and SAS disks the speed
-    /// that was agreed on.
+    /// What its link carries one way, where the system tells: of NVMe devices the lanes of PCI
+    /// Express, of SATA and SAS disks the speed that was agreed on.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link_bytes_per_sec: Option<u64>,
-    /// `disk`, `partition`, `loop`, `device mapper`, `RAID`, `bcache` or `compressed memory`; empty where not known.
+    /// `disk`, `partition`, `loop`, `device mapper`, `RAID`, `bcache` or `compressed memory`; empty
+    /// where not known.
     #[serde(default)]
     pub kind: String,
     /// The kernel takes no writes for it.
     #[serde(default)]
     pub read_only: bool,
-    /// What it is made of where sysfs names no device: the backing file of a loop device, the name of a mapping.
+    /// What it is made of where sysfs names no device: the backing file of a loop device, the name
+    /// of a mapping.
     #[serde(default)]
     pub detail: Option<String>,
     /// What it or the system says of its health; absent where neither does.
@@ -345,8 +351,8 @@ pub struct Allocation {
     pub holes: Bytes,
     /// Bytes reserved but never written: reads need no device either.
     pub unwritten: Bytes,
-    /// How many those are is not known, and there may be more. So it is on Windows where a file system does not say up to where a file
-    /// holds valid data.
+    /// How many those are is not known, and there may be more. So it is on Windows where a file
+    /// system does not say up to where a file holds valid data.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unwritten_unknown: bool,
     /// Separate extents.
@@ -409,7 +415,8 @@ pub struct SystemUse {
     /// Other programs that read or wrote most meanwhile, the busiest first; on whichever device.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub programs: Vec<BusyProgram>,
-    /// The processes of this test: where several carried it out on one machine, each is another program to the rest.
+    /// The processes of this test: where several carried it out on one machine, each is another
+    /// program to the rest.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_processes: Vec<u32>,
 }
@@ -442,7 +449,8 @@ pub struct CoreUse {
     pub idle_ns: Nanos,
 }
 
-/// What the provider of a virtual disk counts for it, as differences over a window: the other side's view of the same load.
+/// What the provider of a virtual disk counts for it, as differences over a window: the other
+/// side's view of the same load.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct VolumeUse {
     /// Kernel name of the device.
@@ -461,7 +469,8 @@ pub struct VolumeUse {
     pub volume_iops_exceeded_ns: Nanos,
     /// Time in which more bytes were asked for than the volume allows.
     pub volume_throughput_exceeded_ns: Nanos,
-    /// Time in which more operations were asked for than the instance allows for all of its volumes.
+    /// Time in which more operations were asked for than the instance allows for all of its
+    /// volumes.
     pub instance_iops_exceeded_ns: Nanos,
     /// Time in which more bytes were asked for than the instance allows for all of its volumes.
     pub instance_throughput_exceeded_ns: Nanos,

@@ -34,7 +34,8 @@ pub enum Event {
         /// Time it took.
         took_ns: Nanos,
     },
-    /// All workers of a step are set up and wait to be let go. A watcher that does not return holds them back.
+    /// All workers of a step are set up and wait to be let go. A watcher that does not return holds
+    /// them back.
     Ready {
         /// Index of the step.
         step: u32,
@@ -57,8 +58,8 @@ pub enum Event {
     },
     /// An interval of the measured window or of warm-up is complete.
     Interval(Box<Interval>),
-    /// What a step has measured so far, where that was asked for; the last one of a step comes when it has ended. It is not
-    /// written to streams of events, which tell the same by intervals.
+    /// What a step has measured so far, where that was asked for; the last one of a step comes when
+    /// it has ended. It is not written to streams of events, which tell the same by intervals.
     #[serde(skip)]
     #[schemars(skip)]
     Snapshot {
@@ -69,8 +70,8 @@ pub enum Event {
         /// Its results: without what workers tell only at their end.
         results: Box<StepResults>,
     },
-    /// What one of the processes does that carry a test out together; the figures of all others are of the sum. It is not
-    /// written to streams of events.
+    /// What one of the processes does that carry a test out together; the figures of all others are
+    /// of the sum. It is not written to streams of events.
     #[serde(skip)]
     #[schemars(skip)]
     Rank(Box<RankNow>),
@@ -154,8 +155,8 @@ pub struct Interval {
     pub counts: PerDirection<Counts>,
     /// Total latency, or response time when paced, of the directions in which operations completed.
     pub latency: PerDirection<Option<Histogram>>,
-    /// The times from queued to completed of all operations, added up: divided by the length it is how many were in flight on
-    /// average.
+    /// The times from queued to completed of all operations, added up: divided by the length it is
+    /// how many were in flight on average.
     pub in_flight_ns: Nanos,
     /// How many the job aimed to keep in flight.
     pub depth: u64,

@@ -1,7 +1,8 @@
 //! Which file of a set the next operation goes to, and which of them are open.
 //!
-//! The rules are fio's (`file_service_type`, `openfiles`): a file is opened when it is first chosen, files that are done
-//! are passed over, and while as many are open as may be, so are those that are not. A choice knows nothing of positions.
+//! The rules are fio's (`file_service_type`, `openfiles`): a file is opened when it is first
+//! chosen, files that are done are passed over, and while as many are open as may be, so are those
+//! that are not. A choice knows nothing of positions.
 
 use std::sync::Arc;
 
@@ -10,7 +11,8 @@ use crate::direction::{Direction, PerDirection};
 use crate::draws::{Draws, DrawsForm, Purpose, Reduction};
 use crate::plan::FileService;
 
-/// Ranks for each file where the service is skewed, so that neighbours in rank need not be neighbours in number (fio).
+/// Ranks for each file where the service is skewed, so that neighbours in rank need not be
+/// neighbours in number (fio).
 const RANKS_PER_FILE: u64 = 1 << 10;
 
 /// The files of one set while they are used.
@@ -35,7 +37,8 @@ struct FileState {
     done: bool,
 }
 
-/// A skewed service has a generator of its own: its draws must not change the positions within files.
+/// A skewed service has a generator of its own: its draws must not change the positions within
+/// files.
 #[derive(Clone, Debug)]
 struct Skew {
     cursor: Cursor,
@@ -56,7 +59,8 @@ pub enum NextFile {
 }
 
 impl FileChoice {
-    /// A choice among `count` files, none of which is open. `draws` seeds skewed services and is else left alone.
+    /// A choice among `count` files, none of which is open. `draws` seeds skewed services and is
+    /// else left alone.
     pub fn new(
         service: FileService,
         operations: u64,
@@ -81,8 +85,8 @@ impl FileChoice {
         self.open_at_once
     }
 
-    /// The file of the next operation, which counts as opened. It is asked once for each operation; where the answer comes
-    /// to nothing, because the file is done, say so and ask again.
+    /// The file of the next operation, which counts as opened. It is asked once for each operation;
+    /// where the answer comes to nothing, because the file is done, say so and ask again.
     pub fn next(&mut self, draws: &mut Draws) -> NextFile {
         if let Some(present) = self.present
             && self.left > 0
@@ -136,7 +140,8 @@ impl FileChoice {
 
     /// The file has nothing more to do in this pass.
     pub fn is_done(&mut self, file: usize) {
-        // Skewed services go on with a file from its beginning, as in fio: such a set is never done.
+        // Skewed services go on with a file from its beginning, as in fio: such a set is never
+        // done.
         if self.skew.is_none() {
             self.files[file].done = true;
         }
@@ -232,8 +237,8 @@ mod tests {
         )
     }
 
-    /// The order in which files of `each` operations are served, on a device that answers at once; files are closed when
-    /// they are done.
+    /// The order in which files of `each` operations are served, on a device that answers at once;
+    /// files are closed when they are done.
     fn order(service: FileService, operations: u64, open_at_once: u32, count: usize, each: u32) -> Vec<usize> {
         let (mut choice, mut draws) = choice(service, operations, open_at_once, count);
         let (mut left, mut served) = (vec![each; count], Vec::new());

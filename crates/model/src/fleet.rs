@@ -1,8 +1,10 @@
-//! One test on several hosts: which part of a plan each of them carries out, and how their results become one.
+//! One test on several hosts: which part of a plan each of them carries out, and how their results
+//! become one.
 //!
-//! A *rank* is one process of the test, as MPI calls it; usually there is one on each host. The plan of the whole is the
-//! plans of the ranks side by side: the workers of a job are those of all ranks in rank order, and so are the targets. So
-//! depth, rates and counts of the whole are what they are on one host: sums over its workers.
+//! A *rank* is one process of the test, as MPI calls it; usually there is one on each host. The
+//! plan of the whole is the plans of the ranks side by side: the workers of a job are those of all
+//! ranks in rank order, and so are the targets. So depth, rates and counts of the whole are what
+//! they are on one host: sums over its workers.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -79,7 +81,8 @@ pub struct RankFacts {
     pub clock_ahead_ns: i64,
     /// Shortest time of a message there and back; half of it bounds the error of `clock_ahead_ns`.
     pub round_trip_ns: Nanos,
-    /// When each step began there, in nanoseconds after the agreed moment, by the clock of the process that leads.
+    /// When each step began there, in nanoseconds after the agreed moment, by the clock of the
+    /// process that leads.
     #[serde(default)]
     pub starts_ns: Vec<i64>,
     /// When it had ended, from the agreed start of the first step; absent if it was lost.
@@ -103,12 +106,14 @@ pub struct Share {
 }
 
 impl Share {
-    /// The part of a rank: targets by its own names (`%h` is the host, `%r` the rank, `%%` a percent sign), the jobs that
-    /// are for it, random decisions of its own, and its part of what is divided. `hosts` are those of all ranks, in order. A name without
-    /// a directory of its own is one below `folder`.
+    /// The part of a rank: targets by its own names (`%h` is the host, `%r` the rank, `%%` a
+    /// percent sign), the jobs that are for it, random decisions of its own, and its part of what
+    /// is divided. `hosts` are those of all ranks, in order. A name without a directory of its own
+    /// is one below `folder`.
     ///
     /// # Errors
-    /// A sentence, if something cannot be divided among that many, or a job is for a host that does not take part.
+    /// A sentence, if something cannot be divided among that many, or a job is for a host that does
+    /// not take part.
     pub fn for_rank(plan: &Plan, rank: &Rank, hosts: &[String], folder: Option<&str>) -> Result<Share, String> {
         let mut mine = plan.clone();
         for target in &mut mine.targets {
@@ -168,7 +173,8 @@ impl Share {
         Ok(Share { plan: mine, jobs })
     }
 
-    /// The same, where threads that take the processors of their host in turn have those of this one.
+    /// The same, where threads that take the processors of their host in turn have those of this
+    /// one.
     #[must_use]
     pub fn with_turns_among(mut self, cpus: &[u32]) -> Share {
         let jobs = self.plan.steps.iter_mut().flat_map(|step| &mut step.jobs);
@@ -276,8 +282,8 @@ fn divide(stream: &mut Stream, what: Divide, sharers: (u32, u32)) -> Result<(), 
     Ok(())
 }
 
-/// The same number of operations is due in a time that is longer; the ranks begin one after the other, so that all together
-/// are as even as one.
+/// The same number of operations is due in a time that is longer; the ranks begin one after the
+/// other, so that all together are as even as one.
 fn divide_rate(rate: &mut Rate, (number, of): (u32, u32)) {
     let gap = rate.per_ns.0 / rate.amount.max(1);
     rate.per_ns = Nanos(rate.per_ns.0.saturating_mul(u64::from(of)));
@@ -417,8 +423,8 @@ fn shift_targets(target: &mut StreamTarget, by: u32) {
     }
 }
 
-/// Puts the results of ranks together. Feed it in rank order: sums do not depend on it, the order of workers does. What it takes is
-/// the same for each rank, however many there are.
+/// Puts the results of ranks together. Feed it in rank order: sums do not depend on it, the order
+/// of workers does. What it takes is the same for each rank, however many there are.
 #[derive(Debug)]
 pub struct Gathering<'a> {
     results: Results,
@@ -451,7 +457,8 @@ pub fn shifts(shares: &[Share]) -> Vec<u32> {
 }
 
 impl<'a> Gathering<'a> {
-    /// Nothing yet; `tool` and the plan's frame are taken from `common` and the first results that are added.
+    /// Nothing yet; `tool` and the plan's frame are taken from `common` and the first results that
+    /// are added.
     pub fn new(common: &Plan, shares: &'a [Share], frame: Results) -> Gathering<'a> {
         let plan = whole(common, shares);
         let job = |job: &Job| JobResults {
@@ -478,8 +485,8 @@ impl<'a> Gathering<'a> {
         }
     }
 
-    /// Adds the results of a rank; returns the index of its machine. A machine on which another rank was before counts its
-    /// devices and processors only once.
+    /// Adds the results of a rank; returns the index of its machine. A machine on which another
+    /// rank was before counts its devices and processors only once.
     pub fn add(&mut self, rank: u32, mut theirs: Results) -> Option<u32> {
         let share = self.shares.get(rank as usize)?;
         let shift = *self.shifts.get(rank as usize)?;
@@ -496,7 +503,8 @@ impl<'a> Gathering<'a> {
                 device.counters.targets.iter_mut().for_each(|target| *target += shift);
             }
             match self.counted.get(&(number, machine)) {
-                // The counters are those of the machine; what lies on its devices is reported by each rank for itself.
+                // The counters are those of the machine; what lies on its devices is reported by
+                // each rank for itself.
                 Some(places) => {
                     lie_on(&mut into.devices[places.devices.clone()], from.devices);
                     lie_on(

@@ -1,9 +1,10 @@
 //! The latency histogram: nanoseconds in log-linear buckets.
 //!
-//! Seven bits below the leading one name the bucket, so a bucket is at most 1/128 of its value wide and its middle is
-//! within 0.39 % of every value in it. 4352 buckets reach to 2^40 ns (18 minutes); longer times are counted beside them.
-//! Count, smallest, largest, sum and sum of squares are exact. Merging is addition, whatever the order. Every pair of
-//! neighbouring buckets above 127 ns lies within one of fio's bins.
+//! Seven bits below the leading one name the bucket, so a bucket is at most 1/128 of its value wide
+//! and its middle is within 0.39 % of every value in it. 4352 buckets reach to 2^40 ns (18
+//! minutes); longer times are counted beside them. Count, smallest, largest, sum and sum of squares
+//! are exact. Merging is addition, whatever the order. Every pair of neighbouring buckets above 127
+//! ns lies within one of fio's bins.
 
 mod packed;
 
@@ -145,8 +146,8 @@ impl Histogram {
         self.sum_squares += other.sum_squares;
     }
 
-    /// Takes smallest and largest value out, so that those of the next values can be distinguished. They must be put back
-    /// with [`Histogram::put_extremes`] before anything else is asked.
+    /// Takes smallest and largest value out, so that those of the next values can be distinguished.
+    /// They must be put back with [`Histogram::put_extremes`] before anything else is asked.
     pub fn take_extremes(&mut self) -> (u64, u64) {
         (
             std::mem::replace(&mut self.min, u64::MAX),
@@ -246,7 +247,8 @@ impl Histogram {
         }
     }
 
-    /// The bucket that holds the value of the given rank, counting from 1; ranks beyond n give the last bucket.
+    /// The bucket that holds the value of the given rank, counting from 1; ranks beyond n give the
+    /// last bucket.
     pub fn bucket_of_rank(&self, rank: u64) -> Option<usize> {
         if self.n == 0 {
             return None;
@@ -260,7 +262,8 @@ impl Histogram {
         })
     }
 
-    /// The value that stands for a rank: the middle of its bucket, kept within smallest and largest; 0 if empty.
+    /// The value that stands for a rank: the middle of its bucket, kept within smallest and
+    /// largest; 0 if empty.
     pub fn value_of_rank(&self, rank: u64) -> u64 {
         match self.bucket_of_rank(rank) {
             None => 0,
@@ -277,7 +280,8 @@ impl Histogram {
         self.value_of_rank(rank_of(fraction, self.n))
     }
 
-    /// Non-empty buckets with their counts, ascending; the last may be [`BUCKETS`] for the overflow.
+    /// Non-empty buckets with their counts, ascending; the last may be [`BUCKETS`] for the
+    /// overflow.
     pub fn buckets(&self) -> impl Iterator<Item = (usize, u64)> {
         self.counts
             .iter()
@@ -325,8 +329,9 @@ struct SavedHistogram {
     sum_ns: String,
     /// Sum of the squares in ns², as a decimal string.
     sum_squares_ns2: String,
-    /// Pairs of bucket number and count, ascending. Bucket b below 256 holds the value b; above, it holds the 2^e values
-    /// from ((b mod 128) + 128)·2^e with e = ⌊b/128⌋ − 1. Bucket 4352 holds all values of 2^40 ns and more.
+    /// Pairs of bucket number and count, ascending. Bucket b below 256 holds the value b; above, it
+    /// holds the 2^e values from ((b mod 128) + 128)·2^e with e = ⌊b/128⌋ − 1. Bucket 4352 holds
+    /// all values of 2^40 ns and more.
     buckets: Vec<(u32, u64)>,
 }
 

@@ -1,13 +1,15 @@
 //! What a test *is* and what it *found*.
 //!
-//! Plain data and pure arithmetic: units, the plan, access patterns, buffer contents, the latency histogram, results,
-//! findings and events. Everything else is parsed into the plan or rendered from the results. This crate deliberately
-//! knows no files, threads, clocks or printing, so that grammars, judgement and rendering can be tested without a disk.
+//! Plain data and pure arithmetic: units, the plan, access patterns, buffer contents, the latency
+//! histogram, results, findings and events. Everything else is parsed into the plan or rendered
+//! from the results. This crate deliberately knows no files, threads, clocks or printing, so that
+//! grammars, judgement and rendering can be tested without a disk.
 //!
-//! Counts are in bytes, nanoseconds and operations, and are never rounded or divided here, so merging results is addition.
-//! [`fleet`] divides a plan among hosts and merges their results; [`assigned`] combines plans that are each for one host
-//! (fio's `--client`). The parameters and the generator of an access pattern share a file, take random numbers as an
-//! argument, and are tested by `access/properties`. The schemas of serialised types are in `docs/schema`.
+//! Counts are in bytes, nanoseconds and operations, and are never rounded or divided here, so
+//! merging results is addition. [`fleet`] divides a plan among hosts and merges their results;
+//! [`assigned`] combines plans that are each for one host (fio's `--client`). The parameters and
+//! the generator of an access pattern share a file, take random numbers as an argument, and are
+//! tested by `access/properties`. The schemas of serialised types are in `docs/schema`.
 
 #![forbid(unsafe_code)]
 

@@ -27,7 +27,8 @@ pub struct Mismatch {
     pub fault: BlockFault,
 }
 
-/// The path of a dump, named as fio names it: the target's name, where the block begins, `received` or `expected`.
+/// The path of a dump, named as fio names it: the target's name, where the block begins, `received`
+/// or `expected`.
 pub fn dump_path(directory: &str, target: &str, block_offset: u64, kind: &str) -> PathBuf {
     let name = Path::new(target).file_name().unwrap_or_default().to_string_lossy();
     Path::new(directory).join(format!("{name}.{block_offset}.{kind}"))

@@ -22,7 +22,8 @@ pub enum Mix {
         /// When and how.
         rule: MixRule,
     },
-    /// The share is kept to within one operation at every moment (error diffusion); `verify` uses it.
+    /// The share is kept to within one operation at every moment (error diffusion); `verify` uses
+    /// it.
     Exact {
         /// Share of writes in percent.
         write_percent: f64,
@@ -46,11 +47,11 @@ pub enum Mix {
 pub enum MixRule {
     /// Before the position, independently for each operation.
     Independent,
-    /// After the position, as `(draw mod 100) + 1 ≤ share`; in mixed patterns a sequential run keeps the type of its
-    /// first operation (DiskSpd).
+    /// After the position, as `(draw mod 100) + 1 ≤ share`; in mixed patterns a sequential run
+    /// keeps the type of its first operation (DiskSpd).
     AfterPlace,
-    /// Before the position, and only when the operations in the present direction have reached a target that is set
-    /// again at each change of direction (fio).
+    /// Before the position, and only when the operations in the present direction have reached a
+    /// target that is set again at each change of direction (fio).
     Redrawn,
 }
 
@@ -217,7 +218,8 @@ impl MixCursor {
         match self.kind {
             Kind::Exact => {
                 self.debt += self.write_percent / 100.0;
-                // The tolerance keeps sums such as ten times 0.1 from losing an operation to rounding.
+                // The tolerance keeps sums such as ten times 0.1 from losing an operation to
+                // rounding.
                 self.present = if self.debt >= 1.0 - 1e-9 {
                     self.debt -= 1.0;
                     Direction::Write

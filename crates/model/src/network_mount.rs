@@ -1,4 +1,5 @@
-//! What the client of a network file system counts for a mount (`/proc/self/mountstats` of Linux, NFS since 2.6.17).
+//! What the client of a network file system counts for a mount (`/proc/self/mountstats` of Linux,
+//! NFS since 2.6.17).
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,7 +21,8 @@ pub struct NetworkMount {
     pub covers_ns: Nanos,
     /// Bytes.
     pub bytes: NetworkBytes,
-    /// Operations on the wire, as the kernel names and orders them; those that never occurred are left out of a difference.
+    /// Operations on the wire, as the kernel names and orders them; those that never occurred are
+    /// left out of a difference.
     pub operations: Vec<RpcCounts>,
     /// Connections to the server.
     pub connections: Vec<ConnectionCounts>,
@@ -85,8 +87,8 @@ pub struct ConnectionCounts {
     pub backlog_sum: u64,
 }
 
-/// The value of an option of a mount (`rsize`), or an empty text for one without a value (`noac`); `None` where it is not in
-/// force.
+/// The value of an option of a mount (`rsize`), or an empty text for one without a value (`noac`);
+/// `None` where it is not in force.
 pub fn mount_option<'a>(options: &'a str, name: &str) -> Option<&'a str> {
     options.split(',').find_map(|option| match option.split_once('=') {
         Some((key, value)) => (key == name).then_some(value),
@@ -95,7 +97,8 @@ pub fn mount_option<'a>(options: &'a str, name: &str) -> Option<&'a str> {
 }
 
 impl NetworkMount {
-    /// What was counted since an earlier reading of the same mount; `None` where it was mounted anew in between, or is another.
+    /// What was counted since an earlier reading of the same mount; `None` where it was mounted
+    /// anew in between, or is another.
     pub fn since(&self, before: &NetworkMount) -> Option<NetworkMount> {
         let is_same = self.source == before.source && self.mount_point == before.mount_point;
         if !is_same || self.covers_ns < before.covers_ns {
@@ -136,7 +139,8 @@ impl NetworkMount {
         operations
     }
 
-    /// The part of the bytes read by programs that did not come from the server in that time; `None` where nothing was read.
+    /// The part of the bytes read by programs that did not come from the server in that time;
+    /// `None` where nothing was read.
     pub fn answered_by_cache(&self) -> Option<f64> {
         let read = self.bytes.read.0 + self.bytes.read_direct.0;
         let missing = read.saturating_sub(self.bytes.from_server.0);

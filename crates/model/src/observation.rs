@@ -1,8 +1,9 @@
-//! What is known of one measured load, whichever tool measured it: the common ground of verdicts, diagnosis, explanation and
-//! comparison.
+//! What is known of one measured load, whichever tool measured it: the common ground of verdicts,
+//! diagnosis, explanation and comparison.
 //!
-//! [`Observation::from_results`] makes one from our own results; readers of other tools' reports make them from text. A figure that a
-//! source does not have is absent, never zero and never worked out from a guess: a judgement says what it could not judge.
+//! [`Observation::from_results`] makes one from our own results; readers of other tools' reports
+//! make them from text. A figure that a source does not have is absent, never zero and never worked
+//! out from a guess: a judgement says what it could not judge.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +43,8 @@ pub struct Observation {
     pub generator: Option<Generator>,
     /// The device's own view, from the kernel's counters.
     pub device: Option<DeviceView>,
-    /// What was done interval by interval, in time order from the start of the measured window; empty where it is not known.
+    /// What was done interval by interval, in time order from the start of the measured window;
+    /// empty where it is not known.
     pub series: Vec<SeriesPoint>,
     /// What happened second by second, in time order; empty where it was not recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -74,7 +76,8 @@ pub struct AtOnce {
 /// rates add up.
 const OVERLAP: f64 = 0.9;
 
-/// Figures that a source states although others tell as much: they are shown or held against those, and nothing is worked out from them.
+/// Figures that a source states although others tell as much: they are shown or held against those,
+/// and nothing is worked out from them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stated {
     /// Operations in flight on average, as the source counted them.
@@ -167,7 +170,8 @@ pub struct Latency {
     pub min_ns: Option<f64>,
     /// Largest value.
     pub max_ns: Option<f64>,
-    /// Quantiles that the source states: share of the values below (0.99 for p99) and nanoseconds, ascending.
+    /// Quantiles that the source states: share of the values below (0.99 for p99) and nanoseconds,
+    /// ascending.
     pub quantiles: Vec<(f64, f64)>,
     /// The whole distribution, where it is known: any quantile and its interval can be had.
     pub histogram: Option<Histogram>,
@@ -187,7 +191,8 @@ impl Latency {
         })
     }
 
-    /// The quantile of a share of the values (0.99 for p99) in nanoseconds: from the histogram, or as stated.
+    /// The quantile of a share of the values (0.99 for p99) in nanoseconds: from the histogram, or
+    /// as stated.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let stated = || self.quantiles.iter().find(|(at, _)| (at - share).abs() < 1e-9);
         match &self.histogram {
@@ -234,7 +239,8 @@ pub struct Generator {
     pub busiest_worker: f64,
     /// Processors' worth of time of all workers.
     pub processors: f64,
-    /// Operations per second that this machine's engine reaches without a device, where it was measured.
+    /// Operations per second that this machine's engine reaches without a device, where it was
+    /// measured.
     pub ceiling_iops: Option<f64>,
 }
 
@@ -294,8 +300,8 @@ impl SeriesPoint {
 }
 
 impl Observation {
-    /// What job `job` of step `step` measured; `None` if it measured nothing. The series has the finest whole-job grid of
-    /// at least 100 ms that the plan keeps.
+    /// What job `job` of step `step` measured; `None` if it measured nothing. The series has the
+    /// finest whole-job grid of at least 100 ms that the plan keeps.
     pub fn from_results(results: &Results, step: usize, job: usize) -> Option<Observation> {
         let around = results.steps.get(step)?;
         let found = around.jobs.get(job)?;
@@ -363,7 +369,8 @@ impl Observation {
         ours.group == theirs.group && !ours.is_sum && !theirs.is_sum && shared.as_secs() >= OVERLAP * longer.as_secs()
     }
 
-    /// Operations in flight on average by Little's law (1961): rate × mean latency. Absent where either is.
+    /// Operations in flight on average by Little's law (1961): rate × mean latency. Absent where
+    /// either is.
     pub fn in_flight(&self) -> Option<f64> {
         Some(self.total.iops? * self.total.latency.as_ref()?.mean_ns? / 1e9)
     }
@@ -439,7 +446,8 @@ fn is_random(stream: &Stream) -> bool {
     stream.pattern.access.iter().any(Access::jumps)
 }
 
-/// Operations per second that a job asks for over all its workers; absent where any of its streams has no rate.
+/// Operations per second that a job asks for over all its workers; absent where any of its streams
+/// has no rate.
 pub fn rate_iops(job: &Job) -> Option<f64> {
     let streams = job.workers.iter().flat_map(|worker| &worker.streams);
     streams.map(rate_of).sum()
@@ -516,7 +524,8 @@ fn moved(job: &JobResults, within: &IntervalFacts) -> u64 {
     points.map(|point| point.bytes).sum()
 }
 
-/// The first device that targets of the step lie on: the one that programs address. Those beneath it see the same again.
+/// The first device that targets of the step lie on: the one that programs address. Those beneath
+/// it see the same again.
 fn device(step: &StepResults) -> Option<DeviceView> {
     let window = step.observed_ns;
     let device = &step.devices_measured.first()?.counters;

@@ -1,7 +1,8 @@
-//! The form of a log of single operations: what a run writes, and what is read from it when other logs are made of it.
+//! The form of a log of single operations: what a run writes, and what is read from it when other
+//! logs are made of it.
 //!
-//! One line for each operation that ended in the measured window, with commas between the columns. Times are in
-//! nanoseconds.
+//! One line for each operation that ended in the measured window, with commas between the columns.
+//! Times are in nanoseconds.
 
 use crate::direction::Direction;
 use crate::units::Nanos;

@@ -4,8 +4,9 @@ use crate::draws::{Draws, Purpose};
 use crate::plan::{CatchUp, Process, Rate, RateUnit};
 use crate::units::Nanos;
 
-/// A schedule on its way. Due times are absolute, so a stall is followed by operations that were due during it and keep
-/// those due times: latency counted from them shows what a user would have waited (no coordinated omission).
+/// A schedule on its way. Due times are absolute, so a stall is followed by operations that were
+/// due during it and keep those due times: latency counted from them shows what a user would have
+/// waited (no coordinated omission).
 #[derive(Clone, Debug)]
 pub struct Schedule {
     rate: Rate,
@@ -21,7 +22,8 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// A schedule whose first operation is due at `start` plus its phase. `purpose` is the generator of random gaps.
+    /// A schedule whose first operation is due at `start` plus its phase. `purpose` is the
+    /// generator of random gaps.
     pub fn new(rate: Rate, start: Nanos, purpose: Purpose, draws: &mut Draws) -> Schedule {
         let mut schedule = Schedule {
             rate,
@@ -80,7 +82,8 @@ impl Schedule {
         self.due += by;
     }
 
-    /// Gives up what is too far behind, where the plan caps catching up. Call it before asking for the next due time.
+    /// Gives up what is too far behind, where the plan caps catching up. Call it before asking for
+    /// the next due time.
     pub fn limit_backlog(&mut self, now: Nanos, draws: &mut Draws) {
         if let CatchUp::Within(limit) = self.rate.catch_up {
             while now.since(self.due) > limit {

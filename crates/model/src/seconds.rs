@@ -1,8 +1,8 @@
 //! What happened second by second: the evidence for whose fault a missed rate was.
 //!
 //! Workers account for their queue slots and their threads at every exchange of recorders, once a
-//! second; the coordinator samples the kernel's counters of processors and devices. Every field is a
-//! sum, so that workers and hosts add up.
+//! second; the coordinator samples the kernel's counters of processors and devices. Every field is
+//! a sum, so that workers and hosts add up.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};

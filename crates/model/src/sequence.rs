@@ -1,7 +1,7 @@
 //! The operations of one stream, one after the other: direction, position and length together.
 //!
-//! The order in which the three are decided is part of what the dialects promise, so it lives here in one place. A
-//! sequence knows nothing of time, queue depth or what becomes of the operations.
+//! The order in which the three are decided is part of what the dialects promise, so it lives here
+//! in one place. A sequence knows nothing of time, queue depth or what becomes of the operations.
 
 use std::sync::Arc;
 
@@ -55,8 +55,8 @@ impl Default for Planned {
     }
 }
 
-/// The ranges in effect where a pattern has a stepped distribution, on `base … base + length` of its target; empty where it
-/// has none. Those of the first direction that occurs stand for all.
+/// The ranges in effect where a pattern has a stepped distribution, on `base … base + length` of
+/// its target; empty where it has none. Those of the first direction that occurs stand for all.
 pub fn effective_ranges(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> Vec<EffectiveRange> {
     let Some(direction) = Direction::ALL.into_iter().find(|direction| mix.includes(*direction)) else {
         return Vec::new();
@@ -96,7 +96,8 @@ pub struct Sequence {
     only_taken: bool,
     /// The next operation is a write, whatever the mix says: nothing is there to be read before it.
     begins_with_write: bool,
-    /// The length of all operations, and what decides their directions, where neither depends on anything.
+    /// The length of all operations, and what decides their directions, where neither depends on
+    /// anything.
     fixed: Option<(u32, Independent)>,
 }
 
@@ -149,7 +150,8 @@ impl Sequence {
         if mix.decides_late() {
             mix.draw_type(draws);
         }
-        // A position that workers share, or that belongs to a slot, is decided only when it is needed.
+        // A position that workers share, or that belongs to a slot, is decided only when it is
+        // needed.
         let must_wait = |cursor: &Cursor| {
             matches!(
                 cursor,
@@ -178,14 +180,16 @@ impl Sequence {
         })
     }
 
-    /// Plans each operation only when it is taken, because something else draws from the same generator after each.
+    /// Plans each operation only when it is taken, because something else draws from the same
+    /// generator after each.
     pub fn plan_one_by_one(&mut self) {
         self.ahead = self.ahead.min(1);
     }
 
-    /// The next operations, at least one and at most `most`; none if the pass is over. They come from those planned ahead
-    /// where that is possible: planning many at once costs a fraction of planning each when it is needed. `slot` is the
-    /// slot that will carry the first, counted within the stream.
+    /// The next operations, at least one and at most `most`; none if the pass is over. They come
+    /// from those planned ahead where that is possible: planning many at once costs a fraction of
+    /// planning each when it is needed. `slot` is the slot that will carry the first, counted
+    /// within the stream.
     #[inline(always)]
     pub fn take(&mut self, draws: &mut Draws, slot: u32, most: usize) -> &[Operation] {
         if self.planned.next == self.planned.end && !self.plan_ahead(draws, slot, most) {
@@ -222,20 +226,23 @@ impl Sequence {
         count
     }
 
-    /// The usual case without its choices: one pattern, one length, and directions that depend on nothing.
+    /// The usual case without its choices: one pattern, one length, and directions that depend on
+    /// nothing.
     fn plan_fixed(&mut self, draws: &mut Draws, count: usize) -> Option<usize> {
         let (length, choice) = self.fixed?;
         let offsets = self.planned.operations[..count].iter_mut();
         let offsets = offsets.map(|operation| &mut operation.offset);
         let count = match (&mut self.cursors[..], choice) {
             ([Cursor::Uniform(cursor)], _) => cursor.fill(draws, length, offsets).then_some(count)?,
-            // A direction is drawn even for the operation that the end of a pass leaves without a place.
+            // A direction is drawn even for the operation that the end of a pass leaves without a
+            // place.
             ([Cursor::Placed(PlacementCursor::Once(cursor))], Independent::Only(_)) => {
                 cursor.fill(draws, length, offsets)?
             }
             _ => return None,
         };
-        // Directions and lengths of the last round are still there; only what differs is written again.
+        // Directions and lengths of the last round are still there; only what differs is written
+        // again.
         let planned = &mut self.planned.operations;
         if planned[0].length != length {
             planned.iter_mut().for_each(|operation| operation.length = length);
@@ -252,7 +259,8 @@ impl Sequence {
         Some(count)
     }
 
-    /// The next operation, decided now; `None` if the pass is over. A schedule that decides the direction gives it; otherwise the mix does.
+    /// The next operation, decided now; `None` if the pass is over. A schedule that decides the
+    /// direction gives it; otherwise the mix does.
     #[inline(always)]
     pub fn next(&mut self, draws: &mut Draws, slot: u32, scheduled: Option<Direction>) -> Option<Operation> {
         let mut early = scheduled.or_else(|| self.mix.before_place(draws));
@@ -328,8 +336,9 @@ impl Sequence {
     }
 }
 
-/// The length of all operations, and what decides their directions, where neither depends on anything. With one generator
-/// for everything, draws of directions depend on their place among the others.
+/// The length of all operations, and what decides their directions, where neither depends on
+/// anything. With one generator for everything, draws of directions depend on their place among the
+/// others.
 fn fixed(mix: &MixCursor, pattern: &Pattern, one_generator: bool) -> Option<(u32, Independent)> {
     let choice = mix
         .independent()
@@ -341,7 +350,8 @@ fn fixed(mix: &MixCursor, pattern: &Pattern, one_generator: bool) -> Option<(u32
     (same && !pattern.sizes_by_place).then_some((size.0 as u32, choice))
 }
 
-/// The length that goes with the place: that of a walk or that of a jump; the other one, where that does not fit.
+/// The length that goes with the place: that of a walk or that of a jump; the other one, where that
+/// does not fit.
 #[inline(never)]
 fn length_by_place(
     sizes: &PerDirection<BlockSizes>,
@@ -360,8 +370,8 @@ fn length_by_place(
     }
 }
 
-/// The areas of the three directions. Directions that cannot occur take the area of one that can, so that a check of all
-/// areas says nothing about operations that never happen.
+/// The areas of the three directions. Directions that cannot occur take the area of one that can,
+/// so that a check of all areas says nothing about operations that never happen.
 fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirection<Area> {
     // Where the position is drawn before the direction, it must leave room for any of them.
     let any_may_follow = matches!(

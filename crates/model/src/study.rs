@@ -1,6 +1,8 @@
-//! What a campaign of several runs found: the parameters that were varied, and the results of each run, whole.
+//! What a campaign of several runs found: the parameters that were varied, and the results of each
+//! run, whole.
 //!
-//! Tables, knees and judgements are made from it again when it is shown, so that a saved study can be asked anew.
+//! Tables, knees and judgements are made from it again when it is shown, so that a saved study can
+//! be asked anew.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -57,8 +59,8 @@ pub enum Question {
         /// What B is.
         b: String,
     },
-    /// Whether workloads keep what is required of them. Runs have the settings `workload` and `attempt`: a second attempt has twice as
-    /// much in flight.
+    /// Whether workloads keep what is required of them. Runs have the settings `workload` and
+    /// `attempt`: a second attempt has twice as much in flight.
     Suite {
         /// What is required of each.
         workloads: Vec<RequiredOf>,
@@ -124,7 +126,8 @@ impl Parameter {
         }
     }
 
-    /// It says how much is asked of the device at once, so that figures over it make a curve with a knee.
+    /// It says how much is asked of the device at once, so that figures over it make a curve with a
+    /// knee.
     pub fn is_load(self) -> bool {
         match self {
             Parameter::Depth | Parameter::Workers | Parameter::Rate | Parameter::Targets => true,

@@ -1,4 +1,5 @@
-//! Small plans and results for the tests of all crates. What a test does not say has its plain meaning.
+//! Small plans and results for the tests of all crates. What a test does not say has its plain
+//! meaning.
 
 use crate::environment::Environment;
 use crate::plan::{Job, Plan, Step, Stop, Stream, Target, TargetKind, Worker};

@@ -1,7 +1,8 @@
 //! Bytes and nanoseconds, and the way native job files and flags write them.
 //!
-//! The model and the engines count in bytes, nanoseconds and operations only. Words follow IEC: `KiB` is 1024 and `kB`
-//! is 1000; a bare `k` is 1024, as every storage tool reads it. The dialects have unit rules of their own.
+//! The model and the engines count in bytes, nanoseconds and operations only. Words follow IEC:
+//! `KiB` is 1024 and `kB` is 1000; a bare `k` is 1024, as every storage tool reads it. The dialects
+//! have unit rules of their own.
 
 use std::fmt;
 use std::ops::{Add, AddAssign, Sub};
@@ -108,7 +109,8 @@ const BINARY: [(&str, u64); 5] = [
 ];
 
 impl fmt::Display for Bytes {
-    /// The largest binary unit that divides the value, else that unit with two decimals: `4 KiB`, `1.50 GiB`, `513 B`.
+    /// The largest binary unit that divides the value, else that unit with two decimals: `4 KiB`,
+    /// `1.50 GiB`, `513 B`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, unit) = BINARY
             .iter()
@@ -125,7 +127,8 @@ impl fmt::Display for Bytes {
 }
 
 impl fmt::Display for Nanos {
-    /// Up to three digits in the unit that keeps the number readable: `12.3 us`, `1.5 ms`, `2 s`, `5 min`.
+    /// Up to three digits in the unit that keeps the number readable: `12.3 us`, `1.5 ms`, `2 s`,
+    /// `5 min`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let nanos = self.0;
         let text = match nanos {
@@ -194,14 +197,16 @@ fn whole(number: f64, unit: u64, text: &str, what: &'static str) -> Result<u64, 
     if !value.is_finite() || !(0.0..=9.0e18).contains(&value) {
         return Err(UnitError::OutOfRange(text.to_owned()));
     }
-    // Numbers up to 2^53 are exact in f64; larger ones only come from round figures such as `8 PiB`.
+    // Numbers up to 2^53 are exact in f64; larger ones only come from round figures such as
+    // `8 PiB`.
     if (value - value.round()).abs() > 1e-6 * value.max(1.0) {
         return Err(UnitError::NotWhole(text.to_owned(), what));
     }
     Ok(value.round() as u64)
 }
 
-/// Bytes in one of the units `B`, `KiB` … `PiB` (1024) or `kB` … `PB` (1000); `k`, `m`, `g`, `t`, `p` alone are 1024.
+/// Bytes in one of the units `B`, `KiB` … `PiB` (1024) or `kB` … `PB` (1000); `k`, `m`, `g`, `t`,
+/// `p` alone are 1024.
 fn byte_unit(unit: &str) -> Option<u64> {
     let lower = unit.to_ascii_lowercase();
     let (prefix, base) = match lower.strip_suffix('b') {

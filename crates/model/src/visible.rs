@@ -1,13 +1,13 @@
-//! Text from outside in lines for people: a file name or a job name cannot move the cursor, forge a line or
-//! reverse what follows it.
+//! Text from outside in lines for people: a file name or a job name cannot move the cursor, forge a
+//! line or reverse what follows it.
 
 use std::borrow::Cow;
 
 /// Longest excerpt of a line from outside, in characters.
 pub const MAX_EXCERPT: usize = 60;
 
-/// The text with every control character and direction mark as an escape, such as `\u001b`: JSON and TOML read
-/// it back as the character.
+/// The text with every control character and direction mark as an escape, such as `\u001b`: JSON
+/// and TOML read it back as the character.
 pub fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, is_hidden)
 }
@@ -43,8 +43,8 @@ fn escaped(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// Control characters; marks, embeddings, overrides and isolates of direction; separators of lines and
-/// paragraphs; characters without width.
+/// Control characters; marks, embeddings, overrides and isolates of direction; separators of lines
+/// and paragraphs; characters without width.
 fn is_hidden(letter: char) -> bool {
     letter.is_control()
         || matches!(

@@ -8,7 +8,8 @@ use crate::formats;
 use crate::numbers::{rate, throughput, time};
 use crate::summary::{Figures, JobSummary, Percentile, PercentileSupport, Summary};
 
-/// Writes the head of a report and a row for each job; jobs that read and write have a row for each direction.
+/// Writes the head of a report and a row for each job; jobs that read and write have a row for each
+/// direction.
 ///
 /// # Errors
 /// Those of `out`.

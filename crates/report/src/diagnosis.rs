@@ -1,4 +1,5 @@
-//! Diagnoses for people: the answer, the figures behind it, the limits, what else was seen, and what to do.
+//! Diagnoses for people: the answer, the figures behind it, the limits, what else was seen, and
+//! what to do.
 
 use std::io::{self, Write};
 

@@ -1,6 +1,8 @@
-//! JUnit XML, as build servers read it: one suite of cases that passed, failed, or could not be judged.
+//! JUnit XML, as build servers read it: one suite of cases that passed, failed, or could not be
+//! judged.
 //!
-//! The form is that of Jenkins' and GitLab's readers: `testsuites` / `testsuite` / `testcase` with `failure` or `error`.
+//! The form is that of Jenkins' and GitLab's readers: `testsuites` / `testsuite` / `testcase` with
+//! `failure` or `error`.
 
 use std::fmt::Write;
 
@@ -39,7 +41,8 @@ pub enum CaseOutcome {
     Passed,
     /// It does not.
     Failed,
-    /// It could not be judged, and that is not good enough: build servers show it as an error, which is no failure.
+    /// It could not be judged, and that is not good enough: build servers show it as an error,
+    /// which is no failure.
     Undecided,
     /// It was looked at, and neither passes nor fails anything.
     Skipped,

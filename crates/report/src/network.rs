@@ -17,7 +17,8 @@ pub const HEAD: [&str; 10] = [
     "operation", "calls", "calls/s", "kB sent", "kB received", "queue ms", "RTT ms", "total ms", "sent again", "errors",
 ];
 
-/// A row for each operation that occurred, those that took most of the time first. Sizes and times are means of a call.
+/// A row for each operation that occurred, those that took most of the time first. Sizes and times
+/// are means of a call.
 pub fn rows(mount: &NetworkMount) -> Vec<[String; 10]> {
     let row = |one: &&RpcCounts| {
         let calls = one.calls as f64;
@@ -74,7 +75,8 @@ pub fn sentences(mount: &NetworkMount) -> Vec<String> {
     said
 }
 
-/// Which of the waiting in the client, the network with the server, and the work of the client took most of a call.
+/// Which of the waiting in the client, the network with the server, and the work of the client took
+/// most of a call.
 fn where_time_went(one: &RpcCounts) -> Option<String> {
     let name = &one.name;
     if one.execute_ns < COARSE {

@@ -35,7 +35,8 @@ pub fn rough(value: f64) -> String {
     }
 }
 
-/// A throughput in millions of bytes or MiB per second: whole from a thousand on, else with one decimal, and two below ten.
+/// A throughput in millions of bytes or MiB per second: whole from a thousand on, else with one
+/// decimal, and two below ten.
 pub fn throughput(value: f64) -> String {
     match value {
         v if v >= 999.95 => count(v.round() as u64),

@@ -1,5 +1,5 @@
-//! The figures that people read, each computed once from the results: rates, latencies with how far they can be trusted,
-//! operations in flight, processor time, what the kernel counted.
+//! The figures that people read, each computed once from the results: rates, latencies with how far
+//! they can be trusted, operations in flight, processor time, what the kernel counted.
 //!
 //! The text report shows it, and the `json` format is it.
 
@@ -132,7 +132,8 @@ pub struct JobSummary {
     pub total: Figures,
     /// Flushes.
     pub flush: Option<FlushFigures>,
-    /// 95 % confidence interval of the IOPS: half its width in percent of the mean. Absent for short runs.
+    /// 95 % confidence interval of the IOPS: half its width in percent of the mean. Absent for
+    /// short runs.
     pub iops_confidence_percent: Option<f64>,
     /// Operations in flight on average, by Little's law.
     pub in_flight: Option<f64>,
@@ -301,7 +302,8 @@ pub struct DeviceSummary {
     pub host: Option<String>,
     /// Requests and bytes over the whole step, by the kernel.
     pub kernel: Transfers,
-    /// Reads and writes that the kernel joined to a neighbour in its queue, which it does not count as requests.
+    /// Reads and writes that the kernel joined to a neighbour in its queue, which it does not count
+    /// as requests.
     #[serde(default)]
     pub merged: [u64; 2],
     /// Operations and bytes of this test over the same time; absent where its share is unknown.
@@ -321,7 +323,8 @@ impl DeviceSummary {
         }
     }
 
-    /// True if the kernel counted just what this test issued, those counted that it joined to a neighbour.
+    /// True if the kernel counted just what this test issued, those counted that it joined to a
+    /// neighbour.
     pub fn agrees(&self) -> bool {
         let kernel = Transfers {
             reads: self.kernel.reads + self.merged[0],
@@ -465,7 +468,8 @@ fn file_figures(results: &JobResults, window: Nanos) -> Vec<FileFigures> {
 }
 
 impl JobSummary {
-    /// The figures that reports distinguish, without their sum: kinds of operation on files, or else directions.
+    /// The figures that reports distinguish, without their sum: kinds of operation on files, or
+    /// else directions.
     pub fn kinds(&self) -> Vec<(&'static str, &Figures)> {
         if !self.files.is_empty() {
             let each = self.files.iter();

@@ -42,9 +42,11 @@ impl<'a> RunContext<'a> {
 /// What the caller of a run may ask of it while it runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RunHooks<'a> {
-    /// Raised to ask for the results so far ([`model::event::Event::Snapshot`]); there is one at the end of each step too.
+    /// Raised to ask for the results so far ([`model::event::Event::Snapshot`]); there is one at
+    /// the end of each step too.
     pub snapshots: Option<&'a AtomicBool>,
-    /// Jobs, by step and number, that must not begin. It is read once a step is ready ([`model::event::Event::Ready`]).
+    /// Jobs, by step and number, that must not begin. It is read once a step is ready
+    /// ([`model::event::Event::Ready`]).
     pub cancelled: Option<&'a Mutex<Vec<(usize, usize)>>>,
     /// Other processes that execute parts of the same test, and may want the same files.
     pub others: Option<&'a dyn Peers>,

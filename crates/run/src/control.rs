@@ -1,4 +1,5 @@
-//! What the coordinator asks of the workers of a job: a few words that they read once a turn and, but for the moment at which they begin, never write.
+//! What the coordinator asks of the workers of a job: a few words that they read once a turn and,
+//! but for the moment at which they begin, never write.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};

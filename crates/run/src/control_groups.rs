@@ -1,8 +1,10 @@
-//! Control groups for block I/O that workers run in: made, entered, given a weight, and removed when the run is over.
+//! Control groups for block I/O that workers run in: made, entered, given a weight, and removed
+//! when the run is over.
 //!
-//! Version 1 of the kernel's control groups lets each thread be in a group of its own, so workers enter one by one. Version 2
-//! keeps the threads of a process together where I/O is concerned: there the whole program enters, which is right only if all
-//! workers want the same group; other plans are refused on such a machine. Groups that were there before stay.
+//! Version 1 of the kernel's control groups lets each thread be in a group of its own, so workers
+//! enter one by one. Version 2 keeps the threads of a process together where I/O is concerned:
+//! there the whole program enters, which is right only if all workers want the same group; other
+//! plans are refused on such a machine. Groups that were there before stay.
 
 use std::fs;
 use std::io;
@@ -209,7 +211,8 @@ fn set_weight(folder: &Path, files: &[&str], weight: u32) -> io::Result<()> {
     outcome
 }
 
-/// Writes to a file that must be there: what is not in a control group's folder, the kernel does not have.
+/// Writes to a file that must be there: what is not in a control group's folder, the kernel does
+/// not have.
 fn put(file: &Path, text: &str) -> io::Result<()> {
     use std::io::Write;
     fs::OpenOptions::new()
@@ -248,7 +251,8 @@ mod tests {
         };
         let refused = groups(&folder.path().join("blkio")).enter(&group("../out"));
         assert!(matches!(refused, Err(SetupError::Unfit { .. })), "{refused:?}");
-        // No kernel keeps this folder, so there is nothing to write to, and what was made is removed again.
+        // No kernel keeps this folder, so there is nothing to write to, and what was made is
+        // removed again.
         let unmade = groups(folder.path());
         assert!(matches!(unmade.enter(&group("/in")), Err(SetupError::Setting { .. })));
         assert!(folder.path().join("in").is_dir());

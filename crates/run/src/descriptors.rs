@@ -4,11 +4,13 @@ use std::collections::BTreeSet;
 
 use model::plan::{EngineKind, Job, Plan, Step, Stream, StreamTarget, Worker};
 
-/// What a worker has open beside its files: the ring of its engine, and the statistics of its thread.
+/// What a worker has open beside its files: the ring of its engine, and the statistics of its
+/// thread.
 const PER_WORKER: u64 = 2;
 /// What a job has open: its logs.
 const PER_JOB: u64 = 2;
-/// What a run has open whatever its plan: the file that is examined or prepared, samples of the system, saved results.
+/// What a run has open whatever its plan: the file that is examined or prepared, samples of the
+/// system, saved results.
 const PER_RUN: u64 = 24;
 
 /// An upper bound of the file descriptors that a plan has open at the same time.
@@ -92,7 +94,8 @@ mod tests {
         descriptors_needed(&plan)
     }
 
-    /// As counted in `/proc/PID/fd` of runs: of one file and 20 workers each has it open once, with maps twice.
+    /// As counted in `/proc/PID/fd` of runs: of one file and 20 workers each has it open once, with
+    /// maps twice.
     #[test]
     fn the_step_with_most_open_files_counts() {
         let one = || StreamTarget::One { target: TargetId(0) };

@@ -1,5 +1,5 @@
-//! Which files of a tree exist, and which of them a worker uses now. The workers of all jobs on the tree share this: no two
-//! of them ever work on the same file.
+//! Which files of a tree exist, and which of them a worker uses now. The workers of all jobs on the
+//! tree share this: no two of them ever work on the same file.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 

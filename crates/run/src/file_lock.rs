@@ -1,4 +1,5 @@
-//! Locks that workers take on files while they hand over operations: fair, so that no worker waits forever.
+//! Locks that workers take on files while they hand over operations: fair, so that no worker waits
+//! forever.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
@@ -64,7 +65,8 @@ mod tests {
 
     use super::*;
 
-    /// Threads that use a file, and the most that were seen at the same time: together, and beside one who was alone.
+    /// Threads that use a file, and the most that were seen at the same time: together, and beside
+    /// one who was alone.
     fn most(alone: fn(usize) -> bool) -> (i32, i32) {
         let lock = Arc::new(FileLock::default());
         let (inside, alone_inside) = (Arc::new(AtomicI32::new(0)), Arc::new(AtomicI32::new(0)));
@@ -110,7 +112,8 @@ mod tests {
             other.take(true);
             other.give_back(true);
         });
-        // Both have to leave before the third comes in; with one of them there the thread cannot end.
+        // Both have to leave before the third comes in; with one of them there the thread cannot
+        // end.
         lock.give_back(false);
         assert!(!waiting.is_finished());
         lock.give_back(false);

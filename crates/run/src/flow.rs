@@ -36,8 +36,8 @@ impl Flows {
 }
 
 impl Share {
-    /// True if the stream has had more than its share already. The first operation of all counts as one that another
-    /// stream has issued, as in fio, so that a stream alone never waits.
+    /// True if the stream has had more than its share already. The first operation of all counts as
+    /// one that another stream has issued, as in fio, so that a stream alone never waits.
     #[inline]
     pub(crate) fn is_exceeded(&self) -> bool {
         let all = u128::from(self.common.operations.load(Ordering::Relaxed)) + 1;

@@ -1,6 +1,8 @@
-//! Collecting what the workers of a job send: totals for each worker, interval series, histograms by interval.
+//! Collecting what the workers of a job send: totals for each worker, interval series, histograms
+//! by interval.
 //!
-//! The gatherer runs on the coordinator's thread, during I/O, at its own pace. It merges and never rounds.
+//! The gatherer runs on the coordinator's thread, during I/O, at its own pace. It merges and never
+//! rounds.
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
@@ -42,7 +44,8 @@ pub(crate) struct Gather {
     lost: u64,
 }
 
-/// What the streams of a job work on: the indexes of a target, or of the files that a stream chooses from, each list once.
+/// What the streams of a job work on: the indexes of a target, or of the files that a stream
+/// chooses from, each list once.
 #[derive(Clone, Debug, Default)]
 struct TargetGroups {
     targets: Vec<Vec<u32>>,
@@ -121,7 +124,8 @@ pub(crate) struct WorkerTotals {
 }
 
 impl Gather {
-    /// Nothing received yet from the workers of a job. `length` is the interval at which recorders are exchanged.
+    /// Nothing received yet from the workers of a job. `length` is the interval at which recorders
+    /// are exchanged.
     pub(crate) fn new(plan: &Job, grids: &[Grid], length: Nanos) -> Gather {
         let received = |worker: usize| Received {
             inbox: None,
@@ -161,7 +165,8 @@ impl Gather {
         received.inbox = Some(inbox);
     }
 
-    /// Takes everything that has come. Give it back with [`Gather::release`] once the rules have looked at it.
+    /// Takes everything that has come. Give it back with [`Gather::release`] once the rules have
+    /// looked at it.
     pub(crate) fn drain(&mut self) {
         for worker in 0..self.workers.len() {
             while let Some(recorder) = self.workers[worker].inbox.as_mut().and_then(Inbox::take) {
@@ -406,7 +411,8 @@ impl Gather {
         }
     }
 
-    /// Intervals that are complete: every running worker has gone past them. With `all`, those that are still open too.
+    /// Intervals that are complete: every running worker has gone past them. With `all`, those that
+    /// are still open too.
     pub(crate) fn finished_intervals(&mut self, step: u32, job: u32, plan: &Job, all: bool) -> Vec<Interval> {
         let behind = self
             .workers
@@ -461,8 +467,8 @@ impl Gather {
             .collect()
     }
 
-    /// What has been received so far: the totals of each worker with the start and end of its measured time, and the interval
-    /// series.
+    /// What has been received so far: the totals of each worker with the start and end of its
+    /// measured time, and the interval series.
     pub(crate) fn partial_results(&self, plan: &Job) -> (Vec<(WorkerTotals, Nanos, Nanos)>, Vec<Series>) {
         let workers = self.workers.iter().zip(&plan.workers);
         let totals = workers.map(|(received, worker)| {
@@ -607,7 +613,8 @@ impl Received {
         }
     }
 
-    /// Windows come in the order in which they end; those of several streams with the same number are one.
+    /// Windows come in the order in which they end; those of several streams with the same number
+    /// are one.
     fn add_windows(&mut self, recorder: &Recorder) {
         for row in &recorder.windows.rows {
             let CellKind::Moves(direction) = self.keys[row.cell as usize].kind else {

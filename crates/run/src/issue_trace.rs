@@ -1,4 +1,5 @@
-//! A trace of what a job issues, written while it runs in fio's form, so that it can be carried out again.
+//! A trace of what a job issues, written while it runs in fio's form, so that it can be carried out
+//! again.
 
 use model::Nanos;
 use model::plan::{Job, Plan, TargetId};
@@ -23,7 +24,8 @@ pub(crate) struct Line {
     pub(crate) place: Option<(u64, u32)>,
 }
 
-/// How the trace of a job is written: behind what is in the file, as fio does it. The files of all its workers come first.
+/// How the trace of a job is written: behind what is in the file, as fio does it. The files of all
+/// its workers come first.
 pub(crate) fn form(plan: &Plan, job: &Job) -> Form {
     let names: Vec<String> = plan.targets.iter().map(|target| target.path.clone()).collect();
     let streams = job.workers.iter().flat_map(|worker| &worker.streams);

@@ -1,19 +1,24 @@
-//! Executes a plan: prepares targets, runs workers through their phases, gathers what they measured.
+//! Executes a plan: prepares targets, runs workers through their phases, gathers what they
+//! measured.
 //!
-//! [`execute`] takes a plan and returns results; on the way it publishes [`model::event::Event`]s and knows no viewer. Nothing
-//! is printed here.
+//! [`execute`] takes a plan and returns results; on the way it publishes [`model::event::Event`]s
+//! and knows no viewer. Nothing is printed here.
 //!
-//! `pipeline` is the main sequence: `Plan → CheckedPlan → PermittedTargets → PreparedTargets → Results`, where each step
-//! consumes the previous one. Every path that a plan would change passes `targets/guard`, which examines the open
-//! descriptor rather than the name; nothing is written before all targets are permitted. `unsupported` refuses by name what
-//! a run cannot do. A run restores the system settings that it changes (control groups, schedulers), however it ends.
+//! `pipeline` is the main sequence:
+//! `Plan → CheckedPlan → PermittedTargets → PreparedTargets → Results`, where each step consumes
+//! the previous one. Every path that a plan would change passes `targets/guard`, which examines the
+//! open descriptor rather than the name; nothing is written before all targets are permitted.
+//! `unsupported` refuses by name what a run cannot do. A run restores the system settings that it
+//! changes (control groups, schedulers), however it ends.
 //!
-//! `step` starts jobs together, watches them and gathers their figures. `governor` has the rules that end a job, change its
-//! depth or restart its statistics. `verify` writes data that can be checked, in fio's format, and checks what is read.
+//! `step` starts jobs together, watches them and gathers their figures. `governor` has the rules
+//! that end a job, change its depth or restart its statistics. `verify` writes data that can be
+//! checked, in fio's format, and checks what is read.
 //!
-//! [`hosts`] runs a plan on several hosts: agents exchange messages with one coordinator through `Comm`, over MPI (a library
-//! opened at run time), TCP or pipes of ssh. Over TCP, both peers and every frame are authenticated. Only `Comm` knows which
-//! transport is in use. `barrier` lets no host create files before all hosts have examined their targets.
+//! [`hosts`] runs a plan on several hosts: agents exchange messages with one coordinator through
+//! `Comm`, over MPI (a library opened at run time), TCP or pipes of ssh. Over TCP, both peers and
+//! every frame are authenticated. Only `Comm` knows which transport is in use. `barrier` lets no
+//! host create files before all hosts have examined their targets.
 
 #![deny(unsafe_code)]
 

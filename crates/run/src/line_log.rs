@@ -1,9 +1,10 @@
 //! Lines that workers leave while a job runs, written to a file beside it.
 //!
-//! Each worker has a bounded ring of its own, made before the job begins; one thread for the job empties them all into
-//! the file. A worker that finds its ring full waits until there is room, and that is counted: a log that leaves out what
-//! it had no time for would not be a log. Lines of one worker are in the order in which it left them; those of several are
-//! mixed as they came, each of them whole.
+//! Each worker has a bounded ring of its own, made before the job begins; one thread for the job
+//! empties them all into the file. A worker that finds its ring full waits until there is room, and
+//! that is counted: a log that leaves out what it had no time for would not be a log. Lines of one
+//! worker are in the order in which it left them; those of several are mixed as they came, each of
+//! them whole.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -85,7 +86,8 @@ enum State<L> {
 }
 
 impl<L: Line> LineLog<L> {
-    /// The log of a job with that many workers, and a writer for each of them. Nothing is written yet.
+    /// The log of a job with that many workers, and a writer for each of them. Nothing is written
+    /// yet.
     pub(crate) fn new(path: &str, form: Form, workers: usize) -> (LineLog<L>, Vec<LogWriter<L>>) {
         let lines = (MAX_LINES_OF_JOB / workers.max(1)).clamp(64, MAX_LINES);
         LineLog::with_rings_of(lines, path, form, workers)
@@ -119,7 +121,8 @@ impl<L: Line> LineLog<L> {
     /// Opens the file and starts to write. To be called once the job is certain to start.
     ///
     /// # Errors
-    /// The system's error. Also if the path leads to a device or to one of the targets: nothing is written there.
+    /// The system's error. Also if the path leads to a device or to one of the targets: nothing is
+    /// written there.
     pub(crate) fn start(&mut self, targets: &[Option<Identity>]) -> io::Result<()> {
         let State::Ready(rings) = std::mem::replace(&mut self.state, State::Ended) else {
             return Ok(());
@@ -174,7 +177,8 @@ impl<L: Line> LineLog<L> {
 }
 
 impl<L> LogWriter<L> {
-    /// Keeps a line. True if the worker had to wait for that. Once the writer has given up, lines go nowhere.
+    /// Keeps a line. True if the worker had to wait for that. Once the writer has given up, lines
+    /// go nowhere.
     #[inline]
     pub(crate) fn write(&mut self, line: L) -> bool {
         match self.lines.push(line) {

@@ -1,13 +1,15 @@
 //! Names the other programs that use the devices of a test.
 //!
-//! The kernel has a file of counters for each process, so they are read only once a device has moved what this process has
-//! not. What others moved before that is not known, which is why the first checks follow the start closely.
+//! The kernel has a file of counters for each process, so they are read only once a device has
+//! moved what this process has not. What others moved before that is not known, which is why the
+//! first checks follow the start closely.
 
 use engine::probe::{DeviceTimes, ProgramIo, System};
 use model::Nanos;
 use model::environment::BusyProgram;
 
-/// The first check comes this long after the start of a step; each of the next takes twice as long to come,
+/// The first check comes this long after the start of a step; each of the next takes twice as long
+/// to come,
 const FIRST_CHECK: Nanos = Nanos::millis(100);
 /// but not longer than this.
 const MAX_INTERVAL: Nanos = Nanos::secs(2);

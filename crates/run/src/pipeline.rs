@@ -1,5 +1,6 @@
-//! From a plan to its results, a type for each stage: checked, permitted, prepared. Each consumes the one before, so that
-//! nothing is written before the guard has permitted every target, and nothing runs before all are prepared.
+//! From a plan to its results, a type for each stage: checked, permitted, prepared. Each consumes
+//! the one before, so that nothing is written before the guard has permitted every target, and
+//! nothing runs before all are prepared.
 
 use std::cell::RefCell;
 use std::path::Path;
@@ -28,7 +29,8 @@ use crate::unsupported;
 /// Executes a plan.
 ///
 /// # Errors
-/// [`RunError`] if nothing could be measured at all. Errors of single operations are in the results.
+/// [`RunError`] if nothing could be measured at all. Errors of single operations are in the
+/// results.
 pub fn execute(plan: Plan, context: RunContext<'_>, watcher: &mut dyn FnMut(Event)) -> Result<Results, RunError> {
     CheckedPlan::new(plan, context.permissions)?
         .permit(context, watcher)?
@@ -52,7 +54,8 @@ impl CheckedPlan {
         Ok(CheckedPlan(plan))
     }
 
-    /// Asks the guard for all targets, and waits until the other processes of the test have done the same.
+    /// Asks the guard for all targets, and waits until the other processes of the test have done
+    /// the same.
     pub(crate) fn permit<'a>(
         self,
         context: RunContext<'a>,
@@ -254,7 +257,8 @@ pub fn check(plan: &Plan) -> Result<(), PlanError> {
     }
 }
 
-/// Checks that this system has the engines of a plan, as far as that is known before anything is opened.
+/// Checks that this system has the engines of a plan, as far as that is known before anything is
+/// opened.
 ///
 /// # Errors
 /// [`RunError::Setup`] with every worker that cannot be.
@@ -355,8 +359,8 @@ fn setup_findings(plan: &Step, faults: &[WorkerFault]) -> Vec<Finding> {
     findings
 }
 
-/// Spinning before a deadline makes due times exact, but takes a processor from others: only where each paced worker can
-/// have one to itself.
+/// Spinning before a deadline makes due times exact, but takes a processor from others: only where
+/// each paced worker can have one to itself.
 fn may_spin(plan: &Plan) -> bool {
     let workers = plan
         .steps

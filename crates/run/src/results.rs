@@ -11,8 +11,8 @@ use model::results::{FORMAT_VERSION, HostResults, Kind, Results, StepResults, To
 /// Raised whenever a change of the measuring code may change figures.
 pub const ENGINE_REVISION: u32 = 1;
 
-/// The results of a plan of which nothing was executed: the plan and the machine. Reports that echo what was asked for are
-/// made of it.
+/// The results of a plan of which nothing was executed: the plan and the machine. Reports that echo
+/// what was asked for are made of it.
 pub fn nothing_measured(plan: Plan, clock: &Clock) -> Results {
     let steps = plan.steps.iter().map(StepResults::not_started).collect();
     let environment = probe::environment(&System::live(), clock.describe());

@@ -59,7 +59,8 @@ impl Sampler {
 
     /// Takes a sample if a second has passed.
     pub(crate) fn poll(&mut self, clock: Clock) {
-        // The next sample ends a whole number of seconds after the start, so that they do not drift.
+        // The next sample ends a whole number of seconds after the start, so that they do not
+        // drift.
         let due = self.start + Nanos((self.samples.len() as u64 + 1) * SECOND.0);
         if clock.now() >= due {
             self.sample(Reading::take(clock), ProcessTimes::read);

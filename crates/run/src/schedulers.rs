@@ -1,8 +1,10 @@
-//! I/O schedulers that jobs choose for the devices under their targets. They are put back when the run is over.
+//! I/O schedulers that jobs choose for the devices under their targets. They are put back when the
+//! run is over.
 //!
-//! fio leaves what it has chosen; here a run changes nothing for those that come after it. A device is left alone where it
-//! serves others than the test: where it holds the system's own files, swap space, a volume that is mounted elsewhere, or the
-//! disk of a virtual machine. For those a run would change how fast they are, without an apparent reason.
+//! fio leaves what it has chosen; here a run changes nothing for those that come after it. A device
+//! is left alone where it serves others than the test: where it holds the system's own files, swap
+//! space, a volume that is mounted elsewhere, or the disk of a virtual machine. For those a run
+//! would change how fast they are, without an apparent reason.
 
 use std::fs;
 use std::io;
@@ -23,8 +25,8 @@ pub(crate) struct Schedulers {
 }
 
 impl Schedulers {
-    /// Chooses what a job wants for the devices under its targets. Targets without a device, such as files in memory or
-    /// on a network, have no scheduler, and nothing is done for them.
+    /// Chooses what a job wants for the devices under its targets. Targets without a device, such
+    /// as files in memory or on a network, have no scheduler, and nothing is done for them.
     ///
     /// # Errors
     /// [`SetupError`] where a device serves others too, or does not have that scheduler.

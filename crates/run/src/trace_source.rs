@@ -1,7 +1,8 @@
 //! The entries of a trace, read by a thread beside the worker that carries them out.
 //!
-//! They come through a bounded ring, which is full before the worker begins: the length of a trace costs neither memory nor
-//! time of the worker. One that finds the ring empty has to wait, and that is counted.
+//! They come through a bounded ring, which is full before the worker begins: the length of a trace
+//! costs neither memory nor time of the worker. One that finds the ring empty has to wait, and that
+//! is counted.
 
 use std::fs::File;
 use std::path::Path;
@@ -47,7 +48,8 @@ pub(crate) enum Next {
 }
 
 impl TraceSource {
-    /// Begins to read a trace for one of `workers`, and waits until as much is there as there is room for.
+    /// Begins to read a trace for one of `workers`, and waits until as much is there as there is
+    /// room for.
     ///
     /// # Errors
     /// The system's error, if the trace cannot be opened or read.
@@ -190,7 +192,8 @@ mod tests {
 
     #[test]
     fn the_memory_of_a_trace_is_what_the_plan_says() {
-        // The ring, the piece that is read, and the entries of a piece with the shortest lines there can be.
+        // The ring, the piece that is read, and the entries of a piece with the shortest lines
+        // there can be.
         let entry = size_of::<Entry>();
         let of_piece = (256 << 10) / "0 x read 0 1\n".len() * entry;
         assert!(

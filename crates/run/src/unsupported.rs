@@ -1,4 +1,5 @@
-//! What a plan can say and a run cannot yet do. It is refused before anything starts, never silently left out.
+//! What a plan can say and a run cannot yet do. It is refused before anything starts, never
+//! silently left out.
 
 use engine::sys;
 use model::Direction;
@@ -54,7 +55,8 @@ pub(crate) fn unpermitted(plan: &Plan, permissions: &Permissions) -> Result<(), 
     }
 }
 
-/// The workers whose engine this system does not have, as far as that is known before anything is opened.
+/// The workers whose engine this system does not have, as far as that is known before anything is
+/// opened.
 pub(crate) fn without_engine(plan: &Plan) -> Vec<WorkerFault> {
     let of_job = |job: usize, workers: &[Worker]| -> Vec<WorkerFault> {
         let faults = workers.iter().enumerate().filter_map(|(number, worker)| {

@@ -116,7 +116,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Says as well whether this is what a three-way mirror leads one to expect ([`expected_of_mirror`]).
+    /// Says as well whether this is what a three-way mirror leads one to expect
+    /// ([`expected_of_mirror`]).
     #[must_use]
     pub fn on_a_mirror(mut self, study: &Study) -> Report {
         let (mut all, mut writes) = (0, 0);
@@ -166,9 +167,10 @@ impl Report {
     }
 }
 
-/// What a three-way mirror over three nodes leads one to expect between the owner of a volume (A) and another node (B), and
-/// whether that is what was found. Each node has a copy, so a read by the owner need not leave it, and the other node reads
-/// through the owner or past it; a write goes over the network from either. `writes` is the share of writes, 0 to 1.
+/// What a three-way mirror over three nodes leads one to expect between the owner of a volume (A)
+/// and another node (B), and whether that is what was found. Each node has a copy, so a read by the
+/// owner need not leave it, and the other node reads through the owner or past it; a write goes
+/// over the network from either. `writes` is the share of writes, 0 to 1.
 pub fn expected_of_mirror(word: Word, writes: f64) -> &'static str {
     let (all_reads, all_writes) = (writes < 0.01, writes > 0.99);
     match word {

@@ -1,4 +1,5 @@
-//! What is often taken for a test of storage and is none: what it really measures, and what to do instead.
+//! What is often taken for a test of storage and is none: what it really measures, and what to do
+//! instead.
 
 use serde::Serialize;
 

@@ -1,6 +1,8 @@
-//! What a live device was asked for, as a load that can be issued elsewhere: share of reads, sizes, depth, rate, order.
+//! What a live device was asked for, as a load that can be issued elsewhere: share of reads, sizes,
+//! depth, rate, order.
 //!
-//! A [`Watch`] counts what it is given; what came of it is a [`Seen`], from trace events in full or from counters in part.
+//! A [`Watch`] counts what it is given; what came of it is a [`Seen`], from trace events in full or
+//! from counters in part.
 
 use std::collections::{BTreeMap, HashSet, VecDeque};
 
@@ -24,7 +26,8 @@ pub struct Way {
     pub bytes: u64,
     /// Requests by their size in bytes; of counters, all of them at the mean.
     pub sizes: BTreeMap<u64, u64>,
-    /// Requests that began where another one of the same direction had ended; absent where it is not known.
+    /// Requests that began where another one of the same direction had ended; absent where it is
+    /// not known.
     pub sequential: Option<u64>,
 }
 
@@ -40,7 +43,8 @@ impl Way {
             .map(|count| count as f64 / self.operations.max(1) as f64)
     }
 
-    /// The usual sizes in ascending order, each with its share in tenths of a percent; they add up to 1000.
+    /// The usual sizes in ascending order, each with its share in tenths of a percent; they add up
+    /// to 1000.
     pub fn usual_sizes(&self) -> Vec<(Bytes, u32)> {
         let least = self.operations as f64 * RARE;
         let mut usual: Vec<(u64, u64)> = self.sizes.iter().map(|(size, count)| (*size, *count)).collect();
@@ -60,7 +64,8 @@ impl Way {
             .iter()
             .map(|(size, count)| (Bytes(*size), share(*count)))
             .collect();
-        // What rounding leaves over or takes away falls to the most frequent, where it is felt least.
+        // What rounding leaves over or takes away falls to the most frequent, where it is felt
+        // least.
         let sum: u32 = shares.iter().map(|(_, share)| *share).sum();
         if let Some((_, first)) = shares.first_mut() {
             *first = (*first + 1000).saturating_sub(sum);
@@ -70,7 +75,8 @@ impl Way {
         shares
     }
 
-    /// Takes sums from the kernel's counters. Sizes and order keep the shares that they have among the seen events.
+    /// Takes sums from the kernel's counters. Sizes and order keep the shares that they have among
+    /// the seen events.
     fn correct(&mut self, counted: &Way) {
         if self.operations == 0 {
             self.clone_from(counted);
@@ -135,7 +141,8 @@ impl Seen {
         100.0 * self.reads.operations as f64 / self.operations().max(1) as f64
     }
 
-    /// The depth for a load like it: a rate decides how much is asked for, and this must not stand in its way.
+    /// The depth for a load like it: a rate decides how much is asked for, and this must not stand
+    /// in its way.
     pub fn depth(&self) -> u32 {
         let mean = self.in_flight.unwrap_or(1.0).round() as u64;
         self.in_flight_p99.unwrap_or(mean).clamp(1, 1 << 16) as u32
@@ -170,8 +177,8 @@ impl Seen {
 }
 
 impl Seen {
-    /// Where events were lost, rate and depth are those of the kernel's counters, if there are any: requests whose end was
-    /// lost would seem to be in flight.
+    /// Where events were lost, rate and depth are those of the kernel's counters, if there are any:
+    /// requests whose end was lost would seem to be in flight.
     pub fn corrected(mut self, counted: Option<&Seen>) -> Seen {
         (self.in_flight_p99, self.in_flight_most) = (None, None);
         let Some(counted) = counted else {
@@ -192,7 +199,8 @@ pub struct Watch {
     seen: Seen,
     /// Where sequential streams would go on: reads, writes.
     ends: [VecDeque<u64>; 2],
-    /// What is in flight: what it does and where it begins. A request that the device has sent back and got again counts once.
+    /// What is in flight: what it does and where it begins. A request that the device has sent back
+    /// and got again counts once.
     in_flight: HashSet<(BlockAction, u64)>,
     /// Requests by how many were in flight when they came.
     depths: BTreeMap<u64, u64>,
@@ -304,7 +312,8 @@ mod tests {
         }
     }
 
-    /// Reads of 4 KiB at random places, four in flight for 100 us each, then as much rest; a stream of writes beside it.
+    /// Reads of 4 KiB at random places, four in flight for 100 us each, then as much rest; a stream
+    /// of writes beside it.
     #[test]
     fn mix_sizes_order_and_depth_are_counted() {
         let mut watch = Watch::default();
@@ -386,7 +395,8 @@ mod tests {
         assert_eq!(way(&six).usual_sizes()[0], (Bytes(512), 165));
     }
 
-    /// What was in flight when events were lost is forgotten; what ends without having begun is left out.
+    /// What was in flight when events were lost is forgotten; what ends without having begun is
+    /// left out.
     #[test]
     fn lost_events_do_not_stay_in_flight() {
         let mut watch = Watch::default();

@@ -1,6 +1,7 @@
 //! Whether more depth brings more: every step again, for a short time and at twice the depth.
 //!
-//! The steps are added behind those of the plan, so that both runs have the same targets and stand in the same result.
+//! The steps are added behind those of the plan, so that both runs have the same targets and stand
+//! in the same result.
 
 use model::Nanos;
 use model::draws::DrawsForm;
@@ -91,7 +92,8 @@ fn deeper(job: &Job) -> Job {
         ..job.stop
     };
     let mut workers: Vec<Worker> = job.workers.iter().map(twice).collect();
-    // An engine that carries out one operation after the other has more of them in flight only with more threads.
+    // An engine that carries out one operation after the other has more of them in flight only with
+    // more threads.
     let synchronous = job.workers.iter().filter(|worker| worker.engine.kind.is_synchronous());
     workers.extend(synchronous.enumerate().map(|(number, worker)| Worker {
         draws: another(&worker.draws, number as u64),

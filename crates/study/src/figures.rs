@@ -16,7 +16,8 @@ pub(crate) struct Figures {
 }
 
 impl Figures {
-    /// Figures of a step; `None` if it measured nothing, or if one job would have to stand for several.
+    /// Figures of a step; `None` if it measured nothing, or if one job would have to stand for
+    /// several.
     pub(crate) fn from_results(results: &Results, step: usize) -> Option<Figures> {
         let [job] = results.steps.get(step)?.jobs.as_slice() else {
             return None;

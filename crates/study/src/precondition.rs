@@ -1,9 +1,10 @@
-//! Bringing a device into the state in which a used one is: fill it twice over, then load it in rounds until the rate of the
-//! rounds is steady.
+//! Bringing a device into the state in which a used one is: fill it twice over, then load it in
+//! rounds until the rate of the rounds is steady.
 //!
-//! SNIA's Solid State Storage Performance Test Specification 2.0 calls the first the workload-independent, the second the
-//! workload-dependent preconditioning. A [`Procedure`] decides what comes next and judges the rounds; the caller makes
-//! plans of that and hands back what came of them.
+//! SNIA's Solid State Storage Performance Test Specification 2.0 calls the first the
+//! workload-independent, the second the workload-dependent preconditioning. A [`Procedure`] decides
+//! what comes next and judges the rounds; the caller makes plans of that and hands back what came
+//! of them.
 
 use model::Bytes;
 use model::Nanos;
@@ -156,11 +157,13 @@ pub struct Window {
     pub figures: SniaWindow,
     /// Both conditions of the specification hold.
     pub steady: bool,
-    /// They hold, too, where the first is read more strictly: no round is further than 10 % from the mean.
+    /// They hold, too, where the first is read more strictly: no round is further than 10 % from
+    /// the mean.
     pub steady_by_stricter_reading: bool,
 }
 
-/// The window that ends with the last of these rates; `None` if there are too few, or the rate is 0.
+/// The window that ends with the last of these rates; `None` if there are too few, or the rate
+/// is 0.
 pub fn window_of(rates: &[f64]) -> Option<Window> {
     let count = WINDOW as usize;
     let judged = rates.get(rates.len().checked_sub(count)?..)?;

@@ -1,7 +1,7 @@
 //! A screening of a disk in less than a minute: seven cells that most people want to know first.
 //!
-//! It tells the order of magnitude. Four seconds are too short for caches to fill, for burst credits to run out and for
-//! rare events to show, and it says so.
+//! It tells the order of magnitude. Four seconds are too short for caches to fill, for burst
+//! credits to run out and for rare events to show, and it says so.
 
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
@@ -30,7 +30,8 @@ pub const WARM_UP: Nanos = Nanos::secs(1);
 pub struct Screening {
     /// A directory, file or block device.
     pub path: String,
-    /// Size of the file that is made in a directory; absent: 1 GiB, or 5 % of the free space if that is less.
+    /// Size of the file that is made in a directory; absent: 1 GiB, or 5 % of the free space if
+    /// that is less.
     pub size: Option<Bytes>,
     /// The cells that write are part of it.
     pub writes: bool,
@@ -219,8 +220,8 @@ impl Screening {
         let part = match cell.sequential {
             true => Part {
                 access: Access::Sequential(Sequential::default()),
-                // Fresh data for every MiB would take as long as a fast disk needs to store it. The stamps keep any two
-                // sectors different, and the data stays incompressible.
+                // Fresh data for every MiB would take as long as a fast disk needs to store it. The
+                // stamps keep any two sectors different, and the data stays incompressible.
                 content: Content::Stamped,
                 ..part
             },
@@ -353,7 +354,8 @@ fn permissions(arguments: &[String]) -> String {
     flags
 }
 
-/// Commands worth running next, each with its reason. They run as they stand. `program` is how this program was called.
+/// Commands worth running next, each with its reason. They run as they stand. `program` is how this
+/// program was called.
 pub fn next(results: &Results, program: &str) -> Vec<(String, String)> {
     let Some(target) = results.plan.targets.first() else {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! What this machine's generator can do by itself: the ceiling of each engine where no storage is in the way, and how
-//! exactly it keeps a schedule.
+//! What this machine's generator can do by itself: the ceiling of each engine where no storage is
+//! in the way, and how exactly it keeps a schedule.
 
 use model::plan::{
     CacheMode, ENGINES, Effect, EngineChoice, EngineInfo, EngineKind, Origin, Phases, Plan, Prepare, Rate, Step, Stop,
@@ -49,7 +49,8 @@ pub struct Jitter {
     pub operations: u64,
 }
 
-/// The engines and depths that are tried on a file in memory, and first the engine that does nothing.
+/// The engines and depths that are tried on a file in memory, and first the engine that does
+/// nothing.
 fn tried() -> Vec<(EngineKind, u32)> {
     let null = std::iter::once(EngineKind::Null.info());
     let real = ENGINES.iter().filter(|engine| {
@@ -66,8 +67,8 @@ fn tried() -> Vec<(EngineKind, u32)> {
         .collect()
 }
 
-/// A plan for each engine and depth, so that an engine that cannot be had does not stop the others; the last one is for the
-/// timer. `folder` takes the file; `length` is the measured window of each.
+/// A plan for each engine and depth, so that an engine that cannot be had does not stop the others;
+/// the last one is for the timer. `folder` takes the file; `length` is the measured window of each.
 pub fn plans(folder: &str, length: Nanos) -> Vec<Plan> {
     let of_engine = |(engine, depth): (EngineKind, u32)| plan(folder, length, engine, depth, None);
     let timer = plan(folder, length, EngineKind::Null, 1, Some(Rate::iops(RATE)));

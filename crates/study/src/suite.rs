@@ -1,4 +1,5 @@
-//! Suites: several workloads, each held to what is required of it, and the page on which that is agreed.
+//! Suites: several workloads, each held to what is required of it, and the page on which that is
+//! agreed.
 
 use analysis::policies::Workload;
 use analysis::requirement::{Clause, Metric};
@@ -23,7 +24,8 @@ pub fn worst(all: impl IntoIterator<Item = Outcome>) -> Outcome {
     }
 }
 
-/// A rate and a latency belong together: beyond its limit any storage makes operations wait, so a latency is promised at a rate.
+/// A rate and a latency belong together: beyond its limit any storage makes operations wait, so a
+/// latency is promised at a rate.
 pub fn is_paced(clauses: &[Clause]) -> bool {
     let rate = |clause: &Clause| matches!(clause.metric, Metric::Iops | Metric::Throughput);
     let latency = |clause: &Clause| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
@@ -77,7 +79,8 @@ pub fn pacing(clauses: &[Clause], load: Load) -> Result<Verification, Unverifiab
     })
 }
 
-/// The table for people: a row for each clause of each workload, then what else is to be said, then the whole.
+/// The table for people: a row for each clause of each workload, then what else is to be said, then
+/// the whole.
 pub fn table(report: &SuiteReport) -> (Vec<String>, Vec<String>) {
     let width = |texts: &mut dyn Iterator<Item = usize>, least: usize| texts.max().unwrap_or(0).max(least);
     let clauses = || {

@@ -1,5 +1,5 @@
-//! Mutated inputs for every parser of what comes from outside. A parser may refuse an input; it may not panic, and it
-//! ends in time.
+//! Mutated inputs for every parser of what comes from outside. A parser may refuse an input; it may
+//! not panic, and it ends in time.
 
 #![forbid(unsafe_code)]
 

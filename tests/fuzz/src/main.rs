@@ -1,4 +1,5 @@
-//! `fathom-fuzz TARGET SECONDS SEED FOLDER`: runs one target, and leaves in FOLDER the input that kills it.
+//! `fathom-fuzz TARGET SECONDS SEED FOLDER`: runs one target, and leaves in FOLDER the input that
+//! kills it.
 
 use std::fs;
 use std::path::Path;

@@ -13,8 +13,8 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// An empty folder where the tests may write: below `FATHOM_TEST_DIR` if that is set, else below the system's folder
-    /// for temporary files.
+    /// An empty folder where the tests may write: below `FATHOM_TEST_DIR` if that is set, else
+    /// below the system's folder for temporary files.
     ///
     /// # Errors
     /// [`Unavailable`] if no such folder can be made.

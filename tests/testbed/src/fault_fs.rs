@@ -1,8 +1,9 @@
 //! A file system with one file, whose operations fail, stall or fall short when asked to.
 //!
-//! It is served by a thread of the test's own process. Such a process must not touch a memory map of the file itself: the
-//! kernel may hold the lock on the process's memory while it waits for a page, and the serving thread needs that lock to
-//! answer. Tests of memory maps do that part [in a process of their own](crate::in_own_process).
+//! It is served by a thread of the test's own process. Such a process must not touch a memory map
+//! of the file itself: the kernel may hold the lock on the process's memory while it waits for a
+//! page, and the serving thread needs that lock to answer. Tests of memory maps do that part
+//! [in a process of their own](crate::in_own_process).
 
 use std::ffi::OsStr;
 use std::fs;
@@ -27,8 +28,8 @@ const FILE: INodeNo = INodeNo(2);
 /// How long the kernel may believe what it knows about the file.
 const LIFETIME: Duration = Duration::from_secs(60);
 
-/// A mounted file system with the single file `disk`, and its faults. Unmounted when dropped; requests that still hang
-/// are answered first.
+/// A mounted file system with the single file `disk`, and its faults. Unmounted when dropped;
+/// requests that still hang are answered first.
 #[derive(Debug)]
 pub struct FaultFs {
     faults: Arc<Faults>,
@@ -110,7 +111,8 @@ impl FaultFs {
         self.faults.state().delay = (nth, by);
     }
 
-    /// Every `nth` operation longer than 512 bytes transfers half of them, in whole sectors; 0 for none.
+    /// Every `nth` operation longer than 512 bytes transfers half of them, in whole sectors; 0 for
+    /// none.
     pub fn cut_every(&self, nth: u64) {
         self.faults.state().cut_every = nth;
     }
@@ -342,13 +344,15 @@ impl Filesystem for Serving {
     }
 
     fn open(&self, _request: &Request, _node: INodeNo, flags: OpenFlags, reply: ReplyOpen) {
-        // Without this the kernel makes up for a short direct read by a second one through its cache.
+        // Without this the kernel makes up for a short direct read by a second one through its
+        // cache.
         let direct = if flags.0 & libc::O_DIRECT == 0 {
             FopenFlags::empty()
         } else {
             FopenFlags::FOPEN_DIRECT_IO | FopenFlags::FOPEN_PARALLEL_DIRECT_WRITES
         };
-        // Nothing cached is carried over from one opening to the next (no KEEP_CACHE), or it would hide faults.
+        // Nothing cached is carried over from one opening to the next (no KEEP_CACHE), or it would
+        // hide faults.
         reply.opened(FileHandle(0), direct);
     }
 

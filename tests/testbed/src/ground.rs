@@ -1,8 +1,9 @@
 //! The folder in which a process makes its things, and the list of what must be undone.
 //!
-//! Every process has one folder, held by a lock for as long as the process lives. Each thing has a record in it that says
-//! how to undo it. Dropping the thing undoes it and removes the record; a folder whose lock is free belongs to a dead
-//! process, and the next test that finds it undoes what is recorded there.
+//! Every process has one folder, held by a lock for as long as the process lives. Each thing has a
+//! record in it that says how to undo it. Dropping the thing undoes it and removes the record; a
+//! folder whose lock is free belongs to a dead process, and the next test that finds it undoes what
+//! is recorded there.
 
 use std::fs;
 use std::io;
@@ -22,8 +23,8 @@ pub struct Directory {
 }
 
 impl Directory {
-    /// An empty folder where the tests may write: below `FATHOM_TEST_DIR` if that is set, else below the system's folder
-    /// for temporary files.
+    /// An empty folder where the tests may write: below `FATHOM_TEST_DIR` if that is set, else
+    /// below the system's folder for temporary files.
     ///
     /// # Errors
     /// [`Unavailable`] if no such folder can be made.
@@ -117,7 +118,8 @@ impl Ground {
     fn make() -> io::Result<Ground> {
         static MADE: AtomicU32 = AtomicU32::new(0);
         fs::create_dir_all(base())?;
-        // While this is held no one else sweeps, and so no one takes a folder for dead that is not yet locked.
+        // While this is held no one else sweeps, and so no one takes a folder for dead that is not
+        // yet locked.
         let _turn = lock_base()?;
         sweep_dead();
         let made = MADE.fetch_add(1, Ordering::Relaxed);
@@ -158,7 +160,8 @@ fn lock_base() -> io::Result<fs::File> {
     Ok(file)
 }
 
-/// Undoes what processes that were killed have left behind. Called by itself whenever a process makes its first thing.
+/// Undoes what processes that were killed have left behind. Called by itself whenever a process
+/// makes its first thing.
 ///
 /// # Errors
 /// The system's error if the folder of the testbed cannot be used.
@@ -275,7 +278,8 @@ impl Remedy {
     }
 }
 
-/// Devices are opened for a moment by others (udev, blkid), and groups empty themselves with a delay.
+/// Devices are opened for a moment by others (udev, blkid), and groups empty themselves with a
+/// delay.
 fn patiently(mut attempt: impl FnMut() -> Result<(), Unavailable>) -> Result<(), Unavailable> {
     for _ in 0..50 {
         if attempt().is_ok() {
@@ -294,8 +298,8 @@ fn unmount(path: &Path) -> Result<(), Unavailable> {
     if !is_mounted() {
         return Ok(());
     }
-    // In good order if it can be had; else out of sight at once, and gone when the last file in it is closed. `-f` ends
-    // the requests that a dead FUSE server has left unanswered.
+    // In good order if it can be had; else out of sight at once, and gone when the last file in it
+    // is closed. `-f` ends the requests that a dead FUSE server has left unanswered.
     run("umount", &[text(path)])
         .or_else(|_| run("umount", &["-f", "-l", text(path)]))
         .map(|_| ())
@@ -310,7 +314,8 @@ fn detach(device: &Path, backing: &Path) -> Result<(), Unavailable> {
         return Ok(());
     }
     run("losetup", &["-d", text(device)])?;
-    // The kernel detaches when the last user has closed it, which may be another program that has a look.
+    // The kernel detaches when the last user has closed it, which may be another program that has a
+    // look.
     patiently(|| match is_ours() {
         false => Ok(()),
         true => Err(Unavailable::because(format!("{} is still in use", device.display()))),
@@ -337,7 +342,8 @@ pub(crate) struct Undo {
 }
 
 impl Undo {
-    /// Writes down how to undo a thing. To be called before it is made wherever its name is known then.
+    /// Writes down how to undo a thing. To be called before it is made wherever its name is known
+    /// then.
     pub(crate) fn by(remedy: Remedy, ground: &Arc<Ground>) -> Result<Undo, Unavailable> {
         let record = ground.path.join(format!("{:06}.undo", ground.number()));
         if let Err(error) = fs::write(&record, remedy.line()) {

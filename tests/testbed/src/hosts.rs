@@ -1,5 +1,6 @@
-//! Hosts that are none: network namespaces with a name each, joined by a bridge in a namespace of its own. They share kernel,
-//! file systems and clock; nothing of the machine's own network is touched.
+//! Hosts that are none: network namespaces with a name each, joined by a bridge in a namespace of
+//! its own. They share kernel, file systems and clock; nothing of the machine's own network is
+//! touched.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

@@ -20,7 +20,8 @@ pub struct LoopDevice {
 /// How a loop device is set up.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LoopOptions {
-    /// The device reads and writes its file with direct I/O, and so takes requests without waiting for them.
+    /// The device reads and writes its file with direct I/O, and so takes requests without waiting
+    /// for them.
     pub direct_io: bool,
     /// Writes are refused.
     pub read_only: bool,
@@ -50,7 +51,8 @@ impl LoopDevice {
         LoopDevice::attach(&backing, options, directory)
     }
 
-    /// A device over an existing file, such as one of a [`crate::FaultFs`]. The file must outlive the device.
+    /// A device over an existing file, such as one of a [`crate::FaultFs`]. The file must outlive
+    /// the device.
     ///
     /// # Errors
     /// [`Unavailable`] without root, `losetup` or a free device.

@@ -45,7 +45,8 @@ impl LoopFs {
     /// A Btrfs of this many bytes, at least 128 MiB.
     ///
     /// # Errors
-    /// [`Unavailable`] without root, `losetup` or `mkfs.btrfs`, or where the kernel has no Btrfs or forbids mounting.
+    /// [`Unavailable`] without root, `losetup` or `mkfs.btrfs`, or where the kernel has no Btrfs or
+    /// forbids mounting.
     pub fn btrfs(bytes: u64) -> Result<LoopFs, Unavailable> {
         LoopFs::make("btrfs", &["mkfs.btrfs", "-q", "-f"], bytes)
     }

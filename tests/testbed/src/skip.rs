@@ -33,8 +33,8 @@ pub fn skip(reason: impl fmt::Display) {
     say("skipped", &reason);
 }
 
-/// Says something about this machine that the reader of a test run should know and that is no reason to fail, not even
-/// with `FATHOM_CI=1`.
+/// Says something about this machine that the reader of a test run should know and that is no
+/// reason to fail, not even with `FATHOM_CI=1`.
 pub fn note(what: impl fmt::Display) {
     say("note", &what);
 }

@@ -74,8 +74,8 @@ impl Throttle {
         fs::write(&path, format!("{}:{} {value}", number.0, number.1)).map_err(cannot(path.display()))
     }
 
-    /// Puts the calling thread into the group until the guard is dropped, on the same thread. Threads that it starts
-    /// meanwhile are in the group for good.
+    /// Puts the calling thread into the group until the guard is dropped, on the same thread.
+    /// Threads that it starts meanwhile are in the group for good.
     ///
     /// # Errors
     /// [`Unavailable`] if the kernel refuses.

@@ -23,7 +23,8 @@ impl TmpFs {
         TmpFs::mount("tmpfs", &format!("size={bytes}"))
     }
 
-    /// A ramfs, whose files have no extended attributes and no time of birth, and which has no bound.
+    /// A ramfs, whose files have no extended attributes and no time of birth, and which has no
+    /// bound.
     ///
     /// # Errors
     /// [`Unavailable`] without root or where mounting is forbidden.

@@ -6,8 +6,8 @@ use crate::Unavailable;
 use crate::ground::{Directory, Remedy, Undo};
 use crate::tools::{need_root, run, text};
 
-/// A mounted tracefs in a place of its own, unmounted when dropped. All mounts of it show the same: what is made there by name
-/// is seen by everybody.
+/// A mounted tracefs in a place of its own, unmounted when dropped. All mounts of it show the same:
+/// what is made there by name is seen by everybody.
 #[derive(Debug)]
 pub struct TraceFs {
     /// Declared first: it is unmounted before its mount point goes.
@@ -19,7 +19,8 @@ impl TraceFs {
     /// Mounts it.
     ///
     /// # Errors
-    /// [`Unavailable`] without root, where mounting is forbidden, or where the kernel has no tracing.
+    /// [`Unavailable`] without root, where mounting is forbidden, or where the kernel has no
+    /// tracing.
     pub fn mounted() -> Result<TraceFs, Unavailable> {
         need_root("mounting tracefs")?;
         let directory = Directory::new()?;

@@ -7,7 +7,8 @@ use crate::Unavailable;
 use crate::ground::{Ground, Remedy, Undo};
 use crate::tools::{cannot, need_root};
 
-/// A zram device, removed when dropped. It is always a new one; those that exist already are never touched.
+/// A zram device, removed when dropped. It is always a new one; those that exist already are never
+/// touched.
 #[derive(Debug)]
 pub struct Zram {
     _undo: Undo,
@@ -40,7 +41,8 @@ impl Zram {
         Ok(device)
     }
 
-    /// Lets it hold no more than this many bytes of compressed data: beyond them writes fail with an I/O error.
+    /// Lets it hold no more than this many bytes of compressed data: beyond them writes fail with
+    /// an I/O error.
     ///
     /// # Errors
     /// [`Unavailable`] if the kernel does not know this.

@@ -1,7 +1,8 @@
 //! A program run to its end, with what it took.
 //!
-//! The system adds up the usage of all children of a process, and knows the largest memory of any of them. So each program
-//! gets a parent of its own: this program again, as `cargo xtask measured FILE PROGRAM…`, which writes the usage to FILE.
+//! The system adds up the usage of all children of a process, and knows the largest memory of any
+//! of them. So each program gets a parent of its own: this program again, as
+//! `cargo xtask measured FILE PROGRAM…`, which writes the usage to FILE.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;

@@ -1,4 +1,5 @@
-//! Interleaved rounds: every contender once in each, so that what the machine does meanwhile meets them all.
+//! Interleaved rounds: every contender once in each, so that what the machine does meanwhile meets
+//! them all.
 
 use std::cell::RefCell;
 
@@ -121,8 +122,8 @@ impl Bench {
         }
     }
 
-    /// All contenders in every round; the first of a round is another each time. Those of fio are left out where it is
-    /// not installed, which leaves them without outcomes.
+    /// All contenders in every round; the first of a round is another each time. Those of fio are
+    /// left out where it is not installed, which leaves them without outcomes.
     pub(crate) fn contest(&self, contenders: &[Contender]) -> Result<Vec<Rounds>, Trouble> {
         let is_here = |contender: &Contender| contender.tool != Tool::Fio || self.tools.has_fio;
         let mut rounds = Vec::new();

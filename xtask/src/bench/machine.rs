@@ -20,7 +20,8 @@ pub(crate) struct Machine {
     pub(crate) valgrind: Option<String>,
     /// Commit of this repository; with a plus if files were changed since.
     pub(crate) commit: String,
-    /// Runnable threads, on average over the minute before the start: above 0.5 the figures are disturbed.
+    /// Runnable threads, on average over the minute before the start: above 0.5 the figures are
+    /// disturbed.
     pub(crate) load: f64,
 }
 

@@ -1,7 +1,7 @@
 //! `cargo xtask bench`: fathom side by side with fio, in interleaved pairs.
 //!
-//! Nothing here judges for a test: every figure is written down beside the one that was wanted. `--smoke` does every row
-//! once and as short as can be, to see that it can still be measured.
+//! Nothing here judges for a test: every figure is written down beside the one that was wanted.
+//! `--smoke` does every row once and as short as can be, to see that it can still be measured.
 
 mod child;
 mod contest;

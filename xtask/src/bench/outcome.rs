@@ -13,7 +13,8 @@ pub(crate) struct Outcome {
     /// Total latency: from before the call to the completion.
     pub(crate) mean_ns: f64,
     pub(crate) max_ns: f64,
-    /// Percent and nanoseconds. Of fio: completion latency, the only one it has percentiles of by default.
+    /// Percent and nanoseconds. Of fio: completion latency, the only one it has percentiles of by
+    /// default.
     pub(crate) percentiles: Vec<(f64, f64)>,
     pub(crate) usage: Usage,
     /// The whole text, for what only one tool has.

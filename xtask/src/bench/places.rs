@@ -1,4 +1,5 @@
-//! What the workloads run on: files full of random data, and devices of our own, all undone at the end.
+//! What the workloads run on: files full of random data, and devices of our own, all undone at the
+//! end.
 
 use std::cell::OnceCell;
 use std::fs::File;

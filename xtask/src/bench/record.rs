@@ -20,7 +20,8 @@ struct Record<'a> {
     commands: Vec<String>,
 }
 
-/// Writes `bench/runs/<date>-<kind of machine>.md` and `.json`; of a smoke run below `target/`, where it is not kept.
+/// Writes `bench/runs/<date>-<kind of machine>.md` and `.json`; of a smoke run below `target/`,
+/// where it is not kept.
 pub(crate) fn write(bench: &Bench, figures: &[Figure]) -> Result<(), Trouble> {
     // Where the checkout lies does not matter, and the lines work from within any.
     let here = format!("{}/", root().display());

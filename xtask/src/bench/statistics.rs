@@ -32,7 +32,8 @@ mod tests {
 
     #[test]
     fn ratios_are_taken_pair_by_pair() {
-        // The machine was half as fast during the second pair; the quotient of medians would be 100/60.
+        // The machine was half as fast during the second pair; the quotient of medians would be
+        // 100/60.
         assert_eq!(median_ratio(&[200.0, 100.0, 200.0], &[100.0, 50.0, 60.0]), Some(2.0));
         assert_eq!(median_ratio(&[1.0], &[0.0]), None);
         assert_eq!(median_ratio(&[], &[]), None);

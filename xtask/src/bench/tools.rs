@@ -98,7 +98,8 @@ impl Tools {
         child::run(&self.line(tool, work))
     }
 
-    /// Instructions in user space for each operation: the difference of two runs, so that start and end do not count.
+    /// Instructions in user space for each operation: the difference of two runs, so that start and
+    /// end do not count.
     pub(crate) fn instructions(&self, tool: Tool, work: &Work, operations: [u64; 2]) -> Result<f64, Trouble> {
         let count = |operations| -> Result<f64, Trouble> {
             let mut work = work.clone().until(Until::Operations(operations));
@@ -110,7 +111,8 @@ impl Tools {
                 .map(str::to_owned)
                 .into();
             line.extend(self.line(tool, &work));
-            // It ends by operations, so that no clock matters; reading the usual one is a part of the cost.
+            // It ends by operations, so that no clock matters; reading the usual one is a part of
+            // the cost.
             let ended = child::run(&line)?;
             collected(&ended.stderr).ok_or_else(|| Trouble("callgrind printed no count".into()))
         };

@@ -202,7 +202,8 @@ impl Work {
 }
 
 impl Work {
-    /// The arguments of DiskSpd, which chooses the engine itself. A single operation is one at a rate of 1/s.
+    /// The arguments of DiskSpd, which chooses the engine itself. A single operation is one at a
+    /// rate of 1/s.
     pub(crate) fn diskspd(&self) -> Vec<String> {
         let (seconds, rate) = match self.until {
             Until::Seconds(seconds) => (seconds.ceil(), None),

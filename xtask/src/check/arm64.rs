@@ -1,5 +1,5 @@
-//! Whether the program for ARM64 does what it shall, on a processor that an emulator plays. What is seen here is behaviour; a
-//! time that is measured here says nothing.
+//! Whether the program for ARM64 does what it shall, on a processor that an emulator plays. What is
+//! seen here is behaviour; a time that is measured here says nothing.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,8 @@ use crate::command::{cargo, output, root, run};
 
 /// The engines whose system calls the emulator knows, by the names of the suite's `FATHOM_ENGINES`.
 const ENGINES: &str = "psync,mmap,null,simulated";
-/// Tests of the engine that use what the emulator refuses (`SG_IO`, io_uring, native AIO, a program that starts itself).
+/// Tests of the engine that use what the emulator refuses (`SG_IO`, io_uring, native AIO, a program
+/// that starts itself).
 const NOT_HERE: [&str; 4] = [
     "sys::linux::ata::tests::what_is_no_disk_is_an_error",
     "sys::linux::ata::tests::a_block_device_without_scsi_says_that_it_takes_no_such_commands",
@@ -22,7 +23,8 @@ const NOT_HERE: [&str; 4] = [
 /// What a kernel says of a call that it does not have.
 const NO_SUCH_CALL: &str = "Function not implemented";
 
-/// A simulated test with every kind of draw: gaps, lengths, places, times of service, visits of a neighbour.
+/// A simulated test with every kind of draw: gaps, lengths, places, times of service, visits of a
+/// neighbour.
 const SIMULATED: &str = r#"
 name = "simulated"
 
@@ -73,7 +75,8 @@ service = "uniform 50us 150us"
 /// Reports of it that are compared.
 const REPORTS: [&str; 3] = ["csv", "csv-percentiles", "csv-histogram"];
 
-/// Unit tests of the packages that ask something of the processor, the suite of the engines, and runs of the program.
+/// Unit tests of the packages that ask something of the processor, the suite of the engines, and
+/// runs of the program.
 ///
 /// Without an emulator nothing is run, which only on the build server is a failure.
 pub(crate) fn check() -> Result<(), String> {
@@ -95,7 +98,8 @@ pub(crate) fn check() -> Result<(), String> {
         .env("FATHOM_ENGINES", ENGINES);
     run(&mut tests)?;
     run(&mut built(&["zigbuild", "--package", "fathom", "--bin", "fathom"])?)?;
-    // As the step `tests` has built it, so that nothing is built twice; a test that runs the program brings it along.
+    // As the step `tests` has built it, so that nothing is built twice; a test that runs the
+    // program brings it along.
     run(cargo().args(["test", "--workspace", "--no-run", "--test", "cli"]))?;
     let folder = tempfile::tempdir_in(root().join("target")).map_err(|error| format!("no folder: {error}"))?;
     let both = Both {
@@ -159,7 +163,8 @@ impl Both {
         same("--version", &said, &output(self.here().arg("--version"))?)
     }
 
-    /// Two jobs on a real file: the engine that is chosen says why it is none of the others, and reads what there is.
+    /// Two jobs on a real file: the engine that is chosen says why it is none of the others, and
+    /// reads what there is.
     fn engine_that_fits(&self) -> Result<(), String> {
         let words = "run --target . --size 8MiB --operations 200 --depth 4 --read 50 --out json=fits.json";
         ended(&mut self.there(), words, 0)?;
@@ -190,7 +195,8 @@ impl Both {
         Ok(())
     }
 
-    /// Each processor finds what the other one has written, checksum by checksum, and notices a byte that is not.
+    /// Each processor finds what the other one has written, checksum by checksum, and notices a
+    /// byte that is not.
     fn written_there_and_checked_here(&self) -> Result<(), String> {
         for method in ["crc32c", "md5", "sha256", "xxhash"] {
             let file = format!("{method}.dat");

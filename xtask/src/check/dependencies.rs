@@ -90,8 +90,8 @@ fn fault(package: &Package, rules: &Rules) -> Option<String> {
     (!permits(licence, &allowed)).then(|| format!("{name} {version} has the licence {licence}"))
 }
 
-/// Whether an SPDX expression (version 2.3, annex D) permits the use with licences that are allowed. Before SPDX, Cargo wrote a slash
-/// for `OR`.
+/// Whether an SPDX expression (version 2.3, annex D) permits the use with licences that are
+/// allowed. Before SPDX, Cargo wrote a slash for `OR`.
 fn permits(expression: &str, allowed: &dyn Fn(&str) -> bool) -> bool {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let mut words = spaced.split_whitespace().peekable();

@@ -4,12 +4,14 @@ use super::wine_view;
 use crate::command::run;
 use crate::wine::Wine;
 
-/// Packages that ask something of the system, or say how. What the others compute is the same on every system.
+/// Packages that ask something of the system, or say how. What the others compute is the same on
+/// every system.
 const PACKAGES: [&str; 5] = [
     "fathom", "fathom-archive", "fathom-dialects", "fathom-engine", "fathom-run",
 ];
 
-/// Tests that ask something of the system, or of what differs on Windows: package, test program, and which of its tests.
+/// Tests that ask something of the system, or of what differs on Windows: package, test program,
+/// and which of its tests.
 const TESTS: [(&str, &str, &[&str]); 3] = [
     ("fathom", "windows", &[]),
     ("fathom-engine", "suite", &[]),
@@ -22,8 +24,9 @@ const TESTS: [(&str, &str, &[&str]); 3] = [
     ),
 ];
 
-/// Compiles every package for Windows, where a warning is a failure, and runs unit tests of [`PACKAGES`], [`TESTS`], and
-/// the recorded profiles of DiskSpd under Wine. Last, the live view is looked at on its console.
+/// Compiles every package for Windows, where a warning is a failure, and runs unit tests of
+/// [`PACKAGES`], [`TESTS`], and the recorded profiles of DiskSpd under Wine. Last, the live view is
+/// looked at on its console.
 ///
 /// Without Wine nothing is run, which only on the build server is a failure.
 pub(crate) fn check() -> Result<(), String> {

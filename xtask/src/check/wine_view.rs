@@ -1,7 +1,8 @@
 //! The live view on a console of Wine, which draws it on a terminal that tmux plays.
 //!
-//! The console of Wine 8 does not follow every escape, so lines are torn, each time at other places, and only some of what is drawn can be read.
-//! What is looked for is that the view comes, has its figures, hears its key, and that the report stands where it was.
+//! The console of Wine 8 does not follow every escape, so lines are torn, each time at other
+//! places, and only some of what is drawn can be read. What is looked for is that the view comes,
+//! has its figures, hears its key, and that the report stands where it was.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -68,7 +69,8 @@ fn keys(keys: &[&str]) -> Result<(), String> {
     output(&mut tmux(&[&["send-keys", "-t", "view"], keys].concat())).map(drop)
 }
 
-/// Waits until each of this has been shown, at once or one after the other; what has left the screen above counts.
+/// Waits until each of this has been shown, at once or one after the other; what has left the
+/// screen above counts.
 fn wait_for(parts: &[&str]) -> Result<(), String> {
     let began = Instant::now();
     let mut missing = parts.to_vec();

@@ -1,4 +1,5 @@
-//! Words that a reader has to read twice, and names that have a usual form.
+//! Words that a reader has to read twice, names that have a usual form, and lines of prose that are
+//! too wide.
 
 use std::fs;
 
@@ -26,7 +27,10 @@ const WORDS: [(&str, &str); 15] = [
 /// What was recorded from other tools, or has these words as its subject.
 const EXEMPT: [&str; 3] = ["tests/data/", "tests/fuzz/corpus/", "xtask/src/check/words.rs"];
 
-/// Looks for the words in every file of ours that has names or prose.
+/// Columns of a line of prose, in comments and documents.
+const PROSE_WIDTH: usize = 100;
+
+/// Looks for the words, and for wide lines of prose, in every file of ours that has names or prose.
 ///
 /// # Errors
 /// Names each place and what to write there.
@@ -46,10 +50,16 @@ pub(super) fn check() -> Result<(), String> {
             let words = WORDS.iter().filter(|(word, _)| has_word(line, word));
             found.extend(words.map(|(word, better)| format!("{file}:{}: `{word}`: write {better}", number + 1)));
         }
+        let wide = wide_lines(file, &text).into_iter();
+        found.extend(wide.map(|number| format!("{file}:{number}: wrap the line at {PROSE_WIDTH} columns")));
     }
     match found.is_empty() {
         true => Ok(()),
-        false => Err(format!("{} unwanted words\n{}", found.len(), found.join("\n"))),
+        false => Err(format!(
+            "{} unwanted words or wide lines\n{}",
+            found.len(),
+            found.join("\n")
+        )),
     }
 }
 
@@ -67,6 +77,64 @@ fn has_word(line: &str, word: &str) -> bool {
         let begins = word.starts_with('(') || !is_letter(before);
         begins && (word.ends_with(['_', '(', ':']) || !is_letter(after))
     })
+}
+
+/// Numbers of the lines of prose that are too wide and could be broken: not those of code, tables
+/// and headings.
+fn wide_lines(file: &str, text: &str) -> Vec<usize> {
+    let is_rust = file.ends_with(".rs");
+    // Pages that are made from tables have the lines of those; what was measured has its command
+    // lines.
+    let is_generated = text.lines().take(12).any(|line| line.starts_with("<!--"));
+    if !is_rust && (!file.ends_with(".md") || is_generated || file.starts_with("bench/runs/")) {
+        return Vec::new();
+    }
+    let mut in_code = false;
+    let is_wide = |(number, line): (usize, &str)| {
+        let comment = line.trim_start().strip_prefix("//");
+        let Some(prose) = (if is_rust { comment } else { Some(line) }) else {
+            in_code = false;
+            return None;
+        };
+        let prose = prose.trim_start_matches(['/', '!', ' ']);
+        in_code ^= prose.starts_with("```");
+        let is_prose = !in_code && !prose.starts_with(['|', '#', '<']) && (is_rust || !line.starts_with("    "));
+        (is_prose && line.chars().count() > PROSE_WIDTH && can_be_broken(line)).then_some(number + 1)
+    };
+    text.lines().enumerate().filter_map(is_wide).collect()
+}
+
+/// Whether the line has a space between two words within the width; names of code and links are one
+/// word.
+fn can_be_broken(line: &str) -> bool {
+    let is_first_of_word = |letter: char| letter.is_alphanumeric() || "`[(“\"".contains(letter);
+    let start = line.find(is_first_of_word).unwrap_or(line.len());
+    let (mut in_code, mut open) = (false, 0_i32);
+    for (column, letter) in line.chars().take(PROSE_WIDTH).enumerate() {
+        match letter {
+            '`' => in_code = !in_code,
+            '[' if !in_code => open += 1,
+            ']' if !in_code => open -= 1,
+            ' ' if !in_code && open <= 0 && column > start => return true,
+            _ => {}
+        }
+    }
+    false
+}
+
+#[test]
+fn only_prose_that_can_be_broken_is_too_wide() {
+    let words = "word ".repeat(30);
+    let wide = |file: &str, text: &str| wide_lines(file, text);
+    assert_eq!(wide("a.rs", &format!("let a;\n// {words}\n/// - `{words}`\n")), [2]);
+    assert_eq!(
+        wide(
+            "a.md",
+            &format!("{words}\n```\n{words}\n```\n| {words}\n# {words}\n- {words}")
+        ),
+        [1, 7]
+    );
+    assert_eq!(wide("a.toml", &words), [0_usize; 0]);
 }
 
 #[test]

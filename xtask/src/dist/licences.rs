@@ -22,7 +22,8 @@ Beside the crates below, the program holds:
 /// Names of files that hold a licence or belong to one.
 const BEGINNINGS: [&str; 6] = ["LICENSE", "LICENCE", "COPYING", "COPYRIGHT", "NOTICE", "UNLICENSE"];
 
-/// One text with the licences of all crates that the program for a target is made of, and of those that are used to build it.
+/// One text with the licences of all crates that the program for a target is made of, and of those
+/// that are used to build it.
 pub(super) fn text_for(target: &str) -> Result<String, String> {
     let metadata: Value = metadata(target)?;
     let packages: BTreeMap<&str, &Value> = list(&metadata["packages"])

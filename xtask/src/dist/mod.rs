@@ -1,7 +1,7 @@
 //! `cargo xtask dist`: the program as its users get it, in `target/dist`.
 //!
-//! Each archive holds the program, what to read, the licences of all that is in it, manual pages and completions. Nothing is
-//! uploaded anywhere.
+//! Each archive holds the program, what to read, the licences of all that is in it, manual pages
+//! and completions. Nothing is uploaded anywhere.
 
 mod licences;
 mod package;
@@ -93,7 +93,8 @@ pub(crate) fn dist(names: &[String]) -> Result<(), String> {
     package::checksums(&folder)
 }
 
-/// Manual pages and completions, as the program prints them: one built for this machine, since the others may not run here.
+/// Manual pages and completions, as the program prints them: one built for this machine, since the
+/// others may not run here.
 fn pages(folder: &Path) -> Result<PathBuf, String> {
     let pages = folder.join("pages");
     let _ = fs::remove_dir_all(&pages);

@@ -57,8 +57,8 @@ pub(super) fn musl() -> Result<PathBuf, String> {
     let folder = root().join("target/release-musl");
     let unwinding = folder.join("unwinding");
     fs::create_dir_all(&unwinding).map_err(cannot("make", &unwinding))?;
-    // The standard library asks for one of this name. GCC's does the same, but for one symbol of glibc, which says
-    // that it knows nothing, and the tables are searched instead.
+    // The standard library asks for one of this name. GCC's does the same, but for one symbol of
+    // glibc, which says that it knows nothing, and the tables are searched instead.
     let library = unwinding.join("libunwind.a");
     let found = output(Command::new("gcc").arg("-print-file-name=libgcc_eh.a"))?;
     fs::copy(&found, &library).map_err(cannot("copy", Path::new(&found)))?;

@@ -1,5 +1,5 @@
-//! `cargo xtask screenshots`: the pictures of the README, made from the program itself. Not part of `check`: figures differ
-//! from run to run.
+//! `cargo xtask screenshots`: the pictures of the README, made from the program itself. Not part of
+//! `check`: figures differ from run to run.
 
 mod terminal;
 
@@ -15,7 +15,8 @@ type Picture = (&'static str, fn(&Path) -> Result<Vec<u8>, String>);
 /// Files in `docs/pictures`, with what draws them by the program at a path.
 const PICTURES: [Picture; 2] = [("live.svg", live), ("report.png", report)];
 
-/// Builds the program, unless one is given with `--program PATH`, and makes the named pictures, or all.
+/// Builds the program, unless one is given with `--program PATH`, and makes the named pictures, or
+/// all.
 pub(crate) fn screenshots(words: &[String]) -> Result<(), String> {
     let (given, only) = match words {
         [flag, path, rest @ ..] if flag == "--program" => (Some(path), rest),
@@ -64,7 +65,8 @@ fn live(program: &Path) -> Result<Vec<u8>, String> {
     Ok(picture.into_bytes())
 }
 
-/// The first screen of the page of a promise that is not kept, on the simulated device of the examples.
+/// The first screen of the page of a promise that is not kept, on the simulated device of the
+/// examples.
 fn report(program: &Path) -> Result<Vec<u8>, String> {
     let folder = tempfile::tempdir_in(root().join("target")).map_err(|error| error.to_string())?;
     let (page, picture) = (folder.path().join("report.html"), folder.path().join("report.png"));

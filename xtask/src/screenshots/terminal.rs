@@ -1,5 +1,5 @@
-//! A terminal that tmux plays, and its screen as SVG: text as text, so that it can be searched and read aloud, and blocks of
-//! bars as rectangles, which no font can tear apart.
+//! A terminal that tmux plays, and its screen as SVG: text as text, so that it can be searched and
+//! read aloud, and blocks of bars as rectangles, which no font can tear apart.
 
 use std::path::Path;
 use std::process::Command;

@@ -10,13 +10,15 @@ use crate::figures;
 
 /// Seconds that a window needs before its course can be judged.
 const MIN_SECONDS: usize = 20;
-/// The fitted line may rise or fall by this share of the mean over the window (SNIA SSS PTS 2.0.1: excursion of the slope).
+/// The fitted line may rise or fall by this share of the mean over the window (SNIA SSS PTS 2.0.1:
+/// excursion of the slope).
 const EXCURSION: f64 = 0.10;
 /// The line must explain a good part of what varies, or it is noise.
 const MIN_CORRELATION: f64 = 0.5;
 /// Seconds that a level lasts at least.
 const MIN_LEVEL: usize = 5;
-/// Without a change of level, the first and the last part of the window describe a drift: this share of it each.
+/// Without a change of level, the first and the last part of the window describe a drift: this
+/// share of it each.
 const END: f64 = 0.1;
 /// Levels that differ by less than this share of the larger one are one.
 const CHANGE: f64 = 0.10;
@@ -58,8 +60,8 @@ pub struct LevelChange {
     pub to: f64,
 }
 
-/// The moments at which the rate of a closed loop changed from one level to another: by more than a tenth, and not along a
-/// slope, which is a drift.
+/// The moments at which the rate of a closed loop changed from one level to another: by more than a
+/// tenth, and not along a slope, which is a drift.
 pub fn level_changes(seen: &Observation) -> Vec<LevelChange> {
     if seen.load.closed_loop != Some(true) {
         return Vec::new();

@@ -1,4 +1,5 @@
-//! Whether processes that carried a test out together did so at the same time, on machines that are alike, and evenly.
+//! Whether processes that carried a test out together did so at the same time, on machines that are
+//! alike, and evenly.
 
 use std::collections::BTreeMap;
 
@@ -142,7 +143,8 @@ pub(super) const ALIKE: Check = Check {
     },
 };
 
-/// What a target lies on, as far as two hosts can be held against each other: names and places may differ.
+/// What a target lies on, as far as two hosts can be held against each other: names and places may
+/// differ.
 fn facts(target: &TargetFacts) -> Vec<(&'static str, String)> {
     let system = target.file_system.as_ref();
     let device = target.devices.first();

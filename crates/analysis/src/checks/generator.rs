@@ -1,4 +1,5 @@
-//! What measuring itself has cost: processor time of the workers, time stolen by the hypervisor, the clock, lost intervals.
+//! What measuring itself has cost: processor time of the workers, time stolen by the hypervisor,
+//! the clock, lost intervals.
 
 use model::finding::{Finding, Severity};
 
@@ -41,7 +42,8 @@ fn busy(job: &JobView<'_>) -> Option<Finding> {
         let engine = &worker.engine;
         engine.poll || engine.submission_thread || worker.batching.complete_min == Some(0)
     });
-    // Polling and spinning for a due time take all of a processor by design; the null engine measures just that.
+    // Polling and spinning for a due time take all of a processor by design; the null engine
+    // measures just that.
     let by_design = |worker: &model::results::WorkerResults| worker.engine.kind.pretends();
     if polls || !job.is_closed_loop() || job.results.workers.iter().any(by_design) {
         return None;

@@ -1,5 +1,5 @@
-//! Our counters against those of the kernel's block layer, over the whole life of a step: what was read from a cache, what
-//! the kernel read ahead, what others did at the same time.
+//! Our counters against those of the kernel's block layer, over the whole life of a step: what was
+//! read from a cache, what the kernel read ahead, what others did at the same time.
 
 use model::finding::{Finding, Severity};
 use model::results::{HostDeviceUse, Moved, Results};
@@ -7,7 +7,8 @@ use model::{Bytes, Direction};
 
 use super::Check;
 
-/// Share by which the kernel's bytes may differ before it is reported: metadata and rounding of the counters.
+/// Share by which the kernel's bytes may differ before it is reported: metadata and rounding of the
+/// counters.
 const TOLERANCE: f64 = 0.02;
 /// Differences smaller than this say nothing.
 const LEAST: u64 = 4 << 20;
@@ -40,8 +41,9 @@ pub(super) const KERNEL: Check = Check {
     },
 };
 
-/// The other programs that moved most on a host while the test ran, in words; empty where none is known. `None` where a
-/// process of the test was lost: all that it moved is not known, and looks as if others had.
+/// The other programs that moved most on a host while the test ran, in words; empty where none is
+/// known. `None` where a process of the test was lost: all that it moved is not known, and looks as
+/// if others had.
 fn programs(results: &Results, host: u32) -> Option<String> {
     let mut ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
     if ranks.any(|rank| rank.lost.is_some() && rank.machine.is_none_or(|machine| machine == host)) {
@@ -82,7 +84,8 @@ fn look_at_device(
         let finding = match (direction, moved.direct[direction], moved.buffered[direction]) {
             (Direction::Read, false, true) if less => cache_hits(mine, kernels),
             (Direction::Read, false, true) => read_ahead(mine, kernels),
-            // Buffered writes reach the device when the kernel likes, together with those of others.
+            // Buffered writes reach the device when the kernel likes, together with those of
+            // others.
             (Direction::Write, false, true) | (_, true, true) => continue,
             (_, true, false) if less => not_on_device(direction, mine, kernels),
             // Little beside what this test moved, whatever its direction, slows nothing down.

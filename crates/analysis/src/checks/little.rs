@@ -1,6 +1,7 @@
-//! Little's law (1961): operations in flight = rate × latency. A closed loop keeps its queue full, so the sum of all
-//! latencies must be queue depth × time. Less means that the queue was not kept full; more means that we count wrongly.
-//! [`crate::identities`] has the law and its bounds for any tool. This check adds what only our own results contain.
+//! Little's law (1961): operations in flight = rate × latency. A closed loop keeps its queue full,
+//! so the sum of all latencies must be queue depth × time. Less means that the queue was not kept
+//! full; more means that we count wrongly. [`crate::identities`] has the law and its bounds for any
+//! tool. This check adds what only our own results contain.
 
 use std::collections::BTreeMap;
 
@@ -137,8 +138,9 @@ fn judge(job: &JobView<'_>) -> Option<Finding> {
     Some(finding.why(why).help(help))
 }
 
-/// The largest share of the window by which latency from before it can raise the average. An operation in flight when the
-/// window begins counts with its whole latency: at most the longest one for each slot.
+/// The largest share of the window by which latency from before it can raise the average. An
+/// operation in flight when the window begins counts with its whole latency: at most the longest
+/// one for each slot.
 fn before_the_window(job: &JobView<'_>) -> f64 {
     let phases = &job.plan.phases;
     let measured = job.results.measured().0;
@@ -190,7 +192,8 @@ mod tests {
         assert!(help(32).contains("less depth each"), "{}", help(32));
     }
 
-    /// Half of the queue is missing for a second: 16 × 1 s. Flushes of that time explain it, one of 1 ms does not.
+    /// Half of the queue is missing for a second: 16 × 1 s. Flushes of that time explain it, one of
+    /// 1 ms does not.
     #[test]
     fn flushes_explain_what_they_took() {
         let why = |flushing: Nanos| {

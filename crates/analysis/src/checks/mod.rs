@@ -1,7 +1,7 @@
 //! The self-checks that every result goes through.
 //!
-//! One row of [`CHECKS`] for each; a check says nothing when all is well. They judge whether the figures can be trusted,
-//! not whether they are good.
+//! One row of [`CHECKS`] for each; a check says nothing when all is well. They judge whether the
+//! figures can be trusted, not whether they are good.
 
 mod affinity;
 mod course;

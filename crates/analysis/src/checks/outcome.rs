@@ -1,4 +1,5 @@
-//! How the run ended: failed workers, tolerated errors, interruptions, settings that were not honoured.
+//! How the run ended: failed workers, tolerated errors, interruptions, settings that were not
+//! honoured.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,5 @@
-//! Figures that the device cannot have brought about: beyond its link, its mechanics, or a limit that is known.
+//! Figures that the device cannot have brought about: beyond its link, its mechanics, or a limit
+//! that is known.
 
 use model::environment::{Device, TargetFacts};
 use model::finding::{Finding, Severity};
@@ -8,12 +9,13 @@ use super::{Check, Subject};
 use crate::caps::{Layer, LayerKind};
 use crate::diagnosis::{Bound, KnownBurst, bounds, system_layers};
 
-/// Random reads per second that no single disk with a moving arm does: a turn and a seek take some milliseconds, and a deep
-/// queue on a small range makes that three or four hundred.
+/// Random reads per second that no single disk with a moving arm does: a turn and a seek take some
+/// milliseconds, and a deep queue on a small range makes that three or four hundred.
 const SPINDLE_IOPS: f64 = 1000.0;
 /// Links are known exactly; what counters and clocks may differ by.
 const LINK_SLACK: f64 = 1.05;
-/// Limits are exceeded a little by bursts and rounding; this much means that something else answered.
+/// Limits are exceeded a little by bursts and rounding; this much means that something else
+/// answered.
 const FAR_BEYOND: f64 = 1.5;
 
 pub(super) const PLAUSIBLE: Check = Check {
@@ -24,7 +26,8 @@ pub(super) const PLAUSIBLE: Check = Check {
         let virtual_machine = host.is_some_and(|host| host.environment.host.hypervisor.is_some());
         each_job(subject, |seen, facts| {
             let disks = disks(facts);
-            // The SATA or SAS link that a hypervisor shows is made up: an emulated AHCI disk says 1.5 Gbit/s and is as fast as it can.
+            // The SATA or SAS link that a hypervisor shows is made up: an emulated AHCI disk says
+            // 1.5 Gbit/s and is as fast as it can.
             if !virtual_machine || disks.iter().all(|disk| disk.name.starts_with("nvme")) {
                 findings.extend(beyond_link(seen, &disks));
             }
@@ -46,7 +49,8 @@ pub(super) const CACHE_HIT: Check = Check {
     },
 };
 
-/// A load that passes far more than a disk or a control group lets through, credits counted: a cache on the way answered.
+/// A load that passes far more than a disk or a control group lets through, credits counted: a
+/// cache on the way answered.
 pub fn beyond_limits(seen: &Observation, layers: &[Layer], bursts: &[KnownBurst]) -> Option<Finding> {
     // What the page cache answers has a rule of its own.
     if seen.load.direct == Some(false) {

@@ -33,7 +33,8 @@ pub(super) const SCHEDULE: Check = Check {
     },
 };
 
-/// All rates of a job in operations per second or bytes per second, if every stream has one of the same unit.
+/// All rates of a job in operations per second or bytes per second, if every stream has one of the
+/// same unit.
 fn asked(job: &JobView<'_>) -> Option<(f64, RateUnit)> {
     let mut rates: Vec<Rate> = Vec::new();
     for stream in job.streams() {

@@ -1,4 +1,5 @@
-//! How far percentiles can be trusted: a percentile with fewer than ten values beyond it is hardly more than the maximum.
+//! How far percentiles can be trusted: a percentile with fewer than ten values beyond it is hardly
+//! more than the maximum.
 
 use model::finding::{Finding, Severity};
 use model::plan::{EngineKind, Job};

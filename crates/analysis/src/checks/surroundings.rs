@@ -1,4 +1,5 @@
-//! What the system counted beside the test: losses of the network, processors that were held back, devices that fared worse.
+//! What the system counted beside the test: losses of the network, processors that were held back,
+//! devices that fared worse.
 
 use model::Nanos;
 use model::environment::{Device, Health};

@@ -1,4 +1,5 @@
-//! What the targets hold and what lies in front of them: holes that no device is asked for, the page cache.
+//! What the targets hold and what lies in front of them: holes that no device is asked for, the
+//! page cache.
 
 use model::Direction;
 use model::finding::{Finding, Severity};
@@ -121,7 +122,8 @@ mod tests {
         assert_eq!(rules(&results), Vec::<String>::new());
     }
 
-    /// Holes that are known stay known, and what is not is said once, of files that were there before.
+    /// Holes that are known stay known, and what is not is said once, of files that were there
+    /// before.
     #[test]
     fn an_unknown_end_of_what_was_written_is_reported() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));

@@ -1,5 +1,5 @@
-//! Identities that hold in every sound result: bytes = operations × block size, histograms hold every operation, the
-//! interval series add up to the totals.
+//! Identities that hold in every sound result: bytes = operations × block size, histograms hold
+//! every operation, the interval series add up to the totals.
 
 use model::Direction;
 use model::finding::{Finding, Severity};

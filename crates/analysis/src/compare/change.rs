@@ -77,7 +77,8 @@ pub struct Change {
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,
-    /// Probability of so large a change by chance, raised for the number of figures where several were compared.
+    /// Probability of so large a change by chance, raised for the number of figures where several
+    /// were compared.
     pub p: Option<f64>,
     /// What it comes to.
     pub word: Word,
@@ -109,7 +110,8 @@ impl Figure {
         }
     }
 
-    /// Its value in a result; `None` where it is not known, or where fewer than ten operations lie beyond a quantile.
+    /// Its value in a result; `None` where it is not known, or where fewer than ten operations lie
+    /// beyond a quantile.
     pub fn value_in(self, observation: &Observation) -> Option<f64> {
         let value = match self {
             Figure::Iops => observation.total.iops?,
@@ -126,7 +128,8 @@ impl Figure {
         (value > 0.0 && value.is_finite()).then_some(value)
     }
 
-    /// The 95 % interval of its value by what varied within the run; `None` where there is no series long enough.
+    /// The 95 % interval of its value by what varied within the run; `None` where there is no
+    /// series long enough.
     pub(super) fn interval_in(self, observation: &Observation) -> Option<(f64, f64)> {
         let value = self.value_in(observation)?;
         let (error, degrees) = match self {
@@ -170,7 +173,8 @@ struct Bounds {
     p: f64,
 }
 
-/// The standard error of the mean of a series as a share of that mean, by batch means, and its degrees of freedom.
+/// The standard error of the mean of a series as a share of that mean, by batch means, and its
+/// degrees of freedom.
 fn relative_error(observation: &Observation, of: impl Fn(&SeriesPoint) -> Option<f64>) -> Option<(f64, f64)> {
     let longest = observation.series.iter().map(|point| point.length_ns).max()?;
     // The last interval may be shorter, and then varies more than the others.
@@ -181,7 +185,8 @@ fn relative_error(observation: &Observation, of: impl Fn(&SeriesPoint) -> Option
     (found.mean > 0.0).then(|| (found.half_width / quantile / found.mean, f64::from(degrees)))
 }
 
-/// Welch's interval (1947) of the logarithm of the quotient of two means, each with the error that batch means give it.
+/// Welch's interval (1947) of the logarithm of the quotient of two means, each with the error that
+/// batch means give it.
 fn welch(from: &Observation, to: &Observation, ratio: f64, of: impl Fn(&SeriesPoint) -> Option<f64>) -> Option<Bounds> {
     let ((a, a_degrees), (b, b_degrees)) = (relative_error(from, &of)?, relative_error(to, &of)?);
     let error = a.hypot(b);
@@ -203,8 +208,9 @@ fn welch(from: &Observation, to: &Observation, ratio: f64, of: impl Fn(&SeriesPo
     })
 }
 
-/// The interval of the quotient of two quantiles, from the order-statistic interval of each by MOVER (Zou and Donner 2008)
-/// on logarithms. It holds as far as operations are independent of each other.
+/// The interval of the quotient of two quantiles, from the order-statistic interval of each by
+/// MOVER (Zou and Donner 2008) on logarithms. It holds as far as operations are independent of each
+/// other.
 fn shift(from: &Latency, to: &Latency, share: f64) -> Option<Bounds> {
     let bounds = |latency: &Latency| {
         let histogram = latency.histogram.as_ref()?;
@@ -231,8 +237,8 @@ fn shift(from: &Latency, to: &Latency, share: f64) -> Option<Bounds> {
 }
 
 impl Change {
-    /// Finds the word: the same if the whole interval lies within the margin, better or worse if chance does not explain
-    /// it, undecided otherwise.
+    /// Finds the word: the same if the whole interval lies within the margin, better or worse if
+    /// chance does not explain it, undecided otherwise.
     pub(super) fn judge(&mut self, margin: f64) {
         let (Some(low), Some(high), Some(p)) = (self.low, self.high, self.p) else {
             self.word = Word::Undecided;
@@ -266,8 +272,8 @@ impl Change {
     }
 }
 
-/// The figure that decides: operations per second where all are closed loops, otherwise the mean response, since the rate is
-/// what was asked for. `None` for no results.
+/// The figure that decides: operations per second where all are closed loops, otherwise the mean
+/// response, since the rate is what was asked for. `None` for no results.
 pub fn primary(observations: &[&Observation]) -> Option<Figure> {
     let closed = |one: &&&Observation| one.load.closed_loop.unwrap_or(true);
     observations.first()?;
@@ -277,8 +283,8 @@ pub fn primary(observations: &[&Observation]) -> Option<Figure> {
     })
 }
 
-/// How every figure that both results have changes, with probabilities raised for their number (Holm). The intervals hold
-/// what varied within the two runs, not what varies from run to run.
+/// How every figure that both results have changes, with probabilities raised for their number
+/// (Holm). The intervals hold what varied within the two runs, not what varies from run to run.
 pub fn changes(from: &Observation, to: &Observation, margin: f64) -> Vec<Change> {
     let found = FIGURES.iter().filter_map(|figure| figure.change(from, to));
     judged(found.collect(), margin)
@@ -295,7 +301,8 @@ pub(super) fn judged(mut changes: Vec<Change>, margin: f64) -> Vec<Change> {
     changes
 }
 
-/// Where figures that chance does not explain point the other way than `word`: what is better and what is worse.
+/// Where figures that chance does not explain point the other way than `word`: what is better and
+/// what is worse.
 pub fn contrary(word: Word, changes: &[Change]) -> Option<String> {
     let of = |wanted: Word| {
         let named = changes.iter().filter(|change| change.word == wanted);

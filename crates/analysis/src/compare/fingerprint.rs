@@ -63,8 +63,8 @@ fn fact(kind: FactKind, name: &str, value: impl ToString) -> Fact {
     }
 }
 
-/// Facts that differ among the results, the gravest first. What one of them does not tell is no difference, except that
-/// it is listed where the others disagree anyway.
+/// Facts that differ among the results, the gravest first. What one of them does not tell is no
+/// difference, except that it is listed where the others disagree anyway.
 pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
     let mut found: Vec<Difference> = Vec::new();
     for known in sides.iter().flatten() {

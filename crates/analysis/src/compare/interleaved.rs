@@ -9,8 +9,8 @@ use super::change::{Change, FIGURES, Figure, LEVEL, Word, judged, primary};
 /// What alternating runs say of two things.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interleaved {
-    /// How each figure changes from A to B: better or worse only if the signed ranks agree. The intervals hold what varies
-    /// from run to run.
+    /// How each figure changes from A to B: better or worse only if the signed ranks agree. The
+    /// intervals hold what varies from run to run.
     pub changes: Vec<Change>,
     /// The figure that decides.
     pub primary: Figure,
@@ -20,13 +20,14 @@ pub struct Interleaved {
     pub pairs: usize,
     /// Wilcoxon's probability for the figure that decides; absent where every pair was equal.
     pub p_of_ranks: Option<f64>,
-    /// The smallest change of that figure, as a share, which that many pairs would have found in four of five attempts, even
-    /// if no other figure changed; absent where so few pairs find nothing.
+    /// The smallest change of that figure, as a share, which that many pairs would have found in
+    /// four of five attempts, even if no other figure changed; absent where so few pairs find
+    /// nothing.
     pub detectable: Option<f64>,
 }
 
-/// Compares pairs of results, (A, B), that were measured next to each other. `None` for fewer than two pairs, or where the
-/// figure that decides is missing.
+/// Compares pairs of results, (A, B), that were measured next to each other. `None` for fewer than
+/// two pairs, or where the figure that decides is missing.
 pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Option<Interleaved> {
     let both: Vec<&Observation> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
     let primary = primary(&both)?;

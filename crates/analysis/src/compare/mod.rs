@@ -1,7 +1,8 @@
 //! Is the second better than the first, the same, or worse, and how sure is that?
 //!
-//! One run knows how much its figures vary within it, two runs know that too, and only repeated ones know how much runs
-//! differ from each other. Each way of comparing says which of these its interval holds.
+//! One run knows how much its figures vary within it, two runs know that too, and only repeated
+//! ones know how much runs differ from each other. Each way of comparing says which of these its
+//! interval holds.
 
 mod change;
 mod fingerprint;
@@ -61,8 +62,8 @@ fn ranked_figures(primary: Figure, observation: &Observation) -> Vec<RankedFigur
     std::iter::once(primary).chain(others).filter_map(found).collect()
 }
 
-/// Several results from the best to the worst by their [`primary`] figure, with the probabilities raised for their number.
-/// Those without that figure are left out.
+/// Several results from the best to the worst by their [`primary`] figure, with the probabilities
+/// raised for their number. Those without that figure are left out.
 pub fn rank(observations: &[&Observation], margin: f64) -> Vec<Ranked> {
     let Some(figure) = primary(observations) else {
         return Vec::new();

@@ -10,7 +10,8 @@ use model::{Bytes, Nanos};
 
 use super::*;
 
-/// A run of 60 s at about this rate, with latencies around this mean: noise of ±5 % from second to second.
+/// A run of 60 s at about this rate, with latencies around this mean: noise of ±5 % from second to
+/// second.
 fn run(draws: &mut Draws, iops: f64, latency_us: f64) -> Observation {
     let mut noise = || 0.95 + 0.1 * draws.unit(Purpose::Content);
     let mut histogram = Histogram::new();
@@ -168,7 +169,8 @@ fn one_pair_that_disagrees_leaves_six_undecided() {
     assert_eq!(interleaved(&pairs, MARGIN).unwrap().word, Word::Undecided);
 }
 
-/// Student's test passes five pairs that agree; their signed ranks cannot, and no figure may be called better without them.
+/// Student's test passes five pairs that agree; their signed ranks cannot, and no figure may be
+/// called better without them.
 #[test]
 fn every_figure_needs_the_signed_ranks() {
     let draws = &mut draws();
@@ -185,7 +187,8 @@ fn every_figure_needs_the_signed_ranks() {
     assert_eq!((found.word, found.detectable), (Word::Undecided, None));
 }
 
-/// Of 300 comparisons of six pairs whose logarithms vary by 1 %, four in five find what the report calls detectable.
+/// Of 300 comparisons of six pairs whose logarithms vary by 1 %, four in five find what the report
+/// calls detectable.
 #[test]
 fn the_detectable_change_is_found_in_four_of_five_attempts() {
     let draws = &mut draws();

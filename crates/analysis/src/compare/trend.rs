@@ -1,8 +1,9 @@
 //! The same test again and again: does a figure stay, and where did it change?
 //!
-//! Series of runs are short. Levels are looked for from [`MIN_RUNS`] runs on, each of at least [`MIN_LEVEL`]; on uncorrelated noise
-//! a change is claimed in at most four of a hundred series of 6 to 12 runs, and in fewer of longer ones (measured on 4,000 series of
-//! each length). What differs around a change came with it, and need not be its cause.
+//! Series of runs are short. Levels are looked for from [`MIN_RUNS`] runs on, each of at least
+//! [`MIN_LEVEL`]; on uncorrelated noise a change is claimed in at most four of a hundred series of
+//! 6 to 12 runs, and in fewer of longer ones (measured on 4,000 series of each length). What
+//! differs around a change came with it, and need not be its cause.
 
 use model::stats::{Segment, segments};
 use serde::Serialize;
@@ -44,12 +45,13 @@ pub struct Trend {
     pub name: String,
     /// The runs, the earliest first.
     pub points: Vec<TrendPoint>,
-    /// Levels, one after the other; one alone where nothing changed, or where the runs are too few to tell.
+    /// Levels, one after the other; one alone where nothing changed, or where the runs are too few
+    /// to tell.
     pub levels: Vec<Level>,
     /// The changes between them that are larger than the margin.
     pub changes: Vec<LevelChange>,
-    /// The share of the level that a lasting step of the latest two runs needs to be seen in about three of four series; absent where the runs are
-    /// too few.
+    /// The share of the level that a lasting step of the latest two runs needs to be seen in about
+    /// three of four series; absent where the runs are too few.
     pub smallest: Option<f64>,
     /// The latest run, if it stands alone.
     pub alone: Option<u64>,
@@ -104,7 +106,8 @@ pub struct LevelChange {
     pub differences: Vec<Difference>,
 }
 
-/// The trend of a figure; `None` without two runs. `margin` is the share up to which levels count as the same.
+/// The trend of a figure; `None` without two runs. `margin` is the share up to which levels count
+/// as the same.
 pub fn trend(figure: Figure, moments: &[Moment], margin: f64) -> Option<Trend> {
     if moments.len() < 2 {
         return None;
@@ -180,7 +183,8 @@ fn level_change(figure: Figure, moments: &[Moment], from: &Segment, to: &Segment
     }
 }
 
-/// A step d, in deviations, that lasts for two runs gains about 2 d, and a change costs 3 ln n; the rest is what the runs vary by.
+/// A step d, in deviations, that lasts for two runs gains about 2 d, and a change costs 3 ln n; the
+/// rest is what the runs vary by.
 fn smallest(levels: &[Segment], runs: usize) -> f64 {
     (1.5 * (runs as f64).ln() + 3.0) * pooled(levels)
 }

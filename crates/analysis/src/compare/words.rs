@@ -261,7 +261,8 @@ pub(super) fn pauses(think: &Option<Think>) -> String {
     )
 }
 
-/// What has no words of its own, in those of its fields and variants: `RoundRobin { start_at: 4 }` is `round robin (start at 4)`.
+/// What has no words of its own, in those of its fields and variants: `RoundRobin { start_at: 4 }`
+/// is `round robin (start at 4)`.
 pub(super) fn plain<T: std::fmt::Debug>(value: &T) -> String {
     let written = format!("{value:?}");
     let mut words: Vec<String> = Vec::new();

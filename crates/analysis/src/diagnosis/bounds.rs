@@ -1,4 +1,5 @@
-//! Every known limit in terms of this load: how many of its operations it allows, and how much of it was used.
+//! Every known limit in terms of this load: how many of its operations it allows, and how much of
+//! it was used.
 
 use model::diagnosis::LayerUse;
 use model::observation::Observation;
@@ -146,7 +147,8 @@ impl From<&Bound> for LayerUse {
     }
 }
 
-/// The table of limits. What lies beyond the least of them is stranded: no load of this shape can reach it.
+/// The table of limits. What lies beyond the least of them is stranded: no load of this shape can
+/// reach it.
 pub(super) fn uses(bounds: &[Bound]) -> Vec<LayerUse> {
     // A rate that the test asks for strands nothing: the next test may ask for more.
     let least = bounds

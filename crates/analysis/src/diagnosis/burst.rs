@@ -14,7 +14,8 @@ use super::subject::Subject;
 const STEP: f64 = 0.10;
 /// Baselines of credits are this flat.
 const FLAT: f64 = 0.015;
-/// Or this flat: variance by mean of the operations per second. Tokens have nearly none, service has about one.
+/// Or this flat: variance by mean of the operations per second. Tokens have nearly none, service
+/// has about one.
 const REGULAR: f64 = 0.1;
 /// A bucket is that of the catalogue within this share.
 const SAME_BUCKET: f64 = 0.15;
@@ -61,7 +62,8 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
     let step = step(subject)?;
     let bucket = (step.before.mean - step.after.mean) * step.at;
     let known = known(subject, &step, bucket);
-    // Without known credits, writes that slow down after an amount of bytes filled a cache, unless another rate refutes it.
+    // Without known credits, writes that slow down after an amount of bytes filled a cache, unless
+    // another rate refutes it.
     if known.is_none() && (!is_flat(&step.after) || slc::detect(subject).is_some()) {
         return None;
     }

@@ -40,8 +40,9 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
     Some(met_limit(subject, bound))
 }
 
-/// The rate that a missed promise asks for, where nothing but it was met: other causes come before it. A mean that keeps the
-/// schedule is paced by it, also where single seconds were behind and caught up.
+/// The rate that a missed promise asks for, where nothing but it was met: other causes come before
+/// it. A mean that keeps the schedule is paced by it, also where single seconds were behind and
+/// caught up.
 pub(super) fn rate_asked_for(subject: &Subject<'_>) -> Option<Sign> {
     let asked = |bound: &&Bound| bound.kind == LayerKind::Application && bound.is_met();
     let bound = subject.bounds.iter().find(asked)?;

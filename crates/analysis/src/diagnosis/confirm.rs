@@ -6,15 +6,17 @@ use model::observation::Observation;
 use super::bounds::rate;
 use super::sign::held;
 
-/// The rate has not changed if it changed by less than this share, and by what chance adds to counts of that many
-/// operations: two standard errors of each.
+/// The rate has not changed if it changed by less than this share, and by what chance adds to
+/// counts of that many operations: two standard errors of each.
 const SAME: f64 = 0.03;
 const ERRORS: f64 = 2.0;
 /// At least this share of the added depth must be in flight before an unchanged rate means a limit.
 const MIN_ADDED_IN_FLIGHT: f64 = 0.5;
-/// More operations in flight than the depth allows, by this share, contradict the depth: nothing follows from them.
+/// More operations in flight than the depth allows, by this share, contradict the depth: nothing
+/// follows from them.
 const MAX_OVERFULL: f64 = 0.15;
-/// Of a growth of the depth, at least this share must arrive in the rate for a load that waits for latency alone.
+/// Of a growth of the depth, at least this share must arrive in the rate for a load that waits for
+/// latency alone.
 const MOST: f64 = 0.5;
 
 /// The same load at two depths.
@@ -35,18 +37,22 @@ pub struct Comparison {
 /// What a second depth tells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The rate stayed within 3 % (and what chance adds), and the added operations waited: something limits the rate.
+    /// The rate stayed within 3 % (and what chance adds), and the added operations waited:
+    /// something limits the rate.
     Limit,
-    /// The rate fell by more than that, and the added operations waited: beyond a limit, operations slow each other down.
+    /// The rate fell by more than that, and the added operations waited: beyond a limit, operations
+    /// slow each other down.
     Decline,
-    /// At least half of the growth of the depth arrived in the rate: nothing limits but the time of an operation.
+    /// At least half of the growth of the depth arrived in the rate: nothing limits but the time of
+    /// an operation.
     Latency,
     /// Neither.
     Between,
 }
 
-/// Compares a load with the same at another depth, by Little's law: operations in flight = rate × latency, so what a depth
-/// adds must show in one of them. `None` where rate, latency or depth of either is not known, or the depth is the same.
+/// Compares a load with the same at another depth, by Little's law: operations in flight = rate ×
+/// latency, so what a depth adds must show in one of them. `None` where rate, latency or depth of
+/// either is not known, or the depth is the same.
 pub fn compare(observation: &Observation, deeper: &Observation) -> Option<Comparison> {
     let latency = |of: &Observation| of.total.latency.as_ref()?.mean_ns;
     let depths = (observation.load.depth? as f64, deeper.load.depth? as f64);

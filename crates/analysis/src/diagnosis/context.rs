@@ -15,7 +15,8 @@ pub struct Context<'a> {
     pub others: Vec<&'a Observation>,
     /// The same loads at twice the depth.
     pub others_deeper: Vec<&'a Observation>,
-    /// The same load on the same fresh device at another rate, from its start: when a step comes there tells its cause.
+    /// The same load on the same fresh device at another rate, from its start: when a step comes
+    /// there tells its cause.
     pub other_rate: Option<&'a Observation>,
     /// What the provider of the disks counted, and over which time.
     pub volumes: Vec<VolumeUse>,
@@ -43,9 +44,11 @@ pub enum Question {
     /// What limits the load.
     #[default]
     Limit,
-    /// Why a promised rate was not reached. `fathom verify` asks it, which has no second depth to offer.
+    /// Why a promised rate was not reached. `fathom verify` asks it, which has no second depth to
+    /// offer.
     MissedRate,
-    /// Why a latency is beyond its limit although the rate was kept: the rate itself explains nothing.
+    /// Why a latency is beyond its limit although the rate was kept: the rate itself explains
+    /// nothing.
     MissedLatency,
 }
 

@@ -9,7 +9,8 @@ use crate::attribution::Attribution;
 use crate::requirement::Metric;
 use crate::shifts::{Shift, shift};
 
-/// From this share of the operations on that found every slot taken, the latency is that of a backlog.
+/// From this share of the operations on that found every slot taken, the latency is that of a
+/// backlog.
 const BACKLOG: f64 = 0.5;
 
 pub(super) const DRIFT: Signature = Signature {
@@ -51,7 +52,8 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
     )
 }
 
-/// Most operations of a paced load waited for a free slot: their latency tells how far behind the load is.
+/// Most operations of a paced load waited for a free slot: their latency tells how far behind the
+/// load is.
 fn only_waits(subject: &Subject<'_>) -> bool {
     Attribution::new(subject.observation, None).is_some_and(|found| found.blocked_share() > BACKLOG)
 }

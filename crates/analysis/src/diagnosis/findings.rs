@@ -1,4 +1,5 @@
-//! What is said of a run although nothing was asked: only causes that stand out, so that a healthy run stays silent.
+//! What is said of a run although nothing was asked: only causes that stand out, so that a healthy
+//! run stays silent.
 
 use model::diagnosis::{Answer, Diagnosis};
 use model::finding::{Finding, Severity};

@@ -9,7 +9,8 @@ use crate::attribution::{Attribution, Fault};
 
 /// A worker above this share of a processor may be the limit.
 const BUSY: f64 = 0.90;
-/// Above this share of what the engine reaches without any device, the engine is a good part of the time.
+/// Above this share of what the engine reaches without any device, the engine is a good part of the
+/// time.
 const NEAR_CEILING: f64 = 0.70;
 /// One of a hundred operations issued later than this share of the usual service time.
 const LATE: f64 = 0.10;

@@ -1,10 +1,12 @@
 //! What limited a load: one answer, with the figures behind it.
 //!
-//! [`SIGNATURES`] is an ordered list; the first that holds is the answer, what else holds is reported beside it. The order is that
-//! of how much each source can be trusted: the layer that enforces a limit comes first, then what would make every other figure
-//! meaningless (a generator or processors that were the limit themselves), then known limits, then what two depths tell, then
-//! what the series looks like. `UNDETERMINED` is an answer: where figures are missing or contradict one another, nothing is
-//! guessed. `docs/diagnosis.md` has the rules with their sources.
+//! [`SIGNATURES`] is an ordered list; the first that holds is the answer, what else holds is
+//! reported beside it. The order is that of how much each source can be trusted: the layer that
+//! enforces a limit comes first, then what would make every other figure meaningless (a generator
+//! or processors that were the limit themselves), then known limits, then what two depths tell,
+//! then what the series looks like. `UNDETERMINED` is an answer: where figures are missing or
+//! contradict one another, nothing is guessed. `docs/diagnosis.md` has the rules with their
+//! sources.
 
 mod bounds;
 mod burst;

@@ -45,8 +45,8 @@ fn detect(subject: &Subject<'_>, fault: Fault) -> Option<Sign> {
     )
 }
 
-/// Starts of the missed seconds with this fault, the number of all missed seconds in words, and the share of the missing
-/// operations.
+/// Starts of the missed seconds with this fault, the number of all missed seconds in words, and the
+/// share of the missing operations.
 fn missed_seconds(subject: &Subject<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let found = Attribution::new(subject.observation, None)?;
     let least = match subject.context.question {
@@ -65,7 +65,8 @@ fn missed_seconds(subject: &Subject<'_>, fault: Fault) -> Option<(Vec<f64>, Stri
     ))
 }
 
-/// Starts of the seconds whose latencies have this fault, the number of all seconds in words, and the share.
+/// Starts of the seconds whose latencies have this fault, the number of all seconds in words, and
+/// the share.
 fn disturbed_seconds(subject: &Subject<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let observation = subject.observation;
     let starts = observation.seconds.iter().map(|second| second.facts.start_ns.as_secs());

@@ -11,7 +11,8 @@ use crate::attribution::{Attribution, Fault, describe_fault, others};
 
 /// A processor above this share of its time is full.
 const FULL: f64 = 0.95;
-/// A full processor that works for the kernel at least so much carries interrupts and the paths of I/O.
+/// A full processor that works for the kernel at least so much carries interrupts and the paths of
+/// I/O.
 const KERNEL: f64 = 0.5;
 /// Workers that use less of a processor than this do not wait for one.
 const IDLE_WORKER: f64 = 0.25;
@@ -77,8 +78,8 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
     )
 }
 
-/// Processors that other programs keep busy while our threads wait for one: theirs is named, with its
-/// share.
+/// Processors that other programs keep busy while our threads wait for one: theirs is named, with
+/// its share.
 fn used_by_others(subject: &Subject<'_>, busiest: f64, full: bool) -> Option<Sign> {
     let others = others(subject.observation, |_| true);
     let theirs = others.cpu_share.max(others.stolen_share);
@@ -122,15 +123,15 @@ fn share_waited(subject: &Subject<'_>) -> Option<f64> {
     (all > 0.0).then(|| waited / (workers * all))
 }
 
-/// A load that lies at a known limit and whose workers sleep nearly all the time is held by that limit, whatever else
-/// uses the processors.
+/// A load that lies at a known limit and whose workers sleep nearly all the time is held by that
+/// limit, whatever else uses the processors.
 fn sleeps_at_a_limit(subject: &Subject<'_>) -> bool {
     let sleeps = |generator: model::observation::Generator| generator.busiest_worker < IDLE_WORKER;
     subject.observation.generator.is_some_and(sleeps) && subject.bounds.iter().any(|bound| bound.is_met())
 }
 
-/// Other programs kept the processors busier than this one did, and most of what is missing is still the storage's: it
-/// was in the storage while the processors were busy.
+/// Other programs kept the processors busier than this one did, and most of what is missing is
+/// still the storage's: it was in the storage while the processors were busy.
 fn storage_missed_beside_others(subject: &Subject<'_>) -> bool {
     let Some(attribution) = Attribution::new(subject.observation, None) else {
         return false;

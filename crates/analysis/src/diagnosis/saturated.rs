@@ -24,8 +24,8 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
     let rate = subject.rate()?;
     let comparison = subject.comparison();
     let sign = match (comparison, subject.context.unloaded_ns) {
-        // Operations that wait for one another show a limit by themselves, whether or not flushes emptied the queue at
-        // times and whether or not a report says that the loop was closed.
+        // Operations that wait for one another show a limit by themselves, whether or not flushes
+        // emptied the queue at times and whether or not a report says that the loop was closed.
         (Some(comparison), _) => {
             let [same, grown] = comparison.evidence();
             matches!(comparison.verdict, Verdict::Limit | Verdict::Decline)

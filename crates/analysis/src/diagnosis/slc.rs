@@ -68,8 +68,8 @@ pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
     ))
 }
 
-/// Whether the step came after the same number of bytes at another rate: `None` without such a run, or where that run
-/// did not write so much.
+/// Whether the step came after the same number of bytes at another rate: `None` without such a run,
+/// or where that run did not write so much.
 fn same_bytes(subject: &Subject<'_>, step: &Step) -> Option<bool> {
     let bytes = bytes_before(subject, step)?;
     let (at_step, written, stepped) = at_other_rate(subject)?;
@@ -80,7 +80,8 @@ fn same_bytes(subject: &Subject<'_>, step: &Step) -> Option<bool> {
     (written > bytes * (1.0 + SAME)).then_some(false)
 }
 
-/// Bytes before the step in the other run (all of them, if there was none), bytes of that run, and whether it had one.
+/// Bytes before the step in the other run (all of them, if there was none), bytes of that run, and
+/// whether it had one.
 fn at_other_rate(subject: &Subject<'_>) -> Option<(f64, f64, bool)> {
     let other = Subject::new(subject.context.other_rate?, &[], &super::Context::default()).summary()?;
     Some(other)

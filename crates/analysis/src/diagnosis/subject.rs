@@ -104,8 +104,8 @@ impl<'a> Subject<'a> {
         self.segments.len() <= 1
     }
 
-    /// The first and the last level, and when the last began, in seconds. A rate that came back to its first level has
-    /// neither risen nor fallen.
+    /// The first and the last level, and when the last began, in seconds. A rate that came back to
+    /// its first level has neither risen nor fallen.
     pub(super) fn shift(&self) -> Option<(f64, f64, f64)> {
         let (first, last) = (self.segments.first()?, self.segments.last()?);
         let differ = (first.level - last.level).abs() >= SAME_LEVEL * first.level.max(last.level);
@@ -119,8 +119,9 @@ impl<'a> Subject<'a> {
         Some(100.0 - reads)
     }
 
-    /// Operations in the device as the kernel counts them, and those of the load; only where the two can be compared: past
-    /// the operating system's cache, and with all bytes reaching the device.
+    /// Operations in the device as the kernel counts them, and those of the load; only where the
+    /// two can be compared: past the operating system's cache, and with all bytes reaching the
+    /// device.
     pub(super) fn in_device(&self) -> Option<(f64, f64)> {
         let device = self.observation.device?;
         let in_flight = self.rate()? * self.mean_latency()? / 1e9;
@@ -218,7 +219,8 @@ impl<'a> Subject<'a> {
     }
 }
 
-/// The series as it came, without an incomplete end: operations per second, and seconds of an interval.
+/// The series as it came, without an incomplete end: operations per second, and seconds of an
+/// interval.
 fn fine(observation: &Observation) -> (Vec<f64>, f64) {
     let Some(first) = observation.series.first() else {
         return (Vec::new(), 0.0);

@@ -7,8 +7,8 @@ use model::results::Results;
 
 use crate::caps::{Applies, Layer, LayerKind, Limit};
 
-/// The limits that control groups set for the devices of a job's targets, as layers. Empty if the step has several jobs:
-/// they share each limit, so none of them reaches it alone.
+/// The limits that control groups set for the devices of a job's targets, as layers. Empty if the
+/// step has several jobs: they share each limit, so none of them reaches it alone.
 pub fn system_layers(results: &Results, step: usize, job: usize) -> Vec<Layer> {
     let alone = results.steps.get(step).is_some_and(|step| step.jobs.len() == 1);
     match results.hosts.first().filter(|_| alone) {

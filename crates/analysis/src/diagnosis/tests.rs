@@ -22,7 +22,7 @@ fn layer(name: &str, kind: LayerKind, iops: f64) -> Layer {
     }
 }
 
-/// A three-node cluster of small virtual machines with four premium disks each: 1953.31 IOPS at depth 64.
+/// A cluster of three small virtual machines with four premium disks each: 1953.31 IOPS, depth 64.
 #[test]
 fn a_small_machine_holds_its_large_disks_back() {
     let layers = [
@@ -141,8 +141,8 @@ fn a_limit_without_a_name_is_saturation() {
     );
 }
 
-/// The combinations that ended in UNDETERMINED although the rate stayed and the latency doubled: flushes that empty the
-/// queue at times, reports that do not say whether the loop was closed, and rates that were asked for and not reached.
+/// Also with flushes that empty the queue at times, with reports that do not say whether the loop
+/// was closed, and with rates that were asked for and not reached.
 #[test]
 fn a_second_depth_that_only_adds_latency_is_saturation() {
     let deeper = closed(64, 7000.0);
@@ -300,7 +300,8 @@ fn core(cpu: u32, user: f64, kernel: f64) -> CoreShare {
     }
 }
 
-/// A report of eight processors, the first with 12.29 % in the kernel and the others with 2 to 5 %: reported, not blamed.
+/// A report of eight processors, the first with 12.29 % in the kernel and the others with 2 to 5 %:
+/// reported, not blamed.
 #[test]
 fn interrupts_on_one_processor_are_reported_beside_the_answer() {
     let mut skewed = closed(64, 7177.0);
@@ -495,8 +496,8 @@ fn processors_that_others_keep_busy_are_named_as_theirs() {
     );
     // Threads that never waited for a processor were not held up by busy ones.
     assert_ne!(others(Nanos(0)).answer, Answer::Processor);
-    // 700 of 1,200 are missing in each second, and 200 ms of it are worth 240. Those that every slot held are the
-    // storage's.
+    // 700 of 1,200 are missing in each second, and 200 ms of it are worth 240. Those that every
+    // slot held are the storage's.
     let waited = Nanos::millis(200);
     assert_ne!(others_of(waited, Nanos::secs(32), 500).answer, Answer::Processor);
     assert_eq!(others_of(waited, Nanos(0), 500).answer, Answer::Processor);
@@ -572,7 +573,8 @@ fn what_a_paced_load_catches_up_hides_no_neighbour() {
     assert!(found.sentence.contains("13 dips"), "{}", found.sentence);
 }
 
-/// Operations of 300 us on 12 servers at depth 16: two humps, and a count that swings by less than the depth.
+/// Operations of 300 us on 12 servers at depth 16: two humps, and a count that swings by less than
+/// the depth.
 #[test]
 fn a_plain_queue_lets_through_no_portions() {
     let waves = |swing: u64| {

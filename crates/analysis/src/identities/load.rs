@@ -44,7 +44,8 @@ pub fn little(load: &Observation) -> Option<Little> {
     })
 }
 
-/// What printing may make of a mean, as a share of it: DiskSpd and Vdbench print thousandths of a millisecond.
+/// What printing may make of a mean, as a share of it: DiskSpd and Vdbench print thousandths of a
+/// millisecond.
 fn rounding(load: &Observation, mean: f64) -> f64 {
     match load.tool.as_str() {
         "DiskSpd" | "Vdbench" if mean > 0.0 => 500.0 / mean,
@@ -62,8 +63,8 @@ pub(crate) enum Filled {
 }
 
 impl Little {
-    /// How full the queue was; `None` where it was full, or nothing is known of it. `above` is what a share beyond 1 may have
-    /// on top of the tolerance.
+    /// How full the queue was; `None` where it was full, or nothing is known of it. `above` is what
+    /// a share beyond 1 may have on top of the tolerance.
     pub(crate) fn filled(&self, above: f64) -> Option<Filled> {
         let share = self.share?;
         if share > 1.0 + self.tolerance + above {
@@ -144,7 +145,8 @@ pub(super) const STATED: Rule = Rule {
         let allowed = IN_FLIGHT_ROUNDING + (TOLERANCE + rounding(load, mean.unwrap_or(0.0))) * counted.max(said);
         if (counted - said).abs() > allowed {
             let what = format!("rate × latency makes {counted:.2} operations in flight; the report says {said:.2}");
-            // A tool may count what is in flight in a way of its own, so this alone does not make the figures invalid.
+            // A tool may count what is in flight in a way of its own, so this alone does not make
+            // the figures invalid.
             let finding = Finding::new("IN-FLIGHT-MISMATCH", Severity::Warning, what).at(&*load.name);
             let finding = finding.why("by Little's law the two are one figure: rate, latency or queue depth may have been changed, mistyped or come from another run");
             findings.push(finding.help("go back to the report as the tool wrote it"));

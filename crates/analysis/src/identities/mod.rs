@@ -1,5 +1,6 @@
-//! What can be said of a measured load without a device: whether its figures agree with each other, how far they can be trusted,
-//! and what weakens them. They may come from any tool, rounded as it rounds and with gaps; what is absent is not judged.
+//! What can be said of a measured load without a device: whether its figures agree with each other,
+//! how far they can be trusted, and what weakens them. They may come from any tool, rounded as it
+//! rounds and with gaps; what is absent is not judged.
 
 mod load;
 mod modes;

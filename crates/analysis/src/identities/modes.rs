@@ -18,9 +18,11 @@ pub(super) const MODES: Rule = Rule {
     detect: |load, _, findings| findings.extend(find_two_modes(load)),
 };
 
-/// A finding for each direction whose latencies have two modes. Only whole distributions show them; percentiles do not.
+/// A finding for each direction whose latencies have two modes. Only whole distributions show them;
+/// percentiles do not.
 ///
-/// Directions are judged apart, because reads and writes together have two modes wherever they take different times.
+/// Directions are judged apart, because reads and writes together have two modes wherever they take
+/// different times.
 pub(crate) fn find_two_modes(load: &Observation) -> Vec<Finding> {
     let directions = [
         ("reads", load.directions.read.as_ref()),
@@ -59,7 +61,8 @@ pub(crate) fn find_two_modes(load: &Observation) -> Vec<Finding> {
     flows.into_iter().filter_map(finding).collect()
 }
 
-/// Both modes with their shares: the median of the operations on either side of the valley between them.
+/// Both modes with their shares: the median of the operations on either side of the valley between
+/// them.
 fn describe(name: &str, latency: &Latency) -> Option<String> {
     let histogram = latency.histogram.as_ref()?;
     let slow = two_modes(histogram)?.share_above;

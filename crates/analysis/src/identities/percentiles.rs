@@ -1,5 +1,5 @@
-//! The table of percentiles with how far each can be trusted: a percentile with fewer than ten values beyond it says hardly more than
-//! the maximum.
+//! The table of percentiles with how far each can be trusted: a percentile with fewer than ten
+//! values beyond it says hardly more than the maximum.
 
 use model::finding::{Finding, Severity};
 use model::observation::{Latency, Observation};
@@ -48,7 +48,8 @@ pub struct Percentile {
     pub total: Option<Value>,
 }
 
-/// Percentiles that are shown of a whole distribution; reports with percentiles of their own show those.
+/// Percentiles that are shown of a whole distribution; reports with percentiles of their own show
+/// those.
 const SHOWN: [f64; 9] = [0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999];
 
 /// Every percentile that the source states, in ascending order.

@@ -1,5 +1,6 @@
-//! Figures that follow from each other: operations × block size = bytes, IOPS = operations / time, throughput = IOPS × block size,
-//! reads + writes = all, the threads together = all. A report that a tool wrote cannot break them by more than its rounding.
+//! Figures that follow from each other: operations × block size = bytes, IOPS = operations / time,
+//! throughput = IOPS × block size, reads + writes = all, the threads together = all. A report that
+//! a tool wrote cannot break them by more than its rounding.
 
 use model::finding::{Finding, Severity};
 use model::observation::{Flow, Observation};

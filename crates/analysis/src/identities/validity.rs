@@ -1,4 +1,5 @@
-//! What weakens a test whatever its figures: its length, caches, the size of its file, the processors.
+//! What weakens a test whatever its figures: its length, caches, the size of its file, the
+//! processors.
 
 use model::Nanos;
 use model::finding::{Finding, Severity};

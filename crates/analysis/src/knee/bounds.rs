@@ -1,12 +1,12 @@
-//! Asymptotic bounds of a closed system (Denning and Buzen 1978; Lazowska and others, *Quantitative System Performance*,
-//! 1984, chapter 5).
+//! Asymptotic bounds of a closed system (Denning and Buzen 1978; Lazowska and others, *Quantitative
+//! System Performance*, 1984, chapter 5).
 
 use serde::Serialize;
 
 use super::Point;
 
-/// What no load can exceed: with N operations in flight the rate is at most min(N / R₀, X_max) and the latency at least
-/// max(R₀, N / X_max).
+/// What no load can exceed: with N operations in flight the rate is at most min(N / R₀, X_max) and
+/// the latency at least max(R₀, N / X_max).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bounds {
     /// R₀: latency in nanoseconds with as little in flight as was measured.
@@ -17,7 +17,8 @@ pub struct Bounds {
     pub most_iops: f64,
     /// Where it was measured.
     pub most_at: f64,
-    /// N* = R₀ · X_max: where the two bounds meet. Less in flight leaves the device idle at times, more has to wait.
+    /// N* = R₀ · X_max: where the two bounds meet. Less in flight leaves the device idle at times,
+    /// more has to wait.
     pub meet_at: f64,
 }
 

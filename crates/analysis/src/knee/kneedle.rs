@@ -1,11 +1,13 @@
-//! Kneedle (Satopää, Albrecht, Irwin and Raghavan, *Finding a "Kneedle" in a Haystack*, ICDCS workshops 2011).
+//! Kneedle (Satopää, Albrecht, Irwin and Raghavan, *Finding a "Kneedle" in a Haystack*, ICDCS
+//! workshops 2011).
 
 /// How far the difference must fall for a bend to count as a knee; 1 is what its authors use.
 const SENSITIVITY: f64 = 1.0;
 
-/// The index of the knee of a rising, concave curve, whose points are in the order of x. Both axes are scaled to 0 … 1; a
-/// knee is a local maximum of y − x after which that difference falls by one average step of x before the next maximum.
-/// Of several the one with the largest difference. `None` where there is none, or the curve does not rise.
+/// The index of the knee of a rising, concave curve, whose points are in the order of x. Both axes
+/// are scaled to 0 … 1; a knee is a local maximum of y − x after which that difference falls by one
+/// average step of x before the next maximum. Of several the one with the largest difference.
+/// `None` where there is none, or the curve does not rise.
 pub fn kneedle(curve: &[(f64, f64)]) -> Option<usize> {
     let (first, last) = (curve.first()?, curve.last()?);
     let low = curve.iter().map(|(_, y)| *y).fold(f64::INFINITY, f64::min);

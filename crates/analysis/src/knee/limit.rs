@@ -78,27 +78,28 @@ impl fmt::Display for Limit {
 /// How far a limit is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Kept {
-    /// The largest measured load up to which every point keeps it, upper bounds of the intervals included.
+    /// The largest measured load up to which every point keeps it, upper bounds of the intervals
+    /// included.
     pub kept_at: Option<f64>,
     /// The next measured load, which does not keep it, or not certainly.
     pub missed_at: Option<f64>,
     /// The next point has too few operations to say.
     pub unknown: bool,
-    /// Where the upper bound meets the limit, interpolated between the two on the logarithm of the load; the largest
-    /// measured load where all keep it; absent where none does.
+    /// Where the upper bound meets the limit, interpolated between the two on the logarithm of the
+    /// load; the largest measured load where all keep it; absent where none does.
     pub depth: Option<f64>,
     /// The rate there, likewise.
     pub iops: Option<f64>,
-    /// The smallest measured load that keeps the limit and reaches the highest rate within the limit (`iops`, or a
-    /// measured one) within 2 %; absent where none does.
+    /// The smallest measured load that keeps the limit and reaches the highest rate within the
+    /// limit (`iops`, or a measured one) within 2 %; absent where none does.
     pub smallest_at: Option<f64>,
 }
 
 /// Loads whose rates differ by less than this share reach the same rate.
 const SAME_RATE: f64 = 0.02;
 
-/// How far the points, in the order of their load, keep a limit: as far as the upper bounds of the 95 % intervals do,
-/// without a gap.
+/// How far the points, in the order of their load, keep a limit: as far as the upper bounds of the
+/// 95 % intervals do, without a gap.
 pub fn kept(points: &[Point], limit: &Limit) -> Kept {
     let most = limit.most_ns.0 as f64;
     let keeps = |point: &Point| point.limited_ns_high.is_some_and(|high| high <= most);

@@ -1,7 +1,8 @@
 //! How much load a device bears before more only waits: bounds, knee, limit, scalability.
 //!
-//! A sweep gives points: operations in flight, rate, latency. Several ways of reading such a curve are in use, and they do
-//! not always agree; each is worked out, and one sentence says what is known, and between which points.
+//! A sweep gives points: operations in flight, rate, latency. Several ways of reading such a curve
+//! are in use, and they do not always agree; each is worked out, and one sentence says what is
+//! known, and between which points.
 
 mod bounds;
 mod kneedle;
@@ -20,7 +21,8 @@ pub use words::{Advice, AdviceKind};
 /// One measured load of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Point {
-    /// Operations that were kept in flight, or what else was varied: workers, targets, offered operations per second.
+    /// Operations that were kept in flight, or what else was varied: workers, targets, offered
+    /// operations per second.
     pub load: f64,
     /// Operations per second.
     pub iops: f64,
@@ -30,12 +32,14 @@ pub struct Point {
     pub mean_ns: f64,
     /// The figure that a limit is put on, in nanoseconds, where there is a limit.
     pub limited_ns: Option<f64>,
-    /// The upper bound of its 95 % confidence interval; absent where too few operations support one.
+    /// The upper bound of its 95 % confidence interval; absent where too few operations support
+    /// one.
     pub limited_ns_high: Option<f64>,
 }
 
 impl Point {
-    /// A closed loop of which only depth and rate are known: the mean latency follows by Little's law.
+    /// A closed loop of which only depth and rate are known: the mean latency follows by Little's
+    /// law.
     pub fn of_closed_loop(depth: f64, iops: f64) -> Point {
         Point {
             load: depth,
@@ -65,7 +69,8 @@ pub struct Knee {
     pub points: Vec<Point>,
     /// What no device of this kind can exceed; absent for offered rates.
     pub bounds: Option<Bounds>,
-    /// The load at which the curve bends most (Kneedle); absent where it does not bend enough to say so.
+    /// The load at which the curve bends most (Kneedle); absent where it does not bend enough to
+    /// say so.
     pub kneedle: Option<f64>,
     /// The load with the largest rate for its latency (Kleinrock's power).
     pub power: Option<f64>,
@@ -112,8 +117,8 @@ fn power(points: &[Point]) -> Option<f64> {
 /// Less than this share below the largest rate is no fall, however narrow the intervals.
 const MIN_FALL: f64 = 0.02;
 
-/// True if the last point lies below the best one by more than 2 %, and their intervals do not even touch: the best of many
-/// points is partly luck.
+/// True if the last point lies below the best one by more than 2 %, and their intervals do not even
+/// touch: the best of many points is partly luck.
 fn falls_again(points: &[Point]) -> bool {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return false;
@@ -126,9 +131,10 @@ fn falls_again(points: &[Point]) -> bool {
     best.load < last.load && best.iops - last.iops > doubt.max(MIN_FALL * best.iops)
 }
 
-/// Where to measure once more: half as much again as the knee and as the point below it, so that the knee is enclosed on
-/// both sides. With a limit the same holds for the smallest load that reaches the rate, which is recommended, and for the
-/// largest that keeps the limit. Whole numbers in rising order, none of them measured already.
+/// Where to measure once more: half as much again as the knee and as the point below it, so that
+/// the knee is enclosed on both sides. With a limit the same holds for the smallest load that
+/// reaches the rate, which is recommended, and for the largest that keeps the limit. Whole numbers
+/// in rising order, none of them measured already.
 pub fn refinement(knee: &Knee) -> Vec<u64> {
     let edges = match (&knee.kept, knee.kneedle.or(knee.power)) {
         (Some(kept), _) if kept.depth.is_some() => [kept.smallest_at, kept.kept_at],
@@ -139,7 +145,8 @@ pub fn refinement(knee: &Knee) -> Vec<u64> {
         let middle = (low * 1.5).round();
         (high / low > 1.6 && middle > low && middle < high).then_some(middle as u64)
     };
-    // Beyond the last point nothing was asked for; beside a point that is as near, there is nothing to learn.
+    // Beyond the last point nothing was asked for; beside a point that is as near, there is nothing
+    // to learn.
     let beside = |at: f64| {
         let pairs = loads.windows(2).map(|pair| (pair[0], pair[1]));
         pairs

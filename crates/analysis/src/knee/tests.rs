@@ -82,8 +82,8 @@ fn the_knee_of_equal_servers_is_their_number() {
     );
 }
 
-/// Exact mean value analysis (Reiser and Lavenberg 1980) of a closed network: a delay of `alone` and one queue that serves
-/// one at a time. The bounds meet at (alone + service) / service.
+/// Exact mean value analysis (Reiser and Lavenberg 1980) of a closed network: a delay of `alone`
+/// and one queue that serves one at a time. The bounds meet at (alone + service) / service.
 fn mean_values(alone_us: f64, service_us: f64) -> Vec<Point> {
     let (mut queue, mut found) = (0.0, Vec::new());
     for n in 1..=512u32 {
@@ -100,7 +100,8 @@ fn mean_values(alone_us: f64, service_us: f64) -> Vec<Point> {
 #[test]
 fn the_bounds_of_a_queueing_network_meet_where_theory_says() {
     for servers in [4.0, 8.0, 16.0, 32.0] {
-        // A service that takes 1/servers of the whole, like a bus or a controller behind many chips.
+        // A service that takes 1/servers of the whole, like a bus or a controller behind many
+        // chips.
         let service = 100.0 / servers;
         let knee = analyse(&mean_values(100.0 - service, service), Axis::InFlight, None);
         let meet = knee.bounds.unwrap().meet_at;
@@ -200,7 +201,8 @@ fn the_most_load_within_a_limit_lies_between_the_last_that_keeps_it_and_the_next
     let limit: Limit = "p99<=1ms".parse().unwrap();
     let knee = analyse(&limited(), Axis::InFlight, Some(&limit));
     let kept = knee.kept.unwrap();
-    // Upper bounds: 420 us at 16, 840 us at 32, 1680 us at 64; on log N 160/840 of the way from 32 to 64.
+    // Upper bounds: 420 us at 16, 840 us at 32, 1680 us at 64; on log N 160/840 of the way from 32
+    // to 64.
     assert_eq!(
         (kept.kept_at, kept.missed_at, kept.unknown),
         (Some(32.0), Some(64.0), false)

@@ -1,4 +1,5 @@
-//! The universal scalability law (Gunther 1993; *Guerrilla Capacity Planning*, 2007): X(N) = λN / (1 + α(N−1) + βN(N−1)).
+//! The universal scalability law (Gunther 1993; *Guerrilla Capacity Planning*, 2007): X(N) = λN /
+//! (1 + α(N−1) + βN(N−1)).
 
 use model::stats::{Equation, least_squares, non_negative_least_squares, student_quantile};
 use serde::Serialize;
@@ -12,7 +13,8 @@ pub struct Scalability {
     pub lambda: f64,
     /// α: share of the work that is done one after the other. With β = 0 the rate approaches λ / α.
     pub alpha: f64,
-    /// β: cost of agreement between any two operations in flight. Above 0 the rate falls again beyond its peak.
+    /// β: cost of agreement between any two operations in flight. Above 0 the rate falls again
+    /// beyond its peak.
     pub beta: f64,
     /// β in a fit without constraint is above 0 by more than chance (one-sided, 95 %).
     pub beta_is_significant: bool,
@@ -22,8 +24,9 @@ pub struct Scalability {
     pub roof_iops: Option<f64>,
 }
 
-/// Fits the law to points of different loads. Little's form of it, N/X = 1/λ + (α/λ)(N−1) + (β/λ)N(N−1), is linear, so that
-/// the optimum is found exactly; each point counts by the relative error of its rate. `None` for fewer than three points.
+/// Fits the law to points of different loads. Little's form of it, N/X = 1/λ + (α/λ)(N−1) +
+/// (β/λ)N(N−1), is linear, so that the optimum is found exactly; each point counts by the relative
+/// error of its rate. `None` for fewer than three points.
 pub fn usl(points: &[Point]) -> Option<Scalability> {
     if points.len() < 3 {
         return None;

@@ -51,13 +51,15 @@ pub enum AdviceKind {
     NoneDelivered,
 }
 
-/// An operation that takes this many times as long as alone waits as long as it is served: the usual mark of a queue.
+/// An operation that takes this many times as long as alone waits as long as it is served: the
+/// usual mark of a queue.
 const WAITING: f64 = 2.0;
 /// A rate that grows by less than this over the whole sweep does not depend on the load.
 const MIN_GAIN: f64 = 1.1;
 /// From here on, growth counts as nearly in proportion: the rate grows with this power of the load.
 const PROPORTIONAL: f64 = 0.7;
-/// Less than this share of what is offered is not delivered: counting begins and ends within an operation.
+/// Less than this share of what is offered is not delivered: counting begins and ends within an
+/// operation.
 const DELIVERED: f64 = 0.99;
 
 /// A load in words.
@@ -373,7 +375,8 @@ fn of_knee(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     }
 }
 
-/// The curve bends somewhere between two points that lie far apart. `index` is the first at which operations wait.
+/// The curve bends somewhere between two points that lie far apart. `index` is the first at which
+/// operations wait.
 fn between(points: &[Point], axis: Axis, bounds: &Bounds, index: usize) -> Advice {
     let (low, high, last) = (&points[index - 1], &points[index], &points[points.len() - 1]);
     let mut sentence = format!(

@@ -9,7 +9,8 @@ use super::{Rule, streams_of};
 
 /// An idle state that takes longer to leave is felt in the latency of single operations.
 const DEEP_SLEEP: Nanos = Nanos::micros(50);
-/// I/O of others beyond this share of what the test asks for disturbs it; without a rate, beyond that many a second.
+/// I/O of others beyond this share of what the test asks for disturbs it; without a rate, beyond
+/// that many a second.
 const FOREIGN_SHARE: f64 = 0.01;
 const FOREIGN_IOPS: f64 = 10.0;
 
@@ -142,7 +143,8 @@ pub(super) const BUSY_DISK: Rule = Rule {
     },
 };
 
-/// Operations per second that all jobs of the first step ask for; absent where one of them asks for all it can get.
+/// Operations per second that all jobs of the first step ask for; absent where one of them asks for
+/// all it can get.
 fn rate_of(test: &super::Test<'_>) -> Option<f64> {
     let jobs = &test.plan.steps.first()?.jobs;
     jobs.iter()

@@ -1,8 +1,10 @@
-//! Is the test valid? Rules about a plan and the machine it is to run on, before anything has been measured.
+//! Is the test valid? Rules about a plan and the machine it is to run on, before anything has been
+//! measured.
 //!
-//! One row of [`RULES`] for each. A rule says nothing when all is well; each can be silenced by its name. The rules about
-//! results are the checks of [`crate::checks`]; [`names`] and the page in `docs/` list both. What a target is in use for is
-//! judged by the guard of the run, whose reasons have rule names too ([`GUARDED`]).
+//! One row of [`RULES`] for each. A rule says nothing when all is well; each can be silenced by its
+//! name. The rules about results are the checks of [`crate::checks`]; [`names`] and the page in
+//! `docs/` list both. What a target is in use for is judged by the guard of the run, whose reasons
+//! have rule names too ([`GUARDED`]).
 
 mod load;
 mod machine;
@@ -87,7 +89,8 @@ pub const RULES: &[Rule] = &[
     machine::UNHEALTHY,
 ];
 
-/// Rules of the guard: a target that is in use or holds something. They refuse, and are never silenced.
+/// Rules of the guard: a target that is in use or holds something. They refuse, and are never
+/// silenced.
 pub const GUARDED: &[(&str, &str)] = &[
     (
         "MOUNTED",
@@ -134,8 +137,8 @@ pub struct Purpose {
     pub warmed: Vec<Option<Warmed>>,
     /// The file system may be filled further than 80 %.
     pub allow_full: bool,
-    /// Depths above 1 that jobs ask for and whose engines have one operation in flight, by the job's name, where the
-    /// dialect has capped them in the plan already.
+    /// Depths above 1 that jobs ask for and whose engines have one operation in flight, by the
+    /// job's name, where the dialect has capped them in the plan already.
     pub capped_depths: Vec<(String, u32)>,
 }
 
@@ -216,8 +219,8 @@ pub fn lint(test: &Test<'_>) -> Vec<Finding> {
     findings
 }
 
-/// What the rules find about a test that has run, for its report: warnings and errors that the checks of the results have not
-/// reported in their own way.
+/// What the rules find about a test that has run, for its report: warnings and errors that the
+/// checks of the results have not reported in their own way.
 pub fn beside(results: &Results) -> Vec<Finding> {
     let Some(host) = results.hosts.first() else {
         return Vec::new();
@@ -241,7 +244,8 @@ pub fn beside(results: &Results) -> Vec<Finding> {
         .collect()
 }
 
-/// Every name that a finding of this program can have before or after a run, apart from the guard's.
+/// Every name that a finding of this program can have before or after a run, apart from the
+/// guard's.
 pub fn names() -> impl Iterator<Item = &'static str> {
     let checked = crate::checks::CHECKS.iter().flat_map(|check| check.rules);
     RULES.iter().map(|rule| rule.name).chain(checked.copied())

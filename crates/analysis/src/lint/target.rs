@@ -1,4 +1,5 @@
-//! Rules about files and devices: is there room, is there data, is it large enough, is it the right one?
+//! Rules about files and devices: is there room, is there data, is it large enough, is it the right
+//! one?
 
 use model::Bytes;
 use model::finding::Severity;
@@ -335,7 +336,8 @@ fn cold(subject: &Subject<'_>, warmed: &Warmed) -> Option<String> {
     reading.into_iter().find_map(|stream| {
         let (from, length) = stream.region.resolve(size.0);
         let to = from + length;
-        // What bypassed the page cache is not in it; what went through it came by the cache of the host.
+        // What bypassed the page cache is not in it; what went through it came by the cache of the
+        // host.
         let counts = |buffered: bool| buffered || stream.cache.direct;
         let first = warmed.first_cold(from, to, counts)?;
         let other_way = warmed.first_cold(from, to, |_| true).is_none();

@@ -86,7 +86,8 @@ fn warmed(boot: &str, ranges: &[(u64, u64, bool)]) -> Vec<Option<Warmed>> {
     })]
 }
 
-/// 8 KiB, random, 70/30, 2 workers with 16 operations each, five minutes on a file of 100 GiB that exists.
+/// 8 KiB, random, 70/30, 2 workers with 16 operations each, five minutes on a file of 100 GiB that
+/// exists.
 fn sound() -> Case {
     let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(Nanos::secs(300)));
     workload.workers = 2;
@@ -194,7 +195,8 @@ fn a_minute_is_long_enough_unless_a_promise_is_judged() {
     assert_eq!(severity(300, Some(1000.0)), None);
 }
 
-/// It also stands in reports of runs that were cut short, where the plan's time is not what was measured.
+/// It also stands in reports of runs that were cut short, where the plan's time is not what was
+/// measured.
 #[test]
 fn a_short_run_is_said_of_the_plan() {
     let mut case = sound();
@@ -549,8 +551,8 @@ fn azure_p30_at_64_kib_is_limited_by_its_throughput() {
     assert!(finding.what.contains("3052 IOPS"), "{}", finding.what);
 }
 
-/// A file system that is full already matters only for a test that makes it noticeably fuller, and where hardly anything is
-/// left. The case's has 500 GiB.
+/// A file system that is full already matters only for a test that makes it noticeably fuller, and
+/// where hardly anything is left. The case's has 500 GiB.
 #[test]
 fn a_little_more_matters_only_on_a_file_system_that_is_nearly_full() {
     let severity = |size, available: u64| {
@@ -609,7 +611,8 @@ fn a_cold_cache_says_why_it_is_cold() {
         said(|case| case.workload.cache.direct = false)
             .contains("bypassed the page cache, and the test reads through it")
     );
-    // The other way round all is well: what goes through the page cache comes by the cache of the host.
+    // The other way round all is well: what goes through the page cache comes by the cache of the
+    // host.
     assert_eq!(
         said(|case| case.purpose.warmed = warmed("boot-1", &[(0, 100 * GIB, true)])),
         ""

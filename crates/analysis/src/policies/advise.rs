@@ -1,4 +1,5 @@
-//! Which entries of the catalogue satisfy a need, with what has to be ordered, and why the others do not.
+//! Which entries of the catalogue satisfy a need, with what has to be ordered, and why the others
+//! do not.
 
 use model::{Bytes, Nanos};
 use serde::Serialize;
@@ -9,7 +10,8 @@ use super::{BurstOf, Catalogue, InputValue, Inputs, Overrides, Policy, PolicyErr
 use crate::caps::{Applies, Layer};
 use crate::requirement::Metric;
 
-/// The block size for which IOPS are looked at where none is given: short enough for no limit on bytes to bind first.
+/// The block size for which IOPS are looked at where none is given: short enough for no limit on
+/// bytes to bind first.
 const SHORT: Bytes = Bytes::kib(4);
 
 /// No vendor has larger disks: how far is looked where an entry names no bound.
@@ -89,8 +91,8 @@ fn of_disk(policy: &Policy, wish: &Wish) -> Advice {
     if !lacks(&most, wish).is_empty() {
         return advice(policy, &most, wish);
     }
-    // Limits never fall as a disk grows, so the sizes that satisfy lie above one that can be found by halving. Whole GiB:
-    // less cannot be ordered.
+    // Limits never fall as a disk grows, so the sizes that satisfy lie above one that can be found
+    // by halving. Whole GiB: less cannot be ordered.
     let gib = Bytes::gib(1).0 as f64;
     let (mut low, mut high) = ((least / gib).ceil() as u64, (largest / gib).floor() as u64);
     let satisfies = |count: u64| found(count as f64 * gib).is_ok_and(|one| lacks(&one, wish).is_empty());
@@ -107,8 +109,9 @@ fn of_disk(policy: &Policy, wish: &Wish) -> Advice {
     }
 }
 
-/// A disk of a size, with as much ordered beside as the need takes. Where the throughput that can be ordered depends on
-/// the operations that are, more operations are ordered; where operations come with the throughput, more throughput.
+/// A disk of a size, with as much ordered beside as the need takes. Where the throughput that can
+/// be ordered depends on the operations that are, more operations are ordered; where operations
+/// come with the throughput, more throughput.
 fn attempt(policy: &Policy, wish: &Wish, size: f64) -> Result<Resolved, PolicyError> {
     let with = |iops: Option<f64>, bytes_per_sec: Option<f64>| {
         let inputs = policy.inputs_for(&Wanted {

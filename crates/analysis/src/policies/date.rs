@@ -28,7 +28,8 @@ impl Date {
         }
     }
 
-    /// Whole months from this date to another. Where only a year or a month is known, its last day counts.
+    /// Whole months from this date to another. Where only a year or a month is known, its last day
+    /// counts.
     pub fn months_until(self, other: Date) -> i32 {
         let (year, month, day) = (i32::from(self.year), self.month.unwrap_or(12), self.day.unwrap_or(31));
         let (to_year, to_month, to_day) = (

@@ -1,7 +1,8 @@
-//! The arithmetic of policy files: `+ − × ÷`, parentheses, a few functions, numbers with units, and named values.
+//! The arithmetic of policy files: `+ − × ÷`, parentheses, a few functions, numbers with units, and
+//! named values.
 //!
-//! Small on purpose: a policy is data that people read, so it has no conditions, no assignments and nothing that could
-//! fail to end. Every complaint says at which character it is about.
+//! Small on purpose: a policy is data that people read, so it has no conditions, no assignments and
+//! nothing that could fail to end. Every complaint says at which character it is about.
 
 use std::fmt;
 
@@ -34,10 +35,12 @@ const UNITS: [(&str, f64); 16] = [
     ("%", 0.01),
 ];
 
-/// Parentheses and functions may be nested this deep: no formula needs more, and a file must not exhaust the stack.
+/// Parentheses and functions may be nested this deep: no formula needs more, and a file must not
+/// exhaust the stack.
 const DEEPEST: usize = 64;
 
-/// The most operators of one formula. Its tree is as deep as it has operators, and is walked by recursion.
+/// The most operators of one formula. Its tree is as deep as it has operators, and is walked by
+/// recursion.
 const MAX_OPERATORS: usize = 1000;
 
 /// A formula that was understood.
@@ -126,8 +129,8 @@ impl Expression {
     /// Its value. `find` gives the value of a name.
     ///
     /// # Errors
-    /// [`ExpressionError`] for an unknown name, a division by zero, bounds of `clamp` in the wrong order, and a result that is
-    /// no finite number.
+    /// [`ExpressionError`] for an unknown name, a division by zero, bounds of `clamp` in the wrong
+    /// order, and a result that is no finite number.
     pub fn value(&self, find: &dyn Fn(&str) -> Option<f64>) -> Result<f64, ExpressionError> {
         let value = self.evaluate_node(&self.root, find)?;
         match value.is_finite() {
@@ -195,7 +198,8 @@ impl Expression {
     }
 }
 
-/// A value without the last digits, in which a product such as 4000 × 0.003 × 1.25 misses the whole number that it is.
+/// A value without the last digits, in which a product such as 4000 × 0.003 × 1.25 misses the whole
+/// number that it is.
 fn tidy(value: f64) -> f64 {
     let rounded = value.round();
     match (value - rounded).abs() <= 1e-9 * value.abs().max(1.0) {

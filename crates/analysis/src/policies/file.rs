@@ -1,6 +1,7 @@
 //! The form of a policy file: TOML whose limits, targets and times are formulas over named inputs.
 //!
-//! What a file says is checked when it is read; what its formulas give is found out when it is resolved.
+//! What a file says is checked when it is read; what its formulas give is found out when it is
+//! resolved.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +73,8 @@ pub(super) struct Input {
     pub(super) min: Option<Formula>,
     pub(super) max: Option<Formula>,
     pub(super) default: Option<Formula>,
-    /// Bytes per second that one unit of a throughput stands for: vendors differ on what they call a MB.
+    /// Bytes per second that one unit of a throughput stands for: vendors differ on what they call
+    /// a MB.
     pub(super) scale: Option<Formula>,
 }
 
@@ -86,7 +88,8 @@ pub enum InputKind {
     Number,
 }
 
-/// A row of a table of sizes: the first whose `size` is not smaller than the input of that name, or the one that is named.
+/// A row of a table of sizes: the first whose `size` is not smaller than the input of that name, or
+/// the one that is named.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Tier {
     pub(super) name: Option<String>,
@@ -102,8 +105,8 @@ pub(super) struct Tier {
 pub(super) struct Table {
     /// Names of the values after the first field.
     pub(super) columns: Vec<String>,
-    /// A line for each row: its name, then its values, with commas between them. `A|B` gives both names the same values; an
-    /// empty value, or one that the line ends before, is left out.
+    /// A line for each row: its name, then its values, with commas between them. `A|B` gives both
+    /// names the same values; an empty value, or one that the line ends before, is left out.
     rows: String,
 }
 

@@ -1,8 +1,8 @@
-//! What disks and virtual machines promise, as data: a catalogue of dated, sourced entries, and what an entry means for the
-//! disk at hand.
+//! What disks and virtual machines promise, as data: a catalogue of dated, sourced entries, and
+//! what an entry means for the disk at hand.
 //!
-//! An entry is a TOML file in `policies/` of this crate, or one of the user's, which comes first. Nothing here opens a
-//! file or knows what day it is: texts and the day are passed in.
+//! An entry is a TOML file in `policies/` of this crate, or one of the user's, which comes first.
+//! Nothing here opens a file or knows what day it is: texts and the day are passed in.
 
 mod advise;
 mod built_in;
@@ -29,11 +29,12 @@ pub use file::InputKind;
 pub use resolve::{Overrides, PolicyError};
 pub use stack::{Bound, Disks, Reach, Stranded, credits, has_machine, reach, stack, stack_of_paths};
 
-/// The latency that concurrency is sized by where nothing promises one: the queue guidelines of three clouds (one operation
-/// in flight for each 500 IOPS) come to it by Little's law.
+/// The latency that concurrency is sized by where nothing promises one: the queue guidelines of
+/// three clouds (one operation in flight for each 500 IOPS) come to it by Little's law.
 pub const DEFAULT_LATENCY_SECS: f64 = 0.002;
-/// A latency that even a busy hard disk keeps, and the operations in flight that are plenty for storage of which nothing
-/// says how fast it answers: what it does not do with as many, or within that latency, it does not do.
+/// A latency that even a busy hard disk keeps, and the operations in flight that are plenty for
+/// storage of which nothing says how fast it answers: what it does not do with as many, or within
+/// that latency, it does not do.
 pub const SLOW_LATENCY_SECS: f64 = 0.020;
 /// See [`SLOW_LATENCY_SECS`].
 pub const PLENTY: u32 = 32;
@@ -127,7 +128,8 @@ impl Catalogue {
         }
     }
 
-    /// The same with files of the user's (name and text), which take the place of entries with the same id.
+    /// The same with files of the user's (name and text), which take the place of entries with the
+    /// same id.
     ///
     /// # Errors
     /// What is wrong with each of the files.
@@ -153,7 +155,8 @@ impl Catalogue {
         self.entries.values()
     }
 
-    /// The entry of a name, whatever the case of its letters; without the part before the slash where only one has it.
+    /// The entry of a name, whatever the case of its letters; without the part before the slash
+    /// where only one has it.
     ///
     /// # Errors
     /// A sentence that names what comes nearest.
@@ -190,7 +193,8 @@ impl Catalogue {
         self.entries().filter(short).collect()
     }
 
-    /// The name that an unknown one was probably meant to be: its whole or its last part is at most two letters away.
+    /// The name that an unknown one was probably meant to be: its whole or its last part is at most
+    /// two letters away.
     fn nearest(&self, name: &str) -> Option<&str> {
         let wanted = name.to_ascii_lowercase();
         let away = |policy: &&Policy| {
@@ -202,7 +206,8 @@ impl Catalogue {
     }
 }
 
-/// The three names that are most like a word, with commas between them. Each candidate comes with the form that is compared.
+/// The three names that are most like a word, with commas between them. Each candidate comes with
+/// the form that is compared.
 fn three_nearest<'a>(word: &str, candidates: impl Iterator<Item = (String, &'a str)>) -> String {
     three_best(candidates.map(|(compared, name)| (letters_apart(word, &compared), name)))
 }
@@ -303,7 +308,8 @@ impl Policy {
         &self.text
     }
 
-    /// What a user may say about the disk: name, what it counts, what it is, whether there is a default.
+    /// What a user may say about the disk: name, what it counts, what it is, whether there is a
+    /// default.
     pub fn inputs(&self) -> impl Iterator<Item = (&str, InputKind, &str, bool)> {
         self.file.input.iter().map(|input| {
             (
@@ -344,7 +350,8 @@ impl Policy {
     }
 }
 
-/// What a user says about his disk: values by input name, as written (`500GiB`, `6000`), and the row of a table (`tier`).
+/// What a user says about his disk: values by input name, as written (`500GiB`, `6000`), and the
+/// row of a table (`tier`).
 pub type Inputs = BTreeMap<String, String>;
 
 /// A policy for one disk.
@@ -463,9 +470,11 @@ impl Burst {
 /// Figures that follow from a policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Derived {
-    /// The block size at which the limit on bytes binds as soon as that on operations: throughput ÷ IOPS, in bytes.
+    /// The block size at which the limit on bytes binds as soon as that on operations: throughput ÷
+    /// IOPS, in bytes.
     pub crossover_bytes: Option<f64>,
-    /// Operations in flight that the promised IOPS take at the promised latency (Little's law), and at which latency.
+    /// Operations in flight that the promised IOPS take at the promised latency (Little's law), and
+    /// at which latency.
     pub concurrency: Option<u64>,
     /// The same with a quarter more, which the generator needs.
     pub concurrency_with_headroom: Option<u64>,

@@ -17,7 +17,8 @@ use crate::requirement::{self, Clause, Metric};
 
 /// Rows of a table that an error still lists by name.
 const MAX_LISTED_ROWS: usize = 20;
-/// The block size that is used where a policy names none: the operation sizes that vendors quote IOPS for lie at or below it.
+/// The block size that is used where a policy names none: the operation sizes that vendors quote
+/// IOPS for lie at or below it.
 const DEFAULT_BLOCK: Bytes = Bytes::kib(16);
 /// Percent of reads where a policy names none.
 const DEFAULT_READS: f64 = 70.0;
@@ -173,7 +174,8 @@ impl Policy {
     /// What the policy says about a disk.
     ///
     /// # Errors
-    /// [`PolicyError`] if an input is missing, unknown or out of bounds, or a formula of the file has no value.
+    /// [`PolicyError`] if an input is missing, unknown or out of bounds, or a formula of the file
+    /// has no value.
     pub fn resolve(&self, inputs: &Inputs) -> Result<Resolved, PolicyError> {
         self.resolve_with(inputs, &Overrides::default())
     }
@@ -298,7 +300,8 @@ impl Policy {
         })
     }
 
-    /// Reads the inputs in the order of the file, so that bounds and defaults can depend on those before.
+    /// Reads the inputs in the order of the file, so that bounds and defaults can depend on those
+    /// before.
     fn take_inputs(
         &self,
         inputs: &Inputs,
@@ -348,7 +351,8 @@ impl Policy {
         Ok(shown)
     }
 
-    /// The row that is named, or the first that is large enough: sizes are rounded up to the next row.
+    /// The row that is named, or the first that is large enough: sizes are rounded up to the next
+    /// row.
     fn take_tier<'a>(&'a self, named: Option<&'a Tier>, values: &mut Values) -> Result<Option<&'a Tier>, PolicyError> {
         if self.file.tier.is_empty() {
             return Ok(None);

@@ -1,4 +1,5 @@
-//! Limits one above the other: a machine and its disks, what can be reached through them, and what of each is out of reach.
+//! Limits one above the other: a machine and its disks, what can be reached through them, and what
+//! of each is out of reach.
 
 use model::JsonSchema;
 use model::plan::{CachePath, StoragePath};
@@ -13,7 +14,8 @@ use crate::caps::{Applies, Layer, LayerKind, Limit};
 pub struct Disks {
     /// Name of the virtual machine's size, such as `Standard_B2ms`.
     pub machine: Option<String>,
-    /// Disks: a name such as `P30` or `aws/gp3`, with inputs behind a colon (`aws/gp3:size=500GiB,iops=6000`).
+    /// Disks: a name such as `P30` or `aws/gp3`, with inputs behind a colon
+    /// (`aws/gp3:size=500GiB,iops=6000`).
     pub disks: Vec<String>,
     /// How many there are of each.
     pub count: u32,
@@ -177,8 +179,8 @@ pub fn stack_of_paths(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer
     Ok(layers)
 }
 
-/// The credits of the machine and the disks, each with the name of what has them. `count` disks of a kind have that many
-/// buckets.
+/// The credits of the machine and the disks, each with the name of what has them. `count` disks of
+/// a kind have that many buckets.
 ///
 /// # Errors
 /// What was not found, with what comes near.
@@ -208,7 +210,8 @@ pub fn credits(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<(String, Bur
     Ok(found)
 }
 
-/// True if the catalogue has limits of the machine of this name that hold for these disks; without any, for every disk.
+/// True if the catalogue has limits of the machine of this name that hold for these disks; without
+/// any, for every disk.
 pub fn has_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> bool {
     let mut found = machines(catalogue).filter(|(_, tier)| bare(tier) == bare(name));
     match disks.is_empty() {
@@ -217,7 +220,8 @@ pub fn has_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> bool 
     }
 }
 
-/// The name of a machine as it is compared: whatever the case of its letters, without the vendor's prefix.
+/// The name of a machine as it is compared: whatever the case of its letters, without the vendor's
+/// prefix.
 fn bare(name: &str) -> String {
     name.to_ascii_lowercase()
         .trim_start_matches("standard_")
@@ -232,7 +236,8 @@ fn machines(catalogue: &Catalogue) -> impl Iterator<Item = (&Policy, &str)> {
     entries.flat_map(|policy| policy.tiers().map(move |tier| (policy, tier)))
 }
 
-/// The machine of a name, with its figures for the disks that are named. Without any, the first entry that has it counts.
+/// The machine of a name, with its figures for the disks that are named. Without any, the first
+/// entry that has it counts.
 fn machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Result<Resolved, String> {
     let wanted = bare(name);
     let found: Vec<(&Policy, &str)> = machines(catalogue).filter(|(_, tier)| bare(tier) == wanted).collect();
@@ -266,7 +271,8 @@ fn machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Result<Resolv
     policy.resolve(&inputs).map_err(|error| error.to_string())
 }
 
-/// The three machines most like a name: of the same cloud, then of the same series, then by letters.
+/// The three machines most like a name: of the same cloud, then of the same series, then by
+/// letters.
 fn nearest_machines(catalogue: &Catalogue, name: &str) -> String {
     let wanted = Series::of_machine(name);
     let is_series = |other: &Series| other.letters == wanted.letters;
@@ -356,8 +362,8 @@ fn find_disk<'a>(catalogue: &'a Catalogue, name: &str) -> Result<(&'a Policy, Op
     ))
 }
 
-/// A disk by the name of a policy or of a row of its table, with inputs behind a colon; and whether `count` of them share
-/// one limit, which is that of their sizes together.
+/// A disk by the name of a policy or of a row of its table, with inputs behind a colon; and whether
+/// `count` of them share one limit, which is that of their sizes together.
 fn disk(catalogue: &Catalogue, text: &str, count: u32) -> Result<(Resolved, bool), String> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
     let mut inputs = Inputs::new();
@@ -398,8 +404,9 @@ fn several(layer: &Layer, count: u32) -> Layer {
     }
 }
 
-/// Disks of different kinds that share the load add up, direction by direction. A load that is spread evenly cannot use
-/// more of each than the smallest allows, but how it is spread is not known here: the sum is the most there is.
+/// Disks of different kinds that share the load add up, direction by direction. A load that is
+/// spread evenly cannot use more of each than the smallest allows, but how it is spread is not
+/// known here: the sum is the most there is.
 fn together(layers: Vec<Layer>) -> Vec<Layer> {
     let mut sums: Vec<Layer> = Vec::new();
     for layer in layers {

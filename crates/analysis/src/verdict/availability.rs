@@ -1,7 +1,7 @@
 //! Promises about shares of a long time: in how many seconds of the test did everything else hold?
 //!
-//! A test is too short to prove them: 99.9 % without a single miss takes 2,995 seconds. So they are contradicted, or what was
-//! seen is consistent with them; they never pass.
+//! A test is too short to prove them: 99.9 % without a single miss takes 2,995 seconds. So they are
+//! contradicted, or what was seen is consistent with them; they never pass.
 
 use model::observation::SeriesPoint;
 use model::stats::{lag_one_correlation, wilson};

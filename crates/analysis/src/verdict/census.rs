@@ -1,5 +1,5 @@
-//! The window as a census. Operations that were missed in it are a fact, so where it shows more than
-//! one state of the storage its own figure decides, and no interval is needed.
+//! The window as a census. Operations that were missed in it are a fact, so where it shows more
+//! than one state of the storage its own figure decides, and no interval is needed.
 
 use model::results::IntervalHistogram;
 
@@ -100,9 +100,9 @@ impl Case<'_> {
         }
     }
 
-    /// A mean far beyond its limit in every second, as of a backlog that grows, or a percentile that
-    /// many times the operations exceed in most of a full window: the level is not known, and does
-    /// not matter.
+    /// A mean far beyond its limit in every second, as of a backlog that grows, or a percentile
+    /// that many times the operations exceed in most of a full window: the level is not known, and
+    /// does not matter.
     fn is_far_beyond(&self, clause: &Clause) -> bool {
         let intervals: Vec<IntervalSums> = self.interval_sums(clause).collect();
         if intervals.len() < SECONDS_MIN {
@@ -160,9 +160,9 @@ impl Case<'_> {
         }
     }
 
-    /// Stretches in which a paced load was served much more slowly than promised, if more operations
-    /// are missing in them than the tolerance allows for the whole window. What is served later
-    /// raises the mean, but it was not there when it was due.
+    /// Stretches in which a paced load was served much more slowly than promised, if more
+    /// operations are missing in them than the tolerance allows for the whole window. What is
+    /// served later raises the mean, but it was not there when it was due.
     pub(super) fn slump(&self, clause: &Clause) -> Option<Slump> {
         // Only a paced load knows what was due.
         Attribution::new(self.observation, None).filter(|_| is_rate(clause))?;

@@ -32,7 +32,8 @@ pub struct Verified {
     /// How the depth was found, where no latency is promised that would say how much is needed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub climb: Option<Climb>,
-    /// The processes and hosts that issued it together, in words, where there were several. They divide the rate and what may be in flight.
+    /// The processes and hosts that issued it together, in words, where there were several. They
+    /// divide the rate and what may be in flight.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issued_by: Option<String>,
     /// The limits of machine and disks that were named.
@@ -87,7 +88,8 @@ pub struct Issued {
     pub measured_ns: Nanos,
     /// The short form was asked for.
     pub quick: bool,
-    /// Which full window this was. Another one follows where operations had to wait for a free slot.
+    /// Which full window this was. Another one follows where operations had to wait for a free
+    /// slot.
     pub attempt: u32,
 }
 

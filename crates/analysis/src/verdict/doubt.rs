@@ -13,13 +13,15 @@ use crate::policies::open_loop_slots;
 use crate::requirement::{Clause, Metric};
 use crate::shifts;
 
-/// A promise is broken by the storage if at least this share of the missing operations is its fault.
+/// A promise is broken by the storage if at least this share of the missing operations is its
+/// fault.
 const STORAGE_SHARE: f64 = 0.9;
 /// A latency is disturbed from this share of its excess on that falls in seconds with other causes.
 const DISTURBED_SHARE: f64 = 0.1;
 /// Operations that found every slot taken distort latencies from this share on.
 pub const BLOCKED_SHARE: f64 = 0.01;
-/// Latencies at a rate that falls short of the promised one by more than this say nothing about the promise.
+/// Latencies at a rate that falls short of the promised one by more than this say nothing about the
+/// promise.
 const RATE_SHORT: f64 = 0.03;
 
 /// Why a figure does not decide a clause.
@@ -95,7 +97,8 @@ impl Case<'_> {
         }
     }
 
-    /// Why a figure on neither side of the limit decides nothing, where the spread alone is not why.
+    /// Why a figure on neither side of the limit decides nothing, where the spread alone is not
+    /// why.
     pub(super) fn against_deciding(&self, clause: &Clause, value: f64) -> Option<Doubt> {
         let stall = || breaks(clause, value).then(|| self.rests_on_one_stall(clause)).flatten();
         self.others_disturbed(clause).or_else(stall)
@@ -178,8 +181,8 @@ impl Case<'_> {
         }
     }
 
-    /// The same figure without the time that operations waited in the program; `None` where the load
-    /// was not paced, or it is not known.
+    /// The same figure without the time that operations waited in the program; `None` where the
+    /// load was not paced, or it is not known.
     pub(super) fn service_figure(&self, clause: &Clause) -> Option<f64> {
         let flow = estimate::flow(self.observation, clause.direction)?;
         flow.response.as_ref()?;
@@ -191,8 +194,8 @@ impl Case<'_> {
         }
     }
 
-    /// The share of the excess over a latency limit that lies in stalls of the storage. While nothing
-    /// comes back, operations wait in the program for no other reason.
+    /// The share of the excess over a latency limit that lies in stalls of the storage. While
+    /// nothing comes back, operations wait in the program for no other reason.
     fn stalled_share(&self, clause: &Clause) -> f64 {
         let stalls = self.stalls();
         let (mut stalled, mut all) = (0.0, 0.0);
@@ -206,8 +209,8 @@ impl Case<'_> {
         if all > 0.0 { stalled / all } else { 0.0 }
     }
 
-    /// Stalls of the storage: when each began, and how long it took. Seconds in which the generator paused, or
-    /// others used the device, do not count.
+    /// Stalls of the storage: when each began, and how long it took. Seconds in which the generator
+    /// paused, or others used the device, do not count.
     fn stalls_of_storage(&self) -> Vec<(f64, f64)> {
         let found = Attribution::new(self.observation, None);
         let missed = found.iter().flat_map(|found| &found.missed);
@@ -282,8 +285,8 @@ impl Case<'_> {
         (kept && n > 0.0).then(|| self.one_stall(*at, *length))
     }
 
-    /// The only stall of a short test, if a rate that every other second kept is missed by nothing else, and if so few
-    /// operations are missing that the full time would allow for them.
+    /// The only stall of a short test, if a rate that every other second kept is missed by nothing
+    /// else, and if so few operations are missing that the full time would allow for them.
     fn rate_rests_on_one_stall(&self, clause: &Clause, target: f64) -> Option<Doubt> {
         let [(at, length)] = self.stalls_of_storage()[..] else {
             return None;

@@ -1,7 +1,8 @@
-//! How well a figure of an observation is known: its interval, and how probable the figure would be if a promise were
-//! just kept or just broken.
+//! How well a figure of an observation is known: its interval, and how probable the figure would be
+//! if a promise were just kept or just broken.
 //!
-//! What is known decides the method: interval histograms, an interval series, a deviation, or nothing but the figure.
+//! What is known decides the method: interval histograms, an interval series, a deviation, or
+//! nothing but the figure.
 
 use model::histogram::PackedHistogram;
 use model::observation::{Flow, Latency, Observation};
@@ -11,15 +12,17 @@ use model::{Direction, PerDirection};
 
 /// Confidence of the intervals that are shown.
 const LEVEL: f64 = 0.95;
-/// A figure of which nothing but its value over the whole run is known is taken as known to this share.
+/// A figure of which nothing but its value over the whole run is known is taken as known to this
+/// share.
 pub const PLAIN: f64 = 0.10;
-/// Neighbouring seconds resemble one another, and without a series it is unknown how much: deviations between intervals
-/// are doubled, as for neighbours correlated by 0.6.
+/// Neighbouring seconds resemble one another, and without a series it is unknown how much:
+/// deviations between intervals are doubled, as for neighbours correlated by 0.6.
 const UNKNOWN_CORRELATION: f64 = 2.0;
 /// Fewer samples than this beyond a percentile say nothing about it.
 pub const MIN_BEYOND: f64 = 10.0;
-/// A rate that was asked for counts as kept if no more of it is missing than was under way at the end, and this share for the
-/// edges of the window. Storage that can hardly keep it falls behind by more.
+/// A rate that was asked for counts as kept if no more of it is missing than was under way at the
+/// end, and this share for the edges of the window. Storage that can hardly keep it falls behind by
+/// more.
 const SCHEDULE_KEPT: f64 = 0.999;
 
 /// A figure and what is known of its uncertainty.
@@ -36,7 +39,8 @@ pub(super) enum Spread {
     Student { error: f64, degrees: u32 },
     /// It lies between these.
     Between { low: f64, high: f64 },
-    /// A quantile of a histogram: how many values lie beyond the target, of how many, and how they cluster in time.
+    /// A quantile of a histogram: how many values lie beyond the target, of how many, and how they
+    /// cluster in time.
     Counted {
         low: Option<f64>,
         high: Option<f64>,
@@ -79,7 +83,8 @@ impl Estimate {
         }
     }
 
-    /// How probable a figure as large as this is, at most, if the true one were no larger than `limit`.
+    /// How probable a figure as large as this is, at most, if the true one were no larger than
+    /// `limit`.
     pub(super) fn above(&self, limit: f64) -> f64 {
         match &self.spread {
             Spread::Student { error, degrees } => 1.0 - student_cdf(scaled(self.value - limit, *error), *degrees),
@@ -99,7 +104,8 @@ impl Estimate {
         }
     }
 
-    /// How probable a figure as small as this is, at most, if the true one were no smaller than `limit`.
+    /// How probable a figure as small as this is, at most, if the true one were no smaller than
+    /// `limit`.
     pub(super) fn below(&self, limit: f64) -> f64 {
         match &self.spread {
             Spread::Student { error, degrees } => student_cdf(scaled(self.value - limit, *error), *degrees),
@@ -125,7 +131,8 @@ impl Clustered {
     }
 }
 
-/// A distance in standard errors. Without any error it is decided by its sign alone, and on the limit itself by nothing.
+/// A distance in standard errors. Without any error it is decided by its sign alone, and on the
+/// limit itself by nothing.
 fn scaled(distance: f64, error: f64) -> f64 {
     match error > 0.0 {
         true => distance / error,
@@ -134,8 +141,8 @@ fn scaled(distance: f64, error: f64) -> f64 {
     }
 }
 
-/// P(K ≤ k) for K binomial(n, share): exact in its lower tail while few are expected, else the normal approximation with
-/// continuity correction.
+/// P(K ≤ k) for K binomial(n, share): exact in its lower tail while few are expected, else the
+/// normal approximation with continuity correction.
 fn binomial_up_to(k: u64, n: u64, share: f64) -> f64 {
     if k >= n {
         return 1.0;
@@ -185,8 +192,8 @@ pub(super) fn rate(observation: &Observation, direction: Option<Direction>, byte
     Ok(Estimate { value, spread })
 }
 
-/// Of a load whose rate was kept, no more is uncertain than the operations that were under way at the edges of the window:
-/// the generator set the rate, and nothing fell behind.
+/// Of a load whose rate was kept, no more is uncertain than the operations that were under way at
+/// the edges of the window: the generator set the rate, and nothing fell behind.
 fn kept_schedule(observation: &Observation, value: f64, each: f64) -> Option<Spread> {
     let asked = observation.load.rate_iops?;
     let (seconds, depth) = (observation.measured_ns?.as_secs(), observation.load.depth? as f64);
@@ -333,7 +340,8 @@ fn ratio(sums: &[(f64, f64)], value: f64) -> Option<Spread> {
     student(&linear)
 }
 
-/// Without a series it is unknown how operations of the same second depend on one another: each second counts once.
+/// Without a series it is unknown how operations of the same second depend on one another: each
+/// second counts once.
 fn of_each_second(observation: &Observation, waited: &Latency) -> Option<Spread> {
     let seconds = observation.measured_ns?.as_secs().min(waited.samples? as f64);
     let deviation = waited.deviation_ns?;

@@ -56,7 +56,8 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
     }
 }
 
-/// Failed operations or a broken clause fail the whole; it passes if every clause that can pass does.
+/// Failed operations or a broken clause fail the whole; it passes if every clause that can pass
+/// does.
 fn together(clauses: &[ClauseVerdict], reasons: &[Reason]) -> Outcome {
     let any = |outcome: Outcome| clauses.iter().any(|clause| clause.outcome == outcome);
     if reasons.iter().any(|reason| reason.cause.is_none()) || any(Outcome::Fail) {
@@ -102,8 +103,8 @@ fn probability(clause: &Clause, estimate: &Estimate, if_kept: bool) -> f64 {
     }
 }
 
-/// Holm's method (1979): the chance of any false alarm among several tests stays what it is for one. Those without a figure
-/// are no tests.
+/// Holm's method (1979): the chance of any false alarm among several tests stays what it is for
+/// one. Those without a figure are no tests.
 fn holm(probabilities: &[Option<f64>]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len())
         .filter(|index| probabilities[*index].is_some())
@@ -233,7 +234,8 @@ impl Case<'_> {
         if estimate::lacks_split(self.observation, clause.direction) && clause.metric == Metric::Mean {
             text += "; the source does not tell directions apart, so this is the mean of all operations";
         }
-        // A slump says when and how much. What changed for the better is no matter of a promise that is kept.
+        // A slump says when and how much. What changed for the better is no matter of a promise
+        // that is kept.
         let shift = self.shift(clause).filter(|_| slump.is_none());
         let shift = shift.filter(|shift| outcome == Outcome::Fail || is_adverse(shift));
         text += &shift.map(|shift| describe_shift(&shift)).unwrap_or_default();

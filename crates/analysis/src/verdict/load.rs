@@ -1,4 +1,5 @@
-//! Was the load the one that the promise is about, and was the generator free to show that it is broken?
+//! Was the load the one that the promise is about, and was the generator free to show that it is
+//! broken?
 
 use model::finding::Severity;
 use model::observation::Observation;
@@ -12,7 +13,8 @@ use crate::requirement::{Clause, Metric};
 
 /// Percentage points by which the share of reads may miss what was promised.
 const MIX_POINTS: f64 = 1.0;
-/// Share of the places in the queue that must have been in use for the storage to be what held operations up.
+/// Share of the places in the queue that must have been in use for the storage to be what held
+/// operations up.
 const QUEUE_IN_USE: f64 = 0.95;
 /// A worker above this share of a processor may be the limit itself.
 const BUSY: f64 = 0.90;
@@ -22,7 +24,8 @@ const BEYOND: f64 = 0.01;
 const LITTLE_HEADROOM: f64 = 1.25;
 /// Findings after which a good figure says nothing about the storage: something else answered.
 const ANSWERED_ELSEWHERE: [&str; 3] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES"];
-/// Findings after which a bad figure says nothing about the storage: it was not alone, or not given enough to do.
+/// Findings after which a bad figure says nothing about the storage: it was not alone, or not given
+/// enough to do.
 const HELD_UP_ELSEWHERE: [&str; 2] = ["OTHER-LOAD", "SYNC-ENGINE"];
 /// Error findings that are reported as failed operations.
 const FAILURES: [&str; 2] = ["WORKER-FAILED", "IO-ERRORS"];
@@ -120,7 +123,8 @@ impl Case<'_> {
         reasons
     }
 
-    /// Operations per second that are promised over all directions: by a clause, else by the load of the promise.
+    /// Operations per second that are promised over all directions: by a clause, else by the load
+    /// of the promise.
     pub(super) fn promised_iops(&self) -> Option<f64> {
         let total = |metric: Metric| {
             let mut of = self
@@ -153,8 +157,8 @@ impl Case<'_> {
             .map(|ns| ns / 1e9)
     }
 
-    /// Operations in flight that a rate takes by Little's law, and the latency that they follow from,
-    /// in seconds.
+    /// Operations in flight that a rate takes by Little's law, and the latency that they follow
+    /// from, in seconds.
     pub(super) fn needed(&self, target: f64) -> (f64, f64) {
         let own = self
             .observation
@@ -170,8 +174,8 @@ impl Case<'_> {
             .workload
             .is_some_and(|workload| workload.concurrency.is_some());
         let each = match self.promised_latency_secs() {
-            // The storage may take what was promised; where it takes less than all clauses allow, more
-            // slots may bring more.
+            // The storage may take what was promised; where it takes less than all clauses allow,
+            // more slots may bring more.
             Some(latency) if is_paced && self.service_keeps_latencies() => latency.max(own),
             Some(latency) => latency,
             // No clause promises a latency, so slow storage gets the benefit of the doubt.
@@ -185,8 +189,8 @@ impl Case<'_> {
         (target * each, each)
     }
 
-    /// The storage itself keeps every clause about a latency, of which there are some, whatever waited
-    /// in the program.
+    /// The storage itself keeps every clause about a latency, of which there are some, whatever
+    /// waited in the program.
     fn service_keeps_latencies(&self) -> bool {
         let latency = |clause: &&Clause| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
         let mut latencies = self.clauses.iter().filter(latency).peekable();
@@ -206,8 +210,8 @@ impl Case<'_> {
         })
     }
 
-    /// Every slot may have been taken because there were too few of them for `target` operations per
-    /// second.
+    /// Every slot may have been taken because there were too few of them for `target` operations
+    /// per second.
     pub(super) fn too_few_slots(&self, target: f64) -> Option<SlotsNeeded> {
         let (slots, rate) = (self.observation.load.depth?, self.observation.total.iops?);
         if let Some(climb) = self.context.climb {

@@ -1,7 +1,9 @@
-//! Is a promise kept? PASS, FAIL or INCONCLUSIVE for each clause, with the figure, how well it is known, and the reason.
+//! Is a promise kept? PASS, FAIL or INCONCLUSIVE for each clause, with the figure, how well it is
+//! known, and the reason.
 //!
-//! Nothing passes or fails by its bare figure: the confidence interval decides, by Holm's method over all clauses, and a
-//! test that could not have shown the opposite is inconclusive. docs/verify.md has the formulas.
+//! Nothing passes or fails by its bare figure: the confidence interval decides, by Holm's method
+//! over all clauses, and a test that could not have shown the opposite is inconclusive.
+//! docs/verify.md has the formulas.
 
 mod availability;
 mod census;
@@ -50,7 +52,8 @@ pub enum Outcome {
     Fail,
     /// The test cannot tell.
     Inconclusive,
-    /// Of promises about long times only: what was seen does not contradict it. It neither passes nor fails anything.
+    /// Of promises about long times only: what was seen does not contradict it. It neither passes
+    /// nor fails anything.
     Consistent,
 }
 
@@ -77,9 +80,11 @@ pub struct ClauseVerdict {
     pub value: Option<f64>,
     /// Its 95 % confidence interval; a side that too few samples support is absent.
     pub interval: (Option<f64>, Option<f64>),
-    /// The probability of such a figure if the promise were just not kept, after Holm. PASS needs 0.05 or less.
+    /// The probability of such a figure if the promise were just not kept, after Holm. PASS needs
+    /// 0.05 or less.
     pub probability_if_broken: Option<f64>,
-    /// The probability of such a figure if the promise were just kept, after Holm. FAIL needs 0.05 or less.
+    /// The probability of such a figure if the promise were just kept, after Holm. FAIL needs 0.05
+    /// or less.
     pub probability_if_kept: Option<f64>,
     /// Why it is inconclusive.
     pub cause: Option<Cause>,
@@ -106,7 +111,8 @@ pub enum Cause {
     Load,
     /// Reads and writes were not in the share that the promise is about.
     Mix,
-    /// The interval of the figure lies on both sides of the limit, or within what the rules leave open.
+    /// The interval of the figure lies on both sides of the limit, or within what the rules leave
+    /// open.
     Spread,
     /// There are too few samples beyond the percentile.
     Samples,

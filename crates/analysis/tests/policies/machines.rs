@@ -84,8 +84,8 @@ fn machines_that_were_missing_have_the_limits_of_their_sources() {
         (51_200.0, 1696.0, vec![80_000.0])
     );
     assert_eq!(figures("azure/vm", "Standard_L96s_v4"), (153_600.0, 5088.0, vec![]));
-    // DescribeInstanceTypes: 3,600 IOPS and 650 Mbps of m6id.large, up to 40,000 and 10,000; 6,250 IOPS and 1,562 Mbps of
-    // m6in.large and m6idn.large, up to 100,000 and 25,000.
+    // DescribeInstanceTypes: 3,600 IOPS and 650 Mbps of m6id.large, up to 40,000 and 10,000; 6,250
+    // IOPS and 1,562 Mbps of m6in.large and m6idn.large, up to 100,000 and 25,000.
     assert_eq!(figures("aws/vm", "m6id.large"), (3600.0, 81.25, vec![40_000.0, 1.25e9]));
     for tier in ["m6in.large", "m6idn.large"] {
         assert_eq!(figures("aws/vm", tier), (6250.0, 195.25, vec![100_000.0, 3.125e9]));

@@ -258,7 +258,8 @@ fn block_sizes_at_which_the_limit_on_bytes_takes_over() {
     }
 }
 
-/// Little's law at the latency that the vendor's words stand for, and the slots of an open loop for it.
+/// Little's law at the latency that the vendor's words stand for, and the slots of an open loop for
+/// it.
 #[test]
 fn concurrency_that_a_promise_takes() {
     for (name, given, least, with_headroom) in [

@@ -344,7 +344,8 @@ fn jobs(results: &Results, name: Option<String>, with_facts: bool) -> Vec<EntryJ
         .collect()
 }
 
-/// The same plan has the same digest: half a SHA-256 of its JSON form, without what the user wrote to ask for it.
+/// The same plan has the same digest: half a SHA-256 of its JSON form, without what the user wrote
+/// to ask for it.
 pub(super) fn digest_of_plan(plan: &Plan) -> String {
     let plan = Plan {
         origin: Origin::default(),

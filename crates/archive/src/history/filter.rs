@@ -4,7 +4,8 @@ use rusqlite::ToSql;
 
 use super::entry::EntryKind;
 
-/// What a list is narrowed to; everything that is set has to hold. Words are looked for anywhere in a text, whatever their case.
+/// What a list is narrowed to; everything that is set has to hold. Words are looked for anywhere in
+/// a text, whatever their case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Filter {
     /// Its number.

@@ -1,11 +1,12 @@
 //! The history: what was measured on this machine by this user, in one SQLite file.
 //!
-//! Each entry holds what a list shows, what a trend needs, and the complete result, byte for byte as it would have been saved,
-//! so that every report can be made from the history alone. Nothing is judged or printed here: what went
-//! wrong is a [`HistoryError`] with the facts, and it is never a reason for a run to fail.
+//! Each entry holds what a list shows, what a trend needs, and the complete result, byte for byte
+//! as it would have been saved, so that every report can be made from the history alone. Nothing is
+//! judged or printed here: what went wrong is a [`HistoryError`] with the facts, and it is never a
+//! reason for a run to fail.
 //!
-//! The file has a rollback journal and not a write-ahead log, because home directories lie on network file systems. Writers
-//! wait for each other for five seconds.
+//! The file has a rollback journal and not a write-ahead log, because home directories lie on
+//! network file systems. Writers wait for each other for five seconds.
 
 mod document;
 mod entry;
@@ -37,8 +38,9 @@ pub struct History {
 }
 
 impl History {
-    /// Opens the history of a file, which is made, with its folder, if it does not exist, and raised to the present form if
-    /// it has an older one. A file that may only be read can be opened; adding to it fails then.
+    /// Opens the history of a file, which is made, with its folder, if it does not exist, and
+    /// raised to the present form if it has an older one. A file that may only be read can be
+    /// opened; adding to it fails then.
     ///
     /// # Errors
     /// [`HistoryError`], with what is wrong with the file.
@@ -223,7 +225,8 @@ impl History {
         })
     }
 
-    /// Takes away these entries, all of them or none, and gives their space back to the file system.
+    /// Takes away these entries, all of them or none, and gives their space back to the file
+    /// system.
     ///
     /// # Errors
     /// [`HistoryError`], if they cannot be removed.

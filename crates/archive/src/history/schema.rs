@@ -1,7 +1,7 @@
 //! The tables, and how those of earlier versions become the present ones.
 //!
-//! `PRAGMA user_version` says which form a file has. A file is raised step by step in one transaction, so that it has one form
-//! or the other whatever happens meanwhile.
+//! `PRAGMA user_version` says which form a file has. A file is raised step by step in one
+//! transaction, so that it has one form or the other whatever happens meanwhile.
 
 use std::path::Path;
 
@@ -17,7 +17,8 @@ pub const HISTORY_VERSION: i64 = STEPS.len() as i64;
 /// `fthm`: a file with this mark is ours.
 const APPLICATION: i64 = 0x6674_686d;
 
-/// What raises a file from the form of its place in the list to the next one; an empty file has form 0.
+/// What raises a file from the form of its place in the list to the next one; an empty file has
+/// form 0.
 const STEPS: [fn(&Transaction<'_>) -> rusqlite::Result<()>; 2] = [tables, tests];
 
 fn tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
@@ -69,7 +70,8 @@ fn tables(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     )
 }
 
-/// Which runs are of one test. It is found out for those that are there; an entry whose result this version does not read has none.
+/// Which runs are of one test. It is found out for those that are there; an entry whose result this
+/// version does not read has none.
 fn tests(transaction: &Transaction<'_>) -> rusqlite::Result<()> {
     transaction.execute_batch("ALTER TABLE entry ADD COLUMN test TEXT; CREATE INDEX entry_test ON entry (test);")?;
     let mut select = transaction.prepare("SELECT entry, bytes FROM document")?;
@@ -104,7 +106,8 @@ pub(super) fn raise(connection: &mut Connection, path: &Path) -> Result<(), Hist
         return Ok(());
     }
     if found == 0 {
-        // So that what is pruned goes back to the file system. It can be said of an empty file only.
+        // So that what is pruned goes back to the file system. It can be said of an empty file
+        // only.
         connection.pragma_update(None, "auto_vacuum", "FULL").map_err(failed)?;
     }
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate);
@@ -127,7 +130,8 @@ fn version(connection: &Connection) -> rusqlite::Result<i64> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// Its form, and whether it is ours; an empty file may become so. All of one moment: another program may be making it.
+/// Its form, and whether it is ours; an empty file may become so. All of one moment: another
+/// program may be making it.
 fn read_form(connection: &mut Connection) -> rusqlite::Result<(i64, bool)> {
     let moment = connection.transaction()?;
     let found = version(&moment)?;

@@ -32,7 +32,8 @@ pub trait Pages: Send + Sync {
     /// The page of an entry; `None` if what it holds has none.
     fn of_entry(&self, entry: &Entry, saved: Saved) -> Option<Page>;
 
-    /// The page that compares entries with the first of them. `force` says that different loads are meant.
+    /// The page that compares entries with the first of them. `force` says that different loads are
+    /// meant.
     ///
     /// # Errors
     /// [`Trouble`], with the reason why they cannot be compared.
@@ -89,7 +90,8 @@ pub fn browse(
 }
 
 impl Browse {
-    /// The history; `None` if there is none yet. It is opened anew for each page, so that it is not held open in between.
+    /// The history; `None` if there is none yet. It is opened anew for each page, so that it is not
+    /// held open in between.
     pub(super) fn history(&self) -> Result<Option<History>, Trouble> {
         match History::open_existing(&self.history) {
             Ok(history) => Ok(Some(history)),
@@ -179,7 +181,8 @@ async fn file(State(browse): State<Arc<Browse>>, Path(id): Path<String>) -> Resp
     .await
 }
 
-/// `a` and those after it in their order; entries that were ticked in the list begin with the oldest.
+/// `a` and those after it in their order; entries that were ticked in the list begin with the
+/// oldest.
 async fn compare(State(browse): State<Arc<Browse>>, uri: Uri) -> Response<Body> {
     made(browse, move |browse| {
         let pairs = pairs(&uri)?;

@@ -1,7 +1,8 @@
 //! Connections of a server: how many there are at a time, and how long each may take.
 //!
-//! A scan of ports, or a client that stalls, must cost neither the test its file descriptors nor other clients their
-//! answers. So there is a limit; where it is reached, the connection closes that has been without a request for longest.
+//! A scan of ports, or a client that stalls, must cost neither the test its file descriptors nor
+//! other clients their answers. So there is a limit; where it is reached, the connection closes
+//! that has been without a request for longest.
 
 use std::io;
 use std::net::SocketAddr;
@@ -108,7 +109,8 @@ pub(super) struct Connection {
 
 #[derive(Debug)]
 struct State {
-    /// The last progress: its beginning, the first byte of a request, a piece of an answer, the end of an answer.
+    /// The last progress: its beginning, the first byte of a request, a piece of an answer, the end
+    /// of an answer.
     since: Instant,
     /// The headers of a request are due.
     awaits_headers: bool,

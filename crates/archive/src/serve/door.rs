@@ -26,7 +26,8 @@ const PARAMETER: &str = "token";
 pub struct Token(String);
 
 impl Token {
-    /// A token of at least 16 letters, digits, `-`, `_`, `.`: what stands in an address and a cookie as it is.
+    /// A token of at least 16 letters, digits, `-`, `_`, `.`: what stands in an address and a
+    /// cookie as it is.
     pub fn parse(word: &str) -> Option<Token> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
         ((SHORTEST..=LONGEST).contains(&word.len()) && word.chars().all(plain)).then(|| Token(word.into()))
@@ -69,8 +70,9 @@ impl Door {
         format!("fathom_{}", self.address.port())
     }
 
-    /// Pages of other sites can lead a name of theirs to this address and ask in the user's browser. A number or `localhost` cannot
-    /// be led anywhere; other names are taken where a token is asked for, which that browser does not send to them.
+    /// Pages of other sites can lead a name of theirs to this address and ask in the user's
+    /// browser. A number or `localhost` cannot be led anywhere; other names are taken where a token
+    /// is asked for, which that browser does not send to them.
     fn knows(&self, host: &str) -> bool {
         let name = match host.rsplit_once(':') {
             Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
@@ -104,7 +106,8 @@ impl Door {
         })
     }
 
-    /// An answer for those who stay outside, or who have shown the token and may come again without it in the address.
+    /// An answer for those who stay outside, or who have shown the token and may come again without
+    /// it in the address.
     fn stop(&self, request: &Request) -> Option<Response<Body>> {
         if !matches!(*request.method(), Method::GET | Method::HEAD) {
             let what = "these pages can only be read";

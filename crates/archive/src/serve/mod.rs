@@ -1,8 +1,8 @@
-//! Pages over HTTP, read only: the history ([`browse()`]), and a run in progress ([`Watched`]). The only place with an asynchronous
-//! runtime, on one thread.
+//! Pages over HTTP, read only: the history ([`browse()`]), and a run in progress ([`Watched`]). The
+//! only place with an asynchronous runtime, on one thread.
 //!
-//! Who may ask is decided in one place, before anything else ([`Door`]). The pages of results come from the starter
-//! of the server ([`Pages`]).
+//! Who may ask is decided in one place, before anything else ([`Door`]). The pages of results come
+//! from the starter of the server ([`Pages`]).
 
 mod browse;
 mod connections;

@@ -1,7 +1,8 @@
-//! A run in progress, as it is seen from outside: figures for programs that scrape, a stream of events, and a page that shows it.
+//! A run in progress, as it is seen from outside: figures for programs that scrape, a stream of
+//! events, and a page that shows it.
 //!
-//! The server has a thread of its own. The run hands events over under a lock that is held only for a copy; a thread that does
-//! not take the events as they come is left behind.
+//! The server has a thread of its own. The run hands events over under a lock that is held only for
+//! a copy; a thread that does not take the events as they come is left behind.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

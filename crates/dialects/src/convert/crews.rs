@@ -1,4 +1,5 @@
-//! Workers that do the same. A plan lists every worker; the dialects write one and say how many of them there are.
+//! Workers that do the same. A plan lists every worker; the dialects write one and say how many of
+//! them there are.
 
 use model::access::Access;
 use model::draws::DrawsForm;
@@ -12,7 +13,8 @@ pub(super) struct Crew<'a> {
     pub(super) workers: Vec<&'a Worker>,
 }
 
-/// In what workers that are alike may differ, beside seed, processor and the place in a common schedule.
+/// In what workers that are alike may differ, beside seed, processor and the place in a common
+/// schedule.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Apart {
     /// Each has a region of its own.
@@ -114,7 +116,8 @@ impl<'a> Crew<'a> {
         }
     }
 
-    /// Streams by target, where every target has the same ones: those of the first target stand for all.
+    /// Streams by target, where every target has the same ones: those of the first target stand for
+    /// all.
     pub(super) fn is_a_product(&self) -> bool {
         let streams = &self.worker().streams;
         if streams.len() > 1

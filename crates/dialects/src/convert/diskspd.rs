@@ -68,7 +68,8 @@ fn refused(plan: &Plan, why: &str) -> Lost {
     }
 }
 
-/// What only a line for DiskSpd 2.3 says. Such a line also says where buffers lie, since that version has a default of its own.
+/// What only a line for DiskSpd 2.3 says. Such a line also says where buffers lie, since that
+/// version has a default of its own.
 fn newer(workers: &[&Worker]) -> Newer {
     let ring = workers
         .iter()
@@ -214,7 +215,8 @@ fn limited(workers: &[&Worker]) -> bool {
     streams.any(|stream| stream.pacing != Pacing::Unpaced || stream.think.is_some())
 }
 
-/// The targets of a pool, whose threads work on several of them. Nothing if threads with targets of their own do.
+/// The targets of a pool, whose threads work on several of them. Nothing if threads with targets of
+/// their own do.
 fn pool(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
     let first = workers.first()?;
     let several = workers.iter().any(|worker| uses(worker).len() > 1);
@@ -232,7 +234,8 @@ fn pool(plan: &Plan, workers: &[&Worker]) -> Option<Vec<Target>> {
         for (id, stream) in uses(worker) {
             let same =
                 |(other, known, _): &(TargetId, Stream, Vec<ThreadTarget>)| *other == id && alike(known, &stream);
-            // The dearer question comes second: with many files each stream is looked for among all of them.
+            // The dearer question comes second: with many files each stream is looked for among all
+            // of them.
             let free = (0..all.len()).find(|at| same(&all[*at]) && !mine.contains(at));
             let at = free.unwrap_or_else(|| {
                 all.push((id, stream.clone(), Vec::new()));
@@ -349,7 +352,8 @@ fn own_threads(plan: &Plan, step: &Step) -> Vec<Target> {
     targets
 }
 
-/// A stream on a target. `starts` are the streams of the threads that have it, for where each begins.
+/// A stream on a target. `starts` are the streams of the threads that have it, for where each
+/// begins.
 fn target(plan: &Plan, id: TargetId, stream: &Stream, starts: &[&Stream], threads: u32) -> Target {
     let mix = words::resulting_mix(stream);
     let direction = mix.directions().next().unwrap_or(Direction::Read);

@@ -245,7 +245,8 @@ struct Nowhere;
 
 impl Surroundings for Nowhere {
     fn processors(&self) -> Processors {
-        // Where a line will be run is not known, so every processor that Linux can number may be there.
+        // Where a line will be run is not known, so every processor that Linux can number may be
+        // there.
         Processors {
             online: (0..1 << 13).collect(),
             possible: 1 << 13,

@@ -36,7 +36,8 @@ pub struct Conversion {
     pub one_line: Option<String>,
     /// What the dialect cannot say, or says only nearly: the test is another one there.
     pub lost: Vec<Lost>,
-    /// What the dialect does in its own way whatever is said: the test is the same, its details are not.
+    /// What the dialect does in its own way whatever is said: the test is the same, its details are
+    /// not.
     pub differs: Vec<Lost>,
 }
 

@@ -1,4 +1,5 @@
-//! Values in words. Each word is also what two plans are compared by: where the words are the same, the meaning is.
+//! Values in words. Each word is also what two plans are compared by: where the words are the same,
+//! the meaning is.
 
 use model::access::{Access, Advance, Between, Placement, Positions, RangeBasis, RangeShare};
 use model::block_size::BlockSizes;
@@ -43,8 +44,8 @@ pub(super) fn storage(storage: &StoragePath) -> String {
     words.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
-/// The mix that results where reads and writes each keep a rate of their own: that of the rates. Where only one has a rate,
-/// or the lengths or units differ, it is the stream's mix.
+/// The mix that results where reads and writes each keep a rate of their own: that of the rates.
+/// Where only one has a rate, or the lengths or units differ, it is the stream's mix.
 pub(super) fn resulting_mix(stream: &Stream) -> Mix {
     let (Pacing::PerDirection { rates }, true) = (&stream.pacing, stream.mix.directions().count() == 2) else {
         return stream.mix;
@@ -108,7 +109,8 @@ pub(super) fn by_direction(mix: &Mix, word: impl Fn(Direction) -> String) -> Str
     }
 }
 
-/// From the beginning of one operation to that of the next, if it is always the same; else what lies between them.
+/// From the beginning of one operation to that of the next, if it is always the same; else what
+/// lies between them.
 fn advance(stream: &Stream, direction: Direction, advance: Advance) -> String {
     match (advance, stream.fixed_length(direction)) {
         (Advance::Stride, Some(length)) if stream.alignment(direction) == length => String::new(),

@@ -27,8 +27,8 @@ pub(super) fn read(value: &str) -> Result<Vec<Processor>, Vec<String>> {
     reader.finish()
 }
 
-/// The list without what DiskSpd 2.3 added to it: ranges, and groups that stand for all of their processors. Absent where
-/// something of that is wrong.
+/// The list without what DiskSpd 2.3 added to it: ranges, and groups that stand for all of their
+/// processors. Absent where something of that is wrong.
 pub(super) fn expand(value: &str, machine: &Processors) -> Option<String> {
     let mut items = value.split(',').peekable();
     let mut list: Vec<String> = Vec::new();

@@ -32,7 +32,8 @@ fn one(typed: &str, slash: bool) -> Argument<'_> {
     let typographic = match letters.next() {
         Some('-') => false,
         Some('/') if slash => false,
-        // Documents and blogs show switches with these. DiskSpd takes such an argument for a target.
+        // Documents and blogs show switches with these. DiskSpd takes such an argument for a
+        // target.
         Some('\u{2010}'..='\u{2015}' | '\u{2212}') => true,
         _ => return Argument::Target(typed),
     };

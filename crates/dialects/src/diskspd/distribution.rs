@@ -1,5 +1,6 @@
-//! Where random operations go: the values of `-rd`, and what a distribution says without saying it: where the operations go
-//! that its ranges leave over. XML profiles share that; what makes a distribution valid is not decided here.
+//! Where random operations go: the values of `-rd`, and what a distribution says without saying it:
+//! where the operations go that its ranges leave over. XML profiles share that; what makes a
+//! distribution valid is not decided here.
 
 use super::numbers;
 use super::profile::{Distribution, Range};
@@ -36,8 +37,9 @@ pub(super) fn read(value: &str, block: u32) -> Result<Distribution, String> {
 
 /// Adds the range that brings the shares to 100 percent, if they are below.
 ///
-/// In percent it covers the rest of the target, or nothing if none is left, which validation will refuse; in bytes its
-/// length 0 reaches to the end. DiskSpd adds it while reading, so that printed profiles show it.
+/// In percent it covers the rest of the target, or nothing if none is left, which validation will
+/// refuse; in bytes its length 0 reaches to the end. DiskSpd adds it while reading, so that printed
+/// profiles show it.
 pub fn complete(distribution: &mut Distribution) {
     let ranges = &mut distribution.ranges;
     let shares: u64 = ranges.iter().map(|range| u64::from(range.io_percent)).sum();

@@ -69,7 +69,8 @@ fn entry(lines: &mut Vec<String>, form: &Form) {
     wrap(lines, form.written(), &text);
 }
 
-/// Adds an entry: its head in the first column, or above it if it is too long, and the text beside it.
+/// Adds an entry: its head in the first column, or above it if it is too long, and the text beside
+/// it.
 fn wrap(lines: &mut Vec<String>, head: String, text: &str) {
     let mut head = format!("  {head}");
     if head.chars().count() >= FORMS {

@@ -128,7 +128,8 @@ fn glued(switch: &TypedSwitch<'_>) -> Option<String> {
     }
     let letter = row.letter;
     if let Some(rest) = value.strip_prefix(":\\") {
-        // The letter of the drive took the place of the switch's letter, or the blank between the two is missing.
+        // The letter of the drive took the place of the switch's letter, or the blank between the
+        // two is missing.
         return Some(format!(
             "`-{letter}` takes no value, and what follows it is not looked at; was `-{letter} {letter}:\\{rest}` or \
              `-{letter} C:\\{rest}` meant?"

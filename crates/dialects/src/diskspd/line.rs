@@ -83,7 +83,8 @@ impl Events {
 /// Why reading ends before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Halt {
-    /// The switch is wrong. What is to be said about it has been said, but for the line that all of them share.
+    /// The switch is wrong. What is to be said about it has been said, but for the line that all of
+    /// them share.
     Wrong,
     /// Help was asked for.
     Help,
@@ -105,7 +106,8 @@ pub(super) struct Line<'a> {
     pub(super) span: TimeSpan,
     /// All targets of a command line are alike but for their paths.
     pub(super) target: Target,
-    /// Without a target, switches that contradict each other go unnoticed: the missing target is the error.
+    /// Without a target, switches that contradict each other go unnoticed: the missing target is
+    /// the error.
     pub(super) has_targets: bool,
     pub(super) given: Given,
     pub(super) events: Events,

@@ -1,7 +1,9 @@
-//! What a DiskSpd profile means: time spans become steps, threads become workers, targets become streams.
+//! What a DiskSpd profile means: time spans become steps, threads become workers, targets become
+//! streams.
 //!
-//! Threads are multiplied out here, because DiskSpd multiplies them in two ways: each target has its own (`-t`), or a pool
-//! works on all of them (`-F`). What this system cannot do is reported in notes, or refused; nothing is left out in silence.
+//! Threads are multiplied out here, because DiskSpd multiplies them in two ways: each target has
+//! its own (`-t`), or a pool works on all of them (`-F`). What this system cannot do is reported in
+//! notes, or refused; nothing is left out in silence.
 
 use model::access::{
     Access, Continuation, Interlocked, Mixed, Parallel, Placement, RangeBasis, RangeShare, Ranges, RangesRule,
@@ -127,8 +129,8 @@ fn impossible(span: &TimeSpan) -> Vec<Diagnostic> {
     complaints
 }
 
-/// The first option that asks for more threads or streams than a test may have. A step ends before the next begins, so
-/// each time span counts alone.
+/// The first option that asks for more threads or streams than a test may have. A step ends before
+/// the next begins, so each time span counts alone.
 fn exceeded_bound(span: &TimeSpan, here: Here<'_>) -> Option<Diagnostic> {
     let targets = span.targets.len() as u64;
     let check = |option, threads: u32, total| {
@@ -152,15 +154,16 @@ fn exceeded_bound(span: &TimeSpan, here: Here<'_>) -> Option<Diagnostic> {
     too_many_threads.or_else(|| too_many_buffers(span, here))
 }
 
-/// More operations in flight than can be kept, or more buffers than there is memory for. Found by arithmetic alone, and
-/// reported as DiskSpd reports that the system refused it a buffer.
+/// More operations in flight than can be kept, or more buffers than there is memory for. Found by
+/// arithmetic alone, and reported as DiskSpd reports that the system refused it a buffer.
 fn too_many_buffers(span: &TimeSpan, here: Here<'_>) -> Option<Diagnostic> {
     let common = span.threads > 0 && span.requests > 0;
     let (mut operations, mut bytes) = (0u64, 0u64);
     span.targets.iter().find_map(|target| {
         let threads = u64::from(if span.threads > 0 { span.threads } else { target.threads });
         let each = u64::from(if common { span.requests } else { target.requests });
-        // A thread of a pool with common requests has them once, whatever the number of its targets.
+        // A thread of a pool with common requests has them once, whatever the number of its
+        // targets.
         let all = threads * each;
         operations = if common { all } else { operations.saturating_add(all) };
         let needed = all.saturating_mul(u64::from(target.block).next_multiple_of(4096));
@@ -310,7 +313,8 @@ pub struct Use {
     pub weight: u32,
 }
 
-/// The threads of a time span in DiskSpd's order: those of the first target, those of the second, …; or those of the pool.
+/// The threads of a time span in DiskSpd's order: those of the first target, those of the second,
+/// …; or those of the pool.
 pub fn threads(span: &TimeSpan) -> Vec<Vec<Use>> {
     let targets = || span.targets.iter().enumerate();
     if span.threads == 0 {
@@ -385,8 +389,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// The entry of a target in the plan. Two targets of one time span never share one, whatever their path: each has an
-    /// interlocked position of its own.
+    /// The entry of a target in the plan. Two targets of one time span never share one, whatever
+    /// their path: each has an interlocked position of its own.
     fn target(&mut self, target: &Target, used: &mut Vec<TargetId>) -> TargetId {
         let once = self.once.iter().find(|(path, _)| *path == target.path);
         let size = match once {
@@ -511,7 +515,8 @@ fn weight_for(target: &Target, thread: u32) -> Option<u32> {
     Some(if own.weight == 0 { target.weight } else { own.weight })
 }
 
-/// One request in all goes out by synchronous calls; mapped targets are copied; everything else is queued.
+/// One request in all goes out by synchronous calls; mapped targets are copied; everything else is
+/// queued.
 fn engine_of(span: &TimeSpan, uses: &[Use], requests: u32, windows: bool) -> EngineKind {
     let mapped = uses.iter().all(|of| span.targets[of.target].memory_mapped);
     match (mapped, requests) {

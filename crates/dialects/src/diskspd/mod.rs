@@ -1,7 +1,8 @@
-//! DiskSpd's command line and XML profiles, as of version 2.2, with the switches of 2.3 where they are asked for.
+//! DiskSpd's command line and XML profiles, as of version 2.2, with the switches of 2.3 where they
+//! are asked for.
 //!
-//! Arguments → [`Profile`], which is what the user wrote → [`lower()`] → [`model::plan::Plan`], which is what it means. The
-//! profile can be printed as DiskSpd prints it, as text and as XML.
+//! Arguments → [`Profile`], which is what the user wrote → [`lower()`] → [`model::plan::Plan`],
+//! which is what it means. The profile can be printed as DiskSpd prints it, as text and as XML.
 
 pub mod distribution;
 pub mod newer;

@@ -248,7 +248,8 @@ impl CoreOrder {
         text + kind.map_or("", |(_, letters)| letters)
     }
 
-    /// These processors as threads take them in turn. One that the topology does not name is a core of its own.
+    /// These processors as threads take them in turn. One that the topology does not name is a core
+    /// of its own.
     pub(super) fn arrange(self, cpus: &[u32], topology: &[LogicalCpu]) -> Vec<u32> {
         let place = |cpu: u32| topology.iter().find(|place| place.cpu == cpu);
         let class = |cpu: u32| place(cpu).map_or(0, |place| i16::from(place.efficiency_class));

@@ -2,7 +2,8 @@
 //!
 //! Nothing here knows which switch a number belongs to.
 
-/// An integer by the rules of C's `atoi`: blanks, a sign, digits, and whatever follows is not looked at. No digits are 0.
+/// An integer by the rules of C's `atoi`: blanks, a sign, digits, and whatever follows is not
+/// looked at. No digits are 0.
 ///
 /// Scripts depend on it: `-d10s` and `-t4x` are in use.
 pub(super) fn integer(text: &str) -> i32 {
@@ -20,7 +21,8 @@ pub(super) fn positive(text: &str) -> Option<u32> {
     u32::try_from(integer(text)).ok().filter(|number| *number > 0)
 }
 
-/// A seed by the rules of C's `strtoul`: a sign wraps, what is too large becomes the largest, and nothing may follow.
+/// A seed by the rules of C's `strtoul`: a sign wraps, what is too large becomes the largest, and
+/// nothing may follow.
 pub(super) fn seed(text: &str) -> Option<u32> {
     let (negative, digits) = signed(text);
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -43,7 +45,8 @@ fn signed(text: &str) -> (bool, &str) {
     }
 }
 
-/// A size that is the whole text: digits and at most one of the letters K, M, G, T and B, the last for blocks.
+/// A size that is the whole text: digits and at most one of the letters K, M, G, T and B, the last
+/// for blocks.
 ///
 /// # Errors
 /// The line that DiskSpd says about it.
@@ -59,7 +62,8 @@ pub(super) fn size(text: &str, block: u32) -> Result<u64, String> {
     multiplied(number, letter, unit)
 }
 
-/// A size at the head of the text, and what follows it: a separator, or what the caller does not expect.
+/// A size at the head of the text, and what follows it: a separator, or what the caller does not
+/// expect.
 ///
 /// # Errors
 /// The line that DiskSpd says about it.

@@ -1,7 +1,7 @@
 //! Paths of Windows on a system that has none: refused with the path to type instead.
 //!
-//! `C:\data\f.dat` is a legal name of a file here, and a test that quietly makes such a file in the current directory
-//! measures another disk than its user thinks.
+//! `C:\data\f.dat` is a legal name of a file here, and a test that quietly makes such a file in the
+//! current directory measures another disk than its user thinks.
 
 use super::profile::{Profile, Target};
 use crate::Diagnostic;

@@ -1,7 +1,8 @@
-//! A DiskSpd profile as DiskSpd itself thinks of it: time spans of targets, with DiskSpd's words and defaults.
+//! A DiskSpd profile as DiskSpd itself thinks of it: time spans of targets, with DiskSpd's words
+//! and defaults.
 //!
-//! A command line is a profile with one time span whose targets are all alike; an XML profile says all of it. This is what
-//! the user wrote, not yet what it means.
+//! A command line is a profile with one time span whose targets are all alike; an XML profile says
+//! all of it. This is what the user wrote, not yet what it means.
 
 use super::newer::Newer;
 
@@ -89,7 +90,8 @@ pub struct TimeSpan {
     pub seed: u32,
     /// Threads of the pool; 0: each target has its own (`-F`).
     pub threads: u32,
-    /// Requests of each thread over all its targets; 0: each target has its own. Works only with `threads` (`-O`).
+    /// Requests of each thread over all its targets; 0: each target has its own. Works only with
+    /// `threads` (`-O`).
     pub requests: u32,
     /// New random data for each write (`-Zr`).
     pub random_write_data: bool,
@@ -123,7 +125,8 @@ pub struct Processor {
 /// One path and what is done to it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Target {
-    /// A file, `#<n>` for a drive, `<letter>:` for a volume, `*<n>` for a slot of a template, or on Linux a device.
+    /// A file, `#<n>` for a drive, `<letter>:` for a volume, `*<n>` for a slot of a template, or on
+    /// Linux a device.
     pub path: String,
     /// Bytes of an operation (`-b`).
     pub block: u32,
@@ -133,7 +136,8 @@ pub struct Target {
     pub end: u64,
     /// The file is made anew with this size; 0 makes nothing (`-c`).
     pub file_size: Option<u64>,
-    /// Alignment of random and stride of sequential operations; 0 stands for the block size (`-r<size>`, `-s<size>`).
+    /// Alignment of random and stride of sequential operations; 0 stands for the block size
+    /// (`-r<size>`, `-s<size>`).
     pub alignment: u64,
     /// Operations at random places: 0 sequential, 100 random, between them mixed (`-r`, `-rs`).
     pub random_percent: u8,
@@ -325,7 +329,8 @@ impl Target {
         }
     }
 
-    /// The throughput limit as DiskSpd's rules see it, in its 32 bits: a few small operations per second round to none.
+    /// The throughput limit as DiskSpd's rules see it, in its 32 bits: a few small operations per
+    /// second round to none.
     pub fn bytes_per_ms(&self) -> u32 {
         match self.throughput_unit {
             ThroughputUnit::BytesPerMs => self.throughput,

@@ -1,5 +1,6 @@
-//! A command line, read as DiskSpd does: targets, a first pass over switches that others refer to, a second over the rest,
-//! then validation. The order decides which of several mistakes is reported.
+//! A command line, read as DiskSpd does: targets, a first pass over switches that others refer to,
+//! a second over the rest, then validation. The order decides which of several mistakes is
+//! reported.
 //!
 //! Nothing is printed here, and files and events are asked for through [`Surroundings`].
 
@@ -184,7 +185,8 @@ enum Kind {
     WithoutProfile,
 }
 
-/// Switches that may stand beside `-X`, `-X` itself, and the block size. One mistake ends it, with one message.
+/// Switches that may stand beside `-X`, `-X` itself, and the block size. One mistake ends it, with
+/// one message.
 fn first_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), Halt> {
     let mut kind = Kind::Open;
     for switch in switches {

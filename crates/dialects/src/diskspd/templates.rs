@@ -1,8 +1,10 @@
-//! Slots of a template: targets `*1`, `*2`, … of an XML profile, which targets of the command line take the places of.
+//! Slots of a template: targets `*1`, `*2`, … of an XML profile, which targets of the command line
+//! take the places of.
 
 use super::profile::Profile;
 
-/// Puts target k of the command line where the profile has slot `*k`. Without targets the slots stay.
+/// Puts target k of the command line where the profile has slot `*k`. Without targets the slots
+/// stay.
 ///
 /// # Errors
 /// The lines that DiskSpd says about it.

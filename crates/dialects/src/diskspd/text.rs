@@ -1,7 +1,8 @@
 //! A profile in words: what DiskSpd prints with `-Rptext` and above every text report.
 //!
-//! The command line itself is not part of a profile: who prints these lines puts it in front of them. The lines are those of
-//! DiskSpd 2.2; scripts made for 2.0.17 to 2.0.20 find theirs in the older form.
+//! The command line itself is not part of a profile: who prints these lines puts it in front of
+//! them. The lines are those of DiskSpd 2.2; scripts made for 2.0.17 to 2.0.20 find theirs in the
+//! older form.
 
 use super::profile::{Cache, Distribution, FlushType, Processor, Profile, Range, Target, ThroughputUnit, TimeSpan};
 use super::xml;
@@ -12,12 +13,13 @@ pub enum TextForm {
     /// DiskSpd 2.2: sizes have units.
     #[default]
     V2_2,
-    /// DiskSpd 2.0.17 to 2.0.20: sizes in bytes, and nothing about what came later (pools, weights, limits, distributions).
+    /// DiskSpd 2.0.17 to 2.0.20: sizes in bytes, and nothing about what came later (pools, weights,
+    /// limits, distributions).
     V2_0,
 }
 
-/// What stands between `Command Line` and `System information`: from `Experiment Flags` or `Input parameters:` to the empty
-/// line after the last time span.
+/// What stands between `Command Line` and `System information`: from `Experiment Flags` or
+/// `Input parameters:` to the empty line after the last time span.
 pub fn lines(profile: &Profile, form: TextForm) -> Vec<String> {
     let mut lines = Vec::new();
     let flags = profile.experiment_flags;
@@ -44,8 +46,8 @@ pub fn lines(profile: &Profile, form: TextForm) -> Vec<String> {
     lines
 }
 
-/// The lines of the ranges of a distribution, without indent: as they stand below `IO Distribution:` and, for what became of
-/// it on a target, below `Effective IO Distributions`.
+/// The lines of the ranges of a distribution, without indent: as they stand below
+/// `IO Distribution:` and, for what became of it on a target, below `Effective IO Distributions`.
 pub fn range_lines(distribution: &Distribution) -> Vec<String> {
     let shares: u64 = distribution
         .ranges
@@ -73,13 +75,15 @@ pub fn range_lines(distribution: &Distribution) -> Vec<String> {
     lines
 }
 
-/// A size with the largest unit that fits into it, with two decimals unless it is a multiple of that unit.
+/// A size with the largest unit that fits into it, with two decimals unless it is a multiple of
+/// that unit.
 pub fn size(bytes: u64) -> String {
     let (figure, unit) = figure_and_unit(bytes);
     format!("{figure}{unit}")
 }
 
-/// Ranges beyond the end of a target drop out of absolute distributions; what the others say is then a share of what is left.
+/// Ranges beyond the end of a target drop out of absolute distributions; what the others say is
+/// then a share of what is left.
 fn share_in_words(range: &Range, absolute: bool, shares: u64) -> String {
     if absolute && (1..100).contains(&shares) {
         format!("    {:.1}", f64::from(range.io_percent) * 100.0 / shares as f64)
@@ -237,7 +241,8 @@ fn pattern_line(target: &Target, form: TextForm) -> String {
     }
 }
 
-/// The requests of a thread belong to the target, unless the pool has them in common; then the target has a share of them.
+/// The requests of a thread belong to the target, unless the pool has them in common; then the
+/// target has a share of them.
 fn depth_line(target: &Target, span: &TimeSpan, form: TextForm) -> String {
     let common = span.threads != 0 && span.requests != 0;
     match form {

@@ -1,11 +1,12 @@
 //! What DiskSpd checks once a profile is known, in its order and with its words.
 //!
-//! All complaints are collected. A warning refuses nothing. Whether blocks fit sectors or times are above zero is not looked
-//! at here: DiskSpd does not either.
+//! All complaints are collected. A warning refuses nothing. Whether blocks fit sectors or times are
+//! above zero is not looked at here: DiskSpd does not either.
 
 use super::profile::{Cache, Distribution, Processor, Profile, Target, TimeSpan};
 
-/// The processors of the machine, as far as affinity needs to know them. Group g has the numbers 64·g to 64·g + 63.
+/// The processors of the machine, as far as affinity needs to know them. Group g has the numbers
+/// 64·g to 64·g + 63.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Processors {
     /// Numbers of those that are in use.
@@ -173,7 +174,8 @@ fn check_pattern(verdict: &mut Verdict, span: &TimeSpan, target: &Target) {
     }
 }
 
-/// Shares must not pass 100 percent, percents of the target must make exactly 100, and no range may be shorter than a block.
+/// Shares must not pass 100 percent, percents of the target must make exactly 100, and no range may
+/// be shorter than a block.
 fn check_distribution(verdict: &mut Verdict, distribution: &Distribution, block: u32) {
     let Sums { target, open_end } = walk(verdict, distribution, block);
     if !distribution.absolute && target != 100 {
@@ -232,7 +234,8 @@ fn walk(verdict: &mut Verdict, distribution: &Distribution, block: u32) -> Sums 
             ));
             return sums;
         }
-        // That tool leaves the range that covers the target out of its sum, and complains of the sum as well.
+        // That tool leaves the range that covers the target out of its sum, and complains of the
+        // sum as well.
         if sums.target + range.length == 100 && io < 100 {
             verdict.error(format!(
                 "invalid random distribution: the target is covered with {}% IO left to distribute",

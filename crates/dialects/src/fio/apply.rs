@@ -1,4 +1,5 @@
-//! One option onto one job: which kind of value it has, whether that is within bounds, and what fio says if it is not.
+//! One option onto one job: which kind of value it has, whether that is within bounds, and what fio
+//! says if it is not.
 
 use std::sync::LazyLock;
 
@@ -138,7 +139,8 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// Every number may be a list to fio: the first is kept, the others are only looked at, and one that is good is enough.
+    /// Every number may be a list to fio: the first is kept, the others are only looked at, and one
+    /// that is good is enough.
     fn first_of_list(&mut self, row: &Row, text: &str) -> Taken {
         let mut outcome = self.single(row, text, true);
         // A minus sign in front belongs to the number, one further on divides.

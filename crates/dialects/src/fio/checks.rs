@@ -7,7 +7,8 @@ use super::options::JobOptions;
 use super::session::{Halt, Session};
 use super::values::Amount;
 
-/// Tells the first contradiction, which ends the program, and warnings, which end it only if they are to.
+/// Tells the first contradiction, which ends the program, and warnings, which end it only if they
+/// are to.
 pub(super) fn job(session: &mut Session<'_>, job: &Job) -> Result<(), Halt> {
     let options = &job.options;
     if session.read.flags.readonly && options.pattern.rw.changes_data() {

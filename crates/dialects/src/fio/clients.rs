@@ -1,7 +1,8 @@
 //! Command lines for other hosts: which jobs are for which of them (`--client`).
 //!
-//! Job files and options behind a host are for it alone; several hosts in a row share what follows the last of them. What stands
-//! before all of them is for those that have nothing of their own. Flags concern the run, wherever they stand.
+//! Job files and options behind a host are for it alone; several hosts in a row share what follows
+//! the last of them. What stands before all of them is for those that have nothing of their own.
+//! Flags concern the run, wherever they stand.
 
 use super::flags::{FLAGS, Parameter};
 use super::table;

@@ -1,5 +1,5 @@
-//! fio's command line: flags, job options and job files in any order. Options act in the order in which they stand; files are
-//! read after all of them.
+//! fio's command line: flags, job options and job files in any order. Options act in the order in
+//! which they stand; files are read after all of them.
 
 use super::flags::{self, FLAGS, Flag, Parameter};
 use super::jobs::{End, Reading};
@@ -180,7 +180,8 @@ impl CommandLine<'_, '_> {
         }
     }
 
-    /// Everything that has a name now: the options of an engine are there once a job has that engine.
+    /// Everything that has a name now: the options of an engine are there once a job has that
+    /// engine.
     fn known(&self) -> Vec<(Known, &'static str)> {
         let flags = FLAGS.iter().map(|flag| (Known::Flag(flag), flag.name));
         let all_names = |row: &'static Row| row.names().map(move |name| (Known::Option(row), name));

@@ -13,7 +13,8 @@ use super::jobs::Job;
 use super::options::JobOptions;
 use crate::Diagnostic;
 
-/// The parts of a plan that a clone comes to: its job without workers, its worker without streams, its stream.
+/// The parts of a plan that a clone comes to: its job without workers, its worker without streams,
+/// its stream.
 #[derive(Debug, Default)]
 pub(crate) struct Parts {
     pub(crate) job: PlanJob,
@@ -103,7 +104,8 @@ pub(crate) enum PlanField {
     Text(Place<Option<String>>),
 }
 
-/// `field_of_plan!(Flag: stream.cache.direct)`; a question mark stands behind what is not always there.
+/// `field_of_plan!(Flag: stream.cache.direct)`; a question mark stands behind what is not always
+/// there.
 macro_rules! field_of_plan {
     ($kind:ident: $part:ident.$field:ident ?. $inner:ident) => {
         $crate::fio::draft::PlanField::$kind(|parts| parts.$part.$field.as_mut().map(|there| &mut there.$inner))

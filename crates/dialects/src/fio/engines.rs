@@ -42,8 +42,8 @@ impl Engine {
     }
 }
 
-/// All of them, in fio's order; those that need libraries of their own or special devices are named so that they can be reported
-/// from slips.
+/// All of them, in fio's order; those that need libraries of their own or special devices are named
+/// so that they can be reported from slips.
 pub const ENGINES: &[Engine] = &[
     synchronous("cpuio"),
     synchronous("mmap"),

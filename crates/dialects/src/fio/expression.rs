@@ -5,7 +5,8 @@ use super::values::{Unit, size_factor, time_factor};
 /// Parentheses within parentheses; more than this is refused rather than followed.
 const DEPTH: usize = 60;
 
-/// A value in parentheses. Nothing if it is not one expression from its first to its last character.
+/// A value in parentheses. Nothing if it is not one expression from its first to its last
+/// character.
 pub fn evaluate(text: &str, unit: Unit, kb_base: u64) -> Option<u64> {
     let value = whole(text, Some((unit, kb_base)))?;
     let value = value.trunc() as i128;
@@ -13,7 +14,8 @@ pub fn evaluate(text: &str, unit: Unit, kb_base: u64) -> Option<u64> {
     Some(value.wrapping_mul(factor) as u64)
 }
 
-/// Plain integer arithmetic, every division truncated: what follows the `=` of an option in which a keyword was replaced.
+/// Plain integer arithmetic, every division truncated: what follows the `=` of an option in which a
+/// keyword was replaced.
 pub fn integers(text: &str) -> Option<i64> {
     whole(text, None).map(|value| value as i64)
 }
@@ -105,7 +107,8 @@ impl<'a> Rest<'a> {
         self.take(&[')']).map(|_| value)
     }
 
-    /// Digits, perhaps a fraction, perhaps a suffix. In front of a suffix the fraction is not looked at.
+    /// Digits, perhaps a fraction, perhaps a suffix. In front of a suffix the fraction is not
+    /// looked at.
     fn number(&mut self) -> Option<f64> {
         self.skip_blanks();
         let digits = self.run(|letter| letter.is_ascii_digit())?;

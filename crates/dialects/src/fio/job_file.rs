@@ -1,4 +1,5 @@
-//! Job files: lines, sections, included files, and the order in which the options of a section count.
+//! Job files: lines, sections, included files, and the order in which the options of a section
+//! count.
 
 use super::session::{Draft, Halt, Session};
 use super::table::{self, Notice, Row, Wrong};
@@ -174,7 +175,8 @@ fn take_line(
     Ok(())
 }
 
-/// The options of an included file, which is looked for as named and then beside the file that names it.
+/// The options of an included file, which is looked for as named and then beside the file that
+/// names it.
 fn include(
     session: &mut Session<'_>,
     from: &str,
@@ -226,7 +228,8 @@ fn lines(text: &str) -> Vec<Line<'_>> {
     stripped.filter(|line| !line.text.is_empty()).collect()
 }
 
-/// Everything between the first character and the last, which counts as the closing bracket whatever it is.
+/// Everything between the first character and the last, which counts as the closing bracket
+/// whatever it is.
 fn section_name(line: &str) -> Option<&str> {
     let inner = line.strip_prefix('[')?;
     let mut end = inner.char_indices().next_back().map_or(0, |(at, _)| at).min(NAME);
@@ -262,7 +265,8 @@ fn priority(option: &str) -> u8 {
     }
 }
 
-/// Applies the options of a section, all of them, so that every mistake is reported. Those of the engine come when it is known.
+/// Applies the options of a section, all of them, so that every mistake is reported. Those of the
+/// engine come when it is known.
 fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<Written>) -> Result<(), Wrong> {
     written.sort_by_key(|option| priority(&option.text));
     let (mut outcome, mut unknown) = (Ok(()), Vec::new());

@@ -32,7 +32,8 @@ pub struct Jobs {
     pub flags: Flags,
     /// The jobs in the order in which they start; clones are not counted.
     pub jobs: Vec<Job>,
-    /// Options of all global sections as they were given: canonical name and value, which is empty for a bare flag.
+    /// Options of all global sections as they were given: canonical name and value, which is empty
+    /// for a bare flag.
     pub globals: Vec<(String, String)>,
     /// Lines to tell, in their order, and where among them the banner of each job stands.
     pub notices: Vec<Notice>,
@@ -49,7 +50,8 @@ pub struct Job {
     pub place: Place,
     /// Its options, with the defaults of the global sections above it.
     pub options: JobOptions,
-    /// Those of its own section as they were given: canonical name and value, which is empty for a bare flag.
+    /// Those of its own section as they were given: canonical name and value, which is empty for a
+    /// bare flag.
     pub given: Vec<(String, String)>,
     /// It is the first job of a job file that is not the first, which stands for a `stonewall`.
     pub begins_file: bool,

@@ -1,7 +1,8 @@
 //! fio's job files and command line, as of version 3.42.
 //!
-//! Arguments and files → [`Jobs`], which is what the user wrote, typed by the table of options. Nothing is opened or printed
-//! here: files and the machine are asked for through [`Surroundings`], and what is to be said comes back as lines.
+//! Arguments and files → [`Jobs`], which is what the user wrote, typed by the table of options.
+//! Nothing is opened or printed here: files and the machine are asked for through [`Surroundings`],
+//! and what is to be said comes back as lines.
 
 pub mod engines;
 pub mod flags;

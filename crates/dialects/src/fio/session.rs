@@ -140,7 +140,8 @@ impl<'a> Session<'a> {
         self.read.flags.parse_only || self.read.flags.show_command
     }
 
-    /// Says that an engine cannot be loaded, if that is so. Only what is to run ends for an engine of fio's that is not here.
+    /// Says that an engine cannot be loaded, if that is so. Only what is to run ends for an engine
+    /// of fio's that is not here.
     pub(super) fn load_engine(&mut self, name: &str) -> Result<(), Halt> {
         if engines::find(name).is_some() {
             return Ok(());
@@ -167,7 +168,8 @@ impl<'a> Session<'a> {
         !wanted.is_empty() && !wanted.iter().any(|name| name == section) && !section.starts_with("global")
     }
 
-    /// Makes a job of a section. What contradicts itself is reported now, unless nothing but syntax is to be looked at.
+    /// Makes a job of a section. What contradicts itself is reported now, unless nothing but syntax
+    /// is to be looked at.
     pub(super) fn add(&mut self, draft: Draft) -> Result<(), Halt> {
         let mut job = Job {
             section: draft.section,

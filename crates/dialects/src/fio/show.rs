@@ -1,4 +1,5 @@
-//! What is shown of options and engines: usage, `--cmdhelp`, `--enghelp`, the words of an option, `--showcmd`.
+//! What is shown of options and engines: usage, `--cmdhelp`, `--enghelp`, the words of an option,
+//! `--showcmd`.
 
 use super::engines::ENGINES;
 use super::flags::FLAGS;

@@ -1,5 +1,6 @@
-//! Which known name fio suggests for one that it does not know. It is not the one that we would: aliases of options in files
-//! are left out, and on a command line the value counts as a part of the name.
+//! Which known name fio suggests for one that it does not know. It is not the one that we would:
+//! aliases of options in files are left out, and on a command line the value counts as a part of
+//! the name.
 
 use super::flags::FLAGS;
 use super::table;

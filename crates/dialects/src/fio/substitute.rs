@@ -6,7 +6,8 @@ use super::table::Surroundings;
 /// An option with its variables and keywords replaced. Arithmetic happens only where a keyword was.
 pub(super) fn option(text: &str, around: &dyn Surroundings) -> String {
     let text = variables(text, around);
-    // The machine is asked only for a keyword that is there: its answers take long, and a job file has many options.
+    // The machine is asked only for a keyword that is there: its answers take long, and a job file
+    // has many options.
     let keywords: [(&str, &dyn Fn() -> u64); 3] = [
         ("$pagesize", &|| around.page_size()),
         ("$mb_memory", &|| around.memory_mib()),

@@ -1,4 +1,5 @@
-//! Options of engines that fio has and this program has not: they parse, and the job is refused when it is to run.
+//! Options of engines that fio has and this program has not: they parse, and the job is refused
+//! when it is to run.
 
 use super::values::{self, Unit};
 

@@ -1,5 +1,6 @@
-//! Numbers as fio reads them: lenient in places, and never corrected. `ki` is 1024 but `kib` is 1000, `1.5g` is 1, and an
-//! unknown unit of time means microseconds; scripts measure with these rules, whatever their authors meant.
+//! Numbers as fio reads them: lenient in places, and never corrected. `ki` is 1024 but `kib` is
+//! 1000, `1.5g` is 1, and an unknown unit of time means microseconds; scripts measure with these
+//! rules, whatever their authors meant.
 
 use super::expression;
 
@@ -99,7 +100,8 @@ fn integer(text: &str) -> Option<i64> {
     (value != i64::MAX).then_some(if negative { -value } else { value })
 }
 
-/// The digits in front as C's `%d` takes them: no suffix, no hexadecimal, and -1 for more than there is room for.
+/// The digits in front as C's `%d` takes them: no suffix, no hexadecimal, and -1 for more than
+/// there is room for.
 pub fn digits(text: &str) -> Option<i64> {
     let text = text.trim_start();
     let (negative, digits) = match text.strip_prefix('-') {
@@ -116,7 +118,8 @@ pub fn digits(text: &str) -> Option<i64> {
     Some(if negative { -value } else { value })
 }
 
-/// What follows the digits that `text` begins with. Without such digits (a blank or a sign in front) there is no suffix.
+/// What follows the digits that `text` begins with. Without such digits (a blank or a sign in
+/// front) there is no suffix.
 fn suffix(text: &str) -> &str {
     let rest = text.trim_start_matches(|letter: char| letter.is_ascii_digit());
     match rest.len() < text.len() {
@@ -182,8 +185,9 @@ pub fn split<'a>(text: &'a str, separators: &[char]) -> Vec<&'a str> {
     pieces
 }
 
-/// The elements of a numeric list, at most three; nothing where one is empty or no number. A minus sign in front belongs
-/// to its number. The second value says that the list ends with a separator, which keeps its last value from spreading.
+/// The elements of a numeric list, at most three; nothing where one is empty or no number. A minus
+/// sign in front belongs to its number. The second value says that the list ends with a separator,
+/// which keeps its last value from spreading.
 pub fn numbers(text: &str, unit: Unit, kb_base: u64) -> (Vec<Option<Number>>, bool) {
     let unsigned = text.strip_prefix('-').unwrap_or(text);
     let mut pieces = split(unsigned, &[',', ':', '-']);

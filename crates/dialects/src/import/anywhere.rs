@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-/// The last JSON document with fio's mark in it: with `--status-interval` several follow one another, each of them with all that
-/// the ones before have.
+/// The last JSON document with fio's mark in it: with `--status-interval` several follow one
+/// another, each of them with all that the ones before have.
 pub(super) fn json_of_fio(text: &str) -> Option<Range<usize>> {
     let mark = text.rfind("\"fio version\"")?;
     let start = text[..mark].rfind('{')?;

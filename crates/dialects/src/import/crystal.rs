@@ -1,4 +1,5 @@
-//! The text that CrystalDiskMark copies. Its figures can be read; a promise cannot be judged by them.
+//! The text that CrystalDiskMark copies. Its figures can be read; a promise cannot be judged by
+//! them.
 
 use model::finding::{Finding, Severity};
 use model::observation::{Flow, Latency, Load, Observation};
@@ -54,7 +55,8 @@ pub(super) fn read(file: &str, text: &str) -> Result<Imported, Vec<Diagnostic>> 
     super::finished(imported, file)
 }
 
-/// `SEQ    1MiB (Q=  8, T= 1):  3543.109 MB/s [   3379.0 IOPS] <  2365.90 us>`, or, before version 7, `Random Read 4KiB (Q= 32,T= 1)`.
+/// `SEQ    1MiB (Q=  8, T= 1):  3543.109 MB/s [   3379.0 IOPS] <  2365.90 us>`,
+/// or, before version 7, `Random Read 4KiB (Q= 32,T= 1)`.
 fn row(line: &str, section: Option<Direction>) -> Option<Observation> {
     let (label, rest) = line.rsplit_once(" : ").or_else(|| line.rsplit_once("): "))?;
     let (mb_per_sec, rest) = rest.trim().split_once(" MB/s")?;

@@ -9,8 +9,9 @@ pub struct Decoded {
     pub encoding: &'static str,
 }
 
-/// Reads UTF-8 and UTF-16 with and without mark. What is neither has a code page of Windows; reports use only its ASCII half, so
-/// every other byte stands for the character of the same number.
+/// Reads UTF-8 and UTF-16 with and without mark. What is neither has a code page of Windows;
+/// reports use only its ASCII half, so every other byte stands for the character of the same
+/// number.
 pub fn decode(bytes: &[u8]) -> Decoded {
     let of = |text: String, encoding| Decoded { text, encoding };
     match bytes {
@@ -34,7 +35,8 @@ fn wide(bytes: &[u8], of: fn([u8; 2]) -> u16) -> String {
     String::from_utf16_lossy(&units)
 }
 
-/// True if nearly every second byte of the beginning is zero: Latin letters in UTF-16 without a mark.
+/// True if nearly every second byte of the beginning is zero: Latin letters in UTF-16 without a
+/// mark.
 fn zeros(bytes: &[u8], from: usize) -> bool {
     const LOOKED_AT: usize = 256;
     let every_second = || bytes.iter().skip(from).step_by(2).take(LOOKED_AT);

@@ -1,5 +1,6 @@
-//! Figures written down by hand: from a picture, a page, a data sheet. TOML with a table `[[load]]` for each, or CSV with a row for
-//! each and the same names as titles. Every figure is as good as who wrote it; nothing is worked out that is not there.
+//! Figures written down by hand: from a picture, a page, a data sheet. TOML with a table `[[load]]`
+//! for each, or CSV with a row for each and the same names as titles. Every figure is as good as
+//! who wrote it; nothing is worked out that is not there.
 
 use model::observation::{AtOnce, Flow, Latency, Load, Observation};
 use model::plan::StoragePath;
@@ -356,7 +357,8 @@ fn time(text: &str) -> Option<Nanos> {
     text.parse().ok()
 }
 
-/// A load of one direction has one flow, whether or not it was written twice; and one of two has their sum.
+/// A load of one direction has one flow, whether or not it was written twice; and one of two has
+/// their sum.
 fn with_only_direction(mut observation: Observation) -> Observation {
     let directions = &mut observation.directions;
     if observation.total == Flow::default() {

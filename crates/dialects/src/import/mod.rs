@@ -1,7 +1,8 @@
 //! Results of other tools: text → [`Observation`]s, one for each time span, job or group.
 //!
-//! The form is recognised by what the text says, wherever in it the report stands: a page that quotes one will do. What is
-//! there is used; what is missing or cannot be read is reported with its line, and never filled in. Nothing is judged here.
+//! The form is recognised by what the text says, wherever in it the report stands: a page that
+//! quotes one will do. What is there is used; what is missing or cannot be read is reported with
+//! its line, and never filled in. Nothing is judged here.
 
 mod anywhere;
 mod crystal;
@@ -93,7 +94,8 @@ pub struct Imported {
     pub source: Option<String>,
     /// One for each time span, job or group, in order; behind them those of jobs that ran at once.
     pub loads: Vec<Observation>,
-    /// What reading it showed: what is missing, what does not fit together, what was meant otherwise.
+    /// What reading it showed: what is missing, what does not fit together, what was meant
+    /// otherwise.
     pub remarks: Vec<Finding>,
     /// Lines that could not be read; they are left out.
     pub unread: Vec<Diagnostic>,

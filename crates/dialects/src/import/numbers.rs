@@ -6,15 +6,17 @@ pub(super) fn whole(text: &str) -> Option<u64> {
     digits.then(|| text.parse().ok()).flatten()
 }
 
-/// Digits with at most one point, no sign and no exponent: anything else would not be a figure of a report.
+/// Digits with at most one point, no sign and no exponent: anything else would not be a figure of a
+/// report.
 pub(super) fn decimal(text: &str) -> Option<f64> {
     let plain = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
     let some = text.bytes().any(|byte| byte.is_ascii_digit());
     (plain && some).then(|| text.parse().ok()).flatten()
 }
 
-/// A number that a spreadsheet or an editor has given a decimal comma. `decimals` is how many digits the tool prints behind the
-/// point: any other number of them would leave open whether the comma separates thousands.
+/// A number that a spreadsheet or an editor has given a decimal comma. `decimals` is how many
+/// digits the tool prints behind the point: any other number of them would leave open whether the
+/// comma separates thousands.
 pub(super) fn with_comma(text: &str, decimals: usize) -> Option<f64> {
     let (before, behind) = text.split_once(',')?;
     let sound = behind.len() == decimals && whole(behind).is_some() && whole(before).is_some();

@@ -1,5 +1,5 @@
-//! Flows that ran at the same time, added up: counts and rates add, means are weighted, deviations are pooled. Percentiles do not
-//! add, so they are left out.
+//! Flows that ran at the same time, added up: counts and rates add, means are weighted, deviations
+//! are pooled. Percentiles do not add, so they are left out.
 
 use model::observation::{Flow, Latency};
 use model::{Bytes, Nanos};

@@ -116,7 +116,8 @@ const TWICE: [(Id, &str); 4] = [
     (Id::Port, "Login port number"),
 ];
 
-/// Reads the words behind the program's name. On Windows every word with a slash is a switch; elsewhere `/tmp/x.icf` is a path.
+/// Reads the words behind the program's name. On Windows every word with a slash is a switch;
+/// elsewhere `/tmp/x.icf` is a path.
 pub fn read(program: &str, words: &[String], windows: bool) -> Reading {
     match parse(words, windows) {
         Ok(Some(arguments)) => Reading::Run(arguments),

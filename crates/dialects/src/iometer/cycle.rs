@@ -17,7 +17,8 @@ pub(super) struct Run {
     pub(super) depth: Option<u32>,
 }
 
-/// The tests of a specification index, in order. `all` holds the targets of the workers that take part.
+/// The tests of a specification index, in order. `all` holds the targets of the workers that take
+/// part.
 pub(super) fn runs(setup: &TestSetup, all: &Counts) -> Vec<Run> {
     let per_worker = |runs: &Counts| runs.iter().flatten().copied().max().unwrap_or_default();
     let depths = depths(setup.depth);

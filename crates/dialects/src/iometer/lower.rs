@@ -1,5 +1,5 @@
-//! What a configuration means: every specification index and cycling step becomes a step, a worker a thread, a target a
-//! stream. What cannot be expressed is refused.
+//! What a configuration means: every specification index and cycling step becomes a step, a worker
+//! a thread, a target a stream. What cannot be expressed is refused.
 
 use model::Nanos;
 use model::plan::{
@@ -29,7 +29,8 @@ pub struct Lowered {
     pub notes: Vec<String>,
 }
 
-/// Gives a configuration its meaning. `seed` makes the random decisions of workers without a fixed seed.
+/// Gives a configuration its meaning. `seed` makes the random decisions of workers without a fixed
+/// seed.
 ///
 /// # Errors
 /// A [`Diagnostic`] for everything that cannot be carried out.
@@ -318,7 +319,8 @@ impl<'a> Lowering<'a> {
         steps
     }
 
-    /// More streams or operations in flight than a test may have. `streams` counts those of all tests.
+    /// More streams or operations in flight than a test may have. `streams` counts those of all
+    /// tests.
     fn exceeded_bound(&self, index: usize, run: &Run, streams: &mut u64) -> Option<Diagnostic> {
         let counts = run.targets.iter().flatten();
         let mut operations = 0;

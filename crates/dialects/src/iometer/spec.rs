@@ -1,4 +1,5 @@
-//! Access specifications: `'Access specification name` and its lines, and the form of 1998 without names.
+//! Access specifications: `'Access specification name` and its lines, and the form of 1998 without
+//! names.
 
 use super::config::{AccessSpec, Assignment, SpecLine};
 use super::read::{Reader, Value};
@@ -46,7 +47,8 @@ pub(super) fn read_lines(reader: &mut Reader<'_>) {
     }
 }
 
-/// The form before 1998.05.21: six numbers in a line, and a specification ends where its shares reach 100.
+/// The form before 1998.05.21: six numbers in a line, and a specification ends where its shares
+/// reach 100.
 pub(super) fn read_old(reader: &mut Reader<'_>) {
     let mut lines: Vec<SpecLine> = Vec::new();
     while let Some(text) = reader.next_line() {

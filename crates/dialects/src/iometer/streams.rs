@@ -1,7 +1,7 @@
 //! The streams of one target: the lines of a specification as mixes, sizes, patterns and pauses.
 //!
-//! Lines whose transfers differ only in size and direction are one stream, whose draws have the same distribution. All
-//! others are alternatives, of which the worker draws one for each burst.
+//! Lines whose transfers differ only in size and direction are one stream, whose draws have the
+//! same distribution. All others are alternatives, of which the worker draws one for each burst.
 
 use model::access::{Access, Continuation, Mixed, Placement, Sequential, Uniform};
 use model::block_size::{BlockSizes, SizeShare};
@@ -35,7 +35,8 @@ pub(super) fn streams(shape: Shape<'_>) -> Vec<Stream> {
     }
 }
 
-/// True if the order of draws does not matter: each transfer is drawn alone, and its direction decides how it moves.
+/// True if the order of draws does not matter: each transfer is drawn alone, and its direction
+/// decides how it moves.
 fn are_one(lines: &[SpecLine]) -> bool {
     let [first, rest @ ..] = lines else { return true };
     let alone = |line: &SpecLine| line.burst == 1 && line.delay == 0 && line.align == first.align;

@@ -94,7 +94,8 @@ impl Finder<'_> {
         (is_name && self.machine.find(&device) == Found::Device).then_some(device)
     }
 
-    /// The target of a plan. `wanted` is the largest region of all workers in bytes, 0 for the whole.
+    /// The target of a plan. `wanted` is the largest region of all workers in bytes, 0 for the
+    /// whole.
     pub(super) fn prepared(&self, path: &str, wanted: u64) -> Result<Target, Diagnostic> {
         let prepare = match self.machine.find(path) {
             Found::File(bytes) if bytes > 0 => Prepare::Existing,

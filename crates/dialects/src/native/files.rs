@@ -203,8 +203,8 @@ pub(super) fn tree_of(spec: &JobSpec, plan: &mut Plan) -> Result<Vec<TargetId>, 
     Ok(vec![TargetId(plan.targets.len() as u32 - 1)])
 }
 
-/// All files exist where none is created, and none where each group begins with that. Otherwise some are missing, so that
-/// there is something to create.
+/// All files exist where none is created, and none where each group begins with that. Otherwise
+/// some are missing, so that there is something to create.
 fn default_prefill(groups: &[FileGroup]) -> u8 {
     let creates = |group: &&FileGroup| group.operations[0] == FileOperationKind::Create;
     match groups.iter().filter(creates).count() {

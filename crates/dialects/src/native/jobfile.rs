@@ -1,4 +1,5 @@
-//! Job files: TOML with a table for each job, a table of defaults before them, and the option names of the flags as keys.
+//! Job files: TOML with a table for each job, a table of defaults before them, and the option names
+//! of the flags as keys.
 //!
 //! All mistakes of a file are collected, each with its line.
 

@@ -1,6 +1,8 @@
-//! Our own words for a test: the flags of `fathom run` and the keys of its job files, which are the same.
+//! Our own words for a test: the flags of `fathom run` and the keys of its job files, which are the
+//! same.
 //!
-//! One table, [`OPTIONS`], has a row for each; flags, keys, help, man page and completions follow from it.
+//! One table, [`OPTIONS`], has a row for each; flags, keys, help, man page and completions follow
+//! from it.
 
 mod caps;
 pub mod files;
@@ -37,7 +39,8 @@ fn to_flag(line: &str) -> String {
     }
 }
 
-/// Applies an option to a job, with a complaint that names the place if its value is wrong or the option unknown.
+/// Applies an option to a job, with a complaint that names the place if its value is wrong or the
+/// option unknown.
 pub fn apply(job: &mut JobSpec, name: &str, value: &str, place: impl FnOnce() -> Place) -> Result<(), Diagnostic> {
     let Some(option) = find(name) else {
         let complaint = Diagnostic::new(format!("there is no option `{name}`")).at(place());

@@ -1,8 +1,9 @@
 //! Tests that are ready: job files with a name, a version and a reason.
 //!
-//! Each is a file in `presets/` of this crate that a user can print, keep and change. What is published under a name and a
-//! version stays as it is for ever, so that two results of `oltp@1` are results of the same test: a change is a new file with
-//! the next version. A test holds the digest of every text.
+//! Each is a file in `presets/` of this crate that a user can print, keep and change. What is
+//! published under a name and a version stays as it is for ever, so that two results of `oltp@1`
+//! are results of the same test: a change is a new file with the next version. A test holds the
+//! digest of every text.
 
 use super::jobfile::read_job_file;
 use super::spec::Document;
@@ -16,7 +17,8 @@ macro_rules! file {
     };
 }
 
-/// The texts of all presets in the order in which they are listed. A test sees to it that none in the folder is missing here.
+/// The texts of all presets in the order in which they are listed. A test sees to it that none in
+/// the folder is missing here.
 const FILES: &[&str] = &[
     file!("general-1"),
     file!("latency-1"),
@@ -148,7 +150,8 @@ mod tests {
     use super::*;
     use crate::native::lower;
 
-    /// What was published. A line is never changed: a preset that becomes another gets a new file, a new version and a new line.
+    /// What was published. A line is never changed: a preset that becomes another gets a new file,
+    /// a new version and a new line.
     const PUBLISHED: &[(&str, u64)] = &[
         ("general@1", 0xb3c62e6e2b6ef561),
         ("latency@1", 0x4e38c3fddd3e58c2),
@@ -277,7 +280,8 @@ mod tests {
             ..job("sql-20ms")
         };
         assert_eq!(limited, extent, "the same load");
-        // A sequence of lengths that differ goes in steps of the shortest: its writes would overlap.
+        // A sequence of lengths that differ goes in steps of the shortest: its writes would
+        // overlap.
         for preset in all() {
             for job in &preset.document.jobs {
                 let sequential = matches!(job.part.access, model::access::Access::Sequential(_));

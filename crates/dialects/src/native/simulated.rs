@@ -67,7 +67,8 @@ pub(super) fn set_simulated(device: &mut SimulatedDevice, key: &str, text: &str)
     Ok(())
 }
 
-/// `100us`, `exponential 100us`, `uniform 50us 200us`, `lognormal 100us 0.5`, `bimodal 100us 5ms 0.1`.
+/// `100us`, `exponential 100us`, `uniform 50us 200us`, `lognormal 100us 0.5`,
+/// `bimodal 100us 5ms 0.1`.
 fn service(text: &str) -> Result<SimulatedService, String> {
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     match words[..] {
@@ -98,8 +99,8 @@ fn service(text: &str) -> Result<SimulatedService, String> {
     }
 }
 
-/// `iops 1000`, with any of `burst 3000`, `bucket 5400000`, `every 250ms`, `unit 256KiB`, `reads`, `writes`, `trims` and
-/// `before-cache` behind it; `bandwidth 100MiB` likewise.
+/// `iops 1000`, with any of `burst 3000`, `bucket 5400000`, `every 250ms`, `unit 256KiB`, `reads`,
+/// `writes`, `trims` and `before-cache` behind it; `bandwidth 100MiB` likewise.
 fn layer(text: &str) -> Result<SimulatedLayer, String> {
     const SHAPE: &str = "a layer is written as `iops RATE` or `bandwidth RATE`, with `burst RATE`, `bucket AMOUNT`, \
                          `every TIME`, `unit SIZE`, `reads`, `writes`, `trims`, `before-cache` behind it";

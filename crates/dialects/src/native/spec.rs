@@ -36,7 +36,8 @@ pub struct Document {
     pub objective: Option<String>,
     /// What its `[preset]` table says, if it has one.
     pub about: Option<About>,
-    /// The preset that it is, with what was changed of it. A copy of a preset in a file of the user's is none.
+    /// The preset that it is, with what was changed of it. A copy of a preset in a file of the
+    /// user's is none.
     pub preset: Option<PresetUse>,
 }
 

@@ -1,8 +1,8 @@
-//! Suites: workloads with what is required of each. A workload is a preset, a job file or options of its own, and options that
-//! stand beside a preset or a file change it.
+//! Suites: workloads with what is required of each. A workload is a preset, a job file or options
+//! of its own, and options that stand beside a preset or a file change it.
 //!
-//! What a requirement means is not known here, nor are files opened: the caller, who has the job file of a workload, gives it to
-//! [`Workload::document`].
+//! What a requirement means is not known here, nor are files opened: the caller, who has the job
+//! file of a workload, gives it to [`Workload::document`].
 
 use model::plan::PresetUse;
 use toml::Spanned;
@@ -46,7 +46,8 @@ pub struct Workload {
     pub objective: Option<String>,
     /// What is required of it; absent: what its preset is judged by.
     pub require: Option<String>,
-    /// Whether it is issued at the rate that is required; absent: where a rate and a latency are required together.
+    /// Whether it is issued at the rate that is required; absent: where a rate and a latency are
+    /// required together.
     pub pace: Option<bool>,
     /// Where it stands.
     pub at: Place,

@@ -121,7 +121,8 @@ pub(super) fn rate(text: &str) -> Result<(u64, RateUnit), String> {
         .map_err(|why| format!("{why}; a rate is a number of operations (`4000`) or bytes (`100MiB/s`) per second"))
 }
 
-/// `random`, `sequential`, `random-once`, `zipf:1.2`, `pareto:0.2`, `normal:10`, `hot:90/10`, `mixed:60`.
+/// `random`, `sequential`, `random-once`, `zipf:1.2`, `pareto:0.2`, `normal:10`, `hot:90/10`,
+/// `mixed:60`.
 pub(super) fn access(text: &str) -> Result<Access, String> {
     let (kind, parameter) = match text.trim().split_once(':') {
         Some((kind, parameter)) => (kind.trim(), Some(parameter.trim())),

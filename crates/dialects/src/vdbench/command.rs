@@ -35,7 +35,8 @@ pub struct Command {
 
 const HELP_FILE: &str = "name a parameter file: `-f FILE`; docs/vdbench.md lists what it may hold";
 
-/// Reads the arguments behind the program's name. `temporary` is the folder of the built-in test's file.
+/// Reads the arguments behind the program's name. `temporary` is the folder of the built-in test's
+/// file.
 ///
 /// # Errors
 /// The first thing that is wrong or not built.

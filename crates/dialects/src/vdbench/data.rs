@@ -12,7 +12,8 @@ pub struct Dedup {
     pub ratio: f64,
     /// `dedupunit=`.
     pub unit: u64,
-    /// Different blocks that duplicates repeat: a number, or where it is negative percent of the duplicates.
+    /// Different blocks that duplicates repeat: a number, or where it is negative percent of the
+    /// duplicates.
     pub sets: f64,
     /// All SDs repeat the same.
     pub across: bool,
@@ -37,8 +38,8 @@ pub(super) fn dedup(block: &Block) -> Result<Option<Dedup>, Diagnostic> {
     }
 }
 
-/// Data that can be compressed by this ratio and has this share of duplicates; `None` for data that is neither. `transfers` are those that
-/// the region holds.
+/// Data that can be compressed by this ratio and has this share of duplicates; `None` for data that
+/// is neither. `transfers` are those that the region holds.
 pub(super) fn content(compratio: f64, dedup: Option<Dedup>, transfers: u64) -> Option<Content> {
     // 100 % would be one block for ever.
     let percent = (100.0 - 100.0 / compratio.max(1.0)).round().min(99.0) as u8;
@@ -54,7 +55,8 @@ pub(super) fn content(compratio: f64, dedup: Option<Dedup>, transfers: u64) -> O
         share if share < 0.0 => -share / 100.0 * surplus * transfers,
         sets => sets,
     };
-    // Sets of all SDs are different data beside that of each; else an SD's first transfers are its sets.
+    // Sets of all SDs are different data beside that of each; else an SD's first transfers are its
+    // sets.
     let part = if dedup.across {
         surplus + sets / transfers
     } else {

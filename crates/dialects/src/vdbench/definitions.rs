@@ -620,12 +620,9 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
     let rates = rates(block)?;
     let mut loops = loops(block)?;
     let has_list = rates.len() > 1 && !["variable", "spike"].contains(distribution);
-    if block.item("iorate").is_some() && has_list {
-        loops.push(("iorate", rates.clone()));
-    }
-    if block.item("fwdrate").is_some() && has_list {
-        loops.push(("fwdrate", rates.clone()));
-    }
+    let named = ["iorate", "fwdrate"].into_iter();
+    let named = named.filter(|field| has_list && block.item(field).is_some());
+    loops.extend(named.map(|field| (field, rates.clone())));
     Ok(Rd {
         name: block.name.clone(),
         wds: block.words("wd"),
@@ -650,7 +647,8 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
     })
 }
 
-/// The lists of values that a run definition is repeated for, by field; the last list of a field counts.
+/// The lists of values that a run definition is repeated for, by field; the last list of a field
+/// counts.
 fn loops(block: &Block) -> Result<Vec<(&'static str, Vec<f64>)>, Diagnostic> {
     let mut loops: Vec<(&'static str, Vec<f64>)> = Vec::new();
     for (row, item) in &block.params {

@@ -1,7 +1,8 @@
 //! Runs on trees of files: what they do, and the jobs that it means.
 //!
-//! Each FWD has a job for each of its FSDs and operations, with a worker for each thread. Threads keep a file open for as many
-//! blocks as `stopafter=` says; opening and closing are operations that no rate counts.
+//! Each FWD has a job for each of its FSDs and operations, with a worker for each thread. Threads
+//! keep a file open for as many blocks as `stopafter=` says; opening and closing are operations
+//! that no rate counts.
 
 use model::block_size::{BlockSizes, SizeShare};
 use model::content::Content;

@@ -1,5 +1,6 @@
-//! What a run means: a step with a job for each SD. A job has one worker, whose depth is the SD's threads and whose streams are
-//! what its workloads do there: so threads belong to the SD, and each workload has one position on it.
+//! What a run means: a step with a job for each SD. A job has one worker, whose depth is the SD's
+//! threads and whose streams are what its workloads do there: so threads belong to the SD, and each
+//! workload has one position on it.
 
 use model::access::{Access, Advance, AtEnd, Sequential};
 use model::block_size::BlockSizes;
@@ -50,8 +51,8 @@ pub fn lower(run: &Run, parameters: &Parameters, env: &dyn VdbenchEnv, seed: u64
     Ok(lowering.finish(&run.name))
 }
 
-/// The plan of all runs, for other commands: a step for each. Rates that are only known from measured ones are left out, with a
-/// sentence for each.
+/// The plan of all runs, for other commands: a step for each. Rates that are only known from
+/// measured ones are left out, with a sentence for each.
 ///
 /// # Errors
 /// What cannot be carried out.
@@ -86,7 +87,8 @@ pub fn lower_all(
     Ok((lowering.finish("vdbench").plan, left_out))
 }
 
-/// SDs of these runs that are files and shorter than their `size=`, or all files where `formatsds=yes`.
+/// SDs of these runs that are files and shorter than their `size=`, or all files where
+/// `formatsds=yes`.
 pub fn needs_format(runs: &[Run], parameters: &Parameters, env: &dyn VdbenchEnv) -> Vec<Format> {
     if parameters.general.format == Some(false) {
         return Vec::new();
@@ -422,7 +424,8 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// The number of an SD's target. A file that is too short is laid out, where nothing has done so before.
+    /// The number of an SD's target. A file that is too short is laid out, where nothing has done
+    /// so before.
     fn target(&mut self, sd: &Sd, size: u64) -> TargetId {
         if let Some(known) = self.targets.iter().position(|target| target.path == sd.lun) {
             return TargetId(known as u32);
@@ -634,7 +637,8 @@ impl<'a> Lowering<'a> {
     }
 }
 
-/// Shares of workloads hold under `iorate=max` too: on one SD by weights, over several by counting operations together.
+/// Shares of workloads hold under `iorate=max` too: on one SD by weights, over several by counting
+/// operations together.
 fn share_over_sds(run: &Run, jobs: &mut [Job]) -> Result<(), Diagnostic> {
     if !run.controlled || jobs.len() < 2 || matches!(run.rate, RunRate::Number(_)) {
         return Ok(());

@@ -33,7 +33,8 @@ struct Line {
     at: Place,
 }
 
-/// A part of a parameter file as read, for `parmfile.html`: an include interrupts the file that names it.
+/// A part of a parameter file as read, for `parmfile.html`: an include interrupts the file that
+/// names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CopiedLines {
     /// What stands above it, before the name.
@@ -169,8 +170,8 @@ fn numbered(file: &str, text: &str) -> Vec<Line> {
     text.lines().enumerate().map(line).collect()
 }
 
-/// A line with its variables replaced and cut at its first blank; `None` for comments. It and what variables make of it are added to
-/// `copy`.
+/// A line with its variables replaced and cut at its first blank; `None` for comments. It and what
+/// variables make of it are added to `copy`.
 fn parameters(line: Line, variables: &[(String, String)], copy: &mut Vec<String>) -> Result<Option<Line>, Diagnostic> {
     copy.push(line.text.clone());
     if line.text.is_empty() || line.text.starts_with(['/', '#', '*']) {

@@ -88,8 +88,8 @@ pub(super) fn hits(run: &Run, sd: &Sd, wd: &Wd, low: u64, high: u64) -> Result<V
     ])
 }
 
-/// Share, sizes and alignment of the streams that a workload's transfer sizes need. Random transfers are aligned to their own size,
-/// so each size is a stream.
+/// Share, sizes and alignment of the streams that a workload's transfer sizes need. Random
+/// transfers are aligned to their own size, so each size is a stream.
 pub(super) fn sizes(run: &Run, sd: &Sd, wd: &Wd, is_random: bool) -> Result<Vec<(f64, BlockSizes, u64)>, Diagnostic> {
     const MAX_SIZES: u64 = 4096;
     let entry = |size: u64, percent: f64| SizeShare {

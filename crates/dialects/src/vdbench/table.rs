@@ -1,4 +1,5 @@
-//! What a row of the table of parameters says. Parser, checks and `docs/vdbench.md` follow from the rows.
+//! What a row of the table of parameters says. Parser, checks and `docs/vdbench.md` follow from the
+//! rows.
 
 use super::rows::ROWS;
 

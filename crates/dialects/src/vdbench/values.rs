@@ -3,7 +3,8 @@
 /// `iorate=max` as the reports show it.
 pub const MAX_RATE: f64 = 9_999_988.0;
 
-/// A number with its suffix; a percentage is negative. `minutes` makes `m` minutes instead of mebibytes.
+/// A number with its suffix; a percentage is negative. `minutes` makes `m` minutes instead of
+/// mebibytes.
 pub fn number(text: &str, minutes: bool) -> Option<f64> {
     let lower = text.to_ascii_lowercase();
     let body = match lower.strip_suffix('b') {
@@ -64,7 +65,8 @@ pub fn name_range(first: &str, last: &str) -> Option<Vec<String>> {
     fits.then(|| (from..=to).map(|number| format!("{stem}{number:0pad$}")).collect())
 }
 
-/// A number as `For loops:` shows it: in the largest unit that leaves at least 1, without needless decimals.
+/// A number as `For loops:` shows it: in the largest unit that leaves at least 1, without needless
+/// decimals.
 pub fn loop_text(value: f64) -> String {
     if value < 0.0 {
         return format!("{}%", trimmed(-value));

@@ -1,4 +1,5 @@
-//! Every dialect by its public interface: read, lowered, written, converted; and the results of other tools.
+//! Every dialect by its public interface: read, lowered, written, converted; and the results of
+//! other tools.
 
 #![allow(clippy::unwrap_used, reason = "all of this is test code, helpers too")]
 

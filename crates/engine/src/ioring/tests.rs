@@ -1,5 +1,5 @@
-//! The engine over a ring of our own: what the system's ring does is done here by plain calls, so that the rest can be seen where
-//! there is no such ring.
+//! The engine over a ring of our own: what the system's ring does is done here by plain calls, so
+//! that the rest can be seen where there is no such ring.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -94,7 +94,8 @@ impl Emulated {
     /// # Safety
     /// `ring` came from [`create`] and is not closed.
     unsafe fn from_handle<'a>(ring: HIORING) -> &'a mut Emulated {
-        // SAFETY: as the caller promises; rings belong to one thread, which makes one call at a time.
+        // SAFETY: as the caller promises; rings belong to one thread, which makes one call at a
+        // time.
         unsafe { &mut *ring.cast::<Emulated>() }
     }
 
@@ -149,7 +150,8 @@ impl Emulated {
                 overlapped.Anonymous.Anonymous.Offset = offset as u32;
                 overlapped.Anonymous.Anonymous.OffsetHigh = (offset >> 32) as u32;
                 let place = &raw mut *overlapped;
-                // SAFETY: the structure stays where it is until the operation has ended, and the engine keeps the buffer.
+                // SAFETY: the structure stays where it is until the operation has ended, and the
+                // engine keeps the buffer.
                 let begun = unsafe {
                     match writes {
                         false => ReadFile(entry.file, buffer, length, null_mut(), place),
@@ -536,7 +538,8 @@ fn a_call_that_fails_ends_the_turn_and_no_operation_is_lost() {
         errno: IORING_E_CORRUPT,
     };
     assert_eq!(error, expected);
-    // One was found before. What stayed in the ring goes with the cancellations, and all three are ended.
+    // One was found before. What stayed in the ring goes with the cancellations, and all three are
+    // ended.
     assert_eq!((done.done.len(), done.done[0].slot), (1, Slot(0)));
     drop(engine);
     assert_eq!((CANCELLED.get(), OPEN.get()), (3, (0, 0)));

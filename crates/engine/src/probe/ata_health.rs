@@ -1,9 +1,10 @@
 //! What an ATA disk says of its own health: SMART.
 //!
-//! The overall health is the answer to SMART RETURN STATUS (T13 ACS). The attributes and their thresholds are no part of that
-//! standard any more: they are laid out as in ATA-3 (SFF-8035i), which disks keep to since, and what a number means is what most
-//! makers mean by it. A disk that has stopped turning is not asked, because reading its attributes would wake it; whether it
-//! turns is asked first, by CHECK POWER MODE, which leaves it as it is. All of this needs root.
+//! The overall health is the answer to SMART RETURN STATUS (T13 ACS). The attributes and their
+//! thresholds are no part of that standard any more: they are laid out as in ATA-3 (SFF-8035i),
+//! which disks keep to since, and what a number means is what most makers mean by it. A disk that
+//! has stopped turning is not asked, because reading its attributes would wake it; whether it turns
+//! is asked first, by CHECK POWER MODE, which leaves it as it is. All of this needs root.
 
 use std::path::Path;
 
@@ -45,7 +46,8 @@ struct Attribute {
     raw: u64,
 }
 
-/// Asks a disk, by its kernel name; `None` where it is no ATA disk, sleeps, does not tell or may not be asked.
+/// Asks a disk, by its kernel name; `None` where it is no ATA disk, sleeps, does not tell or may
+/// not be asked.
 pub(super) fn read(system: &System, name: &str) -> Option<Health> {
     if !may_be_opened(system, name) {
         return None;
@@ -74,7 +76,8 @@ fn ask(disk: &dyn Fn(Question) -> Option<Answer>, spins: bool) -> Option<Health>
     health(fails, data.as_deref(), thresholds.as_deref(), spins)
 }
 
-/// The registers in the sense data of an answer: in a descriptor, or in the fields of the fixed form (T10 SAT, ATA status return).
+/// The registers in the sense data of an answer: in a descriptor, or in the fields of the fixed
+/// form (T10 SAT, ATA status return).
 fn registers(answer: &Answer) -> Option<Registers> {
     const ERROR: u8 = 0x01;
     const FAULT: u8 = 0x20;
@@ -93,7 +96,8 @@ fn registers(answer: &Answer) -> Option<Registers> {
                 status: *rest.get(13)?,
             }
         }
-        // Only where the code says that these fields are registers: ATA PASS THROUGH INFORMATION AVAILABLE.
+        // Only where the code says that these fields are registers: ATA PASS THROUGH INFORMATION
+        // AVAILABLE.
         0x70 | 0x71 if sense.get(12..14)? == [0x00, 0x1d] => Registers {
             status: sense[4],
             count: sense[6],
@@ -245,7 +249,8 @@ mod tests {
     use super::super::system::tree;
     use super::*;
 
-    /// A descriptor of registers as SAT lays it out: 0x72, recovered error, 00h/1Dh, fourteen bytes of descriptors.
+    /// A descriptor of registers as SAT lays it out: 0x72, recovered error, 00h/1Dh, fourteen bytes
+    /// of descriptors.
     fn descriptor(count: u8, middle: u8, high: u8, status: u8) -> Answer {
         let mut sense = vec![0x72, 0x01, 0x00, 0x1d, 0, 0, 0, 14, 0x09, 0x0c, 0, 0, 0, count];
         sense.extend([0, 0, 0, middle, 0, high, 0xa0, status]);

@@ -1,8 +1,9 @@
 //! The requests of a block device as they happen, from the kernel's trace events.
 //!
-//! Events go to a ring of our own (an *instance* of tracefs), so that other tracers are not disturbed; it is
-//! removed when this is dropped. One that a killed process has left is removed by the next. Devices with request queues tell of
-//! requests, after merging; others (zram, device mapper, software RAID) of what comes in at their top.
+//! Events go to a ring of our own (an *instance* of tracefs), so that other tracers are not
+//! disturbed; it is removed when this is dropped. One that a killed process has left is removed by
+//! the next. Devices with request queues tell of requests, after merging; others (zram, device
+//! mapper, software RAID) of what comes in at their top.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read};
@@ -43,7 +44,8 @@ impl BlockTrace {
     /// Begins to watch a device, by its kernel name.
     ///
     /// # Errors
-    /// The system has no tracefs that is mounted, this user may not use it, or there is no such device.
+    /// The system has no tracefs that is mounted, this user may not use it, or there is no such
+    /// device.
     pub fn start(system: &System, device: &str) -> io::Result<BlockTrace> {
         let device = block_device(system, device).ok_or_else(|| io::Error::from(ErrorKind::NotFound))?;
         let missing = "tracefs is not mounted; `mount -t tracefs nodev /sys/kernel/tracing` does it";
@@ -97,7 +99,8 @@ impl BlockTrace {
         self.instance.set("tracing_on", "0")
     }
 
-    /// Hands over everything that has happened since the last call, in order, and does not wait for more.
+    /// Hands over everything that has happened since the last call, in order, and does not wait for
+    /// more.
     ///
     /// # Errors
     /// The system's error.
@@ -181,8 +184,9 @@ fn remove_orphans(system: &System, instances: &Path) {
 
 /// Reads a line of `trace_pipe`; `None` for what is no request of a block device.
 ///
-/// `fio-812 [001] d..1. 4567.123456: block_rq_issue: 253,0 R 4096 () 123 + 8 none,0,0 [fio]`, and the same without the bytes and
-/// the command for the other events (`include/trace/events/block.h` of the kernel).
+/// `fio-812 [001] d..1. 4567.123456: block_rq_issue: 253,0 R 4096 () 123 + 8 none,0,0 [fio]`, and
+/// the same without the bytes and the command for the other events (`include/trace/events/block.h`
+/// of the kernel).
 pub(super) fn parse(line: &str) -> Option<BlockEvent> {
     if let Some(lost) = line
         .split_once("[LOST ")
@@ -221,7 +225,8 @@ fn seconds(text: &str) -> Option<Nanos> {
     ))
 }
 
-/// The letters of `blk_fill_rwbs`: an `F` in front asks for a flush before, the letter behind it says what is done.
+/// The letters of `blk_fill_rwbs`: an `F` in front asks for a flush before, the letter behind it
+/// says what is done.
 fn action(letters: &str) -> BlockAction {
     let operation = match letters.as_bytes() {
         [b'F', operation, ..] if operation.is_ascii_uppercase() && *operation != b'S' => *operation,

@@ -64,7 +64,8 @@ pub enum BlockKind {
     Bcache,
     /// Memory, compressed (zram) or not (brd).
     Memory,
-    /// A volume of Windows that is no partition of one disk: spanned, striped, or of a provider that tells no place.
+    /// A volume of Windows that is no partition of one disk: spanned, striped, or of a provider
+    /// that tells no place.
     Volume {
         /// The first of the places where it is mounted.
         at: Option<String>,
@@ -76,13 +77,14 @@ pub enum BlockKind {
 pub struct Backing {
     /// Its path, as the kernel shows it.
     pub path: String,
-    /// What the path leads to here; absent if there is nothing, as with a deleted file or in a container.
+    /// What the path leads to here; absent if there is nothing, as with a deleted file or in a
+    /// container.
     pub identity: Option<Identity>,
 }
 
 impl BlockDevice {
-    /// Its path. The kernel of Linux writes `!` where a name has a slash; what Windows names is opened below `\\.\\`, a volume
-    /// below `\\?\\`. No kernel name of Linux begins as theirs do.
+    /// Its path. The kernel of Linux writes `!` where a name has a slash; what Windows names is
+    /// opened below `\\.\\`, a volume below `\\?\\`. No kernel name of Linux begins as theirs do.
     pub fn path(&self) -> String {
         let of_windows = |word: &str| self.name.starts_with(word);
         if matches!(self.kind, BlockKind::Volume { .. }) {
@@ -249,8 +251,9 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
     }
 }
 
-/// What the lanes of a PCI Express device carry one way: transfers of a bit per lane, less the coding (8b/10b up to 5 GT/s, 128b/130b
-/// beyond; headers take a little more, which is left out so that the figure is a bound).
+/// What the lanes of a PCI Express device carry one way: transfers of a bit per lane, less the
+/// coding (8b/10b up to 5 GT/s, 128b/130b beyond; headers take a little more, which is left out so
+/// that the figure is a bound).
 fn link(system: &System, device: &str) -> Option<u64> {
     let speed = system.words(&format!("{device}/current_link_speed"))?;
     let giga: f64 = speed.split(' ').next()?.parse().ok()?;
@@ -260,8 +263,9 @@ fn link(system: &System, device: &str) -> Option<u64> {
     (rate > 0.0).then_some(rate as u64)
 }
 
-/// What the link of a SATA or SAS disk carries one way. The folder of a disk lies in that of its port: `…/ata3/host2/…`, whose link
-/// is `link3`, or `…/port-0:1/end_device-0:1/…`, whose transceivers are named beside the end device.
+/// What the link of a SATA or SAS disk carries one way. The folder of a disk lies in that of its
+/// port: `…/ata3/host2/…`, whose link is `link3`, or `…/port-0:1/end_device-0:1/…`, whose
+/// transceivers are named beside the end device.
 fn serial_link(system: &System, device: &str) -> Option<u64> {
     let folder = std::fs::canonicalize(system.path(device)).ok()?;
     let parts: Vec<&str> = folder.iter().filter_map(|part| part.to_str()).collect();
@@ -324,7 +328,8 @@ fn scheduler_in_use(text: &str) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// The node of the nearest ancestor that has one; drivers put it on the PCI device. −1 is the kernel's word for none.
+/// The node of the nearest ancestor that has one; drivers put it on the PCI device. −1 is the
+/// kernel's word for none.
 fn numa_node(system: &System, device: &str) -> Option<u32> {
     let mut folder = std::fs::canonicalize(system.path(device)).ok()?;
     for _ in 0..8 {

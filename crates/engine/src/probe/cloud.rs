@@ -13,7 +13,8 @@ pub enum Cloud {
     Google,
 }
 
-/// The asset tag of the chassis of every machine of Azure; other machines of Hyper-V have other tags.
+/// The asset tag of the chassis of every machine of Azure; other machines of Hyper-V have other
+/// tags.
 const AZURE_CHASSIS: &str = "7783-7084-3265-9085-8269-3286-77";
 
 impl Cloud {
@@ -43,7 +44,8 @@ pub fn cloud(system: &System) -> Option<Cloud> {
     (dmi(system, "product_name") == "Google Compute Engine").then_some(Cloud::Google)
 }
 
-/// The cloud's name for the size of the machine. Only EC2 instances on Nitro have it in their firmware.
+/// The cloud's name for the size of the machine. Only EC2 instances on Nitro have it in their
+/// firmware.
 pub fn machine_type(system: &System) -> Option<String> {
     let product = dmi(system, "product_name");
     let is_type = product.split_once('.').is_some_and(|(family, size)| {

@@ -11,7 +11,8 @@ use crate::sys;
 /// The counters of all block devices at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceTimes {
-    /// The text of `/proc/diskstats`: of its many lines only those of the devices under a test are ever parsed.
+    /// The text of `/proc/diskstats`: of its many lines only those of the devices under a test are
+    /// ever parsed.
     text: String,
     /// What a system tells by calls instead.
     disks: HashMap<String, DiskCounters>,
@@ -48,9 +49,9 @@ impl DeviceTimes {
 
     /// What a device did since an earlier reading; `None` if it is not there.
     ///
-    /// Fields are those of the kernel's `Documentation/admin-guide/iostats.rst`: reads, merges, sectors, milliseconds;
-    /// the same for writes; in flight, busy and weighted milliseconds; the same as for reads for discards; flushes.
-    /// Sectors are 512 bytes whatever the device.
+    /// Fields are those of the kernel's `Documentation/admin-guide/iostats.rst`: reads, merges,
+    /// sectors, milliseconds; the same for writes; in flight, busy and weighted milliseconds; the
+    /// same as for reads for discards; flushes. Sectors are 512 bytes whatever the device.
     pub fn since(&self, earlier: &DeviceTimes, name: &str) -> Option<DeviceUse> {
         if let (Some(now), Some(then)) = (self.disks.get(name), earlier.disks.get(name)) {
             return Some(reported_since(now, then, name));
@@ -75,8 +76,9 @@ impl DeviceTimes {
     }
 }
 
-/// The counters of a disk of Windows since an earlier reading. Flushes and trims are not counted there, nor is how many requests were in
-/// the disk at each moment: that number times its length is the sum of the requests' times.
+/// The counters of a disk of Windows since an earlier reading. Flushes and trims are not counted
+/// there, nor is how many requests were in the disk at each moment: that number times its length is
+/// the sum of the requests' times.
 fn reported_since(now: &DiskCounters, then: &DiskCounters, name: &str) -> DeviceUse {
     let nanos = |now: u64, then: u64| Nanos(now.saturating_sub(then).saturating_mul(100));
     let [reads, writes] = [0, 1].map(|of: usize| u64::from(now.count[of].wrapping_sub(then.count[of])));

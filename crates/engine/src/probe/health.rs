@@ -1,7 +1,8 @@
 //! What devices and the kernel's drivers say of a device's health.
 //!
-//! Software RAID, states of SCSI and NVMe devices, errors that ext4 has counted, and, for root, the health log of NVMe devices and
-//! SMART of ATA disks. Nothing is woken up for it. A device that says nothing of itself has no health here, rather than a good one.
+//! Software RAID, states of SCSI and NVMe devices, errors that ext4 has counted, and, for root, the
+//! health log of NVMe devices and SMART of ATA disks. Nothing is woken up for it. A device that
+//! says nothing of itself has no health here, rather than a good one.
 
 use model::environment::Health;
 

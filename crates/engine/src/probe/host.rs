@@ -52,7 +52,8 @@ fn release(system: &System) -> Option<String> {
     Some(name.trim_matches(['"', '\'']).to_owned())
 }
 
-/// What the firmware of virtual machines calls itself, in vendor or product, and the hypervisor's usual name.
+/// What the firmware of virtual machines calls itself, in vendor or product, and the hypervisor's
+/// usual name.
 const HYPERVISORS: [(&str, &str); 18] = [
     ("Amazon EC2", "Amazon EC2"),
     ("Google", "Google Compute Engine"),
@@ -74,8 +75,8 @@ const HYPERVISORS: [(&str, &str); 18] = [
     ("KVM", "KVM"),
 ];
 
-/// The hypervisor, if there is one. On x86 the processor itself says whether it is a virtual one: firmware of the same
-/// vendor is found on bare metal too.
+/// The hypervisor, if there is one. On x86 the processor itself says whether it is a virtual one:
+/// firmware of the same vendor is found on bare metal too.
 fn hypervisor(system: &System) -> Option<String> {
     let block = first_processor(system);
     let flags = field(&block, "flags");
@@ -125,7 +126,8 @@ pub fn cpu(system: &System) -> Cpu {
     }
 }
 
-/// Where each online CPU sits. The kernel's core numbers are those of the socket and have gaps; here they are counted.
+/// Where each online CPU sits. The kernel's core numbers are those of the socket and have gaps;
+/// here they are counted.
 fn topology(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
     let cpus_of = |node: u32| system.words(&format!("/sys/devices/system/node/node{node}/cpulist"));
     let nodes: Vec<(u32, Vec<u32>)> = nodes
@@ -168,8 +170,8 @@ fn counted<T: PartialEq>(seen: &mut Vec<T>, item: T) -> u32 {
     number as u32
 }
 
-/// How fast each CPU is beside the others of the machine (`cpu_capacity`; where the first has none, the list of fast cores
-/// of x86 hybrids). The same number for all where there is no difference.
+/// How fast each CPU is beside the others of the machine (`cpu_capacity`; where the first has none,
+/// the list of fast cores of x86 hybrids). The same number for all where there is no difference.
 fn capacities(system: &System, online: &[u32]) -> Vec<u32> {
     let capacity = |cpu: &u32| system.words(&format!("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity"));
     if online.first().and_then(capacity).is_some() {
@@ -193,8 +195,9 @@ fn numbers(list: &str) -> Vec<u32> {
     list.trim().split(',').flat_map(part).collect()
 }
 
-/// The lines of `/proc/cpuinfo` about the first processor. The kernel asks every processor for its frequency while the file
-/// is read: on a machine of 128 that takes milliseconds, and the first block says all we need.
+/// The lines of `/proc/cpuinfo` about the first processor. The kernel asks every processor for its
+/// frequency while the file is read: on a machine of 128 that takes milliseconds, and the first
+/// block says all we need.
 fn first_processor(system: &System) -> String {
     let Ok(mut file) = system.open("/proc/cpuinfo") else {
         return String::new();
@@ -211,7 +214,8 @@ fn first_processor(system: &System) -> String {
     text.split("\n\n").next().unwrap_or_default().to_owned()
 }
 
-/// Makers of ARM processors and their cores, by the numbers of the register MIDR_EL1; those that servers and their kin have.
+/// Makers of ARM processors and their cores, by the numbers of the register MIDR_EL1; those that
+/// servers and their kin have.
 const ARM_CORES: [(u32, u32, &str); 26] = [
     (0x41, 0xd03, "Arm Cortex-A53"),
     (0x41, 0xd05, "Arm Cortex-A55"),
@@ -337,7 +341,8 @@ mod tests {
             ("sys/devices/system/node/node1/cpulist".to_owned(), "3,6".to_owned()),
             ("sys/devices/cpu_core/cpus".to_owned(), "0-1".to_owned()),
         ];
-        // Two threads of a fast core, two frugal cores of the same socket, one of another socket with the same core number.
+        // Two threads of a fast core, two frugal cores of the same socket, one of another socket
+        // with the same core number.
         for (cpu, core, socket) in [(0, 8, 0), (1, 8, 0), (2, 16, 0), (3, 17, 0), (6, 8, 1)] {
             let file = |what: &str| format!("sys/devices/system/cpu/cpu{cpu}/topology/{what}");
             files.push((file("core_id"), format!("{core}\n")));

@@ -51,7 +51,8 @@ pub enum UseKind {
 }
 
 impl Inventory {
-    /// Takes it. A few milliseconds: a handful of files for each device, and the names of all processes.
+    /// Takes it. A few milliseconds: a handful of files for each device, and the names of all
+    /// processes.
     pub fn take(system: &System) -> Inventory {
         if let Some(storage) = system.storage() {
             return storage.inventory();
@@ -152,7 +153,8 @@ impl Inventory {
     }
 }
 
-/// The ZFS module keeps a folder of statistics for each imported pool; its members show nothing of their own in sysfs.
+/// The ZFS module keeps a folder of statistics for each imported pool; its members show nothing of
+/// their own in sysfs.
 fn zfs_pools(system: &System) -> Vec<String> {
     let folder = "/proc/spl/kstat/zfs";
     let names = system.names(folder).into_iter();

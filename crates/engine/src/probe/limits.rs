@@ -1,7 +1,7 @@
 //! Limits that control groups put on this process, of both versions (cgroups(7)).
 //!
-//! A limit of any group above the own one holds too, so each is the least on the way up. A container sees its own group as
-//! the root and knows nothing of limits above it.
+//! A limit of any group above the own one holds too, so each is the least on the way up. A
+//! container sees its own group as the root and knows nothing of limits above it.
 
 use model::Bytes;
 use model::environment::{DeviceLimit, Limits};
@@ -42,8 +42,8 @@ pub fn limits(system: &System) -> Limits {
     limits
 }
 
-/// Folders of the control groups of this process that have a controller, the own one first: those of version 2, and those
-/// of version 1 for the controller.
+/// Folders of the control groups of this process that have a controller, the own one first: those
+/// of version 2, and those of version 1 for the controller.
 pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
     let mounts = own_mounts(system);
     let groups = system.text("/proc/self/cgroup").unwrap_or_default();

@@ -1,7 +1,7 @@
 //! Files and devices that virtual machines have open.
 //!
-//! A hypervisor claims nothing: its guest's disk looks unused to the kernel. What it has open can be seen in `/proc`, by
-//! its owner and by root only.
+//! A hypervisor claims nothing: its guest's disk looks unused to the kernel. What it has open can
+//! be seen in `/proc`, by its owner and by root only.
 
 use super::System;
 use crate::identity::Identity;
@@ -24,7 +24,8 @@ pub struct HeldFile {
     pub identity: Identity,
 }
 
-/// Beginnings of the names of programs that run virtual machines or serve their disks. The kernel keeps 15 characters.
+/// Beginnings of the names of programs that run virtual machines or serve their disks. The kernel
+/// keeps 15 characters.
 const PROGRAMS: [&str; 14] = [
     "qemu", "kvm", "lkvm", "cloud-hyperviso", "firecracker", "crosvm", "VBoxHeadless", "VirtualBoxVM", "VBoxSVC",
     "vmware-vmx", "stratovirt", "tapdisk", "xen-qdisk", "dragonball",

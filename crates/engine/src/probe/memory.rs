@@ -39,8 +39,8 @@ impl fmt::Display for FreeMemory {
     }
 }
 
-/// Memory that this process may still use: what the kernel estimates to be available, less where a control group or the
-/// limit on address space leaves less.
+/// Memory that this process may still use: what the kernel estimates to be available, less where a
+/// control group or the limit on address space leaves less.
 pub fn memory_free() -> FreeMemory {
     static GROUPS: OnceLock<Vec<Group>> = OnceLock::new();
     let system = System::live();
@@ -91,7 +91,8 @@ struct Group {
 }
 
 impl Group {
-    /// What the limit leaves. The page cache counts as used, but the kernel takes it back where memory is needed.
+    /// What the limit leaves. The page cache counts as used, but the kernel takes it back where
+    /// memory is needed.
     fn free(&self, system: &System) -> u64 {
         let value = |name: &str| system.value::<u64>(&format!("{}/{name}", self.folder));
         let used = value("memory.current").or_else(|| value("memory.usage_in_bytes"));

@@ -1,8 +1,9 @@
-//! Facts about the machine: memory, mounts, block devices, limits. Read from the system, never guessed.
+//! Facts about the machine: memory, mounts, block devices, limits. Read from the system, never
+//! guessed.
 //!
-//! Everything in `/sys` and `/proc` is read below the root of a [`System`], so that a recorded tree can stand for a machine
-//! that is not at hand. What is not there is left out: on a system without these folders the same functions give empty
-//! values. Nothing here judges what it finds.
+//! Everything in `/sys` and `/proc` is read below the root of a [`System`], so that a recorded tree
+//! can stand for a machine that is not at hand. What is not there is left out: on a system without
+//! these folders the same functions give empty values. Nothing here judges what it finds.
 
 mod ata_health;
 mod block_trace;

@@ -6,7 +6,8 @@ use crate::identity::{DeviceNumber, Identity};
 /// A mounted file system, or a part of one that is mounted in a second place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// Number that `stat` shows for files on it. Some file systems have one of their own that names no device.
+    /// Number that `stat` shows for files on it. Some file systems have one of their own that names
+    /// no device.
     pub number: DeviceNumber,
     /// The block device it lies on, where there is one and it is known.
     pub device: Option<DeviceNumber>,
@@ -32,8 +33,8 @@ impl Mount {
     }
 }
 
-/// All mounts that this process sees, and those of the first process where they are others and may be read: a device in
-/// use outside of a container is in use.
+/// All mounts that this process sees, and those of the first process where they are others and may
+/// be read: a device in use outside of a container is in use.
 pub(super) fn mounts(system: &System) -> Vec<Mount> {
     let own = system.text("/proc/self/mountinfo").unwrap_or_default();
     let mut mounts: Vec<Mount> = own.lines().filter_map(|line| mount(system, line)).collect();

@@ -1,7 +1,8 @@
 //! What clients of NFS count, from `/proc/self/mountstats`.
 //!
-//! An entry is `device SOURCE mounted on PLACE with fstype TYPE`, and for NFS ` statvers=1.1` and lines of the form `key: values`.
-//! Kernels add keys, and numbers at the ends of lines; what is not known is skipped. Times are whole milliseconds, summed.
+//! An entry is `device SOURCE mounted on PLACE with fstype TYPE`, and for NFS ` statvers=1.1` and
+//! lines of the form `key: values`. Kernels add keys, and numbers at the ends of lines; what is not
+//! known is skipped. Times are whole milliseconds, summed.
 
 use model::network_mount::{ConnectionCounts, NetworkBytes, NetworkMount, RpcCounts};
 use model::{Bytes, Nanos};
@@ -29,7 +30,8 @@ pub fn parse_mountstats(text: &str) -> Vec<NetworkMount> {
     mounts
 }
 
-/// `SOURCE mounted on PLACE with fstype nfs statvers=1.1`; of an entry without `statvers` there is nothing to read.
+/// `SOURCE mounted on PLACE with fstype nfs statvers=1.1`; of an entry without `statvers` there is
+/// nothing to read.
 fn heading(entry: &str) -> Option<NetworkMount> {
     let (source, rest) = entry.split_once(" mounted on ")?;
     let (mount_point, kind) = rest.rsplit_once(" with fstype ")?;
@@ -101,8 +103,8 @@ fn operation(name: &str, numbers: &[u64]) -> Option<RpcCounts> {
     })
 }
 
-/// Fields of the client's `rpc_xprt`: tcp and rdma have a connect time and an idle time that udp lacks, and local sockets have
-/// neither port nor binds.
+/// Fields of the client's `rpc_xprt`: tcp and rdma have a connect time and an idle time that udp
+/// lacks, and local sockets have neither port nor binds.
 fn connection(values: &str) -> Option<ConnectionCounts> {
     let mut words = values.split_whitespace();
     let protocol = words.next()?;
@@ -132,8 +134,9 @@ mod tests {
 
     use super::*;
 
-    /// Two readings of a Linux 6.1 that mounted its own NFS server twice. In between, 200 blocks of 64 KiB were written to the
-    /// first mount with direct I/O and 1000 of 4 KiB read from it, and 100 blocks of 64 KiB written to the second with an fsync.
+    /// Two readings of a Linux 6.1 that mounted its own NFS server twice. In between, 200 blocks of
+    /// 64 KiB were written to the first mount with direct I/O and 1000 of 4 KiB read from it, and
+    /// 100 blocks of 64 KiB written to the second with an fsync.
     fn readings() -> [Vec<NetworkMount>; 2] {
         [
             include_str!("../../../../tests/data/nfs/before.txt"),

@@ -1,7 +1,7 @@
 //! What an NVMe device says of its own health: the SMART / Health Information log page.
 //!
-//! NVM Express Base Specification, Get Log Page 02h: 512 bytes, little-endian, temperatures in Kelvin, counts of 16 bytes. It is
-//! asked for the controller as a whole, and needs root.
+//! NVM Express Base Specification, Get Log Page 02h: 512 bytes, little-endian, temperatures in
+//! Kelvin, counts of 16 bytes. It is asked for the controller as a whole, and needs root.
 
 use std::path::Path;
 
@@ -87,7 +87,8 @@ mod tests {
         let mut page = [0; LENGTH];
         page[1..3].copy_from_slice(&311u16.to_le_bytes());
         (page[3], page[4], page[5]) = (100, 10, 3);
-        // Data units read, written; power-on hours; unsafe shutdowns; entries of the error log: none of them a complaint.
+        // Data units read, written; power-on hours; unsafe shutdowns; entries of the error log:
+        // none of them a complaint.
         for (at, value) in [
             (32, 81_234_567u128),
             (48, 45_678_901),

@@ -12,7 +12,8 @@ const MAX_PROCESSES: usize = 2000;
 /// Programs that are named.
 const MAX_NAMED: usize = 5;
 
-/// Bytes that each other program has caused to be read and written so far, as far as this user may see.
+/// Bytes that each other program has caused to be read and written so far, as far as this user may
+/// see.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramIo(HashMap<u32, (String, u64)>);
 
@@ -33,7 +34,8 @@ impl ProgramIo {
         ProgramIo(others.filter_map(one).collect())
     }
 
-    /// Bytes that this process has caused to be read and written so far; `None` where the system does not count them.
+    /// Bytes that this process has caused to be read and written so far; `None` where the system
+    /// does not count them.
     pub fn own_bytes(system: &System) -> Option<u64> {
         bytes_moved(system, "self")
     }
@@ -58,8 +60,8 @@ impl ProgramIo {
     }
 }
 
-/// What a process moved to and from devices. Data that was found in the page cache does not count, and data that is written
-/// counts once it is in the page cache.
+/// What a process moved to and from devices. Data that was found in the page cache does not count,
+/// and data that is written counts once it is in the page cache.
 fn bytes_moved(system: &System, process: &str) -> Option<u64> {
     let text = system.text(&format!("/proc/{process}/io"))?;
     let value = |key: &str| {

@@ -1,14 +1,17 @@
 //! Which disks are virtual, and which have platters that turn.
 //!
-//! The kernel calls a disk rotational unless its driver knows better, and most virtual disks say nothing. So the flag in
-//! `queue/rotational` can rule platters out, but it takes the disk itself to prove them.
+//! The kernel calls a disk rotational unless its driver knows better, and most virtual disks say
+//! nothing. So the flag in `queue/rotational` can rule platters out, but it takes the disk itself
+//! to prove them.
 
 use super::System;
 
-/// Lowest rotation rate, in turns per minute, that SCSI assigns a meaning (SBC, block device characteristics page).
+/// Lowest rotation rate, in turns per minute, that SCSI assigns a meaning (SBC, block device
+/// characteristics page).
 const MIN_TURNS: u16 = 0x0401;
 
-/// Parts of models (vendor and product) of virtual disks, in lower case, and what they stand for. The first match counts.
+/// Parts of models (vendor and product) of virtual disks, in lower case, and what they stand for.
+/// The first match counts.
 const VIRTUAL_MODELS: [(&str, &str); 22] = [
     ("amazon elastic block store", "Amazon EBS volume"),
     ("amazon ec2 nvme instance storage", "Amazon EC2 instance store"),
@@ -37,7 +40,8 @@ const VIRTUAL_MODELS: [(&str, &str); 22] = [
 /// Beginnings of kernel names that only virtual disks have. Their drivers show no model.
 const VIRTUAL_NAMES: [(&str, &str); 2] = [("vd", "virtio disk"), ("xvd", "Xen virtual disk")];
 
-/// What kind of virtual disk this is, by its kernel name and model; `None` for what may be hardware.
+/// What kind of virtual disk this is, by its kernel name and model; `None` for what may be
+/// hardware.
 pub(crate) fn virtual_kind(name: &str, model: Option<&str>) -> Option<&'static str> {
     let model = model.unwrap_or_default().to_ascii_lowercase();
     let by_model = VIRTUAL_MODELS.iter().find(|(part, _)| model.contains(part));
@@ -51,9 +55,10 @@ pub(crate) fn virtual_kind(name: &str, model: Option<&str>) -> Option<&'static s
 
 /// True if a device, or one that it is made of, has platters that turn.
 ///
-/// A disk counts if it is not virtual and its block device characteristics page (VPD B1) gives a rotation rate. Kernels
-/// before 6.0 do not show that page; there the flag of a disk on an ATA or SAS port counts, which the kernel takes from
-/// the same source. `model` is the disk's, as far as it is known.
+/// A disk counts if it is not virtual and its block device characteristics page (VPD B1) gives a
+/// rotation rate. Kernels before 6.0 do not show that page; there the flag of a disk on an ATA or
+/// SAS port counts, which the kernel takes from the same source. `model` is the disk's, as far as
+/// it is known.
 pub(super) fn is_rotational(system: &System, name: &str, model: Option<&str>) -> bool {
     let at = |file: &str| format!("/sys/class/block/{name}/{file}");
     if !system.flag(&at("queue/rotational")) {
@@ -82,7 +87,8 @@ pub(super) fn is_rotational(system: &System, name: &str, model: Option<&str>) ->
     }
 }
 
-/// The disk is on a port of an ATA or SAS controller, and not behind an array, a bridge or a network.
+/// The disk is on a port of an ATA or SAS controller, and not behind an array, a bridge or a
+/// network.
 fn is_on_disk_port(system: &System, device: &str) -> bool {
     if system.words(&format!("{device}/vendor")).as_deref() == Some("ATA") {
         return true;

@@ -6,7 +6,8 @@ use crate::identity::DeviceNumber;
 /// Where the drivers tell it, the surest first.
 const PLACES: [&str; 4] = ["wwid", "device/wwid", "serial", "device/serial"];
 
-/// Serial number or world-wide name of a whole device; `None` where the system tells none, and for parts of devices.
+/// Serial number or world-wide name of a whole device; `None` where the system tells none, and for
+/// parts of devices.
 pub fn serial(system: &System, device: DeviceNumber) -> Option<String> {
     let folder = format!("/sys/dev/block/{}:{}", device.major, device.minor);
     let serial = PLACES
@@ -17,8 +18,8 @@ pub fn serial(system: &System, device: DeviceNumber) -> Option<String> {
         .find(|text| !text.is_empty())
 }
 
-/// The number that the kernel gives to what is behind a device: another one when a loop device gets another file, or another
-/// disk takes a number. It starts anew at every boot.
+/// The number that the kernel gives to what is behind a device: another one when a loop device gets
+/// another file, or another disk takes a number. It starts anew at every boot.
 pub fn sequence(system: &System, device: DeviceNumber) -> Option<u64> {
     let path = format!("/sys/dev/block/{}:{}/diskseq", device.major, device.minor);
     system.words(&path)?.parse().ok()

@@ -1,4 +1,5 @@
-//! What happens around a test: the network's losses, processors that are held back, the I/O of others.
+//! What happens around a test: the network's losses, processors that are held back, the I/O of
+//! others.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -81,7 +82,8 @@ impl SystemTimes {
     }
 }
 
-/// Segments sent and sent again. The file has a line of names and a line of values for each protocol.
+/// Segments sent and sent again. The file has a line of names and a line of values for each
+/// protocol.
 fn tcp(text: &str) -> Option<[u64; 2]> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp:"));
     let (names, values) = (lines.next()?, lines.next()?);
@@ -92,8 +94,8 @@ fn tcp(text: &str) -> Option<[u64; 2]> {
     Some([value("OutSegs")?, value("RetransSegs")?])
 }
 
-/// Errors and drops of each interface but the loopback, in a line of `/proc/net/dev`: eight counters of what was received
-/// (bytes, packets, errors, drops …) and as many of what was sent.
+/// Errors and drops of each interface but the loopback, in a line of `/proc/net/dev`: eight
+/// counters of what was received (bytes, packets, errors, drops …) and as many of what was sent.
 fn interfaces(text: &str) -> HashMap<String, [u64; 2]> {
     let line = |line: &str| {
         let (name, counters) = line.split_once(':')?;
@@ -124,7 +126,8 @@ fn throttled(system: &System, folder: String) -> Option<(String, Nanos)> {
     Some((folder, time))
 }
 
-/// Times at which a core was slowed because it was too hot (Intel). Where the first does not count them, none does.
+/// Times at which a core was slowed because it was too hot (Intel). Where the first does not count
+/// them, none does.
 fn thermal(system: &System) -> Option<u64> {
     const FOLDER: &str = "/sys/devices/system/cpu";
     let count = |cpu: &str| system.value::<u64>(&format!("{FOLDER}/{cpu}/thermal_throttle/core_throttle_count"));
@@ -148,7 +151,8 @@ pub(super) fn deepest_idle(system: &System) -> Option<IdleState> {
     states.max_by_key(|state| state.exit_ns)
 }
 
-/// Watches what others do to devices for some time: call it before the test begins. `stop` ends it early.
+/// Watches what others do to devices for some time: call it before the test begins. `stop` ends it
+/// early.
 pub fn watch_others(system: &System, devices: &[String], time: Duration, stop: &dyn Fn() -> bool) -> Before {
     const POLL_INTERVAL: Duration = Duration::from_millis(100);
     let start = std::time::Instant::now();

@@ -18,12 +18,13 @@ const SMALL_FILE: usize = 1024;
 
 /// Where facts are read from.
 ///
-/// Paths are absolute, as the system itself names them; each is looked up below the root. Reading never fails: what is
-/// missing or may not be read is absent.
+/// Paths are absolute, as the system itself names them; each is looked up below the root. Reading
+/// never fails: what is missing or may not be read is absent.
 #[derive(Clone, Debug)]
 pub struct System {
     root: PathBuf,
-    /// What `stat` would say of paths, for a recorded tree: device nodes and inode numbers cannot be recorded as files.
+    /// What `stat` would say of paths, for a recorded tree: device nodes and inode numbers cannot
+    /// be recorded as files.
     recorded: Option<HashMap<String, Identity>>,
     /// What disks have said of themselves.
     health: Arc<Mutex<HashMap<String, Option<Health>>>>,
@@ -41,9 +42,9 @@ impl System {
 
     /// A recorded tree: a folder with `sys`, `proc` and so on as on the machine it stands for.
     ///
-    /// A file `stat` in it has a line for each path whose identity matters: `block MAJOR:MINOR PATH`,
-    /// `char MAJOR:MINOR PATH` or `file MAJOR:MINOR INODE PATH`, the numbers of a file being those of its file system's
-    /// device.
+    /// A file `stat` in it has a line for each path whose identity matters:
+    /// `block MAJOR:MINOR PATH`, `char MAJOR:MINOR PATH` or `file MAJOR:MINOR INODE PATH`, the
+    /// numbers of a file being those of its file system's device.
     pub fn below(root: &Path) -> System {
         let text = fs::read_to_string(root.join("stat")).unwrap_or_default();
         System {
@@ -58,13 +59,15 @@ impl System {
         self.recorded.is_none()
     }
 
-    /// Disks and volumes, where this machine tells of them through calls and not through files: Windows.
+    /// Disks and volumes, where this machine tells of them through calls and not through files:
+    /// Windows.
     pub(super) fn storage(&self) -> Option<Storage> {
         self.is_live().then(sys::reported::storage).flatten()
     }
 
-    /// What a disk says of its own health. It is asked once, however many targets lie on it; who wants to know whether it has
-    /// changed takes another [`System::live`]. A recorded tree has no disk that could be asked.
+    /// What a disk says of its own health. It is asked once, however many targets lie on it; who
+    /// wants to know whether it has changed takes another [`System::live`]. A recorded tree has no
+    /// disk that could be asked.
     pub(super) fn reported_once(&self, disk: &str, ask: impl FnOnce() -> Option<Health>) -> Option<Health> {
         if !self.is_live() {
             return None;
@@ -83,8 +86,8 @@ impl System {
         }
     }
 
-    /// What a link leads to that the kernel keeps for an open file (`/proc/PID/fd/N`). On this machine that works even
-    /// where the path it shows lies in another mount namespace or is gone.
+    /// What a link leads to that the kernel keeps for an open file (`/proc/PID/fd/N`). On this
+    /// machine that works even where the path it shows lies in another mount namespace or is gone.
     pub(crate) fn identity_behind(&self, link: &str) -> Option<Identity> {
         match &self.recorded {
             None => sys::facts::identity_of(&self.path(link)),

@@ -12,7 +12,8 @@ use crate::file::{File, FileKind};
 use crate::identity::{DeviceNumber, Identity};
 use crate::sys;
 
-/// More devices than this under one target say nothing more: a chain this long is a fault of the system's.
+/// More devices than this under one target say nothing more: a chain this long is a fault of the
+/// system's.
 const MAX_DEVICES: usize = 64;
 
 /// What is known of an open file or device. `prepared` says in words how it was prepared.
@@ -95,8 +96,9 @@ fn describe(mount: &Mount, path: &Path) -> FileSystem {
     }
 }
 
-/// The mount that a path goes through: the longest mount point that begins it, and the latest of equal ones, which hides
-/// the others. Those with the file's own device number go first, because a mount that was covered later still shows.
+/// The mount that a path goes through: the longest mount point that begins it, and the latest of
+/// equal ones, which hides the others. Those with the file's own device number go first, because a
+/// mount that was covered later still shows.
 fn mount_of<'a>(mounts: &'a [Mount], path: &Path, number: DeviceNumber) -> Option<&'a Mount> {
     let longest = |of: &mut dyn Iterator<Item = &'a Mount>| {
         of.filter(|mount| path.starts_with(&mount.at))
@@ -164,8 +166,8 @@ pub fn device_chain(system: &System, numbers: &[DeviceNumber]) -> Vec<Device> {
     chain
 }
 
-/// The devices under a path, which may be a block device, a file or a directory: the nearest first. `None` if there is nothing
-/// at the path; empty where no device is known to lie under it.
+/// The devices under a path, which may be a block device, a file or a directory: the nearest first.
+/// `None` if there is nothing at the path; empty where no device is known to lie under it.
 pub fn devices_under(system: &System, path: &Path) -> Option<Vec<Device>> {
     if system.is_live()
         && let Some((_, devices)) = sys::reported::file_system(path)

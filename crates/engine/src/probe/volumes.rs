@@ -1,10 +1,12 @@
 //! What Amazon's virtual disks count for themselves: log page 0xD0 of their NVMe devices.
 //!
-//! The page says for how long more was asked for than the volume allows, and than the instance allows for all of its volumes:
-//! the one who enforces the limits tells which of them was met. It is there on Nitro instances, for EBS volumes and
-//! instance stores, and needs root. Layout: facts from the driver of aws-ebs-csi (`pkg/metrics/nvme.go`) and from the
-//! CloudWatch documentation ("EBS volumes and instance store metrics"): twelve little-endian words of eight bytes, 416
-//! reserved bytes, then two histograms of a count and 64 classes each, for reads and for writes; times in microseconds.
+//! The page says for how long more was asked for than the volume allows, and than the instance
+//! allows for all of its volumes: the one who enforces the limits tells which of them was met. It
+//! is there on Nitro instances, for EBS volumes and instance stores, and needs root. Layout: facts
+//! from the driver of aws-ebs-csi (`pkg/metrics/nvme.go`) and from the CloudWatch documentation
+//! ("EBS volumes and instance store metrics"): twelve little-endian words of eight bytes, 416
+//! reserved bytes, then two histograms of a count and 64 classes each, for reads and for writes;
+//! times in microseconds.
 
 use std::path::Path;
 
@@ -74,7 +76,8 @@ impl VolumeCounters {
         })
     }
 
-    /// What happened since an earlier reading of the same volume; `None` where the counters were reset in between.
+    /// What happened since an earlier reading of the same volume; `None` where the counters were
+    /// reset in between.
     pub fn since(&self, earlier: &VolumeCounters, name: &str) -> Option<VolumeUse> {
         if self.provider != earlier.provider {
             return None;

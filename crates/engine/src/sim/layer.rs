@@ -13,7 +13,8 @@ pub(super) struct Layer {
     tokens: f64,
     /// When the tokens were last counted.
     counted: Nanos,
-    /// Before that nothing may pass, whatever the tokens: the ceiling of a burst, and the order of arrival.
+    /// Before that nothing may pass, whatever the tokens: the ceiling of a burst, and the order of
+    /// arrival.
     next: Nanos,
 }
 
@@ -154,7 +155,8 @@ mod tests {
         assert_eq!(per_second(bytes, 4096, 2), [256, 256]);
     }
 
-    /// A bucket of 4000 beyond a baseline of 100 at a ceiling of 500 lasts for 4000 ÷ (500 − 100) = 10 s.
+    /// A bucket of 4000 beyond a baseline of 100 at a ceiling of 500 lasts for 4000 ÷ (500 − 100) =
+    /// 10 s.
     #[test]
     fn a_bucket_lasts_for_its_size_by_ceiling_less_baseline() {
         let burst = SimulatedLayer {

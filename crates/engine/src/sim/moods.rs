@@ -1,4 +1,5 @@
-//! What makes the simulated device slower at times: a write buffer that is full, tidying up, neighbours, age.
+//! What makes the simulated device slower at times: a write buffer that is full, tidying up,
+//! neighbours, age.
 
 use model::Nanos;
 use model::draws::{Draws, Purpose};
@@ -124,7 +125,8 @@ mod tests {
         assert_eq!(moods.factor(&device, Nanos(0), false, &mut draws), 1.0);
     }
 
-    /// Everything that arrives in a pause waits for its end, and only after writes is there a pause at all.
+    /// Everything that arrives in a pause waits for its end, and only after writes is there a pause
+    /// at all.
     #[test]
     fn collections_come_after_writes_and_hold_up_everything() {
         let device = SimulatedDevice {
@@ -153,7 +155,8 @@ mod tests {
         let (mut moods, mut draws) = start(&device);
         let held = held(&mut moods, &mut draws, true);
         let lengths: Vec<usize> = held.chunk_by(|a, b| a == b).map(<[Nanos]>::len).collect();
-        // One operation a millisecond: as many are held up as the pause has milliseconds, give or take the first.
+        // One operation a millisecond: as many are held up as the pause has milliseconds, give or
+        // take the first.
         assert!(
             lengths.len() >= 2 && (99..=101).contains(&lengths[0]) && (199..=201).contains(&lengths[1]),
             "{lengths:?}"

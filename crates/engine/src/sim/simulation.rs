@@ -3,8 +3,8 @@
 //! This is a conservative discrete-event simulation. A completion time is computed when an
 //! operation arrives, so operations must arrive in the order of simulated time, whatever the system
 //! does with threads. Every worker has a clock of its own. Only one of them has the *turn*: that
-//! with the earliest clock, or the lowest number where clocks are equal. It keeps the turn until its
-//! clock has passed that of another worker, so it also does everything between two calls of the
+//! with the earliest clock, or the lowest number where clocks are equal. It keeps the turn until
+//! its clock has passed that of another worker, so it also does everything between two calls of the
 //! engine in the order of time: what workers share beyond the device is used in the same order in
 //! every run.
 //!
@@ -128,7 +128,8 @@ impl Simulation {
         }
     }
 
-    /// Lets workers begin, as soon as it is their turn. Returns the simulated time at which they do.
+    /// Lets workers begin, as soon as it is their turn. Returns the simulated time at which they
+    /// do.
     pub fn start(&self, workers: Range<usize>) -> Nanos {
         let mut state = self.lock();
         let now = state.now();

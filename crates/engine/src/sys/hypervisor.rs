@@ -19,22 +19,23 @@ fn name_of(signature: [u8; 12]) -> Option<&'static str> {
     known.map(|(_, name)| *name)
 }
 
-/// The name by all signatures that were found. KVM and Xen can imitate Hyper-V for guests with Windows; their own signature
-/// then follows.
+/// The name by all signatures that were found. KVM and Xen can imitate Hyper-V for guests with
+/// Windows; their own signature then follows.
 #[cfg_attr(not(target_arch = "x86_64"), allow(dead_code, reason = "only x86 has these leaves"))]
 fn name_of_all(signatures: &[[u8; 12]]) -> Option<&'static str> {
     let names = || signatures.iter().filter_map(|signature| name_of(*signature));
     names().find(|name| *name != "Hyper-V").or_else(|| names().next())
 }
 
-/// The hypervisor of this machine: `None` on hardware and for the root partition of Hyper-V, `unknown` for a signature
-/// without a name here.
+/// The hypervisor of this machine: `None` on hardware and for the root partition of Hyper-V,
+/// `unknown` for a signature without a name here.
 #[cfg(target_arch = "x86_64")]
 pub(crate) fn hypervisor() -> Option<&'static str> {
     use std::arch::x86_64::__cpuid;
     /// Leaves of the first and of a second interface.
     const LEAVES: [u32; 2] = [0x4000_0000, 0x4000_0100];
-    /// `CreatePartitions`, among the privileges in leaf 0x40000003 of Hyper-V (Hypervisor Top-Level Functional Specification).
+    /// `CreatePartitions`, among the privileges in leaf 0x40000003 of Hyper-V (Hypervisor Top-Level
+    /// Functional Specification).
     const CREATE_PARTITIONS: u32 = 1;
     if __cpuid(1).ecx >> 31 == 0 {
         return None;

@@ -1,4 +1,5 @@
-//! What differs between systems, with the same names on each: clock, memory, files, threads, signals, terminal.
+//! What differs between systems, with the same names on each: clock, memory, files, threads,
+//! signals, terminal.
 
 pub(crate) mod hypervisor;
 #[cfg(target_os = "linux")]

@@ -13,8 +13,9 @@ use crate::watchdog::watch;
 /// Bytes of a block, which suits every place.
 pub const BLOCK: u32 = 4096;
 
-/// Every engine of this system that moves data to and from whatever is tested, or pretends to. What the others do is tested one by one.
-/// An emulator does not know the calls of them all: `FATHOM_ENGINES` names those that it does.
+/// Every engine of this system that moves data to and from whatever is tested, or pretends to. What
+/// the others do is tested one by one. An emulator does not know the calls of them all:
+/// `FATHOM_ENGINES` names those that it does.
 pub fn engines() -> impl Iterator<Item = EngineKind> {
     let here = ENGINES
         .iter()
@@ -284,8 +285,8 @@ impl Rig {
         turns
     }
 
-    /// Carries out jobs, as many at once as there are slots, in batches of all sizes. `fill` prepares the buffer of each
-    /// write.
+    /// Carries out jobs, as many at once as there are slots, in batches of all sizes. `fill`
+    /// prepares the buffer of each write.
     pub fn run(&mut self, jobs: &[Job], mut fill: impl FnMut(&Job, &mut [u8])) -> Vec<Done> {
         let mut waiting: VecDeque<Job> = jobs.iter().copied().collect();
         let mut all = Vec::with_capacity(jobs.len());

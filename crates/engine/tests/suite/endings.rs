@@ -1,4 +1,5 @@
-//! Engines that are dropped with operations in flight, and operations that fail, one after the other.
+//! Engines that are dropped with operations in flight, and operations that fail, one after the
+//! other.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -11,8 +12,9 @@ use testbed::{FaultFs, Footprint, in_own_process, need};
 use crate::driver::{BLOCK, Job, Rig, real_engines};
 use crate::place::{Place, Target, open};
 
-/// Drops of each of the two engines that keep operations in flight: 10,000 in all where everything is tested, and enough to
-/// notice a leak elsewhere, since the kernel takes milliseconds to end a ring.
+/// Drops of each of the two engines that keep operations in flight: 10,000 in all where everything
+/// is tested, and enough to notice a leak elsewhere, since the kernel takes milliseconds to end a
+/// ring.
 fn drops() -> u64 {
     match std::env::var_os("FATHOM_CI") {
         Some(_) => 5000,
@@ -53,8 +55,8 @@ fn ten_thousand_drops_with_operations_in_flight_leave_nothing() {
     );
 }
 
-/// Drops an engine in each round; returns in how many rounds operations were in flight. Threads share the rounds because each
-/// mostly waits for the kernel to close a ring.
+/// Drops an engine in each round; returns in how many rounds operations were in flight. Threads
+/// share the rounds because each mostly waits for the kernel to close a ring.
 fn drop_with_operations_in_flight(kind: EngineKind, target: &Target, rounds: u64) -> u64 {
     let caught = AtomicU64::new(0);
     let next = AtomicU64::new(0);
@@ -92,7 +94,8 @@ fn drop_with_operations_in_flight(kind: EngineKind, target: &Target, rounds: u64
     caught.into_inner()
 }
 
-/// Memory that is had right after a drop is most likely that of the buffers, and must stay as it is left.
+/// Memory that is had right after a drop is most likely that of the buffers, and must stay as it is
+/// left.
 fn nothing_is_written_any_more() {
     let memory = vec![0xa5u8; SLOTS as usize * BLOCK as usize + 4096];
     std::thread::sleep(Duration::from_micros(500));

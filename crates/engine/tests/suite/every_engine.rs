@@ -190,7 +190,8 @@ fn a_deadline_with_nothing_in_flight_is_a_sleep() {
                 let start = rig.engine.now();
                 rig.sleep(start + length);
                 let slept = rig.engine.now().since(start);
-                // That it does not end early is a promise; that it ends in time is up to the machine.
+                // That it does not end early is a promise; that it ends in time is up to the
+                // machine.
                 assert!(
                     slept >= length && slept < length + Nanos::secs(5),
                     "{} {slept}",
@@ -521,13 +522,15 @@ fn batches_of_all_kinds_of_operations_end() {
                 let mut rig = Rig::open(setup).unwrap();
                 let trim = Job::trim(8 * u64::from(BLOCK), BLOCK);
                 for round in 0..8 {
-                    // The one that is out of the ordinary stands at each place of the batch in turn.
+                    // The one that is out of the ordinary stands at each place of the batch in
+                    // turn.
                     let mut jobs = vec![Job::read(0); 7];
                     jobs.insert(round, trim);
                     jobs.extend(flushes().into_iter().map(Job::flush));
                     rig.run(&jobs, |_, _| {});
                     let requests: Vec<_> = (0..8).map(|slot| jobs[slot as usize].in_slot(slot)).collect();
-                    // All are asked for, though not all may be taken over: then it must not be waited for the others.
+                    // All are asked for, though not all may be taken over: then it must not be
+                    // waited for the others.
                     let mut ended = rig.turn(&requests, 8, Nanos::NEVER).len();
                     let mut taken = rig.batch.submitted as usize;
                     while ended < 8 {

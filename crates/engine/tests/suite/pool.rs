@@ -1,4 +1,5 @@
-//! Calls made by a pool of threads, and files that are exchanged for others while an engine is in use.
+//! Calls made by a pool of threads, and files that are exchanged for others while an engine is in
+//! use.
 
 use engine::{Access, Action};
 use model::plan::{EngineChoice, EngineKind};

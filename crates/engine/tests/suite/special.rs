@@ -1,5 +1,5 @@
-//! Engines that do something else than moving data to and fro, and one that joins operations: what each of them does, looked
-//! at from outside.
+//! Engines that do something else than moving data to and fro, and one that joins operations: what
+//! each of them does, looked at from outside.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};

@@ -12,7 +12,8 @@ static WATCHED: Mutex<Vec<(u64, Instant, String)>> = Mutex::new(Vec::new());
 /// While this lives, something is expected to end soon.
 pub struct Watched(u64);
 
-/// Ends the process if the guard is not dropped in time. A call that hangs in the kernel cannot be ended by anything less.
+/// Ends the process if the guard is not dropped in time. A call that hangs in the kernel cannot be
+/// ended by anything less.
 pub fn watch(what: &str) -> Watched {
     static BARK: Once = Once::new();
     BARK.call_once(|| {

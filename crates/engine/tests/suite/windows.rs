@@ -1,4 +1,5 @@
-//! What can go wrong on Windows: operations that are refused or fail, and engines that are dropped before theirs have ended.
+//! What can go wrong on Windows: operations that are refused or fail, and engines that are dropped
+//! before theirs have ended.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -35,11 +36,13 @@ fn drops_with_operations_in_flight_write_nothing_afterwards() {
             rig.turn(&requests, 0, Nanos::NEVER);
             caught += u64::from(rig.in_flight() > 0);
             drop(rig);
-            // Memory that is had right after a drop is most likely that of the buffers, and must stay as it is left.
+            // Memory that is had right after a drop is most likely that of the buffers, and must
+            // stay as it is left.
             let memory = vec![0xa5u8; SLOTS as usize * BLOCK as usize + 4096];
             assert!(memory.iter().all(|byte| *byte == 0xa5), "a dropped engine still wrote");
         }
-        // None under Wine, which ends operations on files within the call: there `iocp::tests` has some on pipes.
+        // None under Wine, which ends operations on files within the call: there `iocp::tests` has
+        // some on pipes.
         testbed::note(format!("{}: in flight in {caught} of 200 drops", kind.name()));
     }
 }

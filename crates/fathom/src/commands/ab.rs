@@ -194,8 +194,8 @@ fn two_hosts(list: &str) -> Result<(String, String), Faults> {
     }
 }
 
-/// Runs both in turns, on targets that are prepared once, each on its own host if it has one. What cannot be done at all fails
-/// the first run.
+/// Runs both in turns, on targets that are prepared once, each on its own host if it has one. What
+/// cannot be done at all fails the first run.
 fn take_turns(
     session: &Session,
     documents: &[Document; 2],
@@ -211,7 +211,8 @@ fn take_turns(
             Side::A => 0,
             Side::B => 1,
         };
-        // Both of a pair have the same seed, so that chance does not choose other positions for one of them.
+        // Both of a pair have the same seed, so that chance does not choose other positions for one
+        // of them.
         let mut document = documents[side].clone();
         document.seed = Some(document.seed.unwrap_or(1).wrapping_add(u64::from(turn.pair - 1)));
         let mut plan = native::lower(&document)?;
@@ -301,8 +302,8 @@ fn finished(session: &Session, mut document: Document) -> Result<Document, Fault
     Ok(document)
 }
 
-/// Splits a line as a shell does, without its variables: quotes hold words together, a backslash takes the next character
-/// as it is. `None` where a quote is not closed.
+/// Splits a line as a shell does, without its variables: quotes hold words together, a backslash
+/// takes the next character as it is. `None` where a quote is not closed.
 fn words_of(line: &str) -> Option<Vec<String>> {
     let (mut words, mut word, mut begun) = (Vec::new(), String::new(), false);
     let mut quote: Option<char> = None;

@@ -126,7 +126,8 @@ struct PercentileArgs {
 #[derive(Clone, Copy)]
 struct Block {
     bytes: f64,
-    /// What the same letters would mean as a binary unit, where they are a decimal one: 8KB often means 8192.
+    /// What the same letters would mean as a binary unit, where they are a decimal one: 8KB often
+    /// means 8192.
     binary: Option<f64>,
 }
 

@@ -75,7 +75,8 @@ fn print(text: &str) -> Result<(), Faults> {
     }
 }
 
-/// Takes `--to DIALECT` out of the words of the source, behind which it may stand: no dialect has such an option.
+/// Takes `--to DIALECT` out of the words of the source, behind which it may stand: no dialect has
+/// such an option.
 fn take_dialect(words: &mut Vec<String>) -> Option<String> {
     if let Some(index) = words.iter().position(|word| word.starts_with("--to=")) {
         return words.remove(index).strip_prefix("--to=").map(str::to_owned);
@@ -98,7 +99,8 @@ fn dialect(name: &str) -> Result<Dialect, Faults> {
     }
 }
 
-/// The text, with the line that says the same as a job file, and whose words they are where there are several.
+/// The text, with the line that says the same as a job file, and whose words they are where there
+/// are several.
 fn text(conversion: &Conversion, headed: bool) -> String {
     let mut text = String::new();
     if headed {

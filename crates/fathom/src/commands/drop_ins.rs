@@ -1,4 +1,5 @@
-//! The help of the commands that stand in for other tools. Their arguments are parsed by the dialect, not by clap.
+//! The help of the commands that stand in for other tools. Their arguments are parsed by the
+//! dialect, not by clap.
 
 use clap::{Arg, Command};
 

@@ -18,7 +18,8 @@ pub fn fio_plan(arguments: &[String]) -> Result<Source, Faults> {
         })
 }
 
-/// What fio prints comes in blocks of lines, such as a table of the valid values; its own complaints begin with `fio: `.
+/// What fio prints comes in blocks of lines, such as a table of the valid values; its own
+/// complaints begin with `fio: `.
 fn faults(printed: &str) -> Faults {
     let lines = printed.lines().map(str::trim).filter(|line| !line.is_empty());
     let (complaints, why): (Vec<&str>, Vec<&str>) = lines.partition(|line| line.starts_with("fio: "));

@@ -424,8 +424,8 @@ fn widest(column: &Column) -> usize {
     cells.chain([column.title.len()]).max().unwrap_or(0)
 }
 
-/// Cuts the columns that may be cut, the widest first, until the lines fit; where that is not enough, columns that a narrow table can do
-/// without go.
+/// Cuts the columns that may be cut, the widest first, until the lines fit; where that is not
+/// enough, columns that a narrow table can do without go.
 fn fit(columns: &mut Vec<Column>, width: usize) {
     const SPARED: [&str; 3] = ["MiB/s", "p50", "kind"];
     loop {

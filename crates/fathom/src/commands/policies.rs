@@ -72,7 +72,8 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     }
 }
 
-/// The entry for the disk that was described; `None` if it needs a description and there was none at all.
+/// The entry for the disk that was described; `None` if it needs a description and there was none
+/// at all.
 fn resolved(policy: &Policy, inputs: &Inputs) -> Result<Option<Resolved>, Faults> {
     match policy.resolve(inputs) {
         Ok(resolved) => Ok(Some(resolved)),

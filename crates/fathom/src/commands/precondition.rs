@@ -165,8 +165,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     })
 }
 
-/// Fills the device and runs the rounds, until the procedure has enough or one of them fails. Returns how the runs ended, and the
-/// results of the deciding one.
+/// Fills the device and runs the rounds, until the procedure has enough or one of them fails.
+/// Returns how the runs ended, and the results of the deciding one.
 fn run_rounds(
     session: &Session,
     errand: &mut Errand,
@@ -343,7 +343,8 @@ impl Plans {
         match next {
             Next::Fill => *job = self.fill(job),
             Next::Round { number, cell } => {
-                // Each round goes to positions of its own, or the same ones would be written again and again.
+                // Each round goes to positions of its own, or the same ones would be written again
+                // and again.
                 document.seed = Some(document.seed.unwrap_or(1).wrapping_add(u64::from(number)));
                 if let Some((_, cell)) = cell {
                     job.parts.clear();

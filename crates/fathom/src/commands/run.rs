@@ -278,7 +278,8 @@ const OTHER_TOOLS: &[(&str, &str, &str)] = &[
     ),
 ];
 
-/// Refuses a job file of another tool by its extension: parsing it as ours would give misleading errors.
+/// Refuses a job file of another tool by its extension: parsing it as ours would give misleading
+/// errors.
 fn refuse_other_tool(file: &str) -> Result<(), Faults> {
     let extension = Path::new(file)
         .extension()
@@ -338,8 +339,9 @@ pub(super) fn apply_options(
     }
 }
 
-/// Describes what a plan would do, and whether the guard permits its targets. With `hosts` it leaves the targets out: each host
-/// checks its own when the test begins, and the same path here is another target.
+/// Describes what a plan would do, and whether the guard permits its targets. With `hosts` it
+/// leaves the targets out: each host checks its own when the test begins, and the same path here is
+/// another target.
 pub(super) fn dry_run(
     hosts: Option<u32>,
     shown: &Plan,

@@ -32,7 +32,8 @@ pub struct Args {
     /// Address and port, or a port of this machine alone; port 0 takes a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7744")]
     listen: String,
-    /// Ask for this word: at least 16 letters, digits, `-`, `_`, `.`; also FATHOM_TOKEN, which others cannot see
+    /// Ask for this word: at least 16 letters, digits, `-`, `_`, `.`; also FATHOM_TOKEN, which
+    /// others cannot see
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
 }

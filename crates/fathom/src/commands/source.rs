@@ -1,4 +1,5 @@
-//! Where a test comes from: a command line of one of the dialects, a job file, a profile, a saved result.
+//! Where a test comes from: a command line of one of the dialects, a job file, a profile, a saved
+//! result.
 
 use std::io;
 use std::path::Path;
@@ -49,7 +50,8 @@ impl From<Plan> for Source {
     }
 }
 
-/// Reads words: `diskspd`, `native` or `fio` and what follows them, or one file; flags alone are those of `fathom run`.
+/// Reads words: `diskspd`, `native` or `fio` and what follows them, or one file; flags alone are
+/// those of `fathom run`.
 ///
 /// # Errors
 /// Every complaint about them.

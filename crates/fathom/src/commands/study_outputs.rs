@@ -1,4 +1,5 @@
-//! Where the reports of studies go. They have forms of their own: text for people, JSON and CSV for programs.
+//! Where the reports of studies go. They have forms of their own: text for people, JSON and CSV for
+//! programs.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -146,10 +147,12 @@ impl StudyOutputs {
         outputs::prove_writable(self.files())
     }
 
-    /// Writes the reports and saves the study. What cannot be written is reported after everything else was.
+    /// Writes the reports and saves the study. What cannot be written is reported after everything
+    /// else was.
     ///
     /// # Errors
-    /// [`Faults`] with the files that could not be written; the text for people then stands on stderr.
+    /// [`Faults`] with the files that could not be written; the text for people then stands on
+    /// stderr.
     pub fn finish<T: Serialize>(&self, contents: &Contents<'_, T>) -> Result<(), Faults> {
         let mut faults = Vec::new();
         for (form, file) in &self.list {

@@ -116,8 +116,8 @@ impl Ready {
         document
     }
 
-    /// The next attempt at a workload with a rate. A rate alone gets no probes here: it is judged at
-    /// the depth that the workload has.
+    /// The next attempt at a workload with a rate. A rate alone gets no probes here: it is judged
+    /// at the depth that the workload has.
     fn attempt(&self, search: &Search) -> Option<Attempt> {
         let next = self.paced.as_ref()?.next(search)?;
         Some(Attempt {

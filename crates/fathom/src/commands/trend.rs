@@ -34,7 +34,8 @@ const FORMAT_VERSION: u32 = 1;
     after_help = "Examples:\n  fathom trend\n  fathom trend 12 --since 90d\n  fathom trend --target nvme1n1 --out json"
 )]
 pub struct Args {
-    /// A run of the test: its number in the history, or `last` [default: last, where no option is given]
+    /// A run of the test: its number in the history, or `last`
+    /// [default: last, where no option is given]
     #[arg(value_name = "ENTRY")]
     entry: Option<String>,
     #[command(flatten)]

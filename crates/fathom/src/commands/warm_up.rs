@@ -72,7 +72,8 @@ struct Wanted {
     from: u64,
     to: u64,
     plan: Plan,
-    /// Bytes that may be missing in what was read where it did not come to its end: operations in flight.
+    /// Bytes that may be missing in what was read where it did not come to its end: operations in
+    /// flight.
     in_flight: u64,
     buffered: bool,
 }
@@ -307,7 +308,8 @@ fn store() -> Option<DocumentStore> {
     Some(DocumentStore::new(state.join("warmed")))
 }
 
-/// What a file or device is, whatever it is called: its serial number where it tells one, else its numbers.
+/// What a file or device is, whatever it is called: its serial number where it tells one, else its
+/// numbers.
 fn identity(path: &Path) -> Option<String> {
     match identity_of(path)? {
         Identity::BlockDevice(number) => {

@@ -1,9 +1,10 @@
 //! Standing in for other tools: their command lines, outputs and exit codes, unchanged.
 //!
-//! A drop-in mode has no switches of ours, because every word belongs to the other tool. What there is to say beyond that
-//! goes through environment variables: `FATHOM_NOTES=1` for notes on stderr where that is no terminal, `FATHOM_RESULT=FILE`
-//! for the native result beside the other tool's report, `FATHOM_HISTORY=on` to keep it in the history as well,
-//! `FATHOM_ALLOW_EXEC=1` for the commands that job files of fio name.
+//! A drop-in mode has no switches of ours, because every word belongs to the other tool. What there
+//! is to say beyond that goes through environment variables: `FATHOM_NOTES=1` for notes on stderr
+//! where that is no terminal, `FATHOM_RESULT=FILE` for the native result beside the other tool's
+//! report, `FATHOM_HISTORY=on` to keep it in the history as well, `FATHOM_ALLOW_EXEC=1` for the
+//! commands that job files of fio name.
 
 pub mod diskspd;
 pub mod fio;
@@ -49,8 +50,8 @@ impl Tool {
     }
 }
 
-/// The tool that is called for, and how many words of the command line its name takes: by the program's own name, copied or
-/// linked, or by the subcommand.
+/// The tool that is called for, and how many words of the command line its name takes: by the
+/// program's own name, copied or linked, or by the subcommand.
 pub fn detect_tool(words: &[String]) -> Option<(Tool, usize)> {
     let program = words.first()?;
     // An agent is started as `fathom agent --stdio`, from a copy named `fio` too.
@@ -73,8 +74,8 @@ fn note(text: &str) {
     advise(&[format!("note: {text}")]);
 }
 
-/// Lines on stderr that the other tool would not print. They appear on a terminal, or with `FATHOM_NOTES=1`: some callers
-/// take any word on stderr for a failure.
+/// Lines on stderr that the other tool would not print. They appear on a terminal, or with
+/// `FATHOM_NOTES=1`: some callers take any word on stderr for a failure.
 fn advise(lines: &[String]) {
     let asked = std::env::var_os("FATHOM_NOTES").is_some_and(|value| value == "1");
     if asked || std::io::stderr().is_terminal() {
@@ -82,7 +83,8 @@ fn advise(lines: &[String]) {
     }
 }
 
-/// Hosts that were lost while a test ran, each in a line: neither tool has a place for them in its report.
+/// Hosts that were lost while a test ran, each in a line: neither tool has a place for them in its
+/// report.
 fn lost_hosts(results: &Results) -> Vec<String> {
     let lost = results.findings.iter().filter(|finding| finding.rule == "HOST-LOST");
     let line = |finding: &Finding| {
@@ -92,8 +94,8 @@ fn lost_hosts(results: &Results) -> Vec<String> {
     lost.map(line).collect()
 }
 
-/// What was found, as notes; what the guard warns of even where notes were not asked for. Workers that did not start are reported
-/// in the syntax of the other tool.
+/// What was found, as notes; what the guard warns of even where notes were not asked for. Workers
+/// that did not start are reported in the syntax of the other tool.
 fn note_findings(results: &Results) {
     let findings = results.findings.iter();
     for finding in findings.filter(|finding| finding.severity >= Severity::Note && finding.rule != "NOT-STARTED") {
@@ -125,7 +127,8 @@ fn text_mode(text: &str) -> String {
     }
 }
 
-/// True if the native result can be saved where that is asked for. Checked before anything is measured.
+/// True if the native result can be saved where that is asked for. Checked before anything is
+/// measured.
 fn can_keep() -> bool {
     let Some(path) = std::env::var_os("FATHOM_RESULT") else {
         return true;
@@ -147,8 +150,8 @@ fn can_keep() -> bool {
     false
 }
 
-/// Saves the native result where that is asked for, and keeps it in the history where that is. False if it could not be saved; a
-/// history that fails is no more than a message.
+/// Saves the native result where that is asked for, and keeps it in the history where that is.
+/// False if it could not be saved; a history that fails is no more than a message.
 fn keep(results: &Results, kind: EntryKind) -> bool {
     let saved = save(results);
     let file = std::env::var_os("FATHOM_RESULT").filter(|_| saved);

@@ -1,9 +1,10 @@
-//! Events that processes know by name: set once, seen by all, gone with the last process that has them.
+//! Events that processes know by name: set once, seen by all, gone with the last process that has
+//! them.
 //!
-//! Windows has them in the kernel. Here each is a small file where shared memory lies, which every process of the machine
-//! can find under its name and which those that have the event hold a lock on; a second file beside it says that it is set.
-//! Everybody may make files there, so only regular files of this user count: no link is followed, and no file that exists is
-//! ever written to.
+//! Windows has them in the kernel. Here each is a small file where shared memory lies, which every
+//! process of the machine can find under its name and which those that have the event hold a lock
+//! on; a second file beside it says that it is set. Everybody may make files there, so only regular
+//! files of this user count: no link is followed, and no file that exists is ever written to.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -20,7 +21,8 @@ const POLL_INTERVAL: Duration = Duration::from_millis(5);
 #[derive(Clone, Debug)]
 pub struct NamedEvent {
     path: PathBuf,
-    /// Locked as long as this process has the event. The system gives the lock back if the process is killed.
+    /// Locked as long as this process has the event. The system gives the lock back if the process
+    /// is killed.
     file: Arc<File>,
 }
 

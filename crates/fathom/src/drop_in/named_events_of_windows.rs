@@ -1,4 +1,5 @@
-//! Events that processes know by name: those of the kernel, which DiskSpd and other programs see too.
+//! Events that processes know by name: those of the kernel, which DiskSpd and other programs see
+//! too.
 
 use std::io;
 use std::sync::Arc;
@@ -48,7 +49,8 @@ impl NamedEvent {
         while !self.0.wait(POLL_INTERVAL) && !enough() {}
     }
 
-    /// Has done with it. The system takes it away with the last handle, which goes with the process at the latest.
+    /// Has done with it. The system takes it away with the last handle, which goes with the process
+    /// at the latest.
     pub fn let_go(&self) {}
 }
 

@@ -12,7 +12,8 @@ use run::hosts::{Duplex, HandshakeError, Role};
 
 use super::link::{self, Link, Listener};
 
-/// Handshakes at the same time. One more ends the oldest: an honest one takes milliseconds, a silent one its whole time.
+/// Handshakes at the same time. One more ends the oldest: an honest one takes milliseconds, a
+/// silent one its whole time.
 const MAX_HANDSHAKES: usize = 64;
 /// How often the listener is polled for new connections.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
@@ -62,8 +63,8 @@ impl Acceptor {
         }
     }
 
-    /// Accepts what waits at the listener, which must not block, and returns the next outcome; `None` if there is none
-    /// within [`POLL_INTERVAL`].
+    /// Accepts what waits at the listener, which must not block, and returns the next outcome;
+    /// `None` if there is none within [`POLL_INTERVAL`].
     ///
     /// # Errors
     /// Those of the listener.

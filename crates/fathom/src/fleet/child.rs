@@ -76,7 +76,8 @@ impl HostProcess {
         let _ = self.child.wait();
     }
 
-    /// Why it did not reach its host; `None` where it is for another, continues, or has said nothing of its own accord.
+    /// Why it did not reach its host; `None` where it is for another, continues, or has said
+    /// nothing of its own accord.
     pub fn failure(&mut self, host: &str) -> Option<Fault> {
         if host != self.host || host == super::transport::LOCAL {
             return None;
@@ -101,7 +102,8 @@ impl HostProcess {
     }
 }
 
-/// 127 is what a shell says of a program that it does not find, 255 what ssh says of its own errors.
+/// 127 is what a shell says of a program that it does not find, 255 what ssh says of its own
+/// errors.
 fn help(ended: ExitStatus) -> &'static str {
     match ended.code() {
         Some(127) => {

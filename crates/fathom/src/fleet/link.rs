@@ -117,7 +117,8 @@ impl<L: Link> Write for Timed<'_, L> {
     }
 }
 
-/// The handshake of a connection that was accepted. `claim_seat` takes a seat for a side that knows the token.
+/// The handshake of a connection that was accepted. `claim_seat` takes a seat for a side that knows
+/// the token.
 ///
 /// # Errors
 /// [`HandshakeError`].
@@ -249,7 +250,8 @@ impl Listener {
         };
     }
 
-    /// A probe that tells whether some process listens at this address, this listener or a later one.
+    /// A probe that tells whether some process listens at this address, this listener or a later
+    /// one.
     ///
     /// # Errors
     /// Those of the system.

@@ -1,4 +1,5 @@
-//! Processes that a launcher has started without MPI, or whose MPI is not there: they meet over TCP at the first of them.
+//! Processes that a launcher has started without MPI, or whose MPI is not there: they meet over TCP
+//! at the first of them.
 
 use std::net::{Ipv4Addr, SocketAddr};
 

@@ -19,7 +19,8 @@ use crate::user_file;
 
 /// A process of this machine.
 pub const LOCAL: &str = "local";
-/// What reaches a host, unless `FATHOM_SSH` says otherwise. It must not ask anything: there is one for each host at once.
+/// What reaches a host, unless `FATHOM_SSH` says otherwise. It must not ask anything: there is one
+/// for each host at once.
 const SSH: &str = "ssh -o BatchMode=yes";
 /// How long is waited for those that come by themselves, and how long they try to reach who leads.
 const ARRIVAL: Duration = Duration::from_secs(300);
@@ -146,7 +147,8 @@ fn started(host: &str) -> Result<(HostProcess, Duplex), Faults> {
     }
 }
 
-/// A key that the terminal sends to this process is not for those beside it: they are asked to stop, and tell what they measured.
+/// A key that the terminal sends to this process is not for those beside it: they are asked to
+/// stop, and tell what they measured.
 #[cfg(unix)]
 pub fn apart(command: &mut Command) {
     use std::os::unix::process::CommandExt;

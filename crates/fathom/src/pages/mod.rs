@@ -1,5 +1,6 @@
-//! HTML reports: what results and judgements say, as pages. The report crate knows what a page looks like; here it is said
-//! what stands on it, since only here runs, verdicts, curves and comparisons come together.
+//! HTML reports: what results and judgements say, as pages. The report crate knows what a page
+//! looks like; here it is said what stands on it, since only here runs, verdicts, curves and
+//! comparisons come together.
 
 mod explained;
 mod rounds;
@@ -63,7 +64,8 @@ pub fn worst_verdict(judged: &Judged, clauses: &[Clause]) -> page::Verdict {
     }
 }
 
-/// What limited each job: as it was found with what the user knew of the storage, else as far as the results tell.
+/// What limited each job: as it was found with what the user knew of the storage, else as far as
+/// the results tell.
 fn diagnoses(results: &Results) -> Vec<JobDiagnosis> {
     match results.diagnoses.is_empty() {
         true => study::diagnosis::diagnoses(results, &Known::default(), None),

@@ -75,7 +75,8 @@ pub fn page(report: &Report) -> Page {
     }
 }
 
-/// The steady-state plot of the specification: the rounds, the window, its mean, the lines 10 % beside it, its slope.
+/// The steady-state plot of the specification: the rounds, the window, its mean, the lines 10 %
+/// beside it, its slope.
 fn chart(report: &Report) -> Chart {
     let tracked = report
         .rounds

@@ -97,7 +97,8 @@ fn word((word, changes): (Word, &[Change]), what: &str, than: &str) -> Verdict {
     }
 }
 
-/// Figures of each side as bars, and how they change from the first to the others with their intervals.
+/// Figures of each side as bars, and how they change from the first to the others with their
+/// intervals.
 fn bars(prefix: &str, names: &[String], changes: &[&[Change]], margin: f64) -> Vec<Block> {
     let is_rate = |change: &&Change| change.figure == Figure::Iops;
     let mut charts = Vec::new();

@@ -1,4 +1,5 @@
-//! The page of a sweep: the curve with its knee and limit, the plane of rate and latency, and every point.
+//! The page of a sweep: the curve with its knee and limit, the plane of rate and latency, and every
+//! point.
 
 use analysis::knee::{LimitedFigure, Scalability};
 use model::observation::Observation;
@@ -124,7 +125,8 @@ fn lead(curve: &Curve, report: &Report) -> Lead {
     }
 }
 
-/// The two loads between which a reader chooses: the one with the most rate for its latency, and the one with the most rate.
+/// The two loads between which a reader chooses: the one with the most rate for its latency, and
+/// the one with the most rate.
 fn choices(curve: &Curve, report: &Report) -> Vec<String> {
     let knee = &curve.knee;
     let fastest = knee
@@ -324,7 +326,8 @@ fn marks(curve: &Curve) -> Vec<Mark> {
         tone,
     };
     let mut marks = Vec::new();
-    // Without a knee the rate still rises, and where the bounds meet depends on where the sweep ended.
+    // Without a knee the rate still rises, and where the bounds meet depends on where the sweep
+    // ended.
     marks.extend(
         knee.bounds
             .as_ref()
@@ -617,7 +620,8 @@ pub fn csv(report: &Report) -> String {
     let mut text = head.join(",") + "\n";
     for row in &report.rows {
         let or_empty = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-        // Numbers for programs: a block size is a count of bytes here. Names of rules have neither commas nor quotes.
+        // Numbers for programs: a block size is a count of bytes here. Names of rules have neither
+        // commas nor quotes.
         let mut cells: Vec<String> = row.settings.iter().map(|setting| or_empty(setting.number)).collect();
         cells.extend([
             row.order.to_string(),

@@ -65,7 +65,8 @@ fn chart(id: &str, trend: &Trend) -> Chart {
             time_unit(trend.points.iter().map(|point| point.value).fold(0.0, f64::max) / 4.0)
         }
     };
-    // Runs stand beside each other in their order: how far apart in time they were says nothing of the device.
+    // Runs stand beside each other in their order: how far apart in time they were says nothing of
+    // the device.
     let place = |entry: u64| {
         trend
             .points

@@ -1,5 +1,5 @@
-//! What is typed on a terminal in raw mode. Crossterm's reader goes round for ever where the terminal has gone away, so these
-//! few keys are read without it.
+//! What is typed on a terminal in raw mode. Crossterm's reader goes round for ever where the
+//! terminal has gone away, so these few keys are read without it.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -10,7 +10,8 @@ use engine::sys::terminal::{Waited, wait_for_keys};
 
 use super::Key;
 
-/// The keyboard of the terminal that the process belongs to, wherever its standard input comes from.
+/// The keyboard of the terminal that the process belongs to, wherever its standard input comes
+/// from.
 #[derive(Debug)]
 pub(super) struct Keys(File);
 
@@ -34,7 +35,8 @@ impl Keys {
     }
 }
 
-/// Arrows and the like begin with an escape; what follows it means something else than it does alone.
+/// Arrows and the like begin with an escape; what follows it means something else than it does
+/// alone.
 fn meaning(typed: &[u8]) -> Option<Key> {
     let plain = typed.iter().take_while(|byte| **byte != 0x1b);
     let key = |byte: &u8| match byte {

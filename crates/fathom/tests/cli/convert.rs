@@ -1,4 +1,5 @@
-//! `fathom convert`: text on stdout, what is lost on stderr, and a code that tells whether anything is.
+//! `fathom convert`: text on stdout, what is lost on stderr, and a code that tells whether anything
+//! is.
 
 use std::fs;
 
@@ -56,7 +57,8 @@ fn rates_of_reads_and_writes_make_the_mix() {
     fathom(&words).expect(6, &[" -w30 -g1000i "]);
 }
 
-/// fio caps the depth of an engine that waits for each operation, so the plan has none to object to.
+/// fio caps the depth of an engine that waits for each operation, so the plan has none to object
+/// to.
 #[test]
 fn lint_knows_what_a_line_of_another_dialect_asks_for() {
     let lint = |line: &str| fathom(&["lint"].into_iter().chain(line.split(' ')).collect::<Vec<_>>());

@@ -1,4 +1,5 @@
-//! `fathom explain` and `fathom show`: published reports and figures, whose right answers are known.
+//! `fathom explain` and `fathom show`: published reports and figures, whose right answers are
+//! known.
 
 use std::fs;
 use std::io::Write;
@@ -469,7 +470,8 @@ fn saved_results_are_explained_and_shown_again() {
     );
 }
 
-/// Written-down figures have a rate and a time, or not even these, and the percentile is a figure all the same.
+/// Written-down figures have a rate and a time, or not even these, and the percentile is a figure
+/// all the same.
 #[test]
 fn a_stated_percentile_is_a_figure() {
     let Some(folder) = need(Directory::new()) else { return };
@@ -490,8 +492,8 @@ fn a_stated_percentile_is_a_figure() {
     judged(&few, "p99.9<=20ms").expect(2, &["operations are too few"]);
 }
 
-/// A rate of 6,000 behind a cap of 3,000, and two modes: what a run found, explain does not find again, and nothing was
-/// held back.
+/// A rate of 6,000 behind a cap of 3,000, and two modes: what a run found, explain does not find
+/// again, and nothing was held back.
 #[test]
 fn a_run_is_explained_without_repeating_its_findings() {
     let Some(folder) = need(Directory::new()) else { return };

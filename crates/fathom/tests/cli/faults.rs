@@ -1,4 +1,5 @@
-//! Everything that can go wrong: each is reported with what, where, why and what to do, has its exit code, and loses nothing.
+//! Everything that can go wrong: each is reported with what, where, why and what to do, has its
+//! exit code, and loses nothing.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -360,7 +361,8 @@ fn a_limit_on_file_sizes_is_an_error_and_no_end() {
     assert!(!path.exists(), "nothing half made is left");
 }
 
-/// A name from outside can neither move the cursor nor forge a line, and a long line is quoted in part.
+/// A name from outside can neither move the cursor nor forge a line, and a long line is quoted in
+/// part.
 #[test]
 fn names_of_files_and_jobs_are_printed_escaped() {
     let folder = need(Directory::new()).expect("a folder can be made");
@@ -388,7 +390,8 @@ fn names_of_files_and_jobs_are_printed_escaped() {
     }
 }
 
-/// A file in the place of a misspelt device lies in memory: the other tools make it, with a note; fathom itself refuses.
+/// A file in the place of a misspelt device lies in memory: the other tools make it, with a note;
+/// fathom itself refuses.
 #[test]
 fn a_file_in_the_place_of_a_device_is_warned_of() {
     let path = format!("/dev/fathom-misspelt-{}", std::process::id());

@@ -1,4 +1,5 @@
-//! Jobs on trees of files, as users run them: reports by kind of operation, and what stays of a tree.
+//! Jobs on trees of files, as users run them: reports by kind of operation, and what stays of a
+//! tree.
 
 use std::fs;
 use std::process::Stdio;

@@ -1,4 +1,5 @@
-//! What is refused, on real devices. The recorded trees of other machines are tests of the guard itself.
+//! What is refused, on real devices. The recorded trees of other machines are tests of the guard
+//! itself.
 
 use std::fs;
 
@@ -25,7 +26,8 @@ fn system_disk() -> Option<String> {
     Some(format!("/dev/{}", name.file_name()?.to_str()?))
 }
 
-/// The folder of a bare name is the current one: a file that fathom has made grows by its name alone.
+/// The folder of a bare name is the current one: a file that fathom has made grows by its name
+/// alone.
 #[test]
 fn a_bare_file_name_is_grown() {
     let Some(folder) = need(Directory::new()) else { return };

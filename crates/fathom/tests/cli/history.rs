@@ -1,4 +1,5 @@
-//! The history: what is measured goes into it, comes out of it, and a history that cannot be used harms no run.
+//! The history: what is measured goes into it, comes out of it, and a history that cannot be used
+//! harms no run.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -269,7 +270,8 @@ fn two_runs_at_once_are_both_kept() {
     assert_eq!(place.entries().len(), 4);
 }
 
-/// A run with a history that cannot be used: its report, its exit code, and a warning with these words.
+/// A run with a history that cannot be used: its report, its exit code, and a warning with these
+/// words.
 fn a_run_that_warns(place: &Place, words: &[&str]) -> Ran {
     let ran = place.fathom(&["run", "job.toml", "-q"]);
     ran.expect(
@@ -429,7 +431,8 @@ fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
             .contains("5 runs are too few to tell a change from chance; from 6 on it is looked for."),
         "{few:#?}"
     );
-    // The same test of a device that takes a quarter longer: the file is another, and the plan is not, apart from the device.
+    // The same test of a device that takes a quarter longer: the file is another, and the plan is
+    // not, apart from the device.
     let slow = fs::read_to_string(place.path("job.toml"))
         .unwrap()
         .replace("100us", "125us");

@@ -1,4 +1,5 @@
-//! The live view, in a terminal that tmux plays: what it shows, at which sizes, and how it leaves the terminal.
+//! The live view, in a terminal that tmux plays: what it shows, at which sizes, and how it leaves
+//! the terminal.
 
 use std::fs;
 use std::path::PathBuf;
@@ -98,7 +99,8 @@ impl Pane {
         self.folder.path().join(name)
     }
 
-    /// Runs the program by a script that writes down how the terminal was before and after, and with which code it ended.
+    /// Runs the program by a script that writes down how the terminal was before and after, and
+    /// with which code it ended.
     fn start(&self, arguments: &str) {
         let script = format!(
             "stty -g > before\nsh -c 'echo $$ > pid; exec {PROGRAM} {arguments}'\necho code $? > code.new\nstty -g > after\nmv code.new code\n"
@@ -108,7 +110,8 @@ impl Pane {
         self.keys(&[&line, "Enter"]);
     }
 
-    /// Waits for its end, and holds the terminal to what it was. Returns the code and all that was printed.
+    /// Waits for its end, and holds the terminal to what it was. Returns the code and all that was
+    /// printed.
     #[track_caller]
     fn ended(&self) -> (String, String) {
         let began = Instant::now();
@@ -166,7 +169,8 @@ fn figures_fill_the_terminal_at_any_size_until_q() {
         "measuring", " left", "IOPS", "MiB/s", "MB/s", "read last 1 s", "write all", "in flight", " of 4", "CPU",
     ];
     expect_parts(&shown, &parts);
-    // The figures are those of a device that does nothing: a few thousand operations at the least, in both directions.
+    // The figures are those of a device that does nothing: a few thousand operations at the least,
+    // in both directions.
     let iops = |name: &str| {
         let line = shown.lines().find(|line| line.starts_with(name)).unwrap_or_default();
         let figure = line.split_whitespace().nth(1).unwrap_or_default().replace(',', "");

@@ -1,4 +1,5 @@
-//! The program as its users call it: what it prints, where, with which exit code, and what it leaves behind.
+//! The program as its users call it: what it prints, where, with which exit code, and what it
+//! leaves behind.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]

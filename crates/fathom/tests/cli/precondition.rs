@@ -1,4 +1,5 @@
-//! Preconditioning: on a simulated device whose cache of writes runs out, and on a small real file and device.
+//! Preconditioning: on a simulated device whose cache of writes runs out, and on a small real file
+//! and device.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -24,8 +25,9 @@ fn device(folder: &Path, more: &str) -> PathBuf {
     path
 }
 
-/// 10,000 writes of 4 KiB a second as long as the fast memory lasts, which is 3.5 s of them, and 2,500 behind it. The window
-/// must leave the cliff behind before it is steady: rounds of a second are 10,000 three times, one mixed, 2,500 from then on.
+/// 10,000 writes of 4 KiB a second as long as the fast memory lasts, which is 3.5 s of them, and
+/// 2,500 behind it. The window must leave the cliff behind before it is steady: rounds of a second
+/// are 10,000 three times, one mixed, 2,500 from then on.
 #[test]
 fn a_cliff_must_leave_the_window() {
     let folder = folder();
@@ -80,7 +82,8 @@ fn a_device_that_does_not_change_is_steady_after_five_rounds() {
     assert_eq!(table.lines().count(), 6);
 }
 
-/// Another load comes by chance, stays for about two rounds and makes the device a hundred times slower.
+/// Another load comes by chance, stays for about two rounds and makes the device a hundred times
+/// slower.
 #[test]
 fn what_never_becomes_steady_is_said_and_has_an_exit_code() {
     let folder = folder();

@@ -178,7 +178,8 @@ fn other_commands_read_presets_as_flags() {
         "convert", "--to", "fio", "native", "--preset", "olap", "--target", "/data/f.dat", "--size", "1g",
     ])
     .expect(0, &["bs=512k", "rw=read"]);
-    // The preset's name is not taken along: flags that say the same are the user's test. What it is to show is.
+    // The preset's name is not taken along: flags that say the same are the user's test. What it is
+    // to show is.
     let native = fathom(&[
         "convert", "--to", "native", "native", "--preset", "olap", "--target", "/data/f.dat",
     ]);

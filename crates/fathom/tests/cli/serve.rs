@@ -423,7 +423,8 @@ fn sample(text: &str, name: &str) -> f64 {
     value.expect("there is a sample").expect("it is a number")
 }
 
-/// What the form asks for: every sample belongs to the family above it, families come once, and the end is marked.
+/// What the form asks for: every sample belongs to the family above it, families come once, and the
+/// end is marked.
 fn openmetrics(text: &str) {
     assert!(text.ends_with("\n# EOF\n"), "{text}");
     let (mut family, mut kind, mut seen) = (String::new(), String::new(), Vec::new());

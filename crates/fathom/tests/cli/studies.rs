@@ -1,5 +1,5 @@
-//! Sweeps, comparisons in turns, comparisons of saved results, and sums: on devices that are simulated, so that the right
-//! answer is known.
+//! Sweeps, comparisons in turns, comparisons of saved results, and sums: on devices that are
+//! simulated, so that the right answer is known.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -13,7 +13,8 @@ fn folder() -> Directory {
     need(Directory::new()).expect("a temporary directory can always be made")
 }
 
-/// Runs a suite of these lines on a device that serves 8 at once in 2 ms each on average: 4000 a second, and no more.
+/// Runs a suite of these lines on a device that serves 8 at once in 2 ms each on average: 4000 a
+/// second, and no more.
 fn on_device(folder: &Directory, workloads: &str, more: &[&str]) -> Ran {
     let file = folder.path().join("suite.toml");
     let head = "name = \"trial\"\nobjective = \"the device is understood\"\n[defaults]\ntarget = \"simulated:disk\"\nwarm-up = \"1s\"\ntime = \"30s\"\n";

@@ -41,7 +41,8 @@ impl Ran {
     }
 }
 
-/// A device of 64 MiB that fails behind the first eight, and the folder of the file below it, which has room for more.
+/// A device of 64 MiB that fails behind the first eight, and the folder of the file below it, which
+/// has room for more.
 #[cfg(target_os = "linux")]
 pub fn device_that_ends() -> Option<(Directory, LoopDevice)> {
     let folder = need(Directory::new())?;

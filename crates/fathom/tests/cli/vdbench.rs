@@ -38,7 +38,8 @@ fn a_run_writes_the_files_of_vdbench() {
             "{name}"
         );
     }
-    // The lay-out is 4 MiB in blocks of 128 KiB; rows of the run are three intervals and their average.
+    // The lay-out is 4 MiB in blocks of 128 KiB; rows of the run are three intervals and their
+    // average.
     let flat = fs::read_to_string(output.join("flatfile.html")).unwrap();
     let rows: Vec<Vec<&str>> = flat
         .lines()
@@ -67,7 +68,8 @@ fn a_run_writes_the_files_of_vdbench() {
     );
 }
 
-/// The reports of two runs on two SDs: links, tables of shares, includes in place, CPU beside every row.
+/// The reports of two runs on two SDs: links, tables of shares, includes in place, CPU beside every
+/// row.
 #[test]
 fn reports_show_shares_links_and_includes() {
     let folder = tempfile::tempdir().unwrap();
@@ -86,7 +88,8 @@ fn reports_show_shares_links_and_includes() {
     vdbench(folder.path(), &parameters, &["xf=8k"]).expect(0, &["completed successfully"]);
     let page = |name: &str| fs::read_to_string(folder.path().join("output").join(format!("{name}.html"))).unwrap();
     let lines = |name: &str| page(name).lines().map(str::to_owned).collect::<Vec<_>>();
-    // The recorded form: a turn that differs in its last loop only shows that loop, below the same word.
+    // The recorded form: a turn that differs in its last loop only shows that loop, below the same
+    // word.
     let links: Vec<String> = lines("totals")
         .into_iter()
         .filter(|line| line.contains("HREF=\"#"))
@@ -172,7 +175,8 @@ fn a_tree_is_made_read_kept_and_cleaned_and_nothing_else_goes() {
         "Vdbench execution completed successfully. Output directory: ",
     ];
     ran.expect(0, &starts);
-    // 20 files of 64 KiB in transfers of 128 KiB at most: one write, one creation and one closing each.
+    // 20 files of 64 KiB in transfers of 128 KiB at most: one write, one creation and one closing
+    // each.
     for column in ["Write_rate", "Create_rate", "Close_rate"] {
         assert_eq!(
             flat_rows(folder.path(), "format_for_rd1", column)[0],
@@ -223,7 +227,8 @@ fn walk(at: &Path) -> Vec<std::path::PathBuf> {
     entries.flat_map(below).collect()
 }
 
-/// Under a rate that the target cannot keep, operations wait for a slot. They are not in flight meanwhile.
+/// Under a rate that the target cannot keep, operations wait for a slot. They are not in flight
+/// meanwhile.
 #[test]
 fn queue_depth_never_exceeds_the_threads() {
     let folder = tempfile::tempdir().unwrap();

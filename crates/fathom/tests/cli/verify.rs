@@ -8,7 +8,8 @@ use testbed::{Directory, need};
 
 use crate::support::{Ran, fathom, text};
 
-/// A simulated device in a file of its own, and the test of a promise on it. Its time is simulated, so it is over at once.
+/// A simulated device in a file of its own, and the test of a promise on it. Its time is simulated,
+/// so it is over at once.
 fn on_device(lines: &str, arguments: &[&str]) -> Option<Ran> {
     let folder = need(Directory::new())?;
     let device = folder.path().join("device.toml");
@@ -160,7 +161,8 @@ fn a_rate_alone_raises_the_depth() {
     }
 }
 
-/// Loads whose operations found too few slots when slots were a quarter more than Little's law asks for.
+/// Loads whose operations found too few slots when slots were a quarter more than Little's law asks
+/// for.
 #[test]
 fn a_latency_that_is_kept_is_not_failed_by_too_few_slots() {
     for (device, require, rate) in [
@@ -201,7 +203,8 @@ fn credits_that_run_out_fail_with_the_change() {
     }
 }
 
-/// A test that is shorter than the promise asks fails a latency only if it is broken whatever comes later.
+/// A test that is shorter than the promise asks fails a latency only if it is broken whatever comes
+/// later.
 #[test]
 fn a_short_test_fails_a_latency_that_no_later_second_can_mend() {
     // At 1,500 per second 300 s have 450,000 operations, and p99 lets 4,500 of them take longer.
@@ -294,7 +297,8 @@ fn what_changed_in_the_window_is_named_as_the_cause() {
             ran.expect(1, &["FAIL          iops >=", rule]);
         }
     }
-    // A rate that was kept is the pace of the test, which explains nothing about a latency; verify has no --confirm.
+    // A rate that was kept is the pace of the test, which explains nothing about a latency; verify
+    // has no --confirm.
     let slow = "servers = 64\nservice = \"exponential 5ms\"";
     if let Some(ran) = on_device(slow, &["--require", "iops>=200,p99<=10ms", "--time", "60s"]) {
         let ran = ran.expect(1, &["FAIL          p99 <= 10 ms"]);

@@ -1,4 +1,5 @@
-//! Verdicts of devices that keep a promise while something else does not, and of devices that hide what they do.
+//! Verdicts of devices that keep a promise while something else does not, and of devices that hide
+//! what they do.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! What a promise may be made of, and what is known beside it: clauses, credits, targets, paths, machines, exit codes.
+//! What a promise may be made of, and what is known beside it: clauses, credits, targets, paths,
+//! machines, exit codes.
 
 use std::fs;
 use std::net::TcpListener;
@@ -134,7 +135,8 @@ fn clauses_are_shown_as_they_were_understood() {
         "iops>=1e300",
         &["more than any machine can be asked for", "iops>=1000000000"],
     );
-    // 10^14 bytes per second are a limit, and 2.4 × 10^10 operations of 4 KiB none that can be asked for.
+    // 10^14 bytes per second are a limit, and 2.4 × 10^10 operations of 4 KiB none that can be
+    // asked for.
     fails(
         "mbps>=1e8",
         &["more than any machine can be asked for", "larger blocks"],

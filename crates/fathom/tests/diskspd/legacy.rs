@@ -1,12 +1,12 @@
-//! What variables ask of DiskSpd's ways: notes, the switches of 2.3, and the report in the form of 2.0.17 to 2.0.20, against
-//! a published one whose blanks and empty lines were lost.
+//! What variables ask of DiskSpd's ways: notes, the switches of 2.3, and the report in the form of
+//! 2.0.17 to 2.0.20, against a published one whose blanks and empty lines were lost.
 
 use crate::diskspd::masks::number_hidden;
 use crate::diskspd::support::{DATA, OF_THREADS, Place, check_failed, read, same_lines, theirs, words};
 use crate::place;
 
-/// A line without what changes, and with blanks as they survive in a page. Rows of processors are one, for their number
-/// depends on the machine.
+/// A line without what changes, and with blanks as they survive in a page. Rows of processors are
+/// one, for their number depends on the machine.
 fn squeezed(report: &str) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for line in report.lines() {

@@ -1,5 +1,5 @@
-//! Reports without what changes from run to run and from machine to machine: the same lines, labels, columns, elements,
-//! order and number formats remain.
+//! Reports without what changes from run to run and from machine to machine: the same lines,
+//! labels, columns, elements, order and number formats remain.
 
 #[path = "../../../report/tests/suite/diskspd/hidden.rs"]
 mod hidden;
@@ -24,7 +24,8 @@ pub fn text(report: &str) -> Vec<String> {
     masked
 }
 
-/// How many processors there are and which columns they have depends on the machine; the form of the table does not.
+/// How many processors there are and which columns they have depends on the machine; the form of
+/// the table does not.
 fn processors(table: &[&str]) -> String {
     let optional = table[0].len() - "CPU |  Usage |  User  | Kernel |  Idle".len();
     let titles = table[0][..optional].split("| ").filter(|title| !title.is_empty());

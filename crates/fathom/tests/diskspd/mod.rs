@@ -1,5 +1,5 @@
-//! The program in the place of DiskSpd: command lines in, reports, words and exit codes out, as that tool's users know
-//! them.
+//! The program in the place of DiskSpd: command lines in, reports, words and exit codes out, as
+//! that tool's users know them.
 
 #[cfg(target_os = "linux")]
 mod endings;

@@ -96,7 +96,8 @@ fn plan_of(case: &Path) -> Plan {
     plan
 }
 
-/// Carries out a plan and reads what it wrote into its log, in the order in which the operations of a thread ended.
+/// Carries out a plan and reads what it wrote into its log, in the order in which the operations of
+/// a thread ended.
 fn carried_out(mut plan: Plan, log: &Path) -> Vec<Vec<Operation>> {
     let job = &mut plan.steps[0].jobs[0];
     job.operation_log = Some(log.to_str().unwrap().to_owned());
@@ -119,7 +120,8 @@ fn carried_out(mut plan: Plan, log: &Path) -> Vec<Vec<Operation>> {
     threads
 }
 
-/// Targets that take no time, so that operations end in the order in which they go out, however many there are at a time.
+/// Targets that take no time, so that operations end in the order in which they go out, however
+/// many there are at a time.
 fn on_nothing(mut plan: Plan, sizes: &[(String, u64)]) -> Plan {
     for target in &mut plan.targets {
         let (_, size) = sizes.iter().find(|(name, _)| *name == target.path).unwrap();
@@ -147,8 +149,8 @@ fn on_files(mut plan: Plan, sizes: &[(String, u64)], place: &Place) -> Plan {
     plan
 }
 
-/// Every request of a pool goes to the first target there, and each to its own here (`pool-drives-every-target` of
-/// tests/deviations.toml).
+/// Every request of a pool goes to the first target there, and each to its own here
+/// (`pool-drives-every-target` of tests/deviations.toml).
 const POOL: &str = "20-pool-without-O-first-target-only";
 
 #[test]
@@ -181,7 +183,8 @@ fn operations_are_the_recorded_ones() {
     }
 }
 
-/// The recording tells the draws, and the targets are 1 and 2 MiB: the same draw modulo 1 MiB is the same offset on both.
+/// The recording tells the draws, and the targets are 1 and 2 MiB: the same draw modulo 1 MiB is
+/// the same offset on both.
 #[test]
 fn requests_of_a_pool_use_their_own_targets() {
     let case = cases("offsets").into_iter().find(|case| name(case) == POOL).unwrap();

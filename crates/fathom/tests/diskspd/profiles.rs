@@ -1,4 +1,5 @@
-//! Profiles that are printed instead of run, and command lines that are refused: the very words of DiskSpd 2.2.
+//! Profiles that are printed instead of run, and command lines that are refused: the very words of
+//! DiskSpd 2.2.
 
 use serde_json::Value;
 

@@ -1,4 +1,5 @@
-//! A real result in XML, read as the scripts do that come with DiskSpd, and what must hold between its figures.
+//! A real result in XML, read as the scripts do that come with DiskSpd, and what must hold between
+//! its figures.
 
 use roxmltree::{Document, Node};
 use testbed::need;
@@ -189,8 +190,10 @@ fn intervals_agree(span: Node) {
     }
 }
 
-/// Little's law: as many operations as the depth allows are always on their way, so that their times fill the test time.
-/// What a thread does between the end of one and the start of the next is missing in them, and little beside 20 ms; where the processors are busy with other things it is more.
+/// Little's law: as many operations as the depth allows are always on their way, so that their
+/// times fill the test time. What a thread does between the end of one and the start of the next is
+/// missing in them, and little beside 20 ms; where the processors are busy with other things it is
+/// more.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_closed_loop_fills_the_time() {

@@ -1,4 +1,5 @@
-//! The recorded runs, run again: the same report line by line, the same words on stderr, the same exit codes.
+//! The recorded runs, run again: the same report line by line, the same words on stderr, the same
+//! exit codes.
 
 use std::path::PathBuf;
 
@@ -165,7 +166,8 @@ fn memory_mapped_flush() {
     check("14-memory-mapped-flush");
 }
 
-/// Each line of `-v` with its time hidden, sorted: threads say theirs when they come to it. Dots are counted apart.
+/// Each line of `-v` with its time hidden, sorted: threads say theirs when they come to it. Dots
+/// are counted apart.
 fn verbose(before: &str) -> (Vec<String>, usize) {
     let mut dots = 0;
     let lines = before.lines().filter_map(|line| {

@@ -79,7 +79,8 @@ pub fn same_lines<A: AsRef<str>, B: AsRef<str>>(what: &str, expected: &[A], foun
     );
 }
 
-/// Runs what has to fail soon: exit code 1, the lines of stderr, and the report without results on stdout.
+/// Runs what has to fail soon: exit code 1, the lines of stderr, and the report without results on
+/// stdout.
 #[track_caller]
 pub fn check_failed(place: &Place, line: &str, expected: &[&str]) -> Ran {
     let began = Instant::now();

@@ -57,7 +57,8 @@ impl<T: Tool> Place<T> {
         self.folder.path()
     }
 
-    /// The folder with the program: one for all of a test program, since what has run lately cannot be removed on Windows.
+    /// The folder with the program: one for all of a test program, since what has run lately cannot
+    /// be removed on Windows.
     #[cfg(windows)]
     pub fn programs(&self) -> &Path {
         Path::new(concat!(env!("CARGO_TARGET_TMPDIR"), "/", env!("CARGO_CRATE_NAME")))
@@ -123,7 +124,8 @@ impl<T: Tool> Place<T> {
     }
 }
 
-/// Carries a call to its end. What it prints has the line ends of the system, which are made plain here.
+/// Carries a call to its end. What it prints has the line ends of the system, which are made plain
+/// here.
 pub fn finish(command: &mut Command) -> Ran {
     plain(calling::finish(command))
 }
@@ -151,7 +153,8 @@ fn install(at: &Path) {
     std::os::unix::fs::symlink(PROGRAM, at).unwrap();
 }
 
-/// The program under another name, once for a test program. Links to files are for administrators on Windows, and names are not.
+/// The program under another name, once for a test program. Links to files are for administrators
+/// on Windows, and names are not.
 #[cfg(windows)]
 fn install(at: &Path) {
     static INSTALLED: std::sync::Mutex<Vec<PathBuf>> = std::sync::Mutex::new(Vec::new());
@@ -161,7 +164,8 @@ fn install(at: &Path) {
         return;
     }
     fs::create_dir_all(at.parent().unwrap()).unwrap();
-    // A name that is left of an earlier run cannot be removed while another test runs the same file by another name.
+    // A name that is left of an earlier run cannot be removed while another test runs the same file
+    // by another name.
     let when = |path: &Path| fs::metadata(path).and_then(|of| Ok((of.len(), of.modified()?))).ok();
     if when(at).is_none() || when(at) != when(Path::new(PROGRAM)) {
         let _ = fs::remove_file(at);

@@ -1,5 +1,5 @@
-//! The same jobs through Debian's fio 3.33 and through us: the same operations in the same order, the same amounts, the same
-//! keys.
+//! The same jobs through Debian's fio 3.33 and through us: the same operations in the same order,
+//! the same amounts, the same keys.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -12,7 +12,8 @@ use crate::fio::support::Place;
 /// Where keys stand that versions up to 3.42 have added.
 const NEWER: [&str; 3] = ["/jobs/job_start", "/jobs/latency_target_ns", "/jobs/latency_window_us"];
 
-/// What can be compared. Version 3.33 draws other positions and lengths from the same seed than 3.42, whose order is recorded.
+/// What can be compared. Version 3.33 draws other positions and lengths from the same seed than
+/// 3.42, whose order is recorded.
 #[derive(Clone, Copy, PartialEq)]
 enum Same {
     /// The operations, in their order.
@@ -23,7 +24,8 @@ enum Same {
     Amounts,
     /// Bytes: lengths are drawn.
     Bytes,
-    /// Bytes, operations and latencies. Logs of what is done to names are written by neither in the same way.
+    /// Bytes, operations and latencies. Logs of what is done to names are written by neither in the
+    /// same way.
     Names,
 }
 use Same::{Amounts, Bytes, Names, Order, Set};

@@ -284,7 +284,8 @@ fn flags_that_nothing_follows_from_are_refused() {
     assert!(!place.path().join("a.0.0").exists());
 }
 
-/// A job whose command fails does nothing, wherever it stands; the others run, and it counts as no error.
+/// A job whose command fails does nothing, wherever it stands; the others run, and it counts as no
+/// error.
 #[test]
 fn a_command_that_fails_calls_its_job_off() {
     let place = Place::new();

@@ -1,4 +1,5 @@
-//! Engines that do something else than moving data: what they leave behind, what their reports hold, and what they may not do.
+//! Engines that do something else than moving data: what they leave behind, what their reports
+//! hold, and what they may not do.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;

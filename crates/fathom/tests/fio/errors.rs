@@ -1,4 +1,5 @@
-//! Everything that fio was seen to say of wrong and borderline inputs: the words, the streams, the exit codes.
+//! Everything that fio was seen to say of wrong and borderline inputs: the words, the streams, the
+//! exit codes.
 
 use std::fs;
 use std::process::Command;
@@ -61,8 +62,8 @@ fn one(text: &str) -> Case {
     case
 }
 
-/// Places in fio's source and process numbers are not ours; what stands at a line's end, and empty lines at the end, is left
-/// out.
+/// Places in fio's source and process numbers are not ours; what stands at a line's end, and empty
+/// lines at the end, is left out.
 fn without_noise<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut all: Vec<String> = lines
         .filter(|line| !line.starts_with("hint: "))
@@ -134,7 +135,8 @@ fn check(case: &Case) {
         .replace("pid=PID", "pid=1")
         .replace(": DATE", ": Sat Nov 21 19:36:40 2026");
     let masked = |text: &str| {
-        // The mask takes `: pid=` for the header of an entry, of which only the date's form would be left.
+        // The mask takes `: pid=` for the header of an entry, of which only the date's form would
+        // be left.
         let text = without_timed(text).replace("fio: pid=", "fio process ");
         // How many operations a paced job has issued when it is ended is a matter of moments.
         let fixed = case.name != "rate-min-not-met";

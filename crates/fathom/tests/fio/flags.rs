@@ -1,4 +1,5 @@
-//! Flags that do something beside the jobs: logs of all of them together, idle processors, what ends a run from outside.
+//! Flags that do something beside the jobs: logs of all of them together, idle processors, what
+//! ends a run from outside.
 
 use std::fs;
 use std::process::Stdio;

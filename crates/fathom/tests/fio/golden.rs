@@ -1,5 +1,6 @@
-//! Every recorded run of fio 3.42, carried out by us: the same lines, labels, keys, order, types and number formats, the same
-//! exit codes, the same files. Measured figures are masked; what a job fixes is compared.
+//! Every recorded run of fio 3.42, carried out by us: the same lines, labels, keys, order, types
+//! and number formats, the same exit codes, the same files. Measured figures are masked; what a job
+//! fixes is compared.
 
 use std::fs;
 
@@ -113,8 +114,8 @@ fn difference(expected: &[String], found: &[String]) -> Option<String> {
     (expected.len() != found.len()).then(|| format!("{} lines instead of {}", found.len(), expected.len()))
 }
 
-/// Without what depends on whether this machine was as fast as that of the recording: samples of half a second, where the job
-/// takes about as long; the depth that keeps a latency.
+/// Without what depends on whether this machine was as fast as that of the recording: samples of
+/// half a second, where the job takes about as long; the depth that keeps a latency.
 fn steadied(text: &str, end: EndsBy) -> String {
     let counts = [
         "\"bw_samples\" : ", "\"iops_samples\" : ", "\"eta\" : ", "\"latency_depth\" : ",

@@ -91,7 +91,8 @@ fn a_line_for_each_window() {
     }
 }
 
-/// Clones have files of their own or one for all; what is not measured has no log; a bare option takes the name of the job.
+/// Clones have files of their own or one for all; what is not measured has no log; a bare option
+/// takes the name of the job.
 #[test]
 fn which_files_there_are() {
     assert_eq!(

@@ -1,5 +1,5 @@
-//! The program in the place of fio: command lines and job files in, reports, words and exit codes out, as that tool's users
-//! know them.
+//! The program in the place of fio: command lines and job files in, reports, words and exit codes
+//! out, as that tool's users know them.
 
 mod clients;
 mod differential;

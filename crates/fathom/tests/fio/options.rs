@@ -1,5 +1,5 @@
-//! Options that change what is done on the machine: each is looked for where it shows, so that one that is read and lost is
-//! noticed.
+//! Options that change what is done on the machine: each is looked for where it shows, so that one
+//! that is read and lost is noticed.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -141,7 +141,8 @@ fn only_a_job_that_lasts_for_its_time_draws_new_offsets_in_each_pass() {
     }
 }
 
-/// Otherwise a file that is read again and again would measure the page cache. The kernel counts what the device reads.
+/// Otherwise a file that is read again and again would measure the page cache. The kernel counts
+/// what the device reads.
 #[test]
 fn every_pass_over_a_file_reads_the_device() {
     let Some(mounted) = testbed::need(LoopFs::ext4(64 * MIB)) else {
@@ -341,7 +342,8 @@ fn tolerated_errors_are_reported_if_asked() {
 
 /// The wish reaches the call: it is carried out, or the system says that it cannot be.
 ///
-/// A kernel may start to read what is not in its cache and look whether it came in time: of many reads one is late.
+/// A kernel may start to read what is not in its cache and look whether it came in time: of many
+/// reads one is late.
 #[test]
 fn calls_that_must_not_wait_fail_instead() {
     let Ok(place) = Place::on_disk() else { return };

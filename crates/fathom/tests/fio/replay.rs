@@ -1,4 +1,5 @@
-//! Traces: what is written is what was done, and what is read is done again, by us and by Debian's fio.
+//! Traces: what is written is what was done, and what is read is done again, by us and by Debian's
+//! fio.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +9,8 @@ use std::time::Duration;
 use crate::calling::end;
 use crate::fio::support::Place;
 
-/// File, action and place of each line of a trace, in order; without times and without the lines that add, open and close.
+/// File, action and place of each line of a trace, in order; without times and without the lines
+/// that add, open and close.
 fn operations(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap();
     let mut lines = text.lines();
@@ -164,7 +166,8 @@ fn ours_and_debians_fio_replay_the_traces_of_each_other() {
             &format!("--name=b --read_iolog=trace --replay_no_stall=1 {depth}"),
         );
         assert_eq!(touched(), expected, "{writer} wrote, {reader} read: {job}");
-        // The bytes of the last operations in flight are missing in what fio reports of a replay; the numbers are whole.
+        // The bytes of the last operations in flight are missing in what fio reports of a replay;
+        // the numbers are whole.
         let of = |report: &serde_json::Value| counted(&report["jobs"][0])[..2].to_vec();
         assert_eq!(of(&by_reader), of(&by_writer), "{writer} wrote, {reader} read: {job}");
         if reader == ours {

@@ -1,5 +1,6 @@
-//! Job files and command lines as people publish them: `tests/data/fio/seeds`. Only sizes, times and paths are made smaller
-//! here, and an engine of another system is changed as the file itself says.
+//! Job files and command lines as people publish them: `tests/data/fio/seeds`. Only sizes, times
+//! and paths are made smaller here, and an engine of another system is changed as the file itself
+//! says.
 
 use std::fs;
 
@@ -96,8 +97,8 @@ fn reads_beside_limited_writes() {
     }
 }
 
-/// A file with comments in Russian, for Windows, of which the folder must be another here. Its comment says that the engine is
-/// called libaio on Linux.
+/// A file with comments in Russian, for Windows, of which the folder must be another here. Its
+/// comment says that the engine is called libaio on Linux.
 fn service_level(edits: &[(&str, &str)]) -> String {
     let mut all = vec![
         ("directory=F\\:\\\n", "directory=nocache\n"),
@@ -117,8 +118,8 @@ fn check_service_level(text: &str) {
     };
     assert_eq!(name, "random");
     assert_eq!(job["desc"], "test", "{ran:#?}");
-    // Four clones with 700 reads and 300 writes a second each.
-    // A machine with other work may not keep up, but nothing goes beyond the rates, and the mix follows from them.
+    // Four clones with 700 reads and 300 writes a second each. A machine with other work may not
+    // keep up, but nothing goes beyond the rates, and the mix follows from them.
     let iops = |direction: &str| job[direction]["iops"].as_f64().unwrap();
     let (reads, writes) = (iops("read"), iops("write"));
     assert!(

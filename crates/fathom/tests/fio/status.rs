@@ -74,7 +74,8 @@ fn reports_on_demand() {
     assert!(!folder.join("fio-dump-status").exists());
 }
 
-/// The line is on stdout where it is asked for, with rates and the time left once there is an estimate; nowhere else.
+/// The line is on stdout where it is asked for, with rates and the time left once there is an
+/// estimate; nowhere else.
 #[test]
 fn status_line() {
     let place = Place::new();

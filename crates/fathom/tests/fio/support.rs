@@ -25,8 +25,8 @@ pub fn recorded(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"))
 }
 
-/// A row of percentiles with each in a line of its own: how many stand beside one another goes by the widest, and so by the
-/// machine.
+/// A row of percentiles with each in a line of its own: how many stand beside one another goes by
+/// the widest, and so by the machine.
 pub fn one_percentile_a_line(row: &str) -> String {
     format!("{}\n", row.trim_end_matches(',').replace(", ", "\n     | "))
 }

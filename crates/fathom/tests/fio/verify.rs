@@ -1,4 +1,5 @@
-//! Verification as users of fio see it: state files, where things are kept, discarded blocks on a device, lives of blocks.
+//! Verification as users of fio see it: state files, where things are kept, discarded blocks on a
+//! device, lives of blocks.
 
 use std::fs;
 use std::process::Command;
@@ -31,7 +32,8 @@ fn a_state_is_left_and_limits_a_later_check() {
     assert!(!place.path().join(STATE).exists());
 }
 
-/// What one process wrote another one checks, whatever the ways in which the two go through the file.
+/// What one process wrote another one checks, whatever the ways in which the two go through the
+/// file.
 #[test]
 fn a_second_process_finds_the_seeds_of_the_first() {
     let place = Place::new();
@@ -182,8 +184,8 @@ fn what_ages_a_device_can_be_verified() {
     assert_eq!(job["read"]["total_ios"], 2048, "each block is read back once");
 }
 
-/// With `verify`, reads and writes draw their lengths from the same seed, as in fio 3.33: a job that only reads meets the
-/// blocks of the job that wrote.
+/// With `verify`, reads and writes draw their lengths from the same seed, as in fio 3.33: a job
+/// that only reads meets the blocks of the job that wrote.
 #[test]
 fn a_later_job_meets_blocks_of_the_same_lengths() {
     for (write, read, lengths) in [
@@ -197,7 +199,8 @@ fn a_later_job_meets_blocks_of_the_same_lengths() {
         place.line(&format!("{} --do_verify=0", line(write))).expect(0, &[]);
         place.line(&line(read)).expect(0, &[]);
     }
-    // `fio-3.33 --name=a --filename=vf --size=2M --rw=… --bssplit=4k/50:64k/50 --write_iolog=io.log`: lengths in units of 4 KiB.
+    // `fio-3.33 --name=a --filename=vf --size=2M --rw=… --bssplit=4k/50:64k/50 --write_iolog=io.log`:
+    // lengths in units of 4 KiB.
     let recorded = [
         ("--rw=write", "1 1 1 16 16 1 16 1 16 16 16 1 16 1"),
         ("--rw=read", "1 16 16 1 16 1 16 1 1 1 1 1 1 1"),

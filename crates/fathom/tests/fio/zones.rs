@@ -4,7 +4,8 @@ use std::fs;
 
 use crate::fio::support::Place;
 
-/// Lines, the blocks that Debian's fio 3.33 reads and writes with them, and how often it resets a zone.
+/// Lines, the blocks that Debian's fio 3.33 reads and writes with them, and how often it resets a
+/// zone.
 const RECORDED: [(&str, &str, &str); 16] = [
     (
         "--rw=write",

@@ -236,7 +236,8 @@ fn a_failure_changes_no_log() {
     let log = folder.path().join("run_iops.1.log");
     std::fs::write(&log, "precious").unwrap();
     let mut results = execute(simulated());
-    // The second job's operation log is not there, though the first job's logs are all made by then.
+    // The second job's operation log is not there, though the first job's logs are all made by
+    // then.
     let mut second = results.plan.steps[0].jobs[0].clone();
     second.operation_log = Some(folder.path().join("none").to_str().unwrap().to_owned());
     results.plan.steps[0].jobs.push(second);

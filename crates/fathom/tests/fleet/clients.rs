@@ -1,4 +1,5 @@
-//! `--server` and `--client` of fio: jobs on several servers of this machine, and what programs read of them.
+//! `--server` and `--client` of fio: jobs on several servers of this machine, and what programs
+//! read of them.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -365,7 +366,8 @@ fn what_is_no_server_of_ours_is_reported_in_bounded_time() {
             &format!("fio: failed to connect to 127.0.0.1:{port}"),
         ],
     );
-    // One that says nothing, one that says something else, and one that hangs up, as fio's own does.
+    // One that says nothing, one that says something else, and one that hangs up, as fio's own
+    // does.
     let kinds: [(&[u8], bool, &str); 3] = [
         (b"", true, "it says nothing"),
         (&[b'x'; 200], true, "what answers there is not fathom"),

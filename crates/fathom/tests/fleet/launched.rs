@@ -1,5 +1,5 @@
-//! What launchers start: every front of fathom under mpirun, processes that meet over TCP, launchers of other kinds, and what
-//! they do to processors.
+//! What launchers start: every front of fathom under mpirun, processes that meet over TCP,
+//! launchers of other kinds, and what they do to processors.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,5 @@
-//! Libraries of MPI: which one is taken, what interface it has, and whether it goes with the launcher.
+//! Libraries of MPI: which one is taken, what interface it has, and whether it goes with the
+//! launcher.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -94,8 +95,8 @@ fn a_library_of_another_launcher_is_refused() {
     assert!(!ground.path("saved").exists());
 }
 
-/// Messages of a process to itself, and what MPI says of a process that there is not: it would end this one, had it not been
-/// asked to return.
+/// Messages of a process to itself, and what MPI says of a process that there is not: it would end
+/// this one, had it not been asked to return.
 fn speaks(library: &str, abi: Abi) {
     let mpi = Mpi::open(library).unwrap().start().unwrap();
     assert_eq!((mpi.abi, mpi.rank(), mpi.size()), (abi, 0, 1));

@@ -1,4 +1,5 @@
-//! Hosts that are lost during a test: each case ends in bounded time, and what was measured is reported.
+//! Hosts that are lost during a test: each case ends in bounded time, and what was measured is
+//! reported.
 
 use std::io::{BufRead, BufReader};
 
@@ -152,7 +153,8 @@ fn where_the_leader_is_killed_the_parts_are_put_together() {
     assert_eq!(starts.collect::<Vec<_>>(), [1, 1]);
 }
 
-/// Where the launcher ends all, or the one that leads is the one that is killed, what they kept is put together.
+/// Where the launcher ends all, or the one that leads is the one that is killed, what they kept is
+/// put together.
 #[track_caller]
 fn ends_all(hosts: &Hosts, launcher: &str, rank: u32) {
     let Some(ground) = long() else { return };

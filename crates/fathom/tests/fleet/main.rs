@@ -201,7 +201,8 @@ impl Ground {
 const SIMULATED: &str = "seed = 7\n[[job]]\nname = \"r\"\ntarget = \"simulated:disk\"\ndepth = 4\nread = 70\noperations = 5000\n\
                          [simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"exponential 100us\"\n";
 
-/// What is added up of all ranks: series, histograms by interval, operations of each rank by interval.
+/// What is added up of all ranks: series, histograms by interval, operations of each rank by
+/// interval.
 fn added(results: &Results) -> Vec<JobResults> {
     let mut jobs = results.steps[0].jobs.clone();
     // What a worker has used of its machine differs; what it has measured is looked at elsewhere.

@@ -147,7 +147,8 @@ fn a_wrong_token_is_said_of_a_wrong_token_only() {
     hanging_up.join().unwrap();
 }
 
-/// Passes one connection on to an agent, and what the coordinator sends through `change`, piece by piece.
+/// Passes one connection on to an agent, and what the coordinator sends through `change`, piece by
+/// piece.
 fn relay(to: u16, mut change: impl FnMut(Vec<u8>) -> Vec<u8> + Send + 'static) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();

@@ -1,4 +1,5 @@
-//! Commands of several runs on several hosts: each rank makes its files where it is, once, and removes them at the end.
+//! Commands of several runs on several hosts: each rank makes its files where it is, once, and
+//! removes them at the end.
 
 use super::*;
 
@@ -27,7 +28,8 @@ fn nothing_is_left(ground: &Ground) {
     }
 }
 
-/// Every run of a saved study had both ranks; the first has made their files, and the others have used them.
+/// Every run of a saved study had both ranks; the first has made their files, and the others have
+/// used them.
 #[track_caller]
 fn made_once(ground: &Ground, saved: &str, runs: usize) {
     let study = archive::load_study(&ground.path(saved)).unwrap();

@@ -1,5 +1,6 @@
-//! Reports in a real browser: Debian's Chromium, driven by Playwright from PyPI. What is drawn is read back and held to the
-//! results; screenshots stay in the folder for temporary files of the build.
+//! Reports in a real browser: Debian's Chromium, driven by Playwright from PyPI. What is drawn is
+//! read back and held to the results; screenshots stay in the folder for temporary files of the
+//! build.
 
 mod browser;
 mod long;
@@ -172,7 +173,8 @@ fn a_mixed_run() {
     );
 }
 
-/// Nanoseconds in the unit of the curve of percentiles: the one in which its first value is the smallest latency.
+/// Nanoseconds in the unit of the curve of percentiles: the one in which its first value is the
+/// smallest latency.
 fn unit_of(seen: &Seen, summary: &Value) -> f64 {
     let first = seen.trace("percentiles", "reads").y[0].as_f64().unwrap();
     let least = summary["jobs"][0]["read"]["latency"]["min_ns"].as_f64().unwrap();

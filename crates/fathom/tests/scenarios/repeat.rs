@@ -42,7 +42,8 @@ pub fn judge(
     (wrong.into_inner().unwrap(), work.len())
 }
 
-/// Fewer than one answer of a hundred is wrong, and none of the scenarios is wrong in more than one run of ten.
+/// Fewer than one answer of a hundred is wrong, and none of the scenarios is wrong in more than one
+/// run of ten.
 pub fn expect_few(what: &str, scenarios: &[Scenario], wrong: &[String], all: usize) {
     eprintln!("{what}: {} of {all} answers are wrong", wrong.len());
     let shown = wrong.iter().take(30).cloned().collect::<Vec<_>>().join("\n");

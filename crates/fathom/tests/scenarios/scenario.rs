@@ -101,7 +101,8 @@ impl Scenario {
         diagnose(&observation, &self.layers(), &context)
     }
 
-    /// Runs the load and judges what was promised: `PASS`, `FAIL` or `INCONCLUSIVE` in lower case, with the reasons.
+    /// Runs the load and judges what was promised: `PASS`, `FAIL` or `INCONCLUSIVE` in lower case,
+    /// with the reasons.
     pub fn verdict(&self, seed: u64) -> (String, String) {
         let results = execute(self.plan(self.part("load"), seed));
         let mut observation = Observation::from_results(&results, 0, 0).unwrap();

@@ -17,8 +17,8 @@ fn folder() -> Directory {
     need(Directory::new()).expect("a temporary directory can always be made")
 }
 
-/// The kernel's trace events, for one test at a time: a capture uses the first tracefs that is mounted, and it must not go
-/// before the capture ends.
+/// The kernel's trace events, for one test at a time: a capture uses the first tracefs that is
+/// mounted, and it must not go before the capture ends.
 fn traced() -> Option<(MutexGuard<'static, ()>, TraceFs)> {
     static TURN: Mutex<()> = Mutex::new(());
     let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -68,8 +68,8 @@ fn until_busy(device: &Path) {
     }
 }
 
-/// What a capture of two seconds says, whose rate is that which the kernel has counted meanwhile: a machine that is busy with
-/// other things may do less than the load asks for.
+/// What a capture of two seconds says, whose rate is that which the kernel has counted meanwhile: a
+/// machine that is busy with other things may do less than the load asks for.
 fn captured(device: &Path, more: &[&str]) -> (String, Document) {
     let (start, before) = (Instant::now(), operations(device));
     let ran = fathom(&[&["capture", text(device), "--time", "2s"][..], more].concat());
@@ -156,7 +156,8 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_seen() {
     assert_eq!(job.depth.unwrap_or(1), 1, "{said}");
 }
 
-/// As many in flight as the queue holds: the captured depth is that, and the average is not far from it.
+/// As many in flight as the queue holds: the captured depth is that, and the average is not far
+/// from it.
 #[test]
 fn the_depth_of_a_full_queue_is_seen() {
     let Some((_turn, _trace)) = traced() else {

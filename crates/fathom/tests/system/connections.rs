@@ -1,5 +1,5 @@
-//! Connections that want nothing, or want it slowly, beside a run with `--metrics`: neither the run nor other clients
-//! notice.
+//! Connections that want nothing, or want it slowly, beside a run with `--metrics`: neither the run
+//! nor other clients notice.
 
 use std::fs;
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};

@@ -4,7 +4,8 @@ use testbed::{Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need}
 
 use crate::calling::{fathom, text};
 
-/// A control group lets 1000 reads a second through. It is read from the system and named, with nothing said about it.
+/// A control group lets 1000 reads a second through. It is read from the system and named, with
+/// nothing said about it.
 #[test]
 fn a_control_group_is_found_and_named() {
     let (Some(device), Some(throttle)) = (
@@ -33,7 +34,8 @@ fn a_control_group_is_found_and_named() {
             let ran = fathom(&[&arguments[..], &["--confirm"]].concat());
             ran.expect(0, &[]).json()["diagnoses"][0]["diagnosis"].clone()
         };
-        // Other tests may slow down the second depth alone. That confirms nothing, so it is measured again.
+        // Other tests may slow down the second depth alone. That confirms nothing, so it is
+        // measured again.
         let mut found = diagnose();
         for _ in 0..2 {
             if found["confirmed"] != true {

@@ -1,5 +1,6 @@
-//! What takes long, or needs much of the machine: the program in the place of fio and DiskSpd, its reports in a browser, its
-//! judgement of simulated and throttled devices, the protection of data. One program, because each one links everything.
+//! What takes long, or needs much of the machine: the program in the place of fio and DiskSpd, its
+//! reports in a browser, its judgement of simulated and throttled devices, the protection of data.
+//! One program, because each one links everything.
 
 #![allow(clippy::unwrap_used, reason = "a test that meets the unexpected fails")]
 

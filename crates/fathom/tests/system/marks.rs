@@ -1,4 +1,5 @@
-//! Files that fathom once made and that hold the user's own data by now: no command changes them without permission.
+//! Files that fathom once made and that hold the user's own data by now: no command changes them
+//! without permission.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,8 +12,9 @@ use crate::calling::{Ran, command, finish, text};
 
 const MIB: u64 = 1 << 20;
 
-/// How a user's own data comes into a file that fathom made: shell commands, where `$M` is that file, `$P` is data of the
-/// user's (as large as `seq 1 1000000` makes it), `$Q` is data of the user's of the same size as `$M`, and `$D` is their folder.
+/// How a user's own data comes into a file that fathom made: shell commands, where `$M` is that
+/// file, `$P` is data of the user's (as large as `seq 1 1000000` makes it), `$Q` is data of the
+/// user's of the same size as `$M`, and `$D` is their folder.
 const WAYS: &[(&str, &str)] = &[
     ("cat", "cat $P > $M"),
     ("cat of the same size", "cat $Q > $M"),
@@ -71,7 +73,8 @@ const WAYS: &[(&str, &str)] = &[
     ),
 ];
 
-/// Every command that could write to a file. `{m}` is the file, `{d}` a folder, `{c}` a cache mode that its file system knows.
+/// Every command that could write to a file. `{m}` is the file, `{d}` a folder, `{c}` a cache mode
+/// that its file system knows.
 const COMMANDS: &[(&str, &[&str])] = &[
     (
         "run",

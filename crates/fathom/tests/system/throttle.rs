@@ -1,7 +1,9 @@
-//! Verdicts where a real device is throttled or shared, and where other programs keep the processors busy.
+//! Verdicts where a real device is throttled or shared, and where other programs keep the
+//! processors busy.
 //!
-//! Other programs run beside these tests. Where such programs may have had a part in what was missed, a FAIL may
-//! become INCONCLUSIVE because of others; no disturbance may turn a verdict into the opposite one.
+//! Other programs run beside these tests. Where such programs may have had a part in what was
+//! missed, a FAIL may become INCONCLUSIVE because of others; no disturbance may turn a verdict into
+//! the opposite one.
 
 use std::os::unix::fs::symlink;
 use std::process::{Child, Command, Stdio};
@@ -38,7 +40,8 @@ impl Drop for Beside {
     }
 }
 
-/// A device of 64 MiB bypassing the page cache, and a control group that lets `reads` a second through.
+/// A device of 64 MiB bypassing the page cache, and a control group that lets `reads` a second
+/// through.
 fn throttled_device(reads: u64) -> Option<(LoopDevice, Throttle)> {
     let device = need(LoopDevice::of_size(64 << 20, LoopOptions::DIRECT))?;
     let throttle = need(Throttle::new())?;
@@ -146,8 +149,8 @@ fn processors_that_other_programs_keep_busy_are_theirs() {
     let loops: Vec<Beside> = (0..processors)
         .map(|_| Beside::start(Command::new(&spin).args(["-c", "while :; do :; done"])))
         .collect();
-    // The idle scheduling class waits for the loops at any niceness of the tests. Between two waits the program may
-    // catch up with the rate, but never with the latency.
+    // The idle scheduling class waits for the loops at any niceness of the tests. Between two waits
+    // the program may catch up with the rate, but never with the latency.
     let require = "iops>=4000, p95<=2ms";
     let (code, json) = verify(&["chrt", "--idle", "0", PROGRAM], &device, require, 6);
     drop(loops);

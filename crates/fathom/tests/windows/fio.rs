@@ -67,7 +67,8 @@ fn check(job: &Value) {
         (Some("random"), Some("test"))
     );
     assert_eq!(job["error"], 0);
-    // Four clones with 700 reads and 300 writes a second each; a machine with other work may not keep up.
+    // Four clones with 700 reads and 300 writes a second each; a machine with other work may not
+    // keep up.
     let iops = |direction: &str| job[direction]["iops"].as_f64().unwrap();
     let (reads, writes) = (iops("read"), iops("write"));
     assert!(

@@ -1,8 +1,10 @@
-//! The program on Windows: drives, names, keys, refusals, in our own words and in those of the tools that it stands in for.
+//! The program on Windows: drives, names, keys, refusals, in our own words and in those of the
+//! tools that it stands in for.
 //!
-//! `cargo xtask check wine` runs it under Wine, and `cargo test --test windows` on Windows itself. There some things have to be
-//! named, or their tests are skipped: `FATHOM_TEST_DRIVE` and `FATHOM_TEST_SMALL_DRIVE`, drives to write to, the second with
-//! little room; `FATHOM_TEST_PRESS`, the program that `tests/wine/press.c` makes; `FATHOM_TEST_DENIED`, a file that this user may
+//! `cargo xtask check wine` runs it under Wine, and `cargo test --test windows` on Windows itself.
+//! There some things have to be named, or their tests are skipped: `FATHOM_TEST_DRIVE` and
+//! `FATHOM_TEST_SMALL_DRIVE`, drives to write to, the second with little room; `FATHOM_TEST_PRESS`,
+//! the program that `tests/wine/press.c` makes; `FATHOM_TEST_DENIED`, a file that this user may
 //! read and not write.
 
 #![cfg(windows)]

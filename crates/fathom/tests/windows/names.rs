@@ -65,7 +65,8 @@ fn fio_s_jobs_have_them() {
     }
 }
 
-/// Longer than what Windows calls a path without more ado, and of letters of which some take two units.
+/// Longer than what Windows calls a path without more ado, and of letters of which some take two
+/// units.
 #[test]
 fn long_paths_can_be_tested() {
     let place = diskspd();

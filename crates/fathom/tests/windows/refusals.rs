@@ -1,4 +1,5 @@
-//! What cannot be tested is refused with a reason: no such drive, no access, no room. Codes are those of Windows.
+//! What cannot be tested is refused with a reason: no such drive, no access, no room. Codes are
+//! those of Windows.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -136,7 +137,8 @@ fn a_missing_file_and_a_folder() {
     assert_eq!(place.names(), ["folder"]);
 }
 
-/// Where the system has no ring for what is asked, nothing is touched; where it has one, it is used.
+/// Where the system has no ring for what is asked, nothing is touched; where it has one, it is
+/// used.
 #[test]
 fn the_ring_is_used_or_refused() {
     let place = diskspd();

@@ -1,5 +1,5 @@
-//! Command lines from public documents, on the system that they were written for, with nothing changed but sizes, times and
-//! where their files lie.
+//! Command lines from public documents, on the system that they were written for, with nothing
+//! changed but sizes, times and where their files lie.
 
 use roxmltree::{Document, Node};
 

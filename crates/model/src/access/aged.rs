@@ -1,10 +1,12 @@
 //! One pass that leaves an SSD as random writes of a long time would (fio `sprandom`).
 //!
-//! The device writes what it gets into erase blocks in turn. In steady state under uniform random writes, with the oldest
-//! region cleaned first, a share v of what a region holds is still valid when it is cleaned, where v = e^(−α(1−v)) and α is
-//! the physical capacity in logical ones; one that x of all regions follow holds e^(−α(1−v)x). (Desnoyers, "Analytic
-//! Modeling of SSD Write Performance", SYSTOR 2012, LRU cleaning.) The pass writes the physical capacity once, region by
-//! region, and writes enough blocks of each region again in the next one for the region to keep this share.
+//! The device writes what it gets into erase blocks in turn. In steady state under uniform random
+//! writes, with the oldest region cleaned first, a share v of what a region holds is still valid
+//! when it is cleaned, where v = e^(−α(1−v)) and α is the physical capacity in logical ones; one
+//! that x of all regions follow holds e^(−α(1−v)x). (Desnoyers, "Analytic Modeling of SSD Write
+//! Performance", SYSTOR 2012, LRU cleaning.) The pass writes the physical capacity once, region by
+//! region, and writes enough blocks of each region again in the next one for the region to keep
+//! this share.
 
 use std::collections::VecDeque;
 
@@ -24,7 +26,8 @@ pub struct Aged {
     pub regions: u32,
     /// Spare capacity of the device, as a share of its logical capacity.
     pub spare: f64,
-    /// Size of the device's cache. With one, blocks are written again a region later, when the cache no longer holds them.
+    /// Size of the device's cache. With one, blocks are written again a region later, when the
+    /// cache no longer holds them.
     #[serde(default)]
     pub cache: Bytes,
 }
@@ -69,7 +72,8 @@ impl Aged {
         if self.cache.0 > 0 { 2 } else { 1 }
     }
 
-    /// How many blocks of the regions before each one, and of all, are written again later: `all` in the end.
+    /// How many blocks of the regions before each one, and of all, are written again later: `all`
+    /// in the end.
     fn again_before(&self, all: u64) -> Vec<u64> {
         let invalid = self.valid_shares().into_iter().map(|valid| 1.0 - valid);
         let invalid: Vec<f64> = invalid.take((self.regions - self.distance()) as usize).collect();
@@ -110,12 +114,14 @@ pub struct AgedCursor {
     /// Positions of `fresh` that are written.
     visited: u64,
     next_region: u32,
-    /// Of the present region: blocks to be written for the first time, and blocks to be written again.
+    /// Of the present region: blocks to be written for the first time, and blocks to be written
+    /// again.
     fresh_left: u64,
     again: Vec<u64>,
     /// Blocks that regions to come write again, the next one's first.
     later: VecDeque<Vec<u64>>,
-    /// Blocks of the present region that a later one writes again, and how many of those to come are chosen.
+    /// Blocks of the present region that a later one writes again, and how many of those to come
+    /// are chosen.
     selected: Vec<u64>,
     to_select: u64,
 }

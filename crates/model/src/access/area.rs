@@ -6,8 +6,8 @@ use crate::draws::Reduction;
 
 /// An area of a target with its block size and alignment.
 ///
-/// Positions are counted from `base`, as in DiskSpd: an alignment of 8 KiB in an area that starts at 4 KiB visits 4 KiB,
-/// 12 KiB and so on. Every position leaves room for one whole block.
+/// Positions are counted from `base`, as in DiskSpd: an alignment of 8 KiB in an area that starts
+/// at 4 KiB visits 4 KiB, 12 KiB and so on. Every position leaves room for one whole block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Area {
     /// First byte, from the start of the target.
@@ -24,7 +24,8 @@ impl Area {
     /// Checks that at least one block fits `start` bytes into the area.
     ///
     /// # Errors
-    /// [`AccessError::TooSmall`] if it does not, [`AccessError::Parameter`] for a block or alignment of 0.
+    /// [`AccessError::TooSmall`] if it does not, [`AccessError::Parameter`] for a block or
+    /// alignment of 0.
     pub fn check(self, start: u64) -> Result<Area, AccessError> {
         for (what, value) in [("the block size", self.block), ("the alignment", self.alignment)] {
             if value == 0 {
@@ -49,8 +50,8 @@ impl Area {
         Ok(self)
     }
 
-    /// The area of a pattern whose memory all directions share: each of its positions suits every direction. It is the
-    /// same as theirs where they agree, which is the usual case.
+    /// The area of a pattern whose memory all directions share: each of its positions suits every
+    /// direction. It is the same as theirs where they agree, which is the usual case.
     pub(super) fn common(areas: &PerDirection<Area>) -> Area {
         let PerDirection { read, write, trim } = areas;
         let both = |one: u64, other: u64| match gcd(one, other) {
@@ -87,14 +88,15 @@ impl Area {
         self.base + position * self.alignment
     }
 
-    /// Turns a 64-bit draw into the offset of a position, counted from the base, as [`Reduction::Modulo`] does.
+    /// Turns a 64-bit draw into the offset of a position, counted from the base, as
+    /// [`Reduction::Modulo`] does.
     #[inline(always)]
     pub(super) fn remainder(&self, word: u64) -> u64 {
         (word - word % self.alignment) % self.span()
     }
 
-    /// Turns a 64-bit draw into an offset, counted from the base, of one of the positions in `[start, start + span)`.
-    /// `span` must be a multiple of the alignment and not 0.
+    /// Turns a 64-bit draw into an offset, counted from the base, of one of the positions in
+    /// `[start, start + span)`. `span` must be a multiple of the alignment and not 0.
     #[inline]
     pub(super) fn reduce(&self, word: u64, start: u64, span: u64, reduction: Reduction) -> u64 {
         match reduction {

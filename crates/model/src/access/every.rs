@@ -74,7 +74,8 @@ impl EveryCursor {
                 Between::Continue => end,
                 Between::Repeat => start,
             };
-            // A run that reaches the end of the area continues at a random place, and keeps its count.
+            // A run that reaches the end of the area continues at a random place, and keeps its
+            // count.
             if position + area.block <= area.length {
                 return Some(Place {
                     offset: area.base + position,

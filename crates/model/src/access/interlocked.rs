@@ -9,7 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::{AccessError, Area, Place, SharedAccess};
 use crate::direction::PerDirection;
 
-/// Shared sequential access. The position belongs to the target within a step and starts at its base.
+/// Shared sequential access. The position belongs to the target within a step and starts at its
+/// base.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Interlocked {}
 

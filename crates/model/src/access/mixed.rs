@@ -24,18 +24,19 @@ pub struct Mixed {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Continuation {
-    /// By the stride, from one position shared by all directions that starts at a random place. Run lengths are
-    /// geometric; the first operation may already continue (DiskSpd `-rs`).
+    /// By the stride, from one position shared by all directions that starts at a random place. Run
+    /// lengths are geometric; the first operation may already continue (DiskSpd `-rs`).
     #[default]
     Stride,
-    /// To the end of the last operation of the same direction (fio `percentage_random`). Each direction starts at the
-    /// base, and jumps where nothing more fits before the end.
+    /// To the end of the last operation of the same direction (fio `percentage_random`). Each
+    /// direction starts at the base, and jumps where nothing more fits before the end.
     Length,
-    /// To the end of the last operation of any direction, up to the next multiple of the alignment. All directions share a
-    /// position that starts at the base and returns there where nothing more fits (Iometer).
+    /// To the end of the last operation of any direction, up to the next multiple of the alignment.
+    /// All directions share a position that starts at the base and returns there where nothing more
+    /// fits (Iometer).
     Aligned,
-    /// To the end of the last operation, whatever its direction. It starts at the base and returns there where nothing more fits
-    /// before the end (Vdbench `seekpct`).
+    /// To the end of the last operation, whatever its direction. It starts at the base and returns
+    /// there where nothing more fits before the end (Vdbench `seekpct`).
     Shared,
 }
 
@@ -51,7 +52,8 @@ impl Mixed {
                 });
             }
         }
-        // The position that all directions share must suit the next operation, whichever direction that has.
+        // The position that all directions share must suit the next operation, whichever direction
+        // that has.
         let areas = match self.continuation {
             Continuation::Stride | Continuation::Aligned | Continuation::Shared => {
                 PerDirection::all(Area::common(&areas))
@@ -127,7 +129,8 @@ impl MixedCursor {
     }
 
     pub(super) fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
-        // Sequential continuations do not enter the map of blocks already used, and are not held back by it.
+        // Sequential continuations do not enter the map of blocks already used, and are not held
+        // back by it.
         let length = if place.continues {
             length
         } else {

@@ -1,8 +1,9 @@
 //! Where in its target a stream goes next.
 //!
-//! [`Access`] is what the plan says; a [`Cursor`] is the same thing made ready for a real target and moved along by one
-//! worker. Parameters and generator of each pattern live together in one file. Cursors own no random generator: they ask
-//! the worker's [`Draws`]. They know nothing of engines, time, lengths in flight or errors.
+//! [`Access`] is what the plan says; a [`Cursor`] is the same thing made ready for a real target
+//! and moved along by one worker. Parameters and generator of each pattern live together in one
+//! file. Cursors own no random generator: they ask the worker's [`Draws`]. They know nothing of
+//! engines, time, lengths in flight or errors.
 
 mod aged;
 mod area;
@@ -74,7 +75,8 @@ pub enum Access {
 pub struct Place {
     /// Offset from the start of the target, in bytes.
     pub offset: u64,
-    /// The operation continues a run that a random jump began: in DiskSpd it keeps the type of the run's first one.
+    /// The operation continues a run that a random jump began: in DiskSpd it keeps the type of the
+    /// run's first one.
     pub continues: bool,
 }
 
@@ -122,7 +124,8 @@ pub enum AccessError {
 /// A pattern on its way through a real target.
 #[derive(Clone, Debug)]
 pub enum Cursor {
-    /// See [`Access::Random`] with [`Placement::Uniform`]: by far the most common, so it comes first.
+    /// See [`Access::Random`] with [`Placement::Uniform`]: by far the most common, so it comes
+    /// first.
     Uniform(placement::UniformCursor),
     /// See [`Access::Sequential`].
     Sequential(sequential::SequentialCursor),
@@ -196,8 +199,8 @@ impl Access {
         self.ends() && !again(self)
     }
 
-    /// Makes the pattern ready for the given areas. `shared` is the position that all workers on the target advance
-    /// together; `slots` is the queue depth of the stream.
+    /// Makes the pattern ready for the given areas. `shared` is the position that all workers on
+    /// the target advance together; `slots` is the queue depth of the stream.
     ///
     /// # Errors
     /// [`AccessError`] if an area does not hold one block or a parameter is out of range.
@@ -259,8 +262,9 @@ impl Cursor {
         }
     }
 
-    /// Tells the pattern how long the operation at the last place became. The answer is the length it may have: a
-    /// pattern without repetition cuts an operation that would run into a block already used.
+    /// Tells the pattern how long the operation at the last place became. The answer is the length
+    /// it may have: a pattern without repetition cuts an operation that would run into a block
+    /// already used.
     #[inline(always)]
     pub fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {
         match self {
@@ -310,7 +314,8 @@ impl Cursor {
         }
     }
 
-    /// Bytes of memory that the pattern holds beyond its own structure (the map of a pattern without repetition).
+    /// Bytes of memory that the pattern holds beyond its own structure (the map of a pattern
+    /// without repetition).
     pub fn extra_bytes(&self) -> u64 {
         match self {
             Cursor::Placed(cursor) => cursor.extra_bytes(),

@@ -1,8 +1,8 @@
 //! Every position once per pass, in random order.
 //!
-//! Native runs use a bijection of the position numbers, which needs no memory whatever the size of the target. The fio
-//! dialect keeps a map of used blocks, because the order that follows from it is part of its promise: 34 MiB for 1 TiB
-//! in blocks of 4 KiB, counted and reported.
+//! Native runs use a bijection of the position numbers, which needs no memory whatever the size of
+//! the target. The fio dialect keeps a map of used blocks, because the order that follows from it
+//! is part of its promise: 34 MiB for 1 TiB in blocks of 4 KiB, counted and reported.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,11 +26,13 @@ pub enum OnceMethod {
     /// A keyed bijection of the position numbers; another key for each pass.
     #[default]
     Bijection,
-    /// A map of used positions. A draw that hits a used one takes the next free one upwards, round the end.
+    /// A map of used positions. A draw that hits a used one takes the next free one upwards, round
+    /// the end.
     Map {
         /// How a draw becomes a position.
         reduction: Reduction,
-        /// Draw with repetition, and say so, where there is no memory for the map (fio `softrandommap`).
+        /// Draw with repetition, and say so, where there is no memory for the map (fio
+        /// `softrandommap`).
         #[serde(default)]
         optional: bool,
     },
@@ -87,8 +89,8 @@ impl OnceCursor {
         }
     }
 
-    /// Visits the next positions with operations of this length. Returns how many there are; `None`, and nothing is visited,
-    /// where an operation may have to be cut.
+    /// Visits the next positions with operations of this length. Returns how many there are;
+    /// `None`, and nothing is visited, where an operation may have to be cut.
     #[inline(always)]
     pub(crate) fn fill<'a>(
         &mut self,
@@ -140,8 +142,9 @@ impl OnceCursor {
 
 /// A map of used blocks, with the rule that draws from it.
 ///
-/// As in fio, all directions share the numbers of the map and each counts its own blocks by them: directions of different
-/// block sizes use up numbers of each other, and a pass ends where the next free number lies beyond the area.
+/// As in fio, all directions share the numbers of the map and each counts its own blocks by them:
+/// directions of different block sizes use up numbers of each other, and a pass ends where the next
+/// free number lies beyond the area.
 #[derive(Clone, Debug)]
 struct Map {
     areas: PerDirection<Area>,
@@ -174,7 +177,8 @@ impl Map {
         (!self.over).then(|| area.offset(free))
     }
 
-    /// The same for many operations, where each of them takes one block of the map, whatever its direction.
+    /// The same for many operations, where each of them takes one block of the map, whatever its
+    /// direction.
     #[inline(always)]
     fn fill<'a>(
         &mut self,
@@ -220,8 +224,9 @@ impl Map {
 
 /// A keyed bijection of 0 … count − 1.
 ///
-/// Xor-shifts and odd multiplications permute the numbers of `bits` bits, the smallest power of two that holds them all;
-/// numbers outside the range are permuted again (cycle walking), on average less than once.
+/// Xor-shifts and odd multiplications permute the numbers of `bits` bits, the smallest power of two
+/// that holds them all; numbers outside the range are permuted again (cycle walking), on average
+/// less than once.
 #[derive(Clone, Debug)]
 pub(super) struct Bijection {
     count: u64,
@@ -272,8 +277,8 @@ impl Bijection {
     }
 }
 
-/// Which positions are used: a bit for each, and above every 64 words a level that says which words are full, so that the
-/// next free one is found in a few steps even when nearly all are used.
+/// Which positions are used: a bit for each, and above every 64 words a level that says which words
+/// are full, so that the next free one is found in a few steps even when nearly all are used.
 #[derive(Clone, Debug)]
 struct UsedMap {
     count: u64,
@@ -298,7 +303,8 @@ impl UsedMap {
         map
     }
 
-    /// Marks the bits beyond the last position as used on every level, so that no search ends there.
+    /// Marks the bits beyond the last position as used on every level, so that no search ends
+    /// there.
     fn close_tails(&mut self) {
         let mut bits = self.count;
         for level in 0..self.levels.len() {
@@ -373,7 +379,8 @@ impl UsedMap {
     }
 
     fn free_at_or_after(&self, start: u64) -> Option<u64> {
-        // Climb until a level has a free bit at or after the place, then descend along first free bits.
+        // Climb until a level has a free bit at or after the place, then descend along first free
+        // bits.
         let mut place = start;
         let mut level = 0;
         loop {
@@ -422,7 +429,8 @@ mod tests {
 
     #[test]
     fn bijection_looks_random() {
-        // Neighbours in the order lie about a third of the range apart, as for independent uniform numbers.
+        // Neighbours in the order lie about a third of the range apart, as for independent uniform
+        // numbers.
         let count = 1 << 20;
         let bijection = Bijection::new(count, 42);
         let distance: u64 = (1..count)

@@ -1,5 +1,5 @@
-//! Every slot of the queue walks the target by itself, so that the same offset is asked for several times at once
-//! (DiskSpd `-p`).
+//! Every slot of the queue walks the target by itself, so that the same offset is asked for several
+//! times at once (DiskSpd `-p`).
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};

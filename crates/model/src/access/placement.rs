@@ -87,8 +87,8 @@ impl UniformCursor {
         self.next_by_rule(draws, direction)
     }
 
-    /// Draws many offsets for operations of this length. False, and nothing is drawn, where directions have areas of their
-    /// own or lengths would have to be looked at.
+    /// Draws many offsets for operations of this length. False, and nothing is drawn, where
+    /// directions have areas of their own or lengths would have to be looked at.
     #[inline(always)]
     pub(crate) fn fill<'a>(
         &mut self,

@@ -1,5 +1,5 @@
-//! Shares of the operations to shares of the target (DiskSpd `-rdpct`, fio `zoned`) or to ranges of bytes (`-rdabs`,
-//! `zoned_abs`).
+//! Shares of the operations to shares of the target (DiskSpd `-rdpct`, fio `zoned`) or to ranges of
+//! bytes (`-rdabs`, `zoned_abs`).
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -104,8 +104,8 @@ impl Ranges {
         lists.into_iter().find(|list| !list.is_empty()).unwrap_or(own)
     }
 
-    /// DiskSpd's rule, which serves native runs too: a range in which no aligned position lies is joined to a neighbour
-    /// that has only one, or carried on to the next.
+    /// DiskSpd's rule, which serves native runs too: a range in which no aligned position lies is
+    /// joined to a neighbour that has only one, or carried on to the next.
     fn effective_percent(&self, area: &Area, direction: Direction) -> Vec<EffectiveRange> {
         let (span, step) = (area.span(), area.alignment);
         let mut kept: Vec<EffectiveRange> = Vec::new();
@@ -119,7 +119,8 @@ impl Ranges {
             }
             let part = |percent: f64| ((percent * span as f64) / 100.0).floor() as u64;
             let mut begin = part(from);
-            // The tolerance keeps sums such as 33.3 + 33.3 + 33.4 from losing the last position to rounding.
+            // The tolerance keeps sums such as 33.3 + 33.3 + 33.4 from losing the last position to
+            // rounding.
             let mut end = if covered >= 100.0 - 1e-9 {
                 span
             } else {
@@ -170,7 +171,8 @@ impl Ranges {
             last.operations += carry;
             last.length = span - last.start;
         }
-        // The position that both edges of a range round to belongs to it, unless the next range has joined it above.
+        // The position that both edges of a range round to belongs to it, unless the next range has
+        // joined it above.
         for range in kept.iter_mut().filter(|range| range.length == 0) {
             (range.start, range.length) = (range.start.min(span - step), step);
         }
@@ -187,7 +189,8 @@ impl Ranges {
             let to_end = area.length - start;
             let stated = share.span as u64;
             let length = if stated == 0 || stated > to_end { to_end } else { stated };
-            // DiskSpd lets the last block of an odd range run past the end of the target; ours stay whole and aligned.
+            // DiskSpd lets the last block of an odd range run past the end of the target; ours stay
+            // whole and aligned.
             let first = start.next_multiple_of(area.alignment);
             let last = (start + length).min(area.span());
             if share.operations_percent > 0.0 && first < last {
@@ -224,7 +227,8 @@ impl RangesCursor {
         let area = &self.areas[direction];
         let table = &self.tables[direction];
         let total = table.last().map_or(100.0, |step| step.upto);
-        // DiskSpd draws the offset before the range; with a generator for each purpose the order does not matter.
+        // DiskSpd draws the offset before the range; with a generator for each purpose the order
+        // does not matter.
         let word = draws.word(Purpose::Offset);
         let (level, reduction) = match self.rule {
             RangesRule::Diskspd => ((draws.word(Purpose::Range) % total as u64) as f64, Reduction::Modulo),

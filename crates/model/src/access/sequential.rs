@@ -10,7 +10,8 @@ use crate::units::Bytes;
 /// Sequential access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Sequential {
-    /// Where this worker starts, from the base of the area (DiskSpd: relative thread number × `-T`).
+    /// Where this worker starts, from the base of the area (DiskSpd: relative thread number ×
+    /// `-T`).
     #[serde(default)]
     pub start: Bytes,
     /// How far the position moves from one operation to the next.
@@ -31,7 +32,8 @@ pub enum Advance {
     /// By the alignment (the stride), whatever the length of the operation.
     #[default]
     Stride,
-    /// To the end of the operation plus `skip` bytes, which may be negative (fio `write:4k`, `read:-8k`).
+    /// To the end of the operation plus `skip` bytes, which may be negative (fio `write:4k`,
+    /// `read:-8k`).
     Length {
         /// Bytes to add.
         skip: i64,
@@ -42,7 +44,8 @@ pub enum Advance {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum AtEnd {
-    /// Continues at `start` modulo the stride, normally the base: never back at a worker's own start (DiskSpd, native).
+    /// Continues at `start` modulo the stride, normally the base: never back at a worker's own
+    /// start (DiskSpd, native).
     #[default]
     Wrap,
     /// Ends the pass (fio).
@@ -62,7 +65,8 @@ pub enum Positions {
 
 impl Sequential {
     pub(super) fn cursor(&self, areas: PerDirection<Area>) -> Result<SequentialCursor, AccessError> {
-        // A position that moves by a stride whatever the direction must suit the next operation, whichever that is.
+        // A position that moves by a stride whatever the direction must suit the next operation,
+        // whichever that is.
         let areas = match (self.positions, self.advance) {
             (Positions::Shared, Advance::Stride) => PerDirection::all(Area::common(&areas)),
             _ => areas,
@@ -83,7 +87,8 @@ impl Sequential {
 pub struct SequentialCursor {
     parameters: Sequential,
     areas: PerDirection<Area>,
-    /// The next position for each direction, from the base; with shared positions only the first is used.
+    /// The next position for each direction, from the base; with shared positions only the first is
+    /// used.
     next: [u64; 3],
 }
 
@@ -102,8 +107,9 @@ impl SequentialCursor {
         let area = &self.areas[direction];
         let index = self.index(direction);
         let mut position = self.next[index];
-        // DiskSpd never issues an operation across the end of its target: it wraps before the last partial block.
-        // Wrapping after it would add one short operation per pass, and our sequential numbers would not compare.
+        // DiskSpd never issues an operation across the end of its target: it wraps before the last
+        // partial block. Wrapping after it would add one short operation per pass, and our
+        // sequential numbers would not compare.
         if position.wrapping_add(area.block) > area.length {
             match self.parameters.at_end {
                 AtEnd::Wrap => position = self.parameters.start.0 % area.alignment,
@@ -125,12 +131,14 @@ impl SequentialCursor {
             let index = self.index(direction);
             let end = (offset - area.base) as i64 + i64::from(length);
             self.next[index] = match end + skip {
-                // Walking backwards past the base continues as far below the end of the area as the step is long (fio).
+                // Walking backwards past the base continues as far below the end of the area as the
+                // step is long (fio).
                 before if before < 0 => {
                     let below_end = area.length.saturating_add_signed(skip);
                     below_end - below_end % area.alignment
                 }
-                // A hole that reaches the end leads back to the base; an operation that reaches beyond it ends the pass (fio).
+                // A hole that reaches the end leads back to the base; an operation that reaches
+                // beyond it ends the pass (fio).
                 after if skip > 0 && after as u64 >= area.length => self.parameters.start.0 % area.alignment,
                 position => position as u64,
             };

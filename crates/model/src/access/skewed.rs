@@ -1,7 +1,8 @@
 //! Skewed and bell-shaped distributions: Zipf, Pareto, normal.
 //!
-//! Ranks are spread over the target by a bijection, so that the hot blocks do not lie side by side, unless a centre is
-//! given: then the hottest rank lies there and the others follow upwards, round the end.
+//! Ranks are spread over the target by a bijection, so that the hot blocks do not lie side by side,
+//! unless a centre is given: then the hottest rank lies there and the others follow upwards, round
+//! the end.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,8 +21,9 @@ pub struct Zipf {
     pub center: Option<f64>,
 }
 
-/// Pareto's self-similar law: a fraction `h` of the positions gets 1 − `h` of the operations, and again within each
-/// (Gray et al., “Quickly Generating Billion-Record Synthetic Databases”, SIGMOD 1994).
+/// Pareto's self-similar law: a fraction `h` of the positions gets 1 − `h` of the operations, and
+/// again within each (Gray et al., “Quickly Generating Billion-Record Synthetic Databases”, SIGMOD
+/// 1994).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pareto {
     /// `h`, between 0 and 1 (0.2 is the 80/20 rule).
@@ -67,7 +69,8 @@ fn check_center(center: Option<f64>) -> Result<(), AccessError> {
     )
 }
 
-/// From rank to position: multiplication by an odd constant modulo a power of two with cycle walking, or a shift.
+/// From rank to position: multiplication by an odd constant modulo a power of two with cycle
+/// walking, or a shift.
 #[derive(Clone, Copy, Debug)]
 struct Spread {
     positions: u64,
@@ -146,8 +149,9 @@ impl ZipfCursor {
     }
 }
 
-/// Exact Zipf ranks 1 … n by rejection-inversion, without tables whatever n is (Hörmann and Derflinger 1996,
-/// “Rejection-inversion to generate variates from monotone discrete distributions”).
+/// Exact Zipf ranks 1 … n by rejection-inversion, without tables whatever n is (Hörmann and
+/// Derflinger 1996, “Rejection-inversion to generate variates from monotone discrete
+/// distributions”).
 #[derive(Clone, Debug)]
 struct ZipfRanks {
     theta: f64,

@@ -1,9 +1,9 @@
-//! Zones that are written from their start to their end, as on a zoned block device (fio `zonemode=zbd`), on a target that has no
-//! zones of its own.
+//! Zones that are written from their start to their end, as on a zoned block device (fio
+//! `zonemode=zbd`), on a target that has no zones of its own.
 //!
-//! Each zone has a write pointer, which all workers on the target move together. A write goes to the pointer of the zone
-//! that was chosen, and a zone that is full is reset before it is written again; a read finds only what lies before the
-//! pointer. What fio does with a file is the model.
+//! Each zone has a write pointer, which all workers on the target move together. A write goes to
+//! the pointer of the zone that was chosen, and a zone that is full is reset before it is written
+//! again; a read finds only what lies before the pointer. What fio does with a file is the model.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -65,7 +65,8 @@ pub struct SharedAccess {
 struct SharedZones {
     /// Bytes written in each.
     written: Box<[AtomicU64]>,
-    /// Those that are partly written, in the order in which they were begun, where their number is limited.
+    /// Those that are partly written, in the order in which they were begun, where their number is
+    /// limited.
     open: Mutex<Vec<usize>>,
 }
 

@@ -1,4 +1,5 @@
-//! A window that moves over the target: work in it, skip, work in the next (fio `zonemode=strided`).
+//! A window that moves over the target: work in it, skip, work in the next (fio
+//! `zonemode=strided`).
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -47,7 +48,8 @@ impl Zones {
         };
         Ok(ZonesCursor {
             parameters: self.clone(),
-            // Drawn positions need a whole window; sequential ones make do with what is left of the last.
+            // Drawn positions need a whole window; sequential ones make do with what is left of the
+            // last.
             least: within.as_ref().map_or(common.block, |_| window.read.length),
             areas,
             within,

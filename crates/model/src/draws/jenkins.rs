@@ -1,4 +1,5 @@
-//! Bob Jenkins' public-domain “small” generator, 64-bit form with three rotations: the one that DiskSpd uses.
+//! Bob Jenkins' public-domain “small” generator, 64-bit form with three rotations: the one that
+//! DiskSpd uses.
 
 /// The generator state. Each thread of a DiskSpd run owns one, seeded with seed + thread number.
 #[derive(Clone, Debug)]

@@ -1,9 +1,10 @@
 //! Where random decisions come from.
 //!
-//! A worker has one [`Draws`]. In the DiskSpd form a single generator is handed in turn to target choice, mixed decision,
-//! offset, range, type and buffer, so the *order* of questions is part of the result; in the native and fio forms each
-//! [`Purpose`] has a generator of its own, so that adding a question of one kind does not disturb the others. Access
-//! patterns ask and own no generator. The same seed and plan give each worker the same operations on every engine.
+//! A worker has one [`Draws`]. In the DiskSpd form a single generator is handed in turn to target
+//! choice, mixed decision, offset, range, type and buffer, so the *order* of questions is part of
+//! the result; in the native and fio forms each [`Purpose`] has a generator of its own, so that
+//! adding a question of one kind does not disturb the others. Access patterns ask and own no
+//! generator. The same seed and plan give each worker the same operations on every engine.
 
 mod jenkins;
 mod tausworthe;
@@ -58,14 +59,16 @@ pub enum Purpose {
 
 const PURPOSES: usize = 17;
 
-/// What is between the seeds of neighbouring ranks: far apart, and no two alike (the golden ratio of 2⁶⁴).
+/// What is between the seeds of neighbouring ranks: far apart, and no two alike (the golden ratio
+/// of 2⁶⁴).
 const SEED_STEP: u64 = 0x9E37_79B9_7F4A_7C15;
 
 /// Which generators a worker draws from, with their seed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "form", rename_all = "snake_case")]
 pub enum DrawsForm {
-    /// xoshiro256++ for each purpose, seeded from the plan's seed and the number of the worker in the plan.
+    /// xoshiro256++ for each purpose, seeded from the plan's seed and the number of the worker in
+    /// the plan.
     Native {
         /// The seed of this worker.
         seed: u64,
@@ -81,8 +84,8 @@ pub enum DrawsForm {
         seed: u64,
         /// The number of the clone in the run, counting from 1 over all jobs.
         number: u32,
-        /// Writes draw their lengths from the seed of the reads, as fio does with `verify`: a later job that only reads then
-        /// meets the same blocks.
+        /// Writes draw their lengths from the seed of the reads, as fio does with `verify`: a later
+        /// job that only reads then meets the same blocks.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         same_sizes: bool,
     },
@@ -108,8 +111,8 @@ impl DrawsForm {
         }
     }
 
-    /// The same worker on another rank of a test on many hosts: with decisions of its own, and the same each time. Rank 0
-    /// decides as a single host does.
+    /// The same worker on another rank of a test on many hosts: with decisions of its own, and the
+    /// same each time. Rank 0 decides as a single host does.
     #[must_use]
     pub fn of_rank(self, rank: u32) -> DrawsForm {
         let step = SEED_STEP.wrapping_mul(u64::from(rank));
@@ -168,8 +171,8 @@ pub struct FioDraws {
     same_sizes: bool,
 }
 
-/// The seeds of a clone, as fio derives them from `randseed` and the number of the clone in the run, counting from 1: the list
-/// begins with `seed × M⁴`, `M = 0x9e370001`.
+/// The seeds of a clone, as fio derives them from `randseed` and the number of the clone in the
+/// run, counting from 1: the list begins with `seed × M⁴`, `M = 0x9e370001`.
 pub fn fio_seeds(seed: u64, number: u32) -> [u64; 24] {
     const M: u64 = 0x9e37_0001;
     let mut state = seed.wrapping_mul(M).wrapping_mul(M).wrapping_mul(M).wrapping_mul(M);
@@ -222,8 +225,8 @@ impl Draws {
         }
     }
 
-    /// Prepares for another pass like the first: fio repeats the very same operations with `loops` and `io_size`, the other
-    /// forms continue to draw.
+    /// Prepares for another pass like the first: fio repeats the very same operations with `loops`
+    /// and `io_size`, the other forms continue to draw.
     pub fn begin_pass(&mut self) {
         if let Draws::PerPurpose(draws) = self {
             **draws = FioDraws::new(draws.seed, draws.number, draws.same_sizes);
@@ -238,7 +241,8 @@ impl Draws {
         }
     }
 
-    /// Draws a number below `count` for each value, as [`Draws::below`] does, with the generator at hand meanwhile.
+    /// Draws a number below `count` for each value, as [`Draws::below`] does, with the generator at
+    /// hand meanwhile.
     #[inline(always)]
     pub(crate) fn fill_below<'a>(
         &mut self,
@@ -311,8 +315,8 @@ fn multiply_high_32(half: u32, count: u64) -> u64 {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Reduction {
-    /// Multiply and keep the high half, redrawing the few values that would bias it (Lemire 2019, “Fast Random Integer
-    /// Generation in an Interval”): exactly uniform.
+    /// Multiply and keep the high half, redrawing the few values that would bias it (Lemire 2019,
+    /// “Fast Random Integer Generation in an Interval”): exactly uniform.
     #[default]
     Lemire,
     /// Remainder (DiskSpd).
@@ -327,7 +331,8 @@ pub enum Reduction {
 mod tests {
     use super::*;
 
-    /// χ² of 16 cells over 160,000 draws stays below the 99.99 % quantile for 15 degrees of freedom (44.3).
+    /// χ² of 16 cells over 160,000 draws stays below the 99.99 % quantile for 15 degrees of freedom
+    /// (44.3).
     fn assert_uniform(form: DrawsForm, reduction: Reduction) {
         let mut draws = form.start();
         let mut cells = [0u32; 16];

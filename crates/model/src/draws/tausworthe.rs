@@ -1,5 +1,5 @@
-//! taus88: L'Ecuyer's maximally equidistributed combined Tausworthe generator (Mathematics of Computation 65, 1996),
-//! seeded the way fio seeds it.
+//! taus88: L'Ecuyer's maximally equidistributed combined Tausworthe generator (Mathematics of
+//! Computation 65, 1996), seeded the way fio seeds it.
 
 /// The generator state; 32 bits a draw.
 #[derive(Clone, Debug)]
@@ -12,7 +12,8 @@ pub struct Tausworthe {
 impl Tausworthe {
     /// The state that fio makes from a 32-bit seed, with its first six outputs discarded.
     pub fn new(seed: u32) -> Tausworthe {
-        // The components must be larger than 1, 7 and 15; smaller seeds are raised past those values.
+        // The components must be larger than 1, 7 and 15; smaller seeds are raised past those
+        // values.
         let raised = |value: u32, least: u32| {
             if value < least {
                 value.wrapping_add(least)

@@ -1,7 +1,7 @@
 //! Histograms at rest: only the buckets in use, in as few bytes as their counts need.
 //!
-//! A dense histogram has 34 KiB. A long run keeps one for each direction of every interval, most with some hundred buckets
-//! in use; packed they take two to three bytes a bucket.
+//! A dense histogram has 34 KiB. A long run keeps one for each direction of every interval, most
+//! with some hundred buckets in use; packed they take two to three bytes a bucket.
 
 use std::iter::Peekable;
 
@@ -13,8 +13,8 @@ use super::{BUCKETS, Histogram, SavedHistogram, bucket_of};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "SavedHistogram", into = "SavedHistogram")]
 pub struct PackedHistogram {
-    /// For each bucket in use, ascending: how far it is behind the one before (the first: behind bucket 0), and its count;
-    /// both as LEB128, seven bits a byte, the lowest first.
+    /// For each bucket in use, ascending: how far it is behind the one before (the first: behind
+    /// bucket 0), and its count; both as LEB128, seven bits a byte, the lowest first.
     bytes: Box<[u8]>,
     n: u64,
     min: u64,
@@ -41,7 +41,8 @@ impl PackedHistogram {
         up_to.map(|(_, count)| count).sum()
     }
 
-    /// Non-empty buckets with their counts, ascending; the last may be [`BUCKETS`] for the overflow.
+    /// Non-empty buckets with their counts, ascending; the last may be [`BUCKETS`] for the
+    /// overflow.
     pub fn buckets(&self) -> impl Iterator<Item = (usize, u64)> {
         let mut rest = &*self.bytes;
         let mut bucket = 0;
@@ -240,7 +241,8 @@ mod tests {
     #[test]
     fn a_usual_interval_takes_less_than_a_kilobyte() {
         let mut histogram = Histogram::new();
-        // A second of 100,000 operations between 50 and 150 µs: 61 buckets of 256 ns, 128 of 512 and 19 of 1024.
+        // A second of 100,000 operations between 50 and 150 µs: 61 buckets of 256 ns, 128 of 512
+        // and 19 of 1024.
         (0..100_000u64).for_each(|number| histogram.record(50_000 + number));
         let packed = PackedHistogram::from(&histogram);
         assert_eq!(packed.buckets().count(), 61 + 128 + 19);

@@ -1,6 +1,7 @@
 //! Is a plan whole? Indexes that point nowhere, jobs that never end, parameters out of range.
 //!
-//! All complaints are collected, not only the first. Whether a target exists or may be used is not asked here.
+//! All complaints are collected, not only the first. Whether a target exists or may be used is not
+//! asked here.
 
 use super::{
     Control, Depth, EngineKind, FileGroup, FileOperationKind, FileTree, FileWork, Job, Pacing, Plan, PriorityRule,

@@ -25,10 +25,12 @@ pub struct EngineChoice {
     /// Each write happens whole or not at all (`RWF_ATOMIC`).
     #[serde(default)]
     pub atomic: bool,
-    /// A pool of threads, as many as the queue is deep, makes the calls (fio `io_submit_mode=offload`).
+    /// A pool of threads, as many as the queue is deep, makes the calls (fio
+    /// `io_submit_mode=offload`).
     #[serde(default)]
     pub offload: bool,
-    /// Share of operations that are polled for, in percent; the others wait (`RWF_HIPRI` of some calls only).
+    /// Share of operations that are polled for, in percent; the others wait (`RWF_HIPRI` of some
+    /// calls only).
     #[serde(default = "all")]
     pub poll_percent: u8,
     /// Pages leave the cache when the operation is done (`RWF_DONTCACHE`).
@@ -98,7 +100,8 @@ pub enum EngineKind {
     Libaio,
     /// A completion port of Windows.
     Iocp,
-    /// The same operations of Windows, each of which calls a routine of its thread when it has ended (DiskSpd `-x`).
+    /// The same operations of Windows, each of which calls a routine of its thread when it has
+    /// ended (DiskSpd `-x`).
     Routines,
     /// The submission ring of Windows 11 and Windows Server 2025.
     #[serde(rename = "ioring")]
@@ -109,18 +112,19 @@ pub enum EngineKind {
     Pvsync2,
     /// A memory map and copies.
     Mmap,
-    /// Space is allocated and given back instead of data moved: a read allocates without changing the size, a write
-    /// allocates and may extend, a trim punches a hole (fio `falloc`).
+    /// Space is allocated and given back instead of data moved: a read allocates without changing
+    /// the size, a write allocates and may extend, a trim punches a hole (fio `falloc`).
     Falloc,
-    /// Files are cut or extended instead of written: a write makes its position the end of the file; there are no others
-    /// (fio `ftruncate`).
+    /// Files are cut or extended instead of written: a write makes its position the end of the
+    /// file; there are no others (fio `ftruncate`).
     Truncate,
     /// Data goes through a pipe: `splice` and `vmsplice`.
     Splice,
-    /// `preadv` and `pwritev` of operations that were handed over together and lie one behind the other in a file.
+    /// `preadv` and `pwritev` of operations that were handed over together and lie one behind the
+    /// other in a file.
     Vsync,
-    /// The operation at the start of a file makes it, if it is not there; the others of that file do nothing, and have no
-    /// latency (fio `filecreate`).
+    /// The operation at the start of a file makes it, if it is not there; the others of that file
+    /// do nothing, and have no latency (fio `filecreate`).
     FileCreate,
     /// The same, which looks the file up.
     FileStat,
@@ -132,7 +136,8 @@ pub enum EngineKind {
     DirectoryStat,
     /// The same, which removes a directory.
     DirectoryDelete,
-    /// Operations on files of a tree, which each have the calls that they need (native `kind = "files"`).
+    /// Operations on files of a tree, which each have the calls that they need (native
+    /// `kind = "files"`).
     Files,
     /// Processors are used and no data is moved (fio `cpuio`).
     Cpu,
@@ -178,7 +183,8 @@ pub enum Effect {
     Pretend,
 }
 
-/// What is known of an engine. A new engine needs a row here, its file, and its arm in `engine::open`.
+/// What is known of an engine. A new engine needs a row here, its file, and its arm in
+/// `engine::open`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EngineInfo {
     /// Which engine.
@@ -191,10 +197,11 @@ pub struct EngineInfo {
     pub effect: Effect,
     /// Each operation ends before the next begins, so that no more than one is ever in flight.
     pub synchronous: bool,
-    /// The submitting call may complete operations, depending on the target: the worker watches for that.
+    /// The submitting call may complete operations, depending on the target: the worker watches for
+    /// that.
     pub completes_inline: bool,
-    /// Operations per submitting call where nothing else is asked for. Eight save most of what batching saves; more would
-    /// delay the first of them.
+    /// Operations per submitting call where nothing else is asked for. Eight save most of what
+    /// batching saves; more would delay the first of them.
     pub default_batch: u32,
     /// It knows writes that happen whole or not at all.
     pub atomic_writes: bool,
@@ -227,7 +234,8 @@ const QUEUE: EngineInfo = EngineInfo {
     fio_names: &[],
 };
 
-/// A queue of Windows. A completion port makes a call per operation: of several, the later would only wait for the earlier.
+/// A queue of Windows. A completion port makes a call per operation: of several, the later would
+/// only wait for the earlier.
 const WINDOWS_QUEUE: EngineInfo = EngineInfo {
     system: System::Windows,
     completes_inline: true,
@@ -380,7 +388,8 @@ impl EngineKind {
         &ENGINES[self as usize]
     }
 
-    /// The engine that carries out what fio's engine of this name does, on this system if there is one here.
+    /// The engine that carries out what fio's engine of this name does, on this system if there is
+    /// one here.
     pub fn from_fio_name(name: &str) -> Option<EngineKind> {
         let mut named = ENGINES.iter().filter(|engine| engine.fio_names.contains(&name));
         let first = named.clone().next();
@@ -395,7 +404,8 @@ impl EngineKind {
         self.info().name
     }
 
-    /// True if each operation ends before the next begins, so that no more than one is ever in flight.
+    /// True if each operation ends before the next begins, so that no more than one is ever in
+    /// flight.
     pub fn is_synchronous(self) -> bool {
         self.info().synchronous
     }

@@ -1,4 +1,5 @@
-//! Trees of directories and files, and the operations on them: which file has which path and size, and what comes next.
+//! Trees of directories and files, and the operations on them: which file has which path and size,
+//! and what comes next.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -8,8 +9,8 @@ use crate::direction::Direction;
 use crate::mix::{Mix, MixRule};
 use crate::units::Bytes;
 
-/// A tree of directories and files. Directories of each level have the same number of directories below them; the files are
-/// in those of the last level.
+/// A tree of directories and files. Directories of each level have the same number of directories
+/// below them; the files are in those of the last level.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileTree {
     /// Levels of directories below the root; 0: all files are in the root.
@@ -140,7 +141,8 @@ impl FileTree {
         }
     }
 
-    /// Writes the path of the directory of a file, below the root. Directories of a level are numbered through.
+    /// Writes the path of the directory of a file, below the root. Directories of a level are
+    /// numbered through.
     pub fn write_directory_path(&self, file: u32, path: &mut String) {
         path.clear();
         let leaf = u64::from(file / self.files_per_directory.max(1));
@@ -351,13 +353,15 @@ pub struct FileWork {
     pub in_order: bool,
     /// Bytes of a block; in sessions the unit that positions are multiples of.
     pub block: Bytes,
-    /// Files stay open for several operations. Its only group has the one operation that opens them.
+    /// Files stay open for several operations. Its only group has the one operation that opens
+    /// them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<FileSession>,
 }
 
-/// What is done to a file from opening it to closing it. Opening, each transfer and closing are operations of their own;
-/// schedules and shares count transfers, or where there are none the opening.
+/// What is done to a file from opening it to closing it. Opening, each transfer and closing are
+/// operations of their own; schedules and shares count transfers, or where there are none the
+/// opening.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileSession {
     /// What is read and written; absent: the file is closed again.

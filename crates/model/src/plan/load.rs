@@ -19,8 +19,8 @@ pub enum Pacing {
         /// The schedule.
         rate: Rate,
     },
-    /// A schedule for each direction that has one; the others are unpaced (fio `rate`, `rate_iops`). The direction that
-    /// is due first is issued, so the mix follows from the rates.
+    /// A schedule for each direction that has one; the others are unpaced (fio `rate`,
+    /// `rate_iops`). The direction that is due first is issued, so the mix follows from the rates.
     PerDirection {
         /// The schedules.
         rates: PerDirection<Option<Rate>>,
@@ -56,8 +56,8 @@ impl Pacing {
 /// A schedule: due times that do not depend on when operations complete.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rate {
-    /// `amount` operations or bytes are due every `per_ns` nanoseconds: an exact fraction, so that a total divided
-    /// among workers adds up again.
+    /// `amount` operations or bytes are due every `per_ns` nanoseconds: an exact fraction, so that
+    /// a total divided among workers adds up again.
     pub amount: u64,
     /// See `amount`.
     pub per_ns: Nanos,
@@ -69,7 +69,8 @@ pub struct Rate {
     /// What becomes of operations that could not be issued in time.
     #[serde(default)]
     pub catch_up: CatchUp,
-    /// The first operation is due this long after the start, so that workers that divide a total do not fire in step.
+    /// The first operation is due this long after the start, so that workers that divide a total do
+    /// not fire in step.
     #[serde(default)]
     pub phase_ns: Nanos,
 }
@@ -93,7 +94,8 @@ pub enum Process {
     Linear,
     /// With exponentially distributed gaps, as independent users make them.
     Poisson,
-    /// With gaps that are uniform between nothing and twice the mean (Vdbench `distribution=uniform`).
+    /// With gaps that are uniform between nothing and twice the mean (Vdbench
+    /// `distribution=uniform`).
     Uniform,
 }
 
@@ -132,8 +134,8 @@ impl Rate {
         }
     }
 
-    /// The share of worker `index` of `count` in a total rate: the rate divided exactly, its start shifted by that part
-    /// of the interval between two operations of the total.
+    /// The share of worker `index` of `count` in a total rate: the rate divided exactly, its start
+    /// shifted by that part of the interval between two operations of the total.
     pub fn share(self, index: u32, count: u32) -> Rate {
         let count = u64::from(count.max(1));
         let per_ns = Nanos(self.per_ns.0.saturating_mul(count));
@@ -151,15 +153,16 @@ impl Rate {
     }
 }
 
-/// Operations that streams of a step divide among themselves: of those that all streams of the same number have issued, none
-/// goes beyond its share by weight (fio `flow`).
+/// Operations that streams of a step divide among themselves: of those that all streams of the same
+/// number have issued, none goes beyond its share by weight (fio `flow`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Flow {
     /// Streams with the same number divide.
     pub id: i64,
     /// The share of this one is its weight over the sum of all that still run.
     pub weight: u32,
-    /// One that is ahead of its share looks again after this long, with nothing in flight; 0: at once (fio `flow_sleep`).
+    /// One that is ahead of its share looks again after this long, with nothing in flight; 0: at
+    /// once (fio `flow_sleep`).
     #[serde(default)]
     pub pause_ns: Nanos,
 }
@@ -182,7 +185,8 @@ pub struct Think {
     /// A paced stream does not make up for its pauses (fio `rate_ignore_thinktime`).
     #[serde(default)]
     pub shifts_schedule: bool,
-    /// Cycles of the processor's counter that are spent computing after each operation (fio `thinkcycles`).
+    /// Cycles of the processor's counter that are spent computing after each operation (fio
+    /// `thinkcycles`).
     #[serde(default)]
     pub cycles_each: u64,
 }

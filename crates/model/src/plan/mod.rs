@@ -1,9 +1,9 @@
 //! What a test is: the one plan that every dialect is parsed into.
 //!
-//! Plan → **steps**, one after the other → **jobs**, side by side → **workers**, a thread each → **streams**. Which worker
-//! has which streams is explicit data, never a product of counts, because DiskSpd thread pools and fio clones multiply
-//! in different ways. The plan belongs to no dialect: it says what will be done, and the echo of what the user wrote lives
-//! in [`Origin`].
+//! Plan → **steps**, one after the other → **jobs**, side by side → **workers**, a thread each →
+//! **streams**. Which worker has which streams is explicit data, never a product of counts, because
+//! DiskSpd thread pools and fio clones multiply in different ways. What the user wrote is echoed
+//! from [`Origin`].
 
 mod check;
 mod control;
@@ -69,8 +69,8 @@ pub struct Plan {
     /// When targets are prepared.
     #[serde(default)]
     pub prepare: PrepareWhen,
-    /// Targets that are prepared before the first step and not again, whatever `prepare` and the steps say (DiskSpd
-    /// `PrecreateFiles`).
+    /// Targets that are prepared before the first step and not again, whatever `prepare` and the
+    /// steps say (DiskSpd `PrecreateFiles`).
     #[serde(default)]
     pub prepare_once: Vec<TargetId>,
     /// What is done, in order.
@@ -92,7 +92,7 @@ pub struct Plan {
     pub origin: Origin,
 }
 
-/// A barrier: all jobs of a step end before the next step begins (DiskSpd time span, fio stonewall group).
+/// A barrier: all its jobs end before the next begins (DiskSpd time span, fio stonewall group).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Step {
     /// Work done side by side.
@@ -126,7 +126,8 @@ pub struct Job {
     /// Keep a line for every operation in this file.
     #[serde(default)]
     pub operation_log: Option<String>,
-    /// Write down everything that is issued at the end of this file, in fio's form of a trace, so that it can be replayed.
+    /// Write down everything that is issued at the end of this file, in fio's form of a trace, so
+    /// that it can be replayed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<String>,
     /// Latencies of each worker to keep window by window, beside the interval series.
@@ -135,13 +136,13 @@ pub struct Job {
     /// Its targets are prepared and nothing else is done (fio `create_only`).
     #[serde(default)]
     pub prepare_only: bool,
-    /// I/O scheduler that the devices under its targets have from its step to the end of the run; absent: as they have it.
+    /// I/O scheduler of the devices under its targets, from its step on; absent: the one they have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scheduler: Option<String>,
     /// It ends when no job that moves data is running or waiting any more (fio `exit_on_io_done`).
     #[serde(default, skip_serializing_if = "is_false")]
     pub ends_with_io: bool,
-    /// Where several hosts carry out a test: names or ranks of those that this job is for; none: all.
+    /// Names or ranks of the hosts that this job is for, where there are several; none: all.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<String>,
     /// What of this job its hosts divide among them; the rest each of them has in full.
@@ -324,22 +325,23 @@ impl Stream {
 /// Positions and lengths of a stream's operations.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Pattern {
-    /// The access patterns in use. Directions that share one share its state: position, map of used blocks.
+    /// The access patterns in use. Directions that share one share its state: position, map of used
+    /// blocks.
     pub access: Vec<Access>,
     /// Which of them each direction uses.
     #[serde(default)]
     pub access_of: PerDirection<u8>,
     /// Lengths.
     pub sizes: PerDirection<BlockSizes>,
-    /// Positions are multiples of this from the base of the region; 0 stands for the shortest length.
+    /// Positions are multiples of this from the base of the region; 0: of the shortest length.
     #[serde(default)]
     pub alignment: PerDirection<Bytes>,
-    /// Every position leaves room for the longest length (native, DiskSpd); otherwise for the shortest, and an operation
-    /// is drawn short enough to fit (fio).
+    /// Every position leaves room for the longest length (native, DiskSpd); otherwise for the
+    /// shortest, and an operation is drawn short enough to fit (fio).
     #[serde(default = "yes")]
     pub whole_blocks: bool,
-    /// The lengths of reads are those of operations that continue a run, the lengths of writes those of operations at
-    /// random positions, whatever the operation does (fio `bs_is_seq_rand`).
+    /// The lengths of reads are those of operations that continue a run, the lengths of writes
+    /// those of operations at random positions, whatever the operation does (fio `bs_is_seq_rand`).
     #[serde(default)]
     pub sizes_by_place: bool,
 }
@@ -405,16 +407,19 @@ impl Pattern {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "depth", rename_all = "snake_case")]
 pub enum Depth {
-    /// Each stream has its own; a slot of the queue belongs to one stream (DiskSpd `-o`, fio `iodepth`).
+    /// Each stream has its own; a slot of the queue belongs to one stream (DiskSpd `-o`, fio
+    /// `iodepth`).
     #[default]
     PerStream,
-    /// One for all streams; each operation picks its stream by weight (DiskSpd `-O`, weighted native streams).
+    /// One for all streams; each operation picks its stream by weight (DiskSpd `-O`, weighted
+    /// native streams).
     Shared {
         /// Operations to keep in flight.
         operations: u32,
     },
-    /// Each target has that of its streams, which are alternatives. The worker draws one of them by weight for each burst,
-    /// which is as long as the pause of the stream says and begins with that pause, over all its targets (Iometer).
+    /// Each target has that of its streams, which are alternatives. The worker draws one of them by
+    /// weight for each burst, which is as long as the pause of the stream says and begins with that
+    /// pause, over all its targets (Iometer).
     PerTarget {
         /// Streams of each target, one behind the other and alike for all targets.
         alternatives: u32,
@@ -424,10 +429,11 @@ pub enum Depth {
 /// How operations are handed over and waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Batching {
-    /// Most operations per submitting call; absent: 8, and 1 where operations complete inside that call.
+    /// Most operations per submitting call; absent: 8, or 1 where operations complete inside it.
     #[serde(default)]
     pub submit: Option<u32>,
-    /// Completions to wait for when the queue is full (fio `iodepth_batch_complete_min`); absent: 1. 0 polls.
+    /// Completions to wait for when the queue is full (fio `iodepth_batch_complete_min`);
+    /// absent: 1. 0 polls.
     #[serde(default)]
     pub complete_min: Option<u32>,
     /// Most completions taken at once; absent: no bound.
@@ -436,14 +442,15 @@ pub struct Batching {
     /// Refill only when no more than this many are in flight (fio `iodepth_low`); absent: at once.
     #[serde(default)]
     pub refill_below: Option<u32>,
-    /// Each completion issues the next operation of its slot by itself, and where streams share a depth the first
-    /// operation of each slot goes to the first of them (DiskSpd `-x`).
+    /// Each completion issues the next operation of its slot by itself, and where streams share a
+    /// depth the first operation of each slot goes to the first of them (DiskSpd `-x`).
     #[serde(default)]
     pub completion_routines: bool,
-    /// An operation that overlaps one in flight waits until that has ended (fio `serialize_overlap`).
+    /// An operation that overlaps one in flight waits until that has ended (fio
+    /// `serialize_overlap`).
     #[serde(default)]
     pub serialize_overlap: bool,
-    /// Count what the worker waits for ([`crate::results::Waits`]); it costs a little in every turn.
+    /// Count what the worker waits for ([`crate::results::Waits`]), which costs a little in a turn.
     #[serde(default)]
     pub count_waits: bool,
 }
@@ -454,8 +461,8 @@ pub struct ThreadPlacement {
     /// CPUs it may use; empty: all.
     #[serde(default)]
     pub cpus: Vec<u32>,
-    /// Its place among threads that take the CPUs of their host in turn, where several hosts carry the plan out; what each of
-    /// them does has the CPU in `cpus`.
+    /// Its place among threads that take the CPUs of their host in turn, where several hosts carry
+    /// the plan out; what each of them does has the CPU in `cpus`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub turn: Option<u32>,
     /// NUMA nodes whose CPUs it may use, beside those that are named; empty: all.
@@ -531,7 +538,8 @@ pub struct Memory {
     /// Alignment of each buffer in bytes; 0 stands for the page size.
     #[serde(default)]
     pub alignment: u32,
-    /// Memory that the worker pins beside its buffers as long as it runs, so that less is left for caches (fio `lockmem`).
+    /// Memory that the worker pins beside its buffers as long as it runs, so that less is left for
+    /// caches (fio `lockmem`).
     #[serde(default)]
     pub pinned: Bytes,
 }
@@ -544,14 +552,15 @@ fn is_nothing(bytes: &Bytes) -> bool {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LatencyPoints {
-    /// Submission is queued → just before the call; completion is from there to reaped. A device that completes inside
-    /// the submitting call is charged to completion.
+    /// Submission is queued → just before the call; completion is from there to reaped. A device
+    /// that completes inside the submitting call is charged to completion.
     #[default]
     BeforeCall,
-    /// The same, and interval series show completion latency instead of total latency or response time (DiskSpd, which knows
-    /// no other).
+    /// The same, and interval series show completion latency instead of total latency or response
+    /// time (DiskSpd, which knows no other).
     CompletionInSeries,
-    /// Submission is queued → return of the submitting call; completion is from there to reaped (fio's slat and clat).
+    /// Submission is queued → return of the submitting call; completion is from there to reaped
+    /// (fio's slat and clat).
     AfterCall,
 }
 
@@ -585,8 +594,9 @@ pub enum GridScope {
     Stream,
 }
 
-/// Windows of the measured time in which each worker keeps its submission, completion and total latencies apart: what logs
-/// of averages and of histograms are made from. They count from the start of the measured window, as interval series do.
+/// Windows of the measured time in which each worker keeps its submission, completion and total
+/// latencies apart: what logs of averages and of histograms are made from. They count from the
+/// start of the measured window, as interval series do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Windows {
     /// Length of a window.

@@ -20,8 +20,8 @@ pub struct CacheMode {
     /// Go through a memory map instead of read and write calls.
     #[serde(default)]
     pub mapping: Option<Mapping>,
-    /// Drop cached pages of the target before the job starts, before each further pass and before reading back (fio
-    /// `invalidate`).
+    /// Drop cached pages of the target before the job starts, before each further pass and before
+    /// reading back (fio `invalidate`).
     #[serde(default)]
     pub drop_before: bool,
     /// Read the target into the cache before the job starts (fio `pre_read`).
@@ -172,8 +172,8 @@ fn all() -> u8 {
     100
 }
 
-/// An I/O priority for a part of a stream's operations (fio `cmdprio_percentage`, `cmdprio_bssplit`). What no rule picks has the
-/// priority of the stream.
+/// An I/O priority for a part of a stream's operations (fio `cmdprio_percentage`,
+/// `cmdprio_bssplit`). What no rule picks has the priority of the stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PriorityRule {
     /// Operations of this direction.
@@ -181,7 +181,8 @@ pub struct PriorityRule {
     /// Only those of this length; absent: of any.
     #[serde(default)]
     pub length: Option<Bytes>,
-    /// Share of them that it picks, in percent, spread evenly. Rules for the same direction and length add up.
+    /// Share of them that it picks, in percent, spread evenly. Rules for the same direction and
+    /// length add up.
     pub percent: u8,
     /// The class.
     pub class: PriorityClass,
@@ -192,9 +193,9 @@ pub struct PriorityRule {
     pub hint: u16,
 }
 
-/// Who must not use a file while a stream hands over operations on it (fio `lockfile`). Only streams of the same step that
-/// lock too are held back; with a synchronous engine that is for as long as an operation takes, otherwise for the call that
-/// hands it over.
+/// Who must not use a file while a stream hands over operations on it (fio `lockfile`). Only
+/// streams of the same step that lock too are held back; with a synchronous engine that is for as
+/// long as an operation takes, otherwise for the call that hands it over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum FileLock {
@@ -214,7 +215,8 @@ impl FileLock {
     }
 }
 
-/// I/O priority classes of Linux; DiskSpd's very low, low and normal map to idle, best effort 7 and none.
+/// I/O priority classes of Linux; DiskSpd's very low, low and normal map to idle, best effort 7 and
+/// none.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PriorityClass {
@@ -229,7 +231,8 @@ pub enum PriorityClass {
 /// What happens after a failed operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ErrorPolicy {
-    /// Failed reads are counted and the run continues, for these error numbers; empty: any ends the worker.
+    /// Failed reads are counted and the run continues, for these error numbers; empty: any ends the
+    /// worker.
     #[serde(default)]
     pub tolerate_read: Vec<i32>,
     /// The same for writes and trims.
@@ -244,11 +247,14 @@ pub struct ErrorPolicy {
     /// A full file system or quota ends the job without error (fio `fill_device`).
     #[serde(default)]
     pub full_is_end: bool,
-    /// An operation whose total latency is longer has failed, whatever came back (fio `max_latency`).
+    /// An operation whose total latency is longer has failed, whatever came back (fio
+    /// `max_latency`).
     #[serde(default)]
     pub latency_ns_max: PerDirection<Option<Nanos>>,
-    /// Keep for each block how often it was trimmed, and what failed there first (fio `block_error_percentiles`).
-    // Plans that do not ask for it, which is nearly all, stay as they were before it could be asked for.
+    /// Keep for each block how often it was trimmed, and what failed there first (fio
+    /// `block_error_percentiles`).
+    // Plans that do not ask for it, which is nearly all, stay as they were before it could be asked
+    // for.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub block_lifetimes: bool,
 }
@@ -267,7 +273,8 @@ pub struct Verify {
     /// Where in the pattern the offset of the block stands, in eight bytes (fio `%o`).
     #[serde(default)]
     pub pattern_offsets: Vec<u32>,
-    /// Bytes after which the pattern starts again, with the offset of that place; 0 for never (fio `verify_pattern_interval`).
+    /// Bytes after which the pattern starts again, with the offset of that place; 0 for never (fio
+    /// `verify_pattern_interval`).
     #[serde(default)]
     pub pattern_interval: u32,
     /// Read everything back after the write phase.
@@ -302,14 +309,15 @@ pub struct Verify {
     /// Processors of those threads; any if empty.
     #[serde(default)]
     pub processors: Vec<u32>,
-    /// Where in each interval the header stands: it changes places with the data there (fio `verify_offset`).
+    /// Where in each interval the header stands: it changes places with the data there (fio
+    /// `verify_offset`).
     #[serde(default)]
     pub header_at: u32,
     /// Only what was flushed is checked (fio `verify_policy=fsynced`).
     #[serde(default)]
     pub flushed_only: bool,
-    /// What was written is worked out again from the seed rather than remembered, where it does not depend on time
-    /// (fio `experimental_verify`).
+    /// What was written is worked out again from the seed rather than remembered, where it does not
+    /// depend on time (fio `experimental_verify`).
     #[serde(default)]
     pub work_out_again: bool,
     /// Check no more than the state file recorded.
@@ -318,7 +326,8 @@ pub struct Verify {
     /// The state file to save or to load, without its directory.
     #[serde(default)]
     pub state_file: String,
-    /// Directory of the state file and of what is kept of mismatches; the working directory if empty.
+    /// Directory of the state file and of what is kept of mismatches; the working directory if
+    /// empty.
     #[serde(default)]
     pub directory: String,
     /// Written blocks that are discarded.

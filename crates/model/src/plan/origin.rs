@@ -1,4 +1,5 @@
-//! What the user wrote, as plain data, for reports that echo their input. Nothing here changes what is done.
+//! What the user wrote, as plain data, for reports that echo their input. Nothing here changes what
+//! is done.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -42,7 +43,8 @@ pub struct Origin {
 pub struct PresetUse {
     /// Its name with its version, such as `oltp@1`.
     pub name: String,
-    /// Names of the options that the user has set in its place, in their order. Targets are the user's to name and no change.
+    /// Names of the options that the user has set in its place, in their order. Targets are the
+    /// user's to name and no change.
     #[serde(default)]
     pub changed: Vec<String>,
 }

@@ -14,7 +14,8 @@ pub struct Phases {
     /// I/O that is not measured, before the measured window.
     #[serde(default)]
     pub warm_up_ns: Nanos,
-    /// Ends the warm-up when this many bytes have been transferred by each worker, if that comes first (fio `ramp_size`).
+    /// Ends the warm-up when this many bytes have been transferred by each worker, if that comes
+    /// first (fio `ramp_size`).
     #[serde(default)]
     pub warm_up_bytes: Option<Bytes>,
     /// I/O that is not measured, after the measured window.
@@ -40,8 +41,8 @@ pub struct Stop {
     /// When each worker has issued this many bytes: the last operation may go beyond.
     #[serde(default)]
     pub bytes: Option<Bytes>,
-    /// The same in percent of the regions of the worker's streams, for a dialect that counts in parts of a target whose
-    /// size it cannot know yet (fio `io_size=50%`, or no `size` at all).
+    /// The same in percent of the regions of the worker's streams, for a dialect that counts in
+    /// parts of a target whose size it cannot know yet (fio `io_size=50%`, or no `size` at all).
     #[serde(default)]
     pub region_percent: Option<u32>,
     /// When each worker has issued this many operations.
@@ -50,12 +51,12 @@ pub struct Stop {
     /// When each stream has passed over its region this many times.
     #[serde(default)]
     pub passes: Option<u32>,
-    /// `bytes`, `region_percent`, `operations` and `passes` begin anew until the time is over (fio `time_based`). Random
-    /// offsets continue to be drawn, so that no pass repeats another.
+    /// `bytes`, `region_percent`, `operations` and `passes` begin anew until the time is over (fio
+    /// `time_based`). Random offsets continue to be drawn, so that no pass repeats another.
     #[serde(default)]
     pub repeat_until_time: bool,
-    /// `bytes`, `region_percent`, `operations` and `passes` are carried out this many times, each time from the beginning
-    /// (fio `loops`); absent: once.
+    /// `bytes`, `region_percent`, `operations` and `passes` are carried out this many times, each
+    /// time from the beginning (fio `loops`); absent: once.
     #[serde(default)]
     pub rounds: Option<u32>,
 }
@@ -84,10 +85,12 @@ pub struct EndsWith {
     /// The same, only if this one has failed.
     #[serde(default)]
     pub on_failure: Vec<u32>,
-    /// The failure of one worker ends the others of this job too, instead of leaving them to go on (DiskSpd).
+    /// The failure of one worker ends the others of this job too, instead of leaving them to go on
+    /// (DiskSpd).
     #[serde(default)]
     pub workers_on_failure: bool,
-    /// The end of one worker ends the others of this job too (fio `exitall`, where each clone is a job).
+    /// The end of one worker ends the others of this job too (fio `exitall`, where each clone is a
+    /// job).
     #[serde(default)]
     pub workers: bool,
     /// No further step begins, if this one has failed.

@@ -3,11 +3,12 @@
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Operations that are read from a trace, one after the other, instead of being made from mix and pattern. Those then only say
-/// what can occur: which directions, and lengths from the shortest to the longest.
+/// Operations that are read from a trace, one after the other, instead of being made from mix and
+/// pattern. Those then only say what can occur: which directions, and lengths from the shortest to
+/// the longest.
 ///
-/// A trace is carried out once. It is read while the worker runs, through a ring of no more than 65,536 entries: whatever its
-/// length, it takes less than 4 MiB of memory for each worker.
+/// A trace is carried out once. It is read while the worker runs, through a ring of no more than
+/// 65,536 entries: whatever its length, it takes less than 4 MiB of memory for each worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Replay {
     /// The file that holds it.
@@ -31,7 +32,8 @@ pub struct Replay {
     /// Positions are divided by this.
     #[serde(default = "one")]
     pub scale: u32,
-    /// Then they are rounded down to multiples of this, a power of two; 0 for none. Lengths of binary traces are rounded up.
+    /// Then they are rounded down to multiples of this, a power of two; 0 for none. Lengths of
+    /// binary traces are rounded up.
     #[serde(default)]
     pub align: u32,
     /// What is left out.

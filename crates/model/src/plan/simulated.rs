@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::direction::Direction;
 use crate::units::{Bytes, Nanos};
 
-/// A device that exists only in the tool, with its own clock: the truth that tests are held against.
+/// A device that exists only in the tool, with its own clock: the truth that tests are held
+/// against.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedDevice {
     /// Size.
@@ -36,7 +37,8 @@ pub struct SimulatedDevice {
     /// Operations complete inside the submitting call.
     #[serde(default)]
     pub inline: bool,
-    /// Limits that operations pass one after the other before a server takes them, the outermost first.
+    /// Limits that operations pass one after the other before a server takes them, the outermost
+    /// first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub layers: Vec<SimulatedLayer>,
     /// A cache in front of it all.
@@ -145,7 +147,8 @@ pub enum SimulatedFault {
     },
 }
 
-/// A limit of so much per second. What is not used is saved up to the size of a bucket, which is full at the start.
+/// A limit of so much per second. What is not used is saved up to the size of a bucket, which is
+/// full at the start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SimulatedLayer {
     /// What is counted.

@@ -75,10 +75,12 @@ pub enum Prepare {
     /// It must exist; nothing is changed.
     #[default]
     Existing,
-    /// Native: a file of this size full of real data, without holes or unwritten extents; reused if it is marked as such.
-    /// In a directory, a file of our own is made. Devices are used as they are.
+    /// Native: a file of this size full of real data, without holes or unwritten extents; reused if
+    /// it is marked as such. In a directory, a file of our own is made. Devices are used as they
+    /// are.
     Filled {
-        /// Size of the file; absent: the size of an existing one, else the smaller of 1 GiB and 5 % of the free space.
+        /// Size of the file; absent: the size of an existing one, else the smaller of 1 GiB and 5 %
+        /// of the free space.
         #[serde(default)]
         size: Option<Bytes>,
     },
@@ -240,7 +242,8 @@ pub struct Region {
     pub length: Option<Extent>,
 }
 
-/// A position or length: `bytes` plus `percent` of the target's size, rounded to a multiple of `align`.
+/// A position or length: `bytes` plus `percent` of the target's size, rounded to a multiple of
+/// `align`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Extent {
     /// Fixed part.
@@ -304,9 +307,11 @@ pub struct TargetRules {
     pub short_device_names: bool,
     /// Character devices may be targets (fio).
     pub character_devices: bool,
-    /// The kernel, not the run, refuses direct operations that do not fit the sectors of a target (fio).
+    /// The kernel, not the run, refuses direct operations that do not fit the sectors of a target
+    /// (fio).
     pub kernel_checks_alignment: bool,
-    /// Files that are made anew are declared valid instead of written, on systems that can do that (DiskSpd).
+    /// Files that are made anew are declared valid instead of written, on systems that can do that
+    /// (DiskSpd).
     pub declare_valid: bool,
 }
 

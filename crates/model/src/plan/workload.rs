@@ -1,7 +1,7 @@
 //! A workload in the few words that most tests need, and the job that it means.
 //!
-//! The native dialect and the studies describe their jobs this way; the other dialects, whose rules of multiplication
-//! differ, build jobs by themselves.
+//! The native dialect and the studies describe their jobs this way; the other dialects, whose rules
+//! of multiplication differ, build jobs by themselves.
 
 use super::{
     Batching, CacheMode, Control, Depth, EngineChoice, ErrorPolicy, Extent, Job, Pacing, Pattern, Phases, Rate, Region,
@@ -116,7 +116,8 @@ impl Workload {
         }
     }
 
-    /// The job. `first` is the number of its first worker among all of the plan, which keeps their random decisions apart.
+    /// The job. `first` is the number of its first worker among all of the plan, which keeps their
+    /// random decisions apart.
     pub fn job(&self, first: u32) -> Job {
         let workers = (0..self.workers)
             .map(|index| self.worker(index, first + index))
@@ -216,8 +217,8 @@ impl Workload {
         }
     }
 
-    /// Workers that walk the target in order, or touch each block once, divide it among themselves; workers that jump
-    /// about all use the whole of it.
+    /// Workers that walk the target in order, or touch each block once, divide it among themselves;
+    /// workers that jump about all use the whole of it.
     fn region(&self, part: &Part, index: u32) -> Region {
         let divided = match &part.access {
             Access::Sequential(_)

@@ -20,7 +20,8 @@ pub struct Equivalent {
     /// What that dialect cannot say, or says only nearly: the test is another one there.
     #[serde(default)]
     pub lost: Vec<String>,
-    /// What that dialect does in its own way whatever is said: the test is the same, its details are not.
+    /// What that dialect does in its own way whatever is said: the test is the same, its details
+    /// are not.
     #[serde(default)]
     pub differs: Vec<String>,
 }

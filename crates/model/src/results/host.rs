@@ -27,7 +27,8 @@ pub struct HostResults {
 pub struct Idleness {
     /// Each processor that the program may use.
     pub cpus: Vec<CpuIdleness>,
-    /// How long a unit of that work takes on a processor that has nothing else to do: the mean over the processors.
+    /// How long a unit of that work takes on a processor that has nothing else to do: the mean over
+    /// the processors.
     pub unit_ns_mean: f64,
     /// The standard deviation of that between the processors.
     pub unit_ns_deviation: f64,

@@ -42,8 +42,8 @@ pub struct Series {
     /// Worker and stream it belongs to; absent for the whole job.
     #[serde(default)]
     pub of: Option<(u32, u32)>,
-    /// One entry for each interval since the start of the measured window; empty intervals are there as zeros. The last
-    /// one may be shorter.
+    /// One entry for each interval since the start of the measured window; empty intervals are
+    /// there as zeros. The last one may be shorter.
     pub points: PerDirection<Vec<Point>>,
 }
 

@@ -1,4 +1,5 @@
-//! One job: its workers, its interval series, and how results of the same job on several hosts are added.
+//! One job: its workers, its interval series, and how results of the same job on several hosts are
+//! added.
 
 use std::collections::BTreeMap;
 
@@ -124,8 +125,9 @@ impl JobResults {
             .unwrap_or_default()
     }
 
-    /// Operations in flight on average over the measured window, by Little's law (1961): the sum of all latencies divided
-    /// by the time. Each worker counts with the depth it had and over its own window. `None` if nothing was measured.
+    /// Operations in flight on average over the measured window, by Little's law (1961): the sum of
+    /// all latencies divided by the time. Each worker counts with the depth it had and over its own
+    /// window. `None` if nothing was measured.
     pub fn in_flight(&self) -> Option<InFlight> {
         InFlight::from_workers(&self.workers)
     }
@@ -138,7 +140,8 @@ impl JobResults {
     }
 }
 
-/// All directions together. Histograms are large, so the first becomes the sum and no empty one is added to.
+/// All directions together. Histograms are large, so the first becomes the sum and no empty one is
+/// added to.
 pub(crate) fn sum_of(directions: PerDirection<Option<DirectionResults>>) -> DirectionResults {
     let PerDirection { read, write, trim } = directions;
     let sum = [read, write, trim].into_iter().flatten().reduce(|mut sum, results| {
@@ -200,8 +203,8 @@ fn graver(mine: Option<EndReason>, theirs: Option<EndReason>) -> Option<EndReaso
 }
 
 impl JobResults {
-    /// Adds what another rank did of the same job: its workers join, with their host and rank as they are; interval series and histograms
-    /// are added.
+    /// Adds what another rank did of the same job: its workers join, with their host and rank as
+    /// they are; interval series and histograms are added.
     pub fn add(&mut self, other: JobResults) {
         let worker_shift = self.workers.len() as u32;
         self.workers.extend(other.workers);

@@ -1,7 +1,9 @@
-//! What a test found, complete and in units that add up: counters, histograms, interval series, environment, findings.
+//! What a test found, complete and in units that add up: counters, histograms, interval series,
+//! environment, findings.
 //!
-//! Every report is rendered from this. Merging is addition: counters and histograms of workers add, device counters and
-//! CPU time count once for each host. Nothing here is rounded or divided; rates are computed where they are shown.
+//! Every report is rendered from this. Merging is addition: counters and histograms of workers add,
+//! device counters and CPU time count once for each host. Nothing here is rounded or divided; rates
+//! are computed where they are shown.
 
 mod distribution;
 mod engine;

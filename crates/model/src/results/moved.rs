@@ -16,9 +16,10 @@ pub struct Moved {
 }
 
 impl Results {
-    /// What this test moved to and from a device on which targets lie directly. `None` where no target does, or where a
-    /// stream also used targets elsewhere, so that its share is not known. A device that only lies beneath another one
-    /// is not counted: the layer between them may write twice, or compress.
+    /// What this test moved to and from a device on which targets lie directly. `None` where no
+    /// target does, or where a stream also used targets elsewhere, so that its share is not known.
+    /// A device that only lies beneath another one is not counted: the layer between them may write
+    /// twice, or compress.
     pub fn moved(&self, step: usize, device: &HostDeviceUse) -> Option<Moved> {
         let environment = &self.hosts.get(device.host as usize)?.environment;
         let lies_on = |target: &u32| {

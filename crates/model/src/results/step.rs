@@ -15,10 +15,12 @@ use crate::units::Nanos;
 pub struct StepResults {
     /// Its jobs in plan order.
     pub jobs: Vec<JobResults>,
-    /// Kernel counters of the devices under the targets, from before the first operation to after the last.
+    /// Kernel counters of the devices under the targets, from before the first operation to after
+    /// the last.
     #[serde(default)]
     pub devices: Vec<HostDeviceUse>,
-    /// Kernel counters of the same devices over the time in which every job of the step was measuring.
+    /// Kernel counters of the same devices over the time in which every job of the step was
+    /// measuring.
     #[serde(default)]
     pub devices_measured: Vec<HostDeviceUse>,
     /// CPU time by core over the same time.
@@ -27,7 +29,8 @@ pub struct StepResults {
     /// What providers of virtual disks counted over the same time, where they tell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub volumes: Vec<HostVolumeUse>,
-    /// What the clients of network file systems counted over the same time for the mounts under the targets.
+    /// What the clients of network file systems counted over the same time for the mounts under the
+    /// targets.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub network_mounts: Vec<HostNetworkMount>,
     /// That time.

@@ -38,7 +38,8 @@ pub struct Window {
     pub completion: WindowLatency,
     /// Queued → reaped.
     pub total: WindowLatency,
-    /// Completion latencies in the buckets of a histogram, ascending: bucket and count. Empty where none were asked for.
+    /// Completion latencies in the buckets of a histogram, ascending: bucket and count. Empty where
+    /// none were asked for.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub buckets: Vec<(u32, u64)>,
 }

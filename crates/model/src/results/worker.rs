@@ -22,13 +22,15 @@ pub struct WorkerResults {
     pub engine: EngineUsed,
     /// Start of its measured window, from the start of the run.
     pub started_ns: Nanos,
-    /// Length of its measured window: to the planned end, or to its last completion if it ended by count.
+    /// Length of its measured window: to the planned end, or to its last completion if it ended by
+    /// count.
     pub measured_ns: Nanos,
-    /// Time that reading back took after the measured window; 0 if nothing was. What was read then is counted among the
-    /// reads of its stream, as is what a backlog read within the window.
+    /// Time that reading back took after the measured window; 0 if nothing was. What was read then
+    /// is counted among the reads of its stream, as is what a backlog read within the window.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub verified_ns: Nanos,
-    /// Times it had caught up with the reader of the trace that it carries out, and waited for more.
+    /// Times it had caught up with the reader of the trace that it carries out, and waited for
+    /// more.
     #[serde(default, skip_serializing_if = "none_found")]
     pub trace_waits: u64,
     /// Zones that it reset, where they are written from their start to their end.
@@ -84,7 +86,8 @@ pub struct WorkerResults {
     pub failure: Option<Failure>,
 }
 
-// Results of jobs that verify nothing, which is nearly all, stay as they were before there was verification.
+// Results of jobs that verify nothing, which is nearly all, stay as they were before there was
+// verification.
 fn is_zero(time: &Nanos) -> bool {
     *time == Nanos(0)
 }
@@ -97,7 +100,8 @@ fn none_found(count: &u64) -> bool {
 pub const MAX_MISMATCHES: usize = 1000;
 
 impl WorkerResults {
-    /// Fills in the distributions of a worker that had one operation in flight at a time, and so never counted them.
+    /// Fills in the distributions of a worker that had one operation in flight at a time, and so
+    /// never counted them.
     pub fn count_one_at_a_time(&mut self) {
         let operations: u64 = self
             .streams

@@ -1,8 +1,9 @@
 //! Changes of level in a series.
 //!
-//! PELT (Killick, Fearnhead, Eckley 2012, "Optimal detection of changepoints with a linear computational cost") with the
-//! absolute distance from the median as cost, so that single outliers move nothing. It is exact and draws no random number:
-//! the same series has the same segments wherever it is judged.
+//! PELT (Killick, Fearnhead, Eckley 2012, "Optimal detection of changepoints with a linear
+//! computational cost") with the absolute distance from the median as cost, so that single outliers
+//! move nothing. It is exact and draws no random number: the same series has the same segments
+//! wherever it is judged.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -66,11 +67,13 @@ fn share(part: f64, whole: f64) -> f64 {
     if whole == 0.0 { 0.0 } else { part / whole.abs() }
 }
 
-/// The segments of a series, each of at least `least` values; one for all of it where its level does not change.
+/// The segments of a series, each of at least `least` values; one for all of it where its level
+/// does not change.
 ///
-/// A change costs 3 ln n in units of the noise, which is estimated from differences between neighbours (median absolute
-/// difference, which a change of level does not touch). On uncorrelated noise a change is claimed in less than one of a
-/// hundred series. Noise below a thousandth of the level counts as a thousandth: less is of no interest.
+/// A change costs 3 ln n in units of the noise, which is estimated from differences between
+/// neighbours (median absolute difference, which a change of level does not touch). On uncorrelated
+/// noise a change is claimed in less than one of a hundred series. Noise below a thousandth of the
+/// level counts as a thousandth: less is of no interest.
 pub fn segments(series: &[f64], least: usize) -> Vec<Segment> {
     let (n, least) = (series.len(), least.max(1));
     if n == 0 {
@@ -99,8 +102,8 @@ fn best_starts(series: &[f64], least: usize, penalty: f64) -> Vec<usize> {
     let n = series.len();
     let mut best = vec![f64::INFINITY; n + 1];
     let mut starts = vec![0; n + 1];
-    // From which end on a start need not be looked at again. What another start beats now it beats at every end that lies
-    // a whole segment further on, not sooner.
+    // From which end on a start need not be looked at again. What another start beats now it beats
+    // at every end that lies a whole segment further on, not sooner.
     let mut useless_from = vec![usize::MAX; n + 1];
     best[0] = -penalty;
     let mut first = 0;
@@ -135,7 +138,8 @@ fn best_starts(series: &[f64], least: usize, penalty: f64) -> Vec<usize> {
 fn noise(series: &[f64]) -> f64 {
     let differences: Vec<f64> = series.windows(2).map(|pair| (pair[1] - pair[0]).abs()).collect();
     let sizes: Vec<f64> = series.iter().map(|value| value.abs()).collect();
-    // 1.4826 makes a standard deviation of the median absolute deviation of normal noise; a difference has √2 times it.
+    // 1.4826 makes a standard deviation of the median absolute deviation of normal noise; a
+    // difference has √2 times it.
     let of_neighbours = 1.4826 * median(&differences) / std::f64::consts::SQRT_2;
     let least = median(&sizes).max(mean(&sizes)) / 1000.0;
     of_neighbours.max(least).max(f64::MIN_POSITIVE)

@@ -7,8 +7,8 @@ pub struct WeightedLine {
     pub slope: f64,
     /// Value at x = 0.
     pub start: f64,
-    /// Standard error of the slope, with the weights known up to a common factor; absent for two points, through which any
-    /// line passes.
+    /// Standard error of the slope, with the weights known up to a common factor; absent for two
+    /// points, through which any line passes.
     pub slope_error: Option<f64>,
 }
 
@@ -23,8 +23,8 @@ pub struct Weighted {
     pub weight: f64,
 }
 
-/// The line with the least weighted squares of residuals (Aitken 1935; Bevington and Robinson, chapter 6). `None` unless
-/// two points of positive weight lie at different x.
+/// The line with the least weighted squares of residuals (Aitken 1935; Bevington and Robinson,
+/// chapter 6). `None` unless two points of positive weight lie at different x.
 pub fn fit_weighted_line(points: &[Weighted]) -> Option<WeightedLine> {
     let counted = || points.iter().filter(|point| point.weight > 0.0);
     let total: f64 = counted().map(|point| point.weight).sum();
@@ -62,7 +62,8 @@ pub struct Equation<const K: usize> {
 pub struct LinearFit<const K: usize> {
     /// The coefficients; exactly 0 where one was held there.
     pub coefficients: [f64; K],
-    /// Standard errors of those that were free; absent where there are no more equations than free coefficients.
+    /// Standard errors of those that were free; absent where there are no more equations than free
+    /// coefficients.
     pub errors: Option<[f64; K]>,
     /// Weighted sum of squares of what the model leaves over.
     pub residual: f64,
@@ -73,9 +74,9 @@ pub fn least_squares<const K: usize>(equations: &[Equation<K>]) -> Option<Linear
     fit_free(equations, [true; K])
 }
 
-/// Weighted least squares with coefficients that are not negative, exactly: the best solution lies where some of them are 0
-/// and the others free (Lawson and Hanson 1974, chapter 23), and for a few coefficients every such choice can be tried.
-/// `None` if no choice is determined.
+/// Weighted least squares with coefficients that are not negative, exactly: the best solution lies
+/// where some of them are 0 and the others free (Lawson and Hanson 1974, chapter 23), and for a few
+/// coefficients every such choice can be tried. `None` if no choice is determined.
 pub fn non_negative_least_squares<const K: usize>(equations: &[Equation<K>]) -> Option<LinearFit<K>> {
     let choices = (1u32..1 << K).map(|choice| std::array::from_fn(|k| choice & (1 << k) != 0));
     let fits = choices.filter_map(|free| fit_free(equations, free));
@@ -128,7 +129,8 @@ fn fit_free<const K: usize>(equations: &[Equation<K>], free: [bool; K]) -> Optio
     })
 }
 
-/// Gauss and Jordan with row exchanges; `None` where the matrix is singular for all practical purposes.
+/// Gauss and Jordan with row exchanges; `None` where the matrix is singular for all practical
+/// purposes.
 fn inverse(mut matrix: Vec<Vec<f64>>) -> Option<Vec<Vec<f64>>> {
     let size = matrix.len();
     for (row, values) in matrix.iter_mut().enumerate() {
@@ -183,7 +185,8 @@ mod tests {
 
     #[test]
     fn the_line_of_a_published_example() {
-        // Anscombe's first quartet: y = 3.0001 + 0.5001 x, standard error of the slope 0.1179 (Anscombe 1973).
+        // Anscombe's first quartet: y = 3.0001 + 0.5001 x, standard error of the slope 0.1179
+        // (Anscombe 1973).
         let x = [10.0, 8.0, 13.0, 9.0, 11.0, 14.0, 6.0, 4.0, 12.0, 7.0, 5.0];
         let y = [8.04, 6.95, 7.58, 8.81, 8.33, 9.96, 7.24, 4.26, 10.84, 4.82, 5.68];
         let points: Vec<Weighted> = x.iter().zip(y).map(|(x, y)| point(*x, y, 1.0)).collect();
@@ -223,8 +226,8 @@ mod tests {
         assert_eq!(non_negative_least_squares(&too_few), None);
     }
 
-    /// The conditions of Karush, Kuhn and Tucker: the gradient is 0 where a coefficient is free and not negative where it
-    /// is held. They hold at the optimum and nowhere else.
+    /// The conditions of Karush, Kuhn and Tucker: the gradient is 0 where a coefficient is free and
+    /// not negative where it is held. They hold at the optimum and nowhere else.
     #[test]
     fn the_optimality_conditions_hold_for_random_equations() {
         let mut draws = DrawsForm::Native { seed: 5 }.start();
@@ -238,7 +241,8 @@ mod tests {
                 })
                 .collect();
             let Some(fit) = non_negative_least_squares(&equations) else {
-                // Every choice wants a negative coefficient: then none at all is best, and each gradient at 0 says so.
+                // Every choice wants a negative coefficient: then none at all is best, and each
+                // gradient at 0 says so.
                 continue;
             };
             for k in 0..3 {

@@ -52,9 +52,10 @@ pub struct BatchMeans {
     pub widened: bool,
 }
 
-/// Batch means (Law and Carson 1979): the series is cut into equal batches, fewer and longer ones until neighbouring
-/// batches are no longer correlated (|r₁| ≤ 0.3), at least ten; if they still are, the variance is multiplied by
-/// 1 + 2 Σ r_l for lags 1 to 5. `level` is the confidence, such as 0.95. `None` for fewer than ten values.
+/// Batch means (Law and Carson 1979): the series is cut into equal batches, fewer and longer ones
+/// until neighbouring batches are no longer correlated (|r₁| ≤ 0.3), at least ten; if they still
+/// are, the variance is multiplied by 1 + 2 Σ r_l for lags 1 to 5. `level` is the confidence, such
+/// as 0.95. `None` for fewer than ten values.
 pub fn batch_means(series: &[f64], level: f64) -> Option<BatchMeans> {
     if series.len() < 10 {
         return None;
@@ -87,7 +88,8 @@ pub fn batch_means(series: &[f64], level: f64) -> Option<BatchMeans> {
     })
 }
 
-/// Wilson's interval of a share of `hits` in `n` trials, `n` not necessarily whole (effective sample size).
+/// Wilson's interval of a share of `hits` in `n` trials, `n` not necessarily whole (effective
+/// sample size).
 pub fn wilson(hits: f64, n: f64, level: f64) -> (f64, f64) {
     if n <= 0.0 {
         return (0.0, 1.0);
@@ -144,7 +146,8 @@ mod tests {
 
     #[test]
     fn wilson_matches_a_known_case() {
-        // 10 of 20 at 95 %: 0.2993 … 0.7007 (Wilson 1927; Newcombe 1998, table I method 3 arithmetic).
+        // 10 of 20 at 95 %: 0.2993 … 0.7007 (Wilson 1927; Newcombe 1998, table I method 3
+        // arithmetic).
         let (low, high) = wilson(10.0, 20.0, 0.95);
         assert!(
             (low - 0.2993).abs() < 1e-3 && (high - 0.7007).abs() < 1e-3,

@@ -1,4 +1,5 @@
-//! The statistics that steer a run or judge it. Pure functions from numbers to numbers; each names its source.
+//! The statistics that steer a run or judge it. Pure functions from numbers to numbers; each names
+//! its source.
 
 mod changes;
 mod fits;

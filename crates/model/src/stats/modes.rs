@@ -1,9 +1,9 @@
 //! Whether a distribution of times has two humps.
 //!
-//! Two kinds of service under one name, such as hits and misses of a cache, or operations that wait for tokens and others
-//! that do not, make a distribution with a valley in it. Coefficients made of moments take every skewed distribution for
-//! one with two humps (Pfister and others 2013, "Good things peak in pairs"), and latencies are skewed; so the valley itself
-//! is looked for.
+//! Two kinds of service under one name, such as hits and misses of a cache, or operations that wait
+//! for tokens and others that do not, make a distribution with a valley in it. Coefficients made of
+//! moments take every skewed distribution for one with two humps (Pfister and others 2013, "Good
+//! things peak in pairs"), and latencies are skewed; so the valley itself is looked for.
 
 use crate::histogram::{Histogram, bucket_high, bucket_low};
 
@@ -33,8 +33,9 @@ pub struct TwoModes {
 
 /// The two highest humps of a distribution, on a logarithmic scale; `None` where there is one.
 ///
-/// The bins are 9 % wide and smoothed over their neighbours. The valley must be half as high as the lower peak or less, and
-/// lower than it by three standard deviations of counts, so that the chance of few values makes none.
+/// The bins are 9 % wide and smoothed over their neighbours. The valley must be half as high as the
+/// lower peak or less, and lower than it by three standard deviations of counts, so that the chance
+/// of few values makes none.
 pub fn two_modes(histogram: &Histogram) -> Option<TwoModes> {
     if histogram.n() < FEWEST {
         return None;

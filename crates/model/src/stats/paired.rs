@@ -13,7 +13,8 @@ pub struct PairedRatio {
     pub low: f64,
     /// Upper bound.
     pub high: f64,
-    /// Probability of a ratio at least so far from 1 where both are the same (Student's paired test).
+    /// Probability of a ratio at least so far from 1 where both are the same (Student's paired
+    /// test).
     pub p: f64,
     /// Standard deviation of the logarithms of the ratios.
     pub deviation: f64,
@@ -21,8 +22,8 @@ pub struct PairedRatio {
     pub pairs: usize,
 }
 
-/// Student's paired test on the logarithms of second / first: what a change multiplies is the same on a fast and on a slow
-/// day. `None` for fewer than two pairs, or where a value is not above 0.
+/// Student's paired test on the logarithms of second / first: what a change multiplies is the same
+/// on a fast and on a slow day. `None` for fewer than two pairs, or where a value is not above 0.
 pub fn paired_ratio(pairs: &[(f64, f64)], level: f64) -> Option<PairedRatio> {
     if pairs.len() < 2 || pairs.iter().any(|(a, b)| !(*a > 0.0 && *b > 0.0)) {
         return None;
@@ -50,13 +51,14 @@ pub fn paired_ratio(pairs: &[(f64, f64)], level: f64) -> Option<PairedRatio> {
 /// Simulated comparisons behind [`detectable_shift`]: they give it to about 1 %.
 const SIMULATED: usize = 4_000;
 
-/// The smallest shift, in standard deviations of one difference, that is found in four of five attempts where it must pass
-/// Student's paired test at `student` and the signed ranks at `ranks`, both two-sided. Few pairs need far more than the
-/// normal quantiles tell (2.8/√m): six must all point the same way. `None` where so few pairs never pass.
+/// The smallest shift, in standard deviations of one difference, that is found in four of five
+/// attempts where it must pass Student's paired test at `student` and the signed ranks at `ranks`,
+/// both two-sided. Few pairs need far more than the normal quantiles tell (2.8/√m): six must all
+/// point the same way. `None` where so few pairs never pass.
 ///
-/// By simulation of normal differences, the same ones every time. A set of them passes once the shift exceeds what either
-/// test still lacks: for the ranks one of the averages of two differences (Walsh 1949), because the sum of positive ranks
-/// is the number of positive averages.
+/// By simulation of normal differences, the same ones every time. A set of them passes once the
+/// shift exceeds what either test still lacks: for the ranks one of the averages of two differences
+/// (Walsh 1949), because the sum of positive ranks is the number of positive averages.
 pub fn detectable_shift(pairs: usize, student: f64, ranks: f64) -> Option<f64> {
     let doubled: Vec<usize> = (1..=pairs).map(|rank| 2 * rank).collect();
     let averages = pairs * (pairs + 1) / 2;
@@ -92,12 +94,14 @@ pub struct SignedRanks {
     pub p: f64,
 }
 
-/// More differences than this are judged by the normal approximation; the exact count would take long.
+/// More differences than this are judged by the normal approximation; the exact count would take
+/// long.
 const EXACT_UP_TO: usize = 60;
 
-/// The signed-rank test of Wilcoxon (1945), two-sided: differences of 0 are left out, equal ones share their ranks. Exact up
-/// to 60 differences, with ties as well (every assignment of signs is counted); beyond, normal with corrections for ties
-/// and continuity. `None` where all differences are 0.
+/// The signed-rank test of Wilcoxon (1945), two-sided: differences of 0 are left out, equal ones
+/// share their ranks. Exact up to 60 differences, with ties as well (every assignment of signs is
+/// counted); beyond, normal with corrections for ties and continuity. `None` where all differences
+/// are 0.
 pub fn signed_ranks(differences: &[f64]) -> Option<SignedRanks> {
     let mut sorted: Vec<f64> = differences.iter().copied().filter(|value| *value != 0.0).collect();
     sorted.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
@@ -151,8 +155,8 @@ fn approximate(doubled: &[usize], positive: usize) -> f64 {
     (2.0 * upper_tail_of_normal(away / deviation)).min(1.0)
 }
 
-/// Probabilities of several tests, raised so that the chance of any false alarm among them stays what it is for one (Holm
-/// 1979). In the order given.
+/// Probabilities of several tests, raised so that the chance of any false alarm among them stays
+/// what it is for one (Holm 1979). In the order given.
 pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     order.sort_by(|a, b| probabilities[*a].total_cmp(&probabilities[*b]));
@@ -180,9 +184,9 @@ pub struct MedianInterval {
     pub level: f64,
 }
 
-/// The narrowest interval between two of the values, as far from either end, that covers the median of what they are drawn
-/// from with at least `level` (Thompson 1936). From the smallest to the largest of m values it is 1 − 2^(1−m): 96.9 % for
-/// six. `None` where even those are too few.
+/// The narrowest interval between two of the values, as far from either end, that covers the median
+/// of what they are drawn from with at least `level` (Thompson 1936). From the smallest to the
+/// largest of m values it is 1 − 2^(1−m): 96.9 % for six. `None` where even those are too few.
 pub fn median_interval(values: &[f64], level: f64) -> Option<MedianInterval> {
     let mut sorted = values.to_vec();
     sorted.sort_by(f64::total_cmp);
@@ -216,8 +220,8 @@ mod tests {
 
     #[test]
     fn students_own_data() {
-        // Student 1908, hours of sleep gained by two drugs: t = 4.0621, 9 degrees of freedom, p = 0.002833, difference
-        // 1.58 (0.700 to 2.460).
+        // Student 1908, hours of sleep gained by two drugs: t = 4.0621, 9 degrees of freedom, p =
+        // 0.002833, difference 1.58 (0.700 to 2.460).
         let first: [f64; 10] = [0.7, -1.6, -0.2, -1.2, -0.1, 3.4, 3.7, 0.8, 0.0, 2.0];
         let second: [f64; 10] = [1.9, 0.8, 1.1, 0.1, -0.1, 4.4, 5.5, 1.6, 4.6, 3.4];
         let pairs: Vec<(f64, f64)> = first.iter().zip(second).map(|(a, b)| (a.exp(), b.exp())).collect();
@@ -227,8 +231,9 @@ mod tests {
         assert!((found.p - 0.002_833).abs() < 1e-6, "{}", found.p);
     }
 
-    /// Six pairs pass the ranks only if all point the same way: Φ(x)⁶ = 0.8 needs x = 1.793. Many pairs come close to the
-    /// normal quantiles, 1.960 + 0.842, at the efficiency of the ranks, √(3/π).
+    /// Six pairs pass the ranks only if all point the same way: Φ(x)⁶ = 0.8 needs x = 1.793. Many
+    /// pairs come close to the normal quantiles, 1.960 + 0.842, at the efficiency of the ranks,
+    /// √(3/π).
     #[test]
     fn few_pairs_find_only_large_changes() {
         let six = detectable_shift(6, 1.0, 0.05).unwrap();
@@ -236,7 +241,8 @@ mod tests {
         let many = detectable_shift(100, 0.05, 0.05).unwrap() * 10.0;
         assert!((2.8..3.0).contains(&many), "{many}");
         assert_eq!(detectable_shift(5, 0.05, 0.05), None);
-        // Student alone at 5 %: 2.571 + 0.920 for five degrees of freedom, as the sum of quantiles has it.
+        // Student alone at 5 %: 2.571 + 0.920 for five degrees of freedom, as the sum of quantiles
+        // has it.
         let student = detectable_shift(6, 0.05, 1.0).unwrap() * 6f64.sqrt();
         assert!((student / 3.49 - 1.0).abs() < 0.04, "{student}");
     }
@@ -254,7 +260,8 @@ mod tests {
     #[test]
     #[expect(clippy::approx_constant, reason = "a measured 3.14")]
     fn ranks_of_a_published_example() {
-        // Hollander and Wolfe 1973, page 29: depression scores before and after; V = 40, one-sided p = 0.01953.
+        // Hollander and Wolfe 1973, page 29: depression scores before and after; V = 40, one-sided
+        // p = 0.01953.
         let before = [1.83, 0.50, 1.62, 2.48, 1.68, 1.88, 1.55, 3.06, 1.30];
         let after = [0.878, 0.647, 0.598, 2.05, 1.06, 1.29, 1.06, 3.14, 1.29];
         let differences: Vec<f64> = before.iter().zip(after).map(|(a, b)| a - b).collect();

@@ -11,7 +11,8 @@ pub struct Period {
     pub correlation: f64,
 }
 
-/// Correlation of a series with itself `lag` values later, over the pairs that there are; 0 where it does not vary.
+/// Correlation of a series with itself `lag` values later, over the pairs that there are; 0 where
+/// it does not vary.
 pub fn autocorrelation(series: &[f64], lag: usize) -> f64 {
     if lag >= series.len() {
         return 0.0;
@@ -23,9 +24,9 @@ pub fn autocorrelation(series: &[f64], lag: usize) -> f64 {
     if variance > 0.0 { shared / variance } else { 0.0 }
 }
 
-/// The first peak of the autocorrelation above one half, at lags from 2 to a third of the series, so that every period
-/// is seen three times. Between lag 0 and a peak the series must be unlike itself (correlation below a quarter): a trend or a
-/// step is alike everywhere and has no period.
+/// The first peak of the autocorrelation above one half, at lags from 2 to a third of the series,
+/// so that every period is seen three times. Between lag 0 and a peak the series must be unlike
+/// itself (correlation below a quarter): a trend or a step is alike everywhere and has no period.
 pub fn period(series: &[f64]) -> Option<Period> {
     let last = series.len() / 3;
     let at: Vec<f64> = (0..=last + 1).map(|lag| autocorrelation(series, lag)).collect();

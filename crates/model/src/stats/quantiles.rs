@@ -1,7 +1,7 @@
 //! Quantiles of the normal and of Student's distribution.
 
-/// The quantile of the standard normal distribution, to about 1e-15 (Acklam's rational approximation, refined by one
-/// Halley step). `p` must lie between 0 and 1, both excluded.
+/// The quantile of the standard normal distribution, to about 1e-15 (Acklam's rational
+/// approximation, refined by one Halley step). `p` must lie between 0 and 1, both excluded.
 pub fn normal_quantile(p: f64) -> f64 {
     const A: [f64; 6] = [
         -3.969683028665376e1, 2.209460984245205e2, -2.759285104469687e2, 1.383_577_518_672_69e2, -3.066479806614716e1,
@@ -36,7 +36,8 @@ pub fn normal_quantile(p: f64) -> f64 {
     x - step / (1.0 + x * step / 2.0)
 }
 
-/// The distribution function of the standard normal distribution, through the incomplete gamma function.
+/// The distribution function of the standard normal distribution, through the incomplete gamma
+/// function.
 pub fn normal_cdf(x: f64) -> f64 {
     // erf by its series near 0 and by the continued fraction of erfc further out.
     let z = x.abs() / std::f64::consts::SQRT_2;
@@ -60,8 +61,9 @@ pub fn normal_cdf(x: f64) -> f64 {
     if x < 0.0 { upper } else { 1.0 - upper }
 }
 
-/// The quantile of Student's distribution with `degrees` degrees of freedom (at least 1), to about 1e-10: the
-/// distribution function by the incomplete beta function, inverted by bisection and Newton steps.
+/// The quantile of Student's distribution with `degrees` degrees of freedom (at least 1), to about
+/// 1e-10: the distribution function by the incomplete beta function, inverted by bisection and
+/// Newton steps.
 pub fn student_quantile(p: f64, degrees: u32) -> f64 {
     if p == 0.5 {
         return 0.0;
@@ -90,7 +92,8 @@ pub fn student_quantile(p: f64, degrees: u32) -> f64 {
     (low + high) / 2.0
 }
 
-/// Probability that a value of Student's distribution lies at least as far from 0 as `t`, on either side.
+/// Probability that a value of Student's distribution lies at least as far from 0 as `t`, on either
+/// side.
 pub fn two_sided_student(t: f64, degrees: u32) -> f64 {
     if !t.is_finite() {
         return 0.0;
@@ -104,7 +107,8 @@ pub fn upper_tail_of_normal(z: f64) -> f64 {
     normal_cdf(-z)
 }
 
-/// The distribution function of Student's distribution with `degrees` degrees of freedom (at least 1).
+/// The distribution function of Student's distribution with `degrees` degrees of freedom (at least
+/// 1).
 pub fn student_cdf(t: f64, degrees: u32) -> f64 {
     let v = f64::from(degrees.max(1));
     // Where t² overflows, all of the distribution lies on one side.
@@ -115,8 +119,8 @@ pub fn student_cdf(t: f64, degrees: u32) -> f64 {
     if t < 0.0 { beyond } else { 1.0 - beyond }
 }
 
-/// The regularised incomplete beta function, by its continued fraction (Abramowitz and Stegun 26.5.8, evaluated by
-/// Lentz's method).
+/// The regularised incomplete beta function, by its continued fraction (Abramowitz and Stegun
+/// 26.5.8, evaluated by Lentz's method).
 fn incomplete_beta(x: f64, a: f64, b: f64) -> f64 {
     if x <= 0.0 {
         return 0.0;

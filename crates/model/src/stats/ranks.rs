@@ -24,8 +24,9 @@ pub fn support(fraction: f64, n: u64) -> Support {
     }
 }
 
-/// The ranks between which the true quantile lies with the given confidence; `None` for a side on which there are not
-/// enough values. Exact binomial tails below 30 expected values beyond, the normal approximation above.
+/// The ranks between which the true quantile lies with the given confidence; `None` for a side on
+/// which there are not enough values. Exact binomial tails below 30 expected values beyond, the
+/// normal approximation above.
 pub fn rank_interval(fraction: f64, n: u64, level: f64) -> (Option<u64>, Option<u64>) {
     if n == 0 {
         return (None, None);
@@ -38,15 +39,15 @@ pub fn rank_interval(fraction: f64, n: u64, level: f64) -> (Option<u64>, Option<
         let high = (np + half).ceil() as u64 + 1;
         return ((low >= 1).then_some(low), (high <= n).then_some(high));
     }
-    // The number K of values below the true quantile is binomial(n, fraction). The quantile lies above the value of
-    // rank l unless K < l, and below that of rank u unless K ≥ u.
+    // The number K of values below the true quantile is binomial(n, fraction). The quantile lies
+    // above the value of rank l unless K < l, and below that of rank u unless K ≥ u.
     let low = last_with_tail(n, fraction, tail);
     let high = last_with_tail(n, 1.0 - fraction, tail).map(|from_above| n + 1 - from_above);
     (low, high)
 }
 
-/// The largest l ≥ 1 with P(K < l) ≤ tail for K binomial(n, p). Walks the side on which few values are expected: the other
-/// one has millions.
+/// The largest l ≥ 1 with P(K < l) ≤ tail for K binomial(n, p). Walks the side on which few values
+/// are expected: the other one has millions.
 fn last_with_tail(n: u64, p: f64, tail: f64) -> Option<u64> {
     if p <= 0.0 {
         return None;
@@ -71,7 +72,8 @@ fn last_with_tail(n: u64, p: f64, tail: f64) -> Option<u64> {
     n.checked_sub(others as u64).filter(|rank| *rank >= 1)
 }
 
-/// Probabilities of K = 0, 1, 2 … n for K binomial(n, p), by their ratio, in logarithms against underflow.
+/// Probabilities of K = 0, 1, 2 … n for K binomial(n, p), by their ratio, in logarithms against
+/// underflow.
 struct Terms {
     n: u64,
     next: u64,
@@ -105,8 +107,8 @@ impl Iterator for Terms {
     }
 }
 
-/// The interval of a quantile in nanoseconds, from the buckets of its ranks: the lower edge of the lower one, the middle
-/// of the upper one or `None` if there is no upper bound.
+/// The interval of a quantile in nanoseconds, from the buckets of its ranks: the lower edge of the
+/// lower one, the middle of the upper one or `None` if there is no upper bound.
 pub fn quantile_interval(histogram: &Histogram, fraction: f64, level: f64) -> (Option<u64>, Option<u64>) {
     let (low, high) = rank_interval(fraction, histogram.n(), level);
     (
@@ -121,8 +123,8 @@ mod tests {
 
     #[test]
     fn ranks_of_a_published_report() {
-        // n = 215,348: 99.9 % between ranks 215,103 and 215,162, 99.99 % between 215,317 and 215,336, no upper bound for
-        // 99.999 %.
+        // n = 215,348: 99.9 % between ranks 215,103 and 215,162, 99.99 % between 215,317 and
+        // 215,336, no upper bound for 99.999 %.
         let (low, high) = rank_interval(0.999, 215_348, 0.95);
         assert!(
             low.unwrap().abs_diff(215_103) <= 1 && high.unwrap().abs_diff(215_162) <= 1,

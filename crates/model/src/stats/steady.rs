@@ -75,7 +75,8 @@ impl SniaWindow {
         self.keeps_range() && self.keeps_excursion()
     }
 
-    /// Both hold where the first is read as some scripts have it: no round is further than a tenth from the mean.
+    /// Both hold where the first is read as some scripts have it: no round is further than a tenth
+    /// from the mean.
     pub fn is_strictly_steady(&self) -> bool {
         self.deviation <= Self::DEVIATION && self.keeps_excursion()
     }

@@ -16,8 +16,9 @@ pub struct Trend {
     pub slope: f64,
 }
 
-/// The test for a monotonic trend of Mann (1945) and Kendall (1975), with the variance corrected for ties. Values must
-/// be independent: use means of batches of a correlated series. `None` for fewer than four values.
+/// The test for a monotonic trend of Mann (1945) and Kendall (1975), with the variance corrected
+/// for ties. Values must be independent: use means of batches of a correlated series. `None` for
+/// fewer than four values.
 pub fn mann_kendall(values: &[f64]) -> Option<Trend> {
     let n = values.len();
     if n < 4 {
@@ -68,7 +69,8 @@ fn tie_sizes(values: &[f64]) -> impl Iterator<Item = f64> {
 pub struct Settling {
     /// Values at the start that are better left out.
     pub left_out: usize,
-    /// More than half would have to be left out: the series never settled, and no mean of it should be used.
+    /// More than half would have to be left out: the series never settled, and no mean of it should
+    /// be used.
     pub never: bool,
 }
 
@@ -77,8 +79,9 @@ const BATCH: usize = 5;
 /// Fewer batches than this are never left over: the error of a handful says nothing.
 const MIN_LEFT: usize = 5;
 
-/// MSER-5 (White 1997; White, Cobb and Spratt 2000): of the means of batches of five, the start is cut so that the standard
-/// error of the mean of the rest is smallest. `None` for fewer than ten batches.
+/// MSER-5 (White 1997; White, Cobb and Spratt 2000): of the means of batches of five, the start is
+/// cut so that the standard error of the mean of the rest is smallest. `None` for fewer than ten
+/// batches.
 pub fn mser5(series: &[f64]) -> Option<Settling> {
     let batches: Vec<f64> = series.chunks_exact(BATCH).map(mean).collect();
     let k = batches.len();
@@ -98,8 +101,9 @@ pub fn mser5(series: &[f64]) -> Option<Settling> {
     })
 }
 
-/// How many independent values a correlated series is worth, for a first-order process: n (1 − r₁) / (1 + r₁). Between 1
-/// and n: neighbours that differ more than by chance are not taken for more values than there are.
+/// How many independent values a correlated series is worth, for a first-order process: n (1 − r₁)
+/// / (1 + r₁). Between 1 and n: neighbours that differ more than by chance are not taken for more
+/// values than there are.
 pub fn effective_size(series: &[f64]) -> f64 {
     let n = series.len() as f64;
     let r = lag_one_correlation(series).clamp(-0.999, 0.999);

@@ -1,8 +1,8 @@
-//! The binary records of blktrace: 48 bytes each, in the byte order of the machine that wrote them, with data of their own
-//! behind some.
+//! The binary records of blktrace: 48 bytes each, in the byte order of the machine that wrote them,
+//! with data of their own behind some.
 //!
-//! What a replay carries out is what was queued: reads, writes, discards and flushes, as they came from above, before they
-//! were merged or split.
+//! What a replay carries out is what was queued: reads, writes, discards and flushes, as they came
+//! from above, before they were merged or split.
 
 use super::{Entry, Reader, TraceError, What};
 use crate::direction::Direction;
@@ -27,7 +27,8 @@ const FLUSH: u32 = 1 << 18;
 const NOTIFY: u32 = 1 << 26;
 const DISCARD: u32 = 1 << 29;
 
-/// Whether a file that begins with these bytes is a trace of blktrace; then, whether its byte order is the other one.
+/// Whether a file that begins with these bytes is a trace of blktrace; then, whether its byte order
+/// is the other one.
 pub fn recognise(start: &[u8]) -> Option<bool> {
     let word: [u8; 4] = start.get(..4)?.try_into().ok()?;
     let magic = u32::from_ne_bytes(word);

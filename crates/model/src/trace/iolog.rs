@@ -1,8 +1,8 @@
 //! fio's text: a line for each entry, behind a first line with the version.
 //!
-//! Version 3: `TIME FILE ACTION [OFFSET LENGTH]`, the time in microseconds since the start. Version 2 has no times, but
-//! `FILE wait MILLISECONDS 0`. Actions are `add`, `open`, `close`, and with a place `read`, `write`, `trim`, `sync`,
-//! `datasync`.
+//! Version 3: `TIME FILE ACTION [OFFSET LENGTH]`, the time in microseconds since the start. Version
+//! 2 has no times, but `FILE wait MILLISECONDS 0`. Actions are `add`, `open`, `close`, and with a
+//! place `read`, `write`, `trim`, `sync`, `datasync`.
 
 use super::{Entry, Reader, TraceError, What};
 use crate::direction::Direction;
@@ -231,7 +231,8 @@ fn number(text: &str) -> Option<u64> {
     text.parse().ok()
 }
 
-/// Puts a line of version 3 at the end of a text: what happened to a file that many microseconds after the start.
+/// Puts a line of version 3 at the end of a text: what happened to a file that many microseconds
+/// after the start.
 pub fn put_line(text: &mut Vec<u8>, time_us: u64, file: &str, action: Action, place: Option<Place>) {
     put_number(text, time_us);
     for word in [file, action.word()] {

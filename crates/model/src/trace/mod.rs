@@ -1,8 +1,9 @@
-//! Traces: operations that are written down one by one, with their times. What a run writes so that it can be repeated, and
-//! what a run that repeats one reads again.
+//! Traces: operations that are written down one by one, with their times. What a run writes so that
+//! it can be repeated, and what a run that repeats one reads again.
 //!
-//! The forms are fio's text (versions 2 and 3) and the binary records of blktrace. A trace may be larger than memory: it is
-//! read in pieces, by the same reader for a look at what is in it and for carrying it out.
+//! The forms are fio's text (versions 2 and 3) and the binary records of blktrace. A trace may be
+//! larger than memory: it is read in pieces, by the same reader for a look at what is in it and for
+//! carrying it out.
 
 pub mod blktrace;
 pub mod iolog;
@@ -141,8 +142,8 @@ struct Times {
 }
 
 impl Times {
-    /// The time from the entry before to this one. The first that has a time waits for nothing, and times that go back count
-    /// as none, as in fio.
+    /// The time from the entry before to this one. The first that has a time waits for nothing, and
+    /// times that go back count as none, as in fio.
     fn gap(&mut self, time_ns: u64) -> Nanos {
         let last = std::mem::replace(&mut self.last, time_ns);
         if last == 0 || !self.count || time_ns < last {
@@ -217,8 +218,8 @@ impl Reader {
         reader
     }
 
-    /// Reads what is whole of `bytes`. Returns how many of them that was. Remarks are what fio says of lines that it leaves
-    /// out.
+    /// Reads what is whole of `bytes`. Returns how many of them that was. Remarks are what fio says
+    /// of lines that it leaves out.
     ///
     /// # Errors
     /// [`TraceError`] if there is no going on.

@@ -1,4 +1,5 @@
-//! What is in a trace: looked at before it is carried out, so that files, buffers and directions are known.
+//! What is in a trace: looked at before it is carried out, so that files, buffers and directions
+//! are known.
 
 use std::io::Read;
 

@@ -1,7 +1,9 @@
-//! Carries a plan out on targets that are only sizes: which operations would be issued, in which order.
+//! Carries a plan out on targets that are only sizes: which operations would be issued, in which
+//! order.
 //!
-//! It asks `Sequence`, `Draws`, `Schedule` and `Filler` as a worker does, on a device that answers at once and in the
-//! order of issue. What the *plan* says is thereby compared with what the other tools really did.
+//! It asks `Sequence`, `Draws`, `Schedule` and `Filler` as a worker does, on a device that answers
+//! at once and in the order of issue. What the *plan* says is thereby compared with what the other
+//! tools really did.
 
 #![allow(dead_code, reason = "the tests of fathom-dialects use a part of it")]
 
@@ -41,7 +43,8 @@ pub fn whole(plan: Plan) -> Plan {
     read
 }
 
-/// The operations of each worker of a job, at most `most` for each. Workers take turns. `sizes` are those of the targets.
+/// The operations of each worker of a job, at most `most` for each. Workers take turns. `sizes` are
+/// those of the targets.
 pub fn execute(plan: &Plan, step: usize, job: usize, sizes: &[u64], most: usize) -> Vec<Vec<Issued>> {
     let job = &plan.steps[step].jobs[job];
     let shared: Vec<Arc<SharedAccess>> = sizes.iter().map(|_| Arc::default()).collect();
@@ -84,7 +87,8 @@ struct LiveWorker<'plan> {
     stop: &'plan Stop,
     draws: Draws,
     streams: Vec<LiveStream<'plan>>,
-    /// Free slots: the stream that owns each, and its number there. The oldest completion is reissued first.
+    /// Free slots: the stream that owns each, and its number there. The oldest completion is
+    /// reissued first.
     free: VecDeque<(usize, u32)>,
     /// Bytes after which nothing more is issued.
     enough_bytes: Option<u64>,
@@ -146,7 +150,8 @@ impl<'plan> LiveWorker<'plan> {
         }
     }
 
-    /// Issues the next operation and completes it at once. `None` when the worker has nothing more to do.
+    /// Issues the next operation and completes it at once. `None` when the worker has nothing more
+    /// to do.
     fn issue(&mut self) -> Option<Issued> {
         let enough = |limit: Option<u64>, sum: u64| limit.is_some_and(|limit| sum >= limit);
         if enough(self.stop.operations, self.issued_operations) || enough(self.enough_bytes, self.issued_bytes) {
@@ -176,7 +181,8 @@ impl<'plan> LiveWorker<'plan> {
         None
     }
 
-    /// Which stream is next, by weight: DiskSpd draws 32 bits where all weights are equal and 64 otherwise.
+    /// Which stream is next, by weight: DiskSpd draws 32 bits where all weights are equal and 64
+    /// otherwise.
     fn choose(&mut self) -> usize {
         let weights: Vec<u64> = self.plan.streams.iter().map(|s| u64::from(s.weight)).collect();
         if weights.len() == 1 || self.fresh > 0 && self.plan.batching.completion_routines {

@@ -1,4 +1,5 @@
-//! What is observed of saved results: the figures beside counts that were read from the files by hand.
+//! What is observed of saved results: the figures beside counts that were read from the files by
+//! hand.
 
 use model::observation::Observation;
 use model::results::Results;

@@ -1,4 +1,5 @@
-//! Results add up, whichever process obtained which part, and come back from a saved file as they were.
+//! Results add up, whichever process obtained which part, and come back from a saved file as they
+//! were.
 
 use model::environment::{
     Allocation, Before, BusyProgram, Clock, CoreUse, Cpu, Device, DeviceLimit, DeviceUse, Environment, FileSystem,

@@ -1,5 +1,5 @@
-//! Direction, position and length together: no operation leaves its region, has a length that was not asked for, or
-//! breaks the promise of its mix.
+//! Direction, position and length together: no operation leaves its region, has a length that was
+//! not asked for, or breaks the promise of its mix.
 
 use std::sync::Arc;
 
@@ -29,7 +29,8 @@ fn operations(mix: Mix, pattern: &Pattern, base: u64, length: u64, form: DrawsFo
     all
 }
 
-/// A hole that reaches the end of the area leads back to its base; an operation that does not fit ends the pass (fio).
+/// A hole that reaches the end of the area leads back to its base; an operation that does not fit
+/// ends the pass (fio).
 #[test]
 fn a_walk_with_holes_ends_where_an_operation_does_not_fit() {
     let walk = |skip: i64, block: u64, length: u64| {
@@ -152,7 +153,8 @@ fn any_form() -> impl Strategy<Value = DrawsForm> {
     ]
 }
 
-/// The length is one of those that were asked for; none was cut, since every position leaves room for the longest.
+/// The length is one of those that were asked for; none was cut, since every position leaves room
+/// for the longest.
 fn allowed(sizes: &BlockSizes, length: u64) -> bool {
     match sizes {
         BlockSizes::Fixed { size } => length == size.0,

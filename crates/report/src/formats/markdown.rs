@@ -1,4 +1,5 @@
-//! A table for an issue, a chat or a wiki: what was measured on what, and what weakens it, in Markdown as GitHub and GitLab have it.
+//! A table for an issue, a chat or a wiki: what was measured on what, and what weakens it, in
+//! Markdown as GitHub and GitLab have it.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -178,7 +179,8 @@ fn row(
     )
 }
 
-/// A text of the user's that stays text: nothing in it makes a cell, a link, a tag, a mention or a line.
+/// A text of the user's that stays text: nothing in it makes a cell, a link, a tag, a mention or a
+/// line.
 pub fn plain(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for letter in visible(&text.replace('\n', " ")).chars() {

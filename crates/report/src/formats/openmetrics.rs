@@ -1,8 +1,9 @@
-//! OpenMetrics 1.0 text, for the textfile collector of node_exporter and whatever else scrapes files.
+//! OpenMetrics 1.0 text, for the textfile collector of node_exporter and whatever else scrapes
+//! files.
 //!
-//! Only types that the older text format knows too, and no time stamps: that collector takes neither. Figures of a run are final,
-//! so counts that only grow while one continues are counters and everything divided by time is a gauge. Latencies are response
-//! times where a job is paced.
+//! Only types that the older text format knows too, and no time stamps: that collector takes
+//! neither. Figures of a run are final, so counts that only grow while one continues are counters
+//! and everything divided by time is a gauge. Latencies are response times where a job is paced.
 
 use std::io::{self, Write};
 
@@ -183,7 +184,8 @@ fn of_run(results: &Results, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// Every direction of every job in which an operation ended. Jobs are distinguished by their places: names may repeat.
+/// Every direction of every job in which an operation ended. Jobs are distinguished by their
+/// places: names may repeat.
 fn measured(results: &Results) -> Vec<Measured> {
     let test = escaped(&results.plan.name);
     let mut all = Vec::new();

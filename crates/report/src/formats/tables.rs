@@ -1,4 +1,5 @@
-//! Tables of distributions: percentiles with how far they can be trusted, and the buckets of the histograms.
+//! Tables of distributions: percentiles with how far they can be trusted, and the buckets of the
+//! histograms.
 
 use std::io::{self, Write};
 

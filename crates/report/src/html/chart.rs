@@ -1,5 +1,5 @@
-//! What a chart shows, in the terms of its reader: axes with units, series, marks. `svg` draws it; `page.js`, tests and screen
-//! readers read the same figures.
+//! What a chart shows, in the terms of its reader: axes with units, series, marks. `svg` draws it;
+//! `page.js`, tests and screen readers read the same figures.
 
 use serde::Serialize;
 

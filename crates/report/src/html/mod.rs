@@ -1,8 +1,9 @@
 //! Reports as one file that opens offline in any browser: a [`Page`] becomes text here.
 //!
-//! Everything that matters is in the markup: verdict, sentences, tables, charts (`svg`) and, where they are not too many, the
-//! figures of the charts. `page.js` only adds what a reader can do with it. The page contacts no host: its content security
-//! policy allows its own script by its digest, and nothing else. What users wrote passes through [`escape`].
+//! Everything that matters is in the markup: verdict, sentences, tables, charts (`svg`) and, where
+//! they are not too many, the figures of the charts. `page.js` only adds what a reader can do with
+//! it. The page contacts no host: its content security policy allows its own script by its digest,
+//! and nothing else. What users wrote passes through [`escape`].
 
 pub mod chart;
 pub mod escape;
@@ -83,7 +84,8 @@ pub fn linked(page: &Page, links: &[(&str, &str)]) -> String {
     out
 }
 
-/// A page of a server that is no report: `body` is markup, and `script` may be empty. It may ask its own server only.
+/// A page of a server that is no report: `body` is markup, and `script` may be empty. It may ask
+/// its own server only.
 pub fn plain(title: &str, links: &[(&str, &str)], body: &str, script: &str) -> String {
     let scripts = match script {
         "" => "'none'".to_owned(),

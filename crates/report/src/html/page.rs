@@ -31,7 +31,8 @@ pub struct Page {
 }
 
 impl Page {
-    /// Moves the charts with these identifiers from their sections to the first screen, in the order of the identifiers.
+    /// Moves the charts with these identifiers from their sections to the first screen, in the
+    /// order of the identifiers.
     pub fn raise_charts(&mut self, ids: &[&str]) {
         for id in ids {
             for section in &mut self.sections {

@@ -1,5 +1,5 @@
-//! The path of an operation from the program to the medium: what it goes through, which limits are known there, and which
-//! of them binds.
+//! The path of an operation from the program to the medium: what it goes through, which limits are
+//! known there, and which of them binds.
 
 use model::diagnosis::{Answer, Diagnosis};
 use model::environment::TargetFacts;

@@ -1,5 +1,5 @@
-//! The line that is shown during a run, made from events. It knows no terminal: the caller decides whether
-//! the line replaces the one before or follows it.
+//! The line that is shown during a run, made from events. It knows no terminal: the caller decides
+//! whether the line replaces the one before or follows it.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,8 @@ struct Shown {
 pub enum Update {
     /// Nothing new.
     Nothing,
-    /// The present state, which replaces what was shown before. Without a terminal, it is worth a line only now and then.
+    /// The present state, which replaces what was shown before. Without a terminal, it is worth a
+    /// line only now and then.
     State(String),
     /// Worth a line of its own in any case.
     Line(String),

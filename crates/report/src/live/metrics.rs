@@ -1,5 +1,6 @@
-//! A run in progress as OpenMetrics 1.0 text: the families of the finished form (`--out openmetrics`) as far as they are known,
-//! and what there is of the last interval. It is made from events, and knows no server.
+//! A run in progress as OpenMetrics 1.0 text: the families of the finished form
+//! (`--out openmetrics`) as far as they are known, and what there is of the last interval. It is
+//! made from events, and knows no server.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

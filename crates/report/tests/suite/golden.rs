@@ -1,5 +1,5 @@
-//! Every format from the same saved results, as files that are read like any other change. `INSTA_UPDATE=always` rewrites
-//! them.
+//! Every format from the same saved results, as files that are read like any other change.
+//! `INSTA_UPDATE=always` rewrites them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

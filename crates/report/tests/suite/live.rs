@@ -1,5 +1,5 @@
-//! The live view on terminals of several sizes, from events, as text that is read like any other change.
-//! `INSTA_UPDATE=always` rewrites it.
+//! The live view on terminals of several sizes, from events, as text that is read like any other
+//! change. `INSTA_UPDATE=always` rewrites it.
 
 use crate::check;
 use model::environment::{CoreUse, DeviceUse};
@@ -214,7 +214,8 @@ fn no_figure_is_ever_cut() {
         for height in [1, 2, 3, 5, 8, 13, 24, 60] {
             let text = shown(&state, LOOK, width, height);
             for figure in figures(&text) {
-                // How long a message or a name is shown depends on the width, and how many rows are not shown on the height.
+                // How long a message or a name is shown depends on the width, and how many rows are
+                // not shown on the height.
                 assert!(known.contains(&figure), "`{figure}` at {width}x{height}:\n{text}");
             }
         }

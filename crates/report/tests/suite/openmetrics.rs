@@ -1,5 +1,6 @@
-//! The OpenMetrics text against the rules of its standard (OpenMetrics 1.0, "Overall structure" and "Metric types"), by a reader of
-//! our own that knows nothing of how it is written; and its values against the results.
+//! The OpenMetrics text against the rules of its standard (OpenMetrics 1.0, "Overall structure" and
+//! "Metric types"), by a reader of our own that knows nothing of how it is written; and its values
+//! against the results.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -277,7 +278,8 @@ fn the_reader_is_strict() {
     spoilt("direction=\"write\"", "direction=\"read\"");
 }
 
-/// `docs/grafana.json` asks for metrics that exist, whole or live, and for all rates and latencies among them.
+/// `docs/grafana.json` asks for metrics that exist, whole or live, and for all rates and latencies
+/// among them.
 #[test]
 fn the_dashboard_asks_for_metrics_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");

@@ -1,4 +1,5 @@
-//! Pages for browsers: what stands on them, that their figures are those of the results, and that text stays text.
+//! Pages for browsers: what stands on them, that their figures are those of the results, and that
+//! text stays text.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -1,4 +1,5 @@
-//! The deepest queue that keeps a latency (fio `latency_target`): doubling, then bisection, then one window of proof.
+//! The deepest queue that keeps a latency (fio `latency_target`): doubling, then bisection, then
+//! one window of proof.
 
 use model::Nanos;
 use model::event::Interval;

@@ -1,5 +1,5 @@
-//! Rules that watch the merged intervals of a job: they end it, change its queue depth or restart its statistics. They see
-//! numbers only, and act only through [`JobControl`].
+//! Rules that watch the merged intervals of a job: they end it, change its queue depth or restart
+//! its statistics. They see numbers only, and act only through [`JobControl`].
 
 mod latency_target;
 mod minimum_rate;
@@ -297,7 +297,8 @@ mod tests {
 
     #[test]
     fn the_latency_search_finds_the_deepest_queue_that_keeps_the_target() {
-        // A device that serves one operation in 10 µs: latency is 10 µs × depth. 250 µs allow a depth of 25.
+        // A device that serves one operation in 10 µs: latency is 10 µs × depth. 250 µs allow a
+        // depth of 25.
         let rule = LatencyTarget {
             target_ns: Nanos::micros(250),
             window_ns: Nanos::secs(1),

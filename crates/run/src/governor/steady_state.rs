@@ -1,4 +1,5 @@
-//! End when a figure no longer changes: fio's `steadystate`, which can be set to say what SNIA says.
+//! End when a figure no longer changes: fio's `steadystate`, which can be set to say what SNIA
+//! says.
 
 use std::collections::VecDeque;
 

@@ -70,7 +70,8 @@ pub fn run_agent(comm: &dyn Comm, place: &LocalHost<'_>, journal: &dyn Journal) 
     }
 }
 
-/// Tells the coordinator why nothing more is taken from it, in case it is still there. The sentence for this host.
+/// Tells the coordinator why nothing more is taken from it, in case it is still there. The sentence
+/// for this host.
 fn report_loss(comm: &dyn Comm, why: String) -> String {
     let lost = format!("the process that leads is gone: {why}");
     comm.send(0, &pack(&ToCoordinator::Failed { why }));
@@ -124,7 +125,8 @@ fn execute_order(
         ear.join()
             .unwrap_or_else(|_| Err("the thread that listens has failed".into()))
     })?;
-    // What was kept for the case that this never arrives is no longer needed once it has. Others may take longer with their parts.
+    // What was kept for the case that this never arrives is no longer needed once it has. Others
+    // may take longer with their parts.
     let mut heard = Instant::now();
     while heard.elapsed() < MERGE_TIMEOUT {
         if shared.arrived.load(Ordering::Acquire) {
@@ -270,7 +272,8 @@ fn work(
     }
 }
 
-/// Carries a part out; files that it makes in directories stay for the runs that follow, if it shares files.
+/// Carries a part out; files that it makes in directories stay for the runs that follow, if it
+/// shares files.
 pub(super) fn execute_with_shared_files(
     shared_files: &mut Option<SharedFiles>,
     mut plan: Plan,
@@ -312,7 +315,8 @@ fn await_begin(begins: &Receiver<StartSignal>, step: u32, shared: &Shared, clock
     }
 }
 
-/// Sleeps until shortly before a moment, and spins for the rest, or returns when it is asked to stop.
+/// Sleeps until shortly before a moment, and spins for the rest, or returns when it is asked to
+/// stop.
 pub(super) fn sleep_until(clock: &Clock, at: Nanos, stop: &AtomicBool) {
     const SPUN: Nanos = Nanos::micros(200);
     loop {

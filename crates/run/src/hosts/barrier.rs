@@ -1,5 +1,6 @@
-//! Who may make files, and when: none before all have examined their targets, and a rank that waits for a file that another one makes goes
-//! on once none is being made. So each looks at what is there before the test, or at what is finished.
+//! Who may make files, and when: none before all have examined their targets, and a rank that waits
+//! for a file that another one makes continues once none is being made. So each looks at what is
+//! there before the test, or at what is finished.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};

@@ -66,7 +66,8 @@ impl std::fmt::Debug for Coordinator {
 }
 
 impl Coordinator {
-    /// Waits until all have come. `names` are what the others are called until they say it themselves.
+    /// Waits until all have come. `names` are what the others are called until they say it
+    /// themselves.
     ///
     /// # Errors
     /// Those that did not come, or that cannot take part.
@@ -158,14 +159,16 @@ impl Coordinator {
         self
     }
 
-    /// Names without a directory lie below the one in which each process was started, not below ours.
+    /// Names without a directory lie below the one in which each process was started, not below
+    /// ours.
     #[must_use]
     pub fn with_relative_names(mut self) -> Coordinator {
         self.relative_to_each = true;
         self
     }
 
-    /// From now on files that ranks make in directories are for all runs that follow, and go when all have left.
+    /// From now on files that ranks make in directories are for all runs that follow, and go when
+    /// all have left.
     pub fn hold_files(&mut self) {
         self.shared_files.get_or_insert_default();
     }

@@ -1,9 +1,10 @@
 //! Frames: messages as bytes on a stream, sealed where the handshake of a connection yielded keys.
 //!
-//! A frame is a head of 4 bytes (length of the payload, and whether the message continues in the next frame) and the payload.
-//! With a seal, an HMAC-SHA256 follows head and payload each: under a key of this connection and direction, over the number
-//! of the frame. A frame that was modified, replayed, dropped, reordered or reflected fails the check. A frame
-//! without a payload ends the stream.
+//! A frame is a head of 4 bytes (length of the payload, and whether the message continues in the
+//! next frame) and the payload. With a seal, an HMAC-SHA256 follows head and payload each: under a
+//! key of this connection and direction, over the number of the frame. A frame that was modified,
+//! replayed, dropped, reordered or reflected fails the check. A frame without a payload ends the
+//! stream.
 
 use std::io::{self, BufReader, BufWriter, Read, Write};
 
@@ -77,7 +78,8 @@ impl MessageReader {
     /// The next message.
     ///
     /// # Errors
-    /// `UnexpectedEof` at the end, `InvalidData` with a sentence where what came is no message of the other side.
+    /// `UnexpectedEof` at the end, `InvalidData` with a sentence where what came is no message of
+    /// the other side.
     pub(super) fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut message = Vec::new();
         while self.read_frame(&mut message)? {}

@@ -1,7 +1,8 @@
-//! The handshake of a connection: both sides prove that they know the token, and derive the keys of what follows.
+//! The handshake of a connection: both sides prove that they know the token, and derive the keys of
+//! what follows.
 //!
-//! The side that connects proves itself first, so a stranger who connects learns nothing that depends on the token. Who
-//! listens, and how long a handshake may take, is the caller's business.
+//! The side that connects proves itself first, so a stranger who connects learns nothing that
+//! depends on the token. Who listens, and how long a handshake may take, is the caller's business.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -130,7 +131,8 @@ pub fn connect_session(stream: &mut (impl Read + Write), role: Role, token: &str
     Ok(nonces.session(token, role))
 }
 
-/// The handshake of the side that accepts. `claim_seat` takes a seat for a side that knows the token, if there is one left.
+/// The handshake of the side that accepts. `claim_seat` takes a seat for a side that knows the
+/// token, if there is one left.
 ///
 /// # Errors
 /// [`HandshakeError`]; `Full` or `Busy` where there was no seat.
@@ -223,7 +225,8 @@ impl Nonces {
         Nonces { coordinator, agent }
     }
 
-    /// A value that only the token yields (HMAC, RFC 2104, with SHA-256), different for each purpose.
+    /// A value that only the token yields (HMAC, RFC 2104, with SHA-256), different for each
+    /// purpose.
     fn derive(&self, token: &str, purpose: &str) -> Hmac<Sha256> {
         let mut mac = keyed(token.as_bytes());
         mac.update(&self.coordinator);
@@ -232,7 +235,8 @@ impl Nonces {
         mac
     }
 
-    /// What a side proves itself with. The role is part of it, so that no side's proof can be sent back to it.
+    /// What a side proves itself with. The role is part of it, so that no side's proof can be sent
+    /// back to it.
     fn proof(&self, token: &str, role: Role) -> Hmac<Sha256> {
         self.derive(
             token,

@@ -15,7 +15,8 @@ pub(super) struct Intervals {
     left: usize,
 }
 
-/// Intervals whose other parts do not come are not waited for longer than until that many later ones are there.
+/// Intervals whose other parts do not come are not waited for longer than until that many later
+/// ones are there.
 const LATE_AFTER: usize = 3;
 
 /// The ranks that have reported an interval: a bit for each.
@@ -47,8 +48,8 @@ impl Parts {
 }
 
 impl Intervals {
-    /// Adds one of a rank, whose targets begin at `shift` in the plan of the whole and whose job has the number `job` there.
-    /// Returns those that are whole now, or will not become so.
+    /// Adds one of a rank, whose targets begin at `shift` in the plan of the whole and whose job
+    /// has the number `job` there. Returns those that are whole now, or will not become so.
     pub(super) fn add(&mut self, rank: u32, shift: u32, job: u32, mut one: Interval, ranks: &[u32]) -> Vec<Interval> {
         one.job = job;
         for target in &mut one.targets {
@@ -83,7 +84,8 @@ impl Intervals {
         self.waiting.remove(key).map(|(interval, _)| interval)
     }
 
-    /// Those that are whole when only these ranks are left. None becomes so while there are as many.
+    /// Those that are whole when only these ranks are left. None becomes so while there are as
+    /// many.
     pub(super) fn take(&mut self, ranks: &[u32]) -> Vec<Interval> {
         if ranks.len() == self.left {
             return Vec::new();

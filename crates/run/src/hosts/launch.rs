@@ -1,4 +1,5 @@
-//! Whether this process was started as one of several, by whom, and which library of MPI goes with that launcher.
+//! Whether this process was started as one of several, by whom, and which library of MPI goes with
+//! that launcher.
 
 use std::time::Duration;
 
@@ -25,8 +26,8 @@ const OPEN_MPI: [&str; 2] = ["libmpi.so.40", "libmpi.so.80"];
 const MPICH: [&str; 2] = ["libmpi.so.12", "libmpich.so.12"];
 const STANDARD: [&str; 1] = ["libmpi_abi.so.1"];
 
-/// Launchers that no library is known for: the variable by which one tells the number of a process, the one by which it tells how
-/// many there are, and who it is.
+/// Launchers that no library is known for: the variable by which one tells the number of a process,
+/// the one by which it tells how many there are, and who it is.
 const OTHERS: [(&str, Option<&str>, &str); 5] = [
     ("FLUX_TASK_RANK", Some("FLUX_JOB_SIZE"), "Flux"),
     ("JSM_NAMESPACE_RANK", Some("JSM_NAMESPACE_SIZE"), "jsrun"),
@@ -58,9 +59,9 @@ impl Launch {
         }
     }
 
-    /// Why processes that have joined are not those that the launcher has started, about their library; `None` if they are. A
-    /// library that does not understand the launcher starts as well, and takes this process for the only one: each would carry
-    /// out the whole test.
+    /// Why processes that have joined are not those that the launcher has started, about their
+    /// library; `None` if they are. A library that does not understand the launcher starts as well,
+    /// and takes this process for the only one: each would carry out the whole test.
     pub fn amiss(&self, joined: u32) -> Option<String> {
         let unseen = self.size.unwrap_or(2).saturating_sub(joined);
         (unseen > 0).then(|| {
@@ -70,8 +71,9 @@ impl Launch {
     }
 }
 
-/// The launcher that the environment tells of; `None` if there is none. One that has started a single process is only of
-/// interest for what it did to that. `FATHOM_MPI_LIBRARY` names the library, and `FATHOM_FLEET=off` makes every process run by itself.
+/// The launcher that the environment tells of; `None` if there is none. One that has started a
+/// single process is only of interest for what it did to that. `FATHOM_MPI_LIBRARY` names the
+/// library, and `FATHOM_FLEET=off` makes every process run by itself.
 pub fn detect_launcher(variable: impl Fn(&str) -> Option<String>) -> Option<Launch> {
     if variable("FATHOM_FLEET").is_some_and(|value| value == "off") {
         return None;

@@ -104,7 +104,8 @@ pub(super) struct Order {
     pub(super) share: Share,
     pub(super) destroy: Vec<String>,
     pub(super) overwrite: Vec<String>,
-    /// Files that it makes in directories are for the runs that follow too, and go when the process that leads has left.
+    /// Files that it makes in directories are for the runs that follow too, and go when the process
+    /// that leads has left.
     pub(super) holds_files: bool,
     /// How far its clock is ahead of that of the process that leads.
     pub(super) clock_ahead_ns: i64,

@@ -1,8 +1,10 @@
-//! One test on several hosts: who does what, a common start, one result, and what is left when a host is lost.
+//! One test on several hosts: who does what, a common start, one result, and what is left when a
+//! host is lost.
 //!
-//! One process leads: it shares the plan out, measures how far the clocks of the others are from its own, lets all begin at one
-//! agreed moment, and puts the results together. It may carry out a part itself (rank 0 of MPI) or none (a management machine).
-//! What carries the messages is behind [`Comm`]; nothing outside of this folder knows what it is.
+//! One process leads: it shares the plan out, measures how far the clocks of the others are from
+//! its own, lets all begin at one agreed moment, and puts the results together. It may carry out a
+//! part itself (rank 0 of MPI) or none (a management machine). What carries the messages is behind
+//! [`Comm`]; nothing outside of this folder knows what it is.
 
 mod agent;
 mod barrier;
@@ -51,7 +53,8 @@ pub fn mpi(launch: &Launch) -> Result<Box<dyn Comm>, String> {
     Ok(Box::new(mpi::MpiComm::open(launch)?))
 }
 
-/// Joins the processes of a launcher through its library: not on this system, where fleets are joined over TCP.
+/// Joins the processes of a launcher through its library: not on this system, where fleets are
+/// joined over TCP.
 ///
 /// # Errors
 /// Always.
@@ -68,8 +71,8 @@ const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(1);
 const SILENCE_TIMEOUT: Duration = Duration::from_secs(6);
 /// What was measured so far is reported and kept this often,
 const PARTIAL_RESULTS_INTERVAL: Duration = Duration::from_secs(2);
-/// but no oftener than once in this part of the time that a run has taken: it grows with that time, and what is reported in a second
-/// must not.
+/// but no oftener than once in this part of the time that a run has taken: it grows with that time,
+/// and what is reported in a second must not.
 const PARTIAL_RESULTS_SHARE: u32 = 200;
 
 /// How long after the last time the next follows, in a run that began so long ago.
@@ -118,8 +121,8 @@ pub struct JournalEntry {
     pub results: Results,
 }
 
-/// Where what was measured is kept until it has arrived. Errors are its own: nothing that could go wrong here is to stand
-/// between a test and its results.
+/// Where what was measured is kept until it has arrived. Errors are its own: nothing that could go
+/// wrong here is to stand between a test and its results.
 pub trait Journal: Sync {
     /// Keeps this in the place of what was kept before of the same rank and run.
     fn keep(&self, kept: &JournalEntry);
@@ -197,7 +200,8 @@ fn no_thread(error: std::io::Error) -> String {
 mod tests {
     use super::*;
 
-    /// What is reported so far grows with the time that a run has taken: twice as much is reported half as often.
+    /// What is reported so far grows with the time that a run has taken: twice as much is reported
+    /// half as often.
     #[test]
     fn what_is_reported_in_a_second_does_not_grow() {
         assert_eq!(partial_results_interval(Duration::ZERO), PARTIAL_RESULTS_INTERVAL);

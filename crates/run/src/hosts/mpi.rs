@@ -1,5 +1,6 @@
-//! Messages over MPI. A thread of its own starts the library and is the only one to call it, so that little is asked of it; it
-//! looks after messages by polling, seldom while nothing moves, and makes no call that waits.
+//! Messages over MPI. A thread of its own starts the library and is the only one to call it, so
+//! that little is asked of it; it looks after messages by polling, seldom while nothing moves, and
+//! makes no call that waits.
 
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -76,8 +76,8 @@ impl Comm for Renumbered {
     }
 }
 
-/// The order of processes of which some have reported a number: those take each other's places, the others keep theirs. `None` if
-/// that changes nothing; the number, if two have reported the same.
+/// The order of processes of which some have reported a number: those take each other's places, the
+/// others keep theirs. `None` if that changes nothing; the number, if two have reported the same.
 pub(super) fn ordered(numbers: &[Option<u32>]) -> Result<Option<Vec<u32>>, u32> {
     let places: Vec<usize> = (0..numbers.len()).filter(|place| numbers[*place].is_some()).collect();
     let mut sorted = places.clone();

@@ -1,5 +1,5 @@
-//! How a process learns its place among others where no library of MPI says it: by Slurm, by Kubernetes, by launchers
-//! whose library is not there, or by the user.
+//! How a process learns its place among others where no library of MPI says it: by Slurm, by
+//! Kubernetes, by launchers whose library is not there, or by the user.
 
 /// Where processes of one test meet over TCP.
 #[derive(Clone, Debug, PartialEq, Eq)]

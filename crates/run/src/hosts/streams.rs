@@ -1,4 +1,5 @@
-//! Messages over pairs of byte streams: the pipes of `ssh HOST fathom agent`, or sealed connections.
+//! Messages over pairs of byte streams: the pipes of `ssh HOST fathom agent`, or sealed
+//! connections.
 
 use std::collections::BTreeSet;
 use std::io::{self, Read, Write};
@@ -61,8 +62,8 @@ pub struct StreamComm {
 }
 
 impl StreamComm {
-    /// The middle, as process 0, of streams to the processes 1, 2, … in their order; or the process `rank` with one stream to
-    /// the middle.
+    /// The middle, as process 0, of streams to the processes 1, 2, … in their order; or the process
+    /// `rank` with one stream to the middle.
     pub fn new(rank: u32, size: u32, streams: Vec<Duplex>, words: &str) -> StreamComm {
         let (tell, incoming) = channel();
         let mut queues: Vec<Option<SyncSender<Vec<u8>>>> = (0..size).map(|_| None).collect();
@@ -196,7 +197,8 @@ mod tests {
         let ((_held, writer), (reader, _open)) = (io::pipe().unwrap(), io::pipe().unwrap());
         let stream = Duplex::unsealed(Box::new(reader), Box::new(writer));
         let comm = StreamComm::new(0, 2, vec![stream], "pipes");
-        // Besides those that wait, some are in the pipe, which holds 64 KiB, and one with who writes.
+        // Besides those that wait, some are in the pipe, which holds 64 KiB, and one with who
+        // writes.
         for _ in 0..MAX_WAITING + 80 {
             comm.send(1, &[1; 1024]);
         }

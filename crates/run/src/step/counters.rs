@@ -1,4 +1,5 @@
-//! Kernel counters around the operations of a step: devices, processors, providers of virtual disks.
+//! Kernel counters around the operations of a step: devices, processors, providers of virtual
+//! disks.
 
 use std::rc::Rc;
 
@@ -91,7 +92,8 @@ impl<'a> JobMonitor<'a> {
         self.measured_before.is_some()
     }
 
-    /// Reads counters at the end of that time; also where the coordinator polled too late to see it.
+    /// Reads counters at the end of that time; also where the coordinator polled too late to see
+    /// it.
     pub(super) fn close(&mut self) {
         let Some(before) = self.measured_before.take() else {
             return;

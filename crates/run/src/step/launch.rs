@@ -322,7 +322,8 @@ fn await_setup(jobs: &mut [LiveJob], status_rx: &Receiver<WorkerStatus>) -> Resu
     no_faults(faults)
 }
 
-/// Opens the logs and traces that the jobs write, now that nothing else can keep them from starting.
+/// Opens the logs and traces that the jobs write, now that nothing else can keep them from
+/// starting.
 fn start_logs(jobs: &mut [LiveJob], targets: &[ReadyTarget]) -> Result<(), RunError> {
     let targets: Vec<Option<Identity>> = targets.iter().map(|target| target.identity).collect();
     let mut faults: Vec<WorkerFault> = Vec::new();

@@ -1,4 +1,5 @@
-//! Runs one step: launches its workers, starts them together, watches them, and collects what they measured.
+//! Runs one step: launches its workers, starts them together, watches them, and collects what they
+//! measured.
 
 mod counters;
 mod launch;

@@ -1,4 +1,5 @@
-//! Watches the jobs of a step: starts them when they are due, gathers what their workers send, and stops them.
+//! Watches the jobs of a step: starts them when they are due, gathers what their workers send, and
+//! stops them.
 
 use std::ops::Range;
 use std::sync::atomic::Ordering;
@@ -21,11 +22,13 @@ use crate::operation_log::OperationLog;
 
 /// How long a thread takes to end after its last act, or a little less.
 const JOIN_GRACE: Duration = Duration::from_micros(50);
-/// How often the coordinator polls its workers while a phase may begin or end, or a rule steers a job,
+/// How often the coordinator polls its workers while a phase may begin or end, or a rule steers a
+/// job,
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 /// and how often while they only measure: each time wakes a processor that the workers could have.
 const MEASURING_POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// Workers begin this long after the last of them is ready, so that all of them are waiting by then.
+/// Workers begin this long after the last of them is ready, so that all of them are waiting by
+/// then.
 const START_MARGIN: Nanos = Nanos::micros(500);
 /// Workers send their figures once a second; one that hangs in an operation does not.
 const SNAPSHOT_TIMEOUT: Duration = Duration::from_millis(1250);
@@ -106,8 +109,8 @@ impl<'a> StepState<'a> {
         }
     }
 
-    /// Resumes simulated time once all that follows from the end of a worker is done: until then it stands still, so that
-    /// all of it happens at the moment of that end.
+    /// Resumes simulated time once all that follows from the end of a worker is done: until then it
+    /// stands still, so that all of it happens at the moment of that end.
     fn resume_simulation(&self, resumed_at: &mut Option<usize>) {
         // The end of a cancelled job may start another.
         if self.jobs.iter().any(|job| job.state == JobState::Cancelled) {
@@ -203,8 +206,8 @@ impl<'a> StepState<'a> {
         }
     }
 
-    /// Stops jobs that are there for the I/O of others once all of that is done. While I/O of a later step is still to
-    /// come they go on, as they do in fio.
+    /// Stops jobs that are there for the I/O of others once all of that is done. While I/O of a
+    /// later step is still to come they go on, as they do in fio.
     fn stop_io_dependent_jobs(&mut self) {
         let mut later = self.context.plan.steps[self.number + 1..]
             .iter()
@@ -245,7 +248,8 @@ impl<'a> StepState<'a> {
             Err(RecvTimeoutError::Disconnected) => std::thread::sleep(JOIN_GRACE),
             Ok(()) => {
                 let woken = 1 + self.wake_rx.try_iter().count();
-                // The message is the last thing a thread does of its own; then the system takes a moment to end it.
+                // The message is the last thing a thread does of its own; then the system takes a
+                // moment to end it.
                 for _ in 0..20 {
                     if ended() >= before + woken {
                         break;
@@ -323,7 +327,8 @@ impl LiveJob {
         }
     }
 
-    /// A log that cannot be written on ends the job, with what is known by then. A job that is over completes its log.
+    /// A log that cannot be written on ends the job, with what is known by then. A job that is over
+    /// completes its log.
     fn flush_log(&mut self, over: bool) {
         let (log, trace) = (&mut self.log, &mut self.trace);
         if over {

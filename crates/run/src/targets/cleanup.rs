@@ -101,7 +101,8 @@ impl Renewals {
         });
     }
 
-    /// A file is ready, with the length that it keeps. `seal` renews its mark at once: nothing will be written to it.
+    /// A file is ready, with the length that it keeps. `seal` renews its mark at once: nothing will
+    /// be written to it.
     pub(super) fn ready(&mut self, file: &fs::File, seal: bool) {
         let Ok(stamp) = sys::file::stamp(file) else { return };
         let Some(place) = self.list.iter().position(|known| known.id == stamp.id) else {

@@ -1,4 +1,5 @@
-//! Examining targets: what there is at each path, and what preparation will do about it. Nothing is changed here.
+//! Examining targets: what there is at each path, and what preparation will do about it. Nothing is
+//! changed here.
 
 use std::path::{Path, PathBuf};
 
@@ -122,7 +123,8 @@ pub(super) fn examine_one(plan: &Plan, number: usize, target: &Target) -> Result
             },
         ));
     }
-    // fio writes to them as to anything, as large as the job says; the guard knows which of them are harmless.
+    // fio writes to them as to anything, as large as the job says; the guard knows which of them
+    // are harmless.
     if kind == FileKind::CharacterDevice && plan.target_rules.character_devices {
         let size = wanted(target).unwrap_or(0);
         return Ok(found(path, Some(kind), size, Action::UseAsItIs));
@@ -164,8 +166,8 @@ pub(super) struct Seen {
     mark: MarkState,
 }
 
-/// What a path is and how large, found out on the open file. Only storage is opened: a pipe would wait for its other end, and
-/// opening a terminal or a tape has effects.
+/// What a path is and how large, found out on the open file. Only storage is opened: a pipe would
+/// wait for its other end, and opening a terminal or a tape has effects.
 pub(super) fn identify(path: &Path, name: &str) -> Result<Seen, TargetError> {
     let look = |source| TargetError::Look {
         path: name.to_owned(),
@@ -237,8 +239,8 @@ fn for_missing(target: &Target, path: &Path) -> Result<Action, TargetError> {
     }
 }
 
-/// Bytes of a file system that may be filled: what is left above a fifth of it, and where it is nearly as full as that
-/// already, a hundredth of it, as far as half of what is left.
+/// Bytes of a file system that may be filled: what is left above a fifth of it, and where it is
+/// nearly as full as that already, a hundredth of it, as far as half of what is left.
 pub(super) fn spare(total: u64, available: u64) -> u64 {
     let part = |share: f64| (total as f64 * share) as u64;
     let unnoticed = part(NEGLIGIBLE_SHARE).min(available / 2);
@@ -348,7 +350,8 @@ mod tests {
         let spare_of = |available| spare(TOTAL, available);
         assert_eq!(spare_of(1000), 800);
         assert_eq!(spare_of(500), 300);
-        // A fifth is left and less: a hundredth may still be used, but never the last half of what there is.
+        // A fifth is left and less: a hundredth may still be used, but never the last half of what
+        // there is.
         assert_eq!(spare_of(205), 10);
         assert_eq!(spare_of(200), 10);
         assert_eq!(spare_of(21), 10);

@@ -1,7 +1,8 @@
 //! Writing a file full of data, as fast as the target takes it.
 //!
-//! Real, incompressible data bypassing the page cache, several large writes in flight: so that a later read meets neither holes
-//! nor unwritten extents nor a cache full of what was just written. Progress is reported while it runs.
+//! Real, incompressible data bypassing the page cache, several large writes in flight: so that a
+//! later read meets neither holes nor unwritten extents nor a cache full of what was just written.
+//! Progress is reported while it runs.
 
 use std::fs;
 use std::io;
@@ -27,7 +28,8 @@ pub(super) const BLOCK: u32 = 1 << 20;
 /// How often progress is reported.
 const TELL: Nanos = Nanos::millis(200);
 
-/// A file is written where it could have been declared valid. It takes longer, and changes nothing else.
+/// A file is written where it could have been declared valid. It takes longer, and changes nothing
+/// else.
 const SLOW_PREPARATION: &str = "SLOW-PREPARATION";
 
 /// What failed where no file could be made.
@@ -47,7 +49,8 @@ pub(super) struct Fill<'a> {
     /// It is flushed when it is full.
     pub(super) flush: bool,
     pub(super) seed: u64,
-    /// Where the system allows it, the file is declared valid instead of being written, as DiskSpd does.
+    /// Where the system allows it, the file is declared valid instead of being written, as DiskSpd
+    /// does.
     pub(super) declare: bool,
     /// Which file must be there.
     pub(super) expected: Expected,
@@ -192,7 +195,8 @@ fn failed(what: &Fill<'_>, verb: &'static str, error: &io::Error, written: u64) 
     }
 }
 
-/// Sets the size and declares all of it valid. False if it is to be written: the system has no such call or does not allow it.
+/// Sets the size and declares all of it valid. False if it is to be written: the system has no such
+/// call or does not allow it.
 fn declared(file: &fs::File, what: &Fill<'_>, watcher: &mut dyn FnMut(Event)) -> io::Result<bool> {
     file.set_len(what.size)?;
     let error = match sys::file::declare_valid(file, what.size) {
@@ -208,7 +212,8 @@ fn declared(file: &fs::File, what: &Fill<'_>, watcher: &mut dyn FnMut(Event)) ->
     Ok(false)
 }
 
-/// Reserves the space, so that it lies together and a full file system is noticed before anything is written.
+/// Reserves the space, so that it lies together and a full file system is noticed before anything
+/// is written.
 fn allocate(file: &fs::File, what: &Fill<'_>) -> io::Result<()> {
     let reserved = match what.allocate {
         AllocateMode::None => return Ok(()),

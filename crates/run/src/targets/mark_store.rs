@@ -1,7 +1,8 @@
 //! Where the marks of files are kept.
 //!
-//! The mark is an extended attribute of its file. Where the file system has none, a registry in the user's state directory
-//! has a line for each file, and where there is no such directory either, the process remembers it as long as it lives.
+//! The mark is an extended attribute of its file. Where the file system has none, a registry in the
+//! user's state directory has a line for each file, and where there is no such directory either,
+//! the process remembers it as long as it lives.
 
 use std::fs;
 use std::io;
@@ -74,7 +75,8 @@ fn mark_in(id: FileId, line: &str) -> Option<&str> {
     line.strip_prefix(&id.to_string())?.strip_prefix(' ')
 }
 
-/// Replaces the line of a file, in one step, so that a crash leaves the old registry or the new one.
+/// Replaces the line of a file, in one step, so that a crash leaves the old registry or the new
+/// one.
 fn register(id: FileId, text: &str) -> io::Result<()> {
     let path = registry().ok_or(io::ErrorKind::NotFound)?;
     if let Some(folder) = path.parent() {

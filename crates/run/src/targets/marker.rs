@@ -1,12 +1,14 @@
 //! The mark of a file that fathom made: fathom may write to it, and part of it is random data.
 //!
-//! A mark holds only for the bytes that fathom left. It names the file (file system, number, time of birth), its length, the times of
-//! its last changes and a digest of samples, and is renewed at the end of each run that writes. A file that was changed, copied or
-//! restored since is foreign. While a run writes, the mark says only that: a
-//! killed run leaves it so, and what the file holds from then on is unknown.
+//! A mark holds only for the bytes that fathom left. It names the file (file system, number, time
+//! of birth), its length, the times of its last changes and a digest of samples, and is renewed at
+//! the end of each run that writes. A file that was changed, copied or restored since is foreign.
+//! While a run writes, the mark says only that: a killed run leaves it so, and what the file holds
+//! from then on is unknown.
 //!
-//! An extended attribute holds the mark, or the registry of [`super::mark_store`]. Setting an attribute changes the
-//! file's own time of change, which the mark has to name beforehand: so it names the earliest, and how much later it may be.
+//! An extended attribute holds the mark, or the registry of [`super::mark_store`]. Setting an
+//! attribute changes the file's own time of change, which the mark has to name beforehand: so it
+//! names the earliest, and how much later it may be.
 
 use std::fmt;
 use std::fs;
@@ -84,7 +86,8 @@ pub(super) fn begin(file: &fs::File, random: Bytes) -> io::Result<()> {
     mark_store::save(file, &Record::Writing { id, random }.to_string())
 }
 
-/// The same where other processes may write to the file as well: the least of what they leave counts.
+/// The same where other processes may write to the file as well: the least of what they leave
+/// counts.
 pub(super) fn begin_beside_others(file: &fs::File, random: Bytes) -> io::Result<()> {
     let id = sys::file::stamp(file)?.id.to_string();
     let random = match mark_store::load(file).and_then(|text| Record::parse(&text)) {
@@ -97,10 +100,12 @@ pub(super) fn begin_beside_others(file: &fs::File, random: Bytes) -> io::Result<
     mark_store::save(file, &Record::Writing { id, random }.to_string())
 }
 
-/// Marks a file as it is now, after [`begin`]. Returns when a later change is sure to have a later time.
+/// Marks a file as it is now, after [`begin`]. Returns when a later change is sure to have a later
+/// time.
 ///
 /// # Errors
-/// The system's error, or that others keep changing the file. It is then marked as being written to.
+/// The system's error, or that others keep changing the file. It is then marked as being written
+/// to.
 pub(super) fn seal(file: &fs::File) -> io::Result<Instant> {
     for window in WINDOWS {
         let before = sys::file::stamp(file)?;

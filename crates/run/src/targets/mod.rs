@@ -1,4 +1,5 @@
-//! Targets before and after a run: found, judged by the guard, prepared, opened, and removed where they are ours.
+//! Targets before and after a run: found, judged by the guard, prepared, opened, and removed where
+//! they are ours.
 //!
 //! All faults of all targets are collected before anything is changed.
 

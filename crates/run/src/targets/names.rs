@@ -11,8 +11,9 @@ use super::marker::MarkState;
 use super::prepare::note_end;
 use super::{Action, Examined, Preparation, ReadyTargets, TargetError};
 
-/// The path that a target is opened by. On Windows there are two short names of devices: `#n` is a physical drive, and two characters
-/// that are a letter and a colon are the volume, not the current folder on it.
+/// The path that a target is opened by. On Windows there are two short names of devices: `#n` is a
+/// physical drive, and two characters that are a letter and a colon are the volume, not the current
+/// folder on it.
 pub(super) fn opened_as(path: &str, rules: TargetRules, windows: bool) -> PathBuf {
     if windows && rules.short_device_names {
         let drive = path.strip_prefix('#').filter(|number| is_number(number));

@@ -1,7 +1,8 @@
-//! Files that several processes of one test want: one of them makes it, the others wait and then use it.
+//! Files that several processes of one test want: one of them makes it, the others wait and then
+//! use it.
 //!
-//! Two hosts may share one file system or have one each. So all look first; then each makes what it found missing,
-//! and where two make the same file the system lets only one of them have it.
+//! Two hosts may share one file system or have one each. So all look first; then each makes what it
+//! found missing, and where two make the same file the system lets only one of them have it.
 
 use std::sync::atomic::Ordering;
 
@@ -18,10 +19,12 @@ pub(super) const MADE_ELSEWHERE: &str = "written for this run by another process
 
 /// The other processes that carry out parts of the same test, as preparation sees them.
 pub trait Peers: Sync {
-    /// All targets were looked at here and may be used. Returns once the others are as far: until then no file is made.
+    /// All targets were looked at here and may be used. Returns once the others are as far: until
+    /// then no file is made.
     fn await_examined(&self);
 
-    /// Another one is making a file that a step needs here too. Returns once none is being made, or the test is to stop.
+    /// Another one is making a file that a step needs here too. Returns once none is being made, or
+    /// the test is to stop.
     fn wait_for_file(&self, step: u32);
 
     /// What goes at the end: others may use it until they have ended.
@@ -44,8 +47,9 @@ impl ReadyTargets {
 }
 
 impl Preparation<'_> {
-    /// Examines again a target that another process of the test has made since all examined it. It is used as it is, and the process
-    /// that made it removes it. Returns how it was made ready, in words.
+    /// Examines again a target that another process of the test has made since all examined it. It
+    /// is used as it is, and the process that made it removes it. Returns how it was made ready, in
+    /// words.
     pub(super) fn look_again(
         &self,
         number: usize,
@@ -56,7 +60,8 @@ impl Preparation<'_> {
         if self.interrupt.load(Ordering::Relaxed) {
             return Err(FillError::Interrupted(name.clone()).into());
         }
-        // The mark of the one that has made it is not seen everywhere, and may be gone: it is about to be written to.
+        // The mark of the one that has made it is not seen everywhere, and may be gone: it is about
+        // to be written to.
         let mut permissions = permissions.clone();
         permissions.overwrite.push(name.clone());
         let (mut one, claim) = permit::again(self.plan, number, &permissions)?;
@@ -66,7 +71,8 @@ impl Preparation<'_> {
                 help: "another process of this test was making it and has not kept it".into(),
             });
         }
-        // Anything of another size was made by another program, and what was said for ours does not hold for it.
+        // Anything of another size was made by another program, and what was said for ours does not
+        // hold for it.
         let planned = self.permitted.iter().find(|(one, _)| one.number == number);
         let planned = match planned.map(|(one, _)| &one.action) {
             Some(Action::Create { .. }) if made_on_open(&self.plan.targets[number]).is_some() => 0,
@@ -77,7 +83,8 @@ impl Preparation<'_> {
             return Err(TargetError::Replaced { path: name.clone() });
         }
         one.action = Action::UseAsItIs;
-        // The process that made it renews its mark, and must know that less of it is random data then.
+        // The process that made it renews its mark, and must know that less of it is random data
+        // then.
         if self.spoils(number)
             && let Some(file) = claim.as_ref().and_then(|claim| claim.file().handle())
         {

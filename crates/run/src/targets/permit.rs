@@ -1,4 +1,5 @@
-//! Every target before the guard: what the plan will do to it, whether it may, and the descriptor that this was decided on.
+//! Every target before the guard: what the plan will do to it, whether it may, and the descriptor
+//! that this was decided on.
 
 use std::cell::Cell;
 
@@ -39,8 +40,8 @@ pub(crate) struct Permitted {
 }
 
 impl Permitted {
-    /// Lets go of targets that are only worked on by their names, once they are ready. A file that is held open is not gone
-    /// when it is removed.
+    /// Lets go of targets that are only worked on by their names, once they are ready. A file that
+    /// is held open is not gone when it is removed.
     pub(crate) fn let_go_of_names(&mut self, plan: &Plan) {
         for (examined, claim) in &mut self.targets {
             let id = TargetId(examined.number as u32);

@@ -1,4 +1,5 @@
-//! Preparing targets that the guard has permitted: files are made, filled or extended, and opened again to be looked at.
+//! Preparing targets that the guard has permitted: files are made, filled or extended, and opened
+//! again to be looked at.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,8 +59,8 @@ pub(crate) struct Preparation<'a> {
     pub(crate) others: Option<(&'a dyn Peers, &'a Permissions)>,
 }
 
-/// Prepares targets as [`super::examine()`] decided and the guard permitted, except those that steps prepare themselves. On any
-/// failure everything made so far is removed again.
+/// Prepares targets as [`super::examine()`] decided and the guard permitted, except those that
+/// steps prepare themselves. On any failure everything made so far is removed again.
 pub(crate) fn prepare(
     preparation: &Preparation<'_>,
     watcher: &mut dyn FnMut(Event),
@@ -236,12 +237,14 @@ fn reopen(one: &Examined, expected: Option<Identity>) -> Result<File, TargetErro
     Ok(file)
 }
 
-/// A file that cannot be whole is not begun: it would take all the space that others need before it failed.
+/// A file that cannot be whole is not begun: it would take all the space that others need before it
+/// failed.
 fn fits(one: &Examined, size: u64) -> Result<(), TargetError> {
     let Ok((_, available)) = sys::file::space(parent_folder(&one.path)) else {
         return Ok(());
     };
-    // What an existing file takes up is free once it is emptied; a file with holes takes less than its size.
+    // What an existing file takes up is free once it is emptied; a file with holes takes less than
+    // its size.
     let freed = fs::metadata(&one.path).map_or(0, |meta| sys::file::allocated(&meta));
     if size > available.saturating_add(freed) {
         return Err(TargetError::NoSpace {
@@ -384,7 +387,8 @@ fn is_removed(target: &Target) -> bool {
 
 /// Marks of the files that a plan writes to.
 impl Preparation<'_> {
-    /// Marks a file as being written to before it is changed. If preparation fails, the mark is renewed for what is unchanged.
+    /// Marks a file as being written to before it is changed. If preparation fails, the mark is
+    /// renewed for what is unchanged.
     fn begin_mark(&self, target: &Target, (one, claim): (&Examined, Option<&Claim>), ready: &mut ReadyTargets) {
         let (MarkState::Intact { random }, Some(file)) = (one.mark, claim.and_then(|claim| claim.file().handle()))
         else {
@@ -402,7 +406,8 @@ impl Preparation<'_> {
         }
     }
 
-    /// Marks a file that was filled, and has the mark of each that is ours renewed: at the end, or now if nothing writes to it.
+    /// Marks a file that was filled, and has the mark of each that is ours renewed: at the end, or
+    /// now if nothing writes to it.
     fn renew_mark(&self, target: &Target, one: &Examined, file: &fs::File, cleanup: &mut Cleanup) {
         let filled = match &one.action {
             Action::Create { size, own } if !own || target.at_end == AtEndOfJob::Keep => Some(*size),

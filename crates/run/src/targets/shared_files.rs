@@ -1,4 +1,5 @@
-//! Targets that all runs of a study share: prepared once, used by each, and removed at the end where they are ours.
+//! Targets that all runs of a study share: prepared once, used by each, and removed at the end
+//! where they are ours.
 
 use std::path::PathBuf;
 
@@ -16,8 +17,8 @@ pub struct SharedFiles {
 
 #[derive(Debug)]
 struct Made {
-    /// The directory as the user named it, and the number of the target in its plan: two targets in one directory are two
-    /// files.
+    /// The directory as the user named it, and the number of the target in its plan: two targets in
+    /// one directory are two files.
     folder: String,
     number: usize,
     path: PathBuf,
@@ -27,8 +28,8 @@ struct Made {
 }
 
 impl SharedFiles {
-    /// Gives each directory that a plan tests the name of a file in it, so that the first run makes the file and the others
-    /// use it.
+    /// Gives each directory that a plan tests the name of a file in it, so that the first run makes
+    /// the file and the others use it.
     ///
     /// # Errors
     /// Every target that cannot be used.
@@ -74,7 +75,8 @@ impl SharedFiles {
             .iter_mut()
             .find(|made| made.path.display().to_string() == *target);
         if let Some(made) = made.filter(|made| made.held.is_none() && !made.keep) {
-            // A file that cannot be held stays behind; its name and size were reported when it was made.
+            // A file that cannot be held stays behind; its name and size were reported when it was
+            // made.
             made.held = TempFile::adopt(&made.path).ok();
         }
     }

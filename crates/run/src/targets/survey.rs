@@ -1,4 +1,5 @@
-//! A look at the targets of a plan before anything is done: nothing is opened for writing, nothing is made.
+//! A look at the targets of a plan before anything is done: nothing is opened for writing, nothing
+//! is made.
 
 use std::path::Path;
 
@@ -8,8 +9,8 @@ use model::Bytes;
 use model::environment::TargetFacts;
 use model::plan::{FileTree, Plan, Target, TargetKind};
 
-/// What is known of each target of a plan, in plan order. One that does not exist yet has the facts of the folder in which it
-/// would be made, and no kind.
+/// What is known of each target of a plan, in plan order. One that does not exist yet has the facts
+/// of the folder in which it would be made, and no kind.
 pub fn survey(plan: &Plan) -> Vec<TargetFacts> {
     let system = System::live();
     plan.targets
@@ -53,8 +54,8 @@ fn path(system: &System, path: &str) -> TargetFacts {
     storage_facts(system, name).unwrap_or_else(|| around(system, super::parent_folder(name), "", path))
 }
 
-/// The facts of a file or block device, which is opened for reading. Anything else is not opened: a pipe would wait for its
-/// other end, and opening a terminal or a tape has effects.
+/// The facts of a file or block device, which is opened for reading. Anything else is not opened: a
+/// pipe would wait for its other end, and opening a terminal or a tape has effects.
 pub fn storage_facts(system: &System, path: &Path) -> Option<TargetFacts> {
     let kind = sys::facts::kind_of(path).ok()?;
     if !matches!(kind, FileKind::Regular | FileKind::BlockDevice) {

@@ -1,11 +1,13 @@
 //! Temporary files: made in a directory that the user named, and gone when the command ends.
 //!
-//! Such a file is locked as long as its run lives. One that is not locked was left by a run that was killed, and is removed by the
-//! next run in the same directory: if its name is one of ours, it is the file that was made (and no copy of it), and it
-//! has the length that it was to have. Anything else stays.
+//! Such a file is locked as long as its run lives. One that is not locked was left by a run that
+//! was killed, and is removed by the next run in the same directory: if its name is one of ours, it
+//! is the file that was made (and no copy of it), and it has the length that it was to have.
+//! Anything else stays.
 //!
-//! On Windows an open file is as good as locked, since what is removed is opened alone first. File systems there have no attributes, so a
-//! note in the user's state directory says which file is ours: it is named after the numbers of the volume and the file.
+//! On Windows an open file is as good as locked, since what is removed is opened alone first. File
+//! systems there have no attributes, so a note in the user's state directory says which file is
+//! ours: it is named after the numbers of the volume and the file.
 
 use std::fs;
 use std::io;
@@ -20,7 +22,8 @@ use model::finding::{Finding, Severity};
 
 use super::mark_store;
 
-/// Says which file it was that we made, how long it was to be, and its name: what else has such a name is never taken for it.
+/// Says which file it was that we made, how long it was to be, and its name: what else has such a
+/// name is never taken for it.
 const ATTRIBUTE: &str = "user.fathom.own";
 
 /// A temporary file. Dropping it removes the file, unless it is to be kept.
@@ -36,7 +39,8 @@ pub struct TempFile {
 
 /// The path of such a file in a directory. `number` tells the files of one run apart.
 pub(super) fn path_in(folder: &Path, number: usize) -> PathBuf {
-    // On other hosts and in other containers processes of the same number may use the same directory.
+    // On other hosts and in other containers processes of the same number may use the same
+    // directory.
     static BEGUN: OnceLock<u32> = OnceLock::new();
     let now = || {
         SystemTime::now()
@@ -73,8 +77,9 @@ impl TempFile {
         sys::facts::identity_of_file(&self.lock)
     }
 
-    /// Takes over a file that a run of this command has made and left: from now on it is locked, marked as ours, and goes
-    /// with this value, or with the next run beside it if this program is killed.
+    /// Takes over a file that a run of this command has made and left: from now on it is locked,
+    /// marked as ours, and goes with this value, or with the next run beside it if this program is
+    /// killed.
     ///
     /// # Errors
     /// The system's error; the file is then left as it is.
@@ -101,7 +106,8 @@ impl TempFile {
     }
 }
 
-/// A temporary file of a killed run, locked; dropping it removes it. `None` if it is not one, or changed since.
+/// A temporary file of a killed run, locked; dropping it removes it. `None` if it is not one, or
+/// changed since.
 pub(super) fn take_leftover(path: &Path) -> Option<TempFile> {
     let unchanged = |file: &fs::File| identify(file, path) == Leftover::Unchanged;
     // What is not ours is not locked either, be it for a moment.
@@ -255,7 +261,8 @@ mod tests {
         assert!(TempFile::adopt(&path).is_err(), "nothing is made");
     }
 
-    /// What a killed run leaves: its file, which is no longer locked. Absent where nothing can say that it is ours.
+    /// What a killed run leaves: its file, which is no longer locked. Absent where nothing can say
+    /// that it is ours.
     fn leave(path: &Path) -> Option<()> {
         let mut own = TempFile::create(path, 4, false).unwrap();
         let marked = identify(&own.lock, path) == Leftover::Unchanged;

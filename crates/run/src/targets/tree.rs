@@ -1,8 +1,9 @@
 //! Trees of files: made in a directory that the user named, and gone when the command ends.
 //!
-//! A tree has a root directory of its own, for this user alone. A marker file in it is a [`TempFile`], so what says that
-//! such a file is ours says it of the tree too, and the root of a killed run is known by a marker that no process has locked. Only
-//! files and directories with names of a tree are ever removed; where others have come to stay, so does the root.
+//! A tree has a root directory of its own, for this user alone. A marker file in it is a
+//! [`TempFile`], so what says that such a file is ours says it of the tree too, and the root of a
+//! killed run is known by a marker that no process has locked. Only files and directories with
+//! names of a tree are ever removed; where others have come to stay, so does the root.
 
 use std::fs;
 use std::io::Write;
@@ -62,7 +63,8 @@ impl TempTree {
         Ok(tree)
     }
 
-    /// Opens the kept tree of an earlier run. Only a marker of ours that no run has locked says that it is one.
+    /// Opens the kept tree of an earlier run. Only a marker of ours that no run has locked says
+    /// that it is one.
     fn open_kept(path: &Path) -> Result<TempTree, TargetError> {
         let unfit = |what, help: &str| TargetError::Unfit {
             path: path.display().to_string(),
@@ -87,7 +89,8 @@ impl TempTree {
         })
     }
 
-    /// Removes it, or leaves it if it is kept. `Some` finding if something stays that was not made by the test.
+    /// Removes it, or leaves it if it is kept. `Some` finding if something stays that was not made
+    /// by the test.
     pub(super) fn remove(&mut self) -> Option<Finding> {
         if self.is_kept {
             if let Some(marker) = self.marker.take() {
@@ -182,7 +185,8 @@ pub(super) fn examine_tree(
     })
 }
 
-/// The most bytes that the files of a tree can have: `append` lets each grow, see [`OpenTree::append_limit`].
+/// The most bytes that the files of a tree can have: `append` lets each grow, see
+/// [`OpenTree::append_limit`].
 fn room(plan: &Plan, number: usize, tree: &FileTree) -> u64 {
     let bytes = tree.total_size().0;
     let on_tree = plan

@@ -1,9 +1,10 @@
 //! The checksums of fio's verification, byte for byte as fio writes them.
 //!
-//! Some of them are not what their names promise. fio's `crc32` is not reflected and begins with 0; `crc32c` is not
-//! inverted at its end; `sha1` has its words in native byte order; and `sha256` and `sha512` hold no digest, but the
-//! working buffer of the computation: the last block with its padding, begun by one byte of each word of the state, or just
-//! what did not fill a block. Data written by either program are accepted by the other only if that is kept.
+//! Some of them are not what their names promise. fio's `crc32` is not reflected and begins with 0;
+//! `crc32c` is not inverted at its end; `sha1` has its words in native byte order; and `sha256` and
+//! `sha512` hold no digest, but the working buffer of the computation: the last block with its
+//! padding, begun by one byte of each word of the state, or just what did not fill a block. Data
+//! written by either program are accepted by the other only if that is kept.
 
 use md5::Digest;
 use model::plan::VerifyMethod;
@@ -75,8 +76,8 @@ impl Checksum {
     }
 }
 
-/// Computes a checksum to measure how fast that is. SHA-256 and SHA-512 are the whole digests, of which fio's fields hold
-/// nothing.
+/// Computes a checksum to measure how fast that is. SHA-256 and SHA-512 are the whole digests, of
+/// which fio's fields hold nothing.
 pub fn compute(method: VerifyMethod, data: &[u8]) {
     match method {
         VerifyMethod::Sha256 => drop(std::hint::black_box(sha2::Sha256::digest(data))),
@@ -109,13 +110,14 @@ pub(super) fn crc32c(data: &[u8]) -> u32 {
     !crc32c::crc32c(data)
 }
 
-/// True if the field says little about the data, so that something else must be kept beside it to find what is wrong.
+/// True if the field says little about the data, so that something else must be kept beside it to
+/// find what is wrong.
 pub(super) fn is_weak(method: VerifyMethod) -> bool {
     method == VerifyMethod::Sha512
 }
 
-/// What fio's SHA-256 leaves in its buffer: the last padded block, whose length has native byte order, and over its
-/// beginning the lowest byte of each word of the state.
+/// What fio's SHA-256 leaves in its buffer: the last padded block, whose length has native byte
+/// order, and over its beginning the lowest byte of each word of the state.
 fn buffer_of_sha256(data: &[u8], out: &mut [u8]) {
     const START: [u32; 8] = [
         0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
@@ -139,7 +141,8 @@ fn buffer_of_sha256(data: &[u8], out: &mut [u8]) {
     }
 }
 
-/// What fio's SHA-512, which is never brought to its end, leaves in its buffer: what did not fill a block.
+/// What fio's SHA-512, which is never brought to its end, leaves in its buffer: what did not fill a
+/// block.
 fn left_over_of_sha512(data: &[u8], out: &mut [u8]) {
     out.fill(0);
     let rest = data.len() % 128;

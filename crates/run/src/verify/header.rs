@@ -1,7 +1,8 @@
 //! The header that stands before the data of each checked piece, as fio lays it out.
 //!
-//! fio 3.38 and later write 48 bytes; those before wrote 40, with a shorter write number and the kind of checksum in two
-//! bytes. New data get the new form; when existing data are checked, each header says which form it has.
+//! fio 3.38 and later write 48 bytes; those before wrote 40, with a shorter write number and the
+//! kind of checksum in two bytes. New data get the new form; when existing data are checked, each
+//! header says which form it has.
 
 use model::mismatch::{BlockFault, HeaderField};
 use model::plan::VerifyMethod;

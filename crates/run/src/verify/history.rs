@@ -1,8 +1,8 @@
 //! What a stream has written and not yet read back.
 //!
-//! Blocks are read back in the order in which they were written. Where a block can be written again, a later write
-//! replaces all that it touches, and blocks are read back by position, as fio does it. Some of the blocks may be discarded
-//! before that; what was not flushed may not count.
+//! Blocks are read back in the order in which they were written. Where a block can be written
+//! again, a later write replaces all that it touches, and blocks are read back by position, as fio
+//! does it. Some of the blocks may be discarded before that; what was not flushed may not count.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -77,8 +77,8 @@ pub(crate) struct Note {
 pub(crate) struct FlushMark(u64);
 
 impl History {
-    /// An empty history. `repeats` says that blocks may be written more than once, `flushed_only` that only what was flushed
-    /// is read back.
+    /// An empty history. `repeats` says that blocks may be written more than once, `flushed_only`
+    /// that only what was flushed is read back.
     pub(crate) fn new(repeats: bool, flushed_only: bool) -> History {
         let kept = match repeats {
             false => Kept::InOrder(Queue::default()),
@@ -191,7 +191,8 @@ impl History {
         Some((note, block))
     }
 
-    /// A trim has ended. The block is read back only if it was discarded and then has to read as zeros.
+    /// A trim has ended. The block is read back only if it was discarded and then has to read as
+    /// zeros.
     pub(crate) fn trimmed(&mut self, note: Note, reads_as_zeros: bool) {
         let order = self.ended;
         self.ended += 1;
@@ -296,7 +297,8 @@ impl Kept {
     }
 }
 
-/// What a write touches is not what it was: it is forgotten, as in fio, even where only a part of it was touched.
+/// What a write touches is not what it was: it is forgotten, as in fio, even where only a part of
+/// it was touched.
 fn remove_overlapping(entries: &mut BTreeMap<(u32, u64), Entry>, written: &Written) {
     let Block { offset, length, .. } = written.block;
     let end = (written.file, offset + u64::from(length));

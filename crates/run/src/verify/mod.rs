@@ -1,7 +1,7 @@
 //! Verification: what is written so that it can be checked, and the check of what is read back.
 //!
-//! Pure work on buffers. Which blocks were written and are to be read back is kept in [`history`]; when that happens is the
-//! worker's business.
+//! Pure work on buffers. Which blocks were written and are to be read back is kept in [`history`];
+//! when that happens is the worker's business.
 
 mod checksum;
 mod header;
@@ -89,7 +89,8 @@ impl Checker {
         }
     }
 
-    /// What the header may not stand before, where it does not stand at the beginning: it changes places with as many bytes.
+    /// What the header may not stand before, where it does not stand at the beginning: it changes
+    /// places with as many bytes.
     pub(crate) fn least_place(&self) -> usize {
         self.header_bytes(self.form)
     }
@@ -135,7 +136,8 @@ impl Checker {
         }
     }
 
-    /// What a block should have held. What was discarded is zeros. Contents of streams that only read are taken to be random where they are no pattern.
+    /// What a block should have held. What was discarded is zeros. Contents of streams that only
+    /// read are taken to be random where they are no pattern.
     pub(crate) fn fill_expected(&self, buffer: &mut [u8], block: &Block, filler: Option<&Filler>) {
         if block.zeros {
             return buffer.fill(0);
@@ -173,7 +175,8 @@ impl Checker {
         let interval = self.interval_of(buffer.len());
         for (number, piece) in buffer.chunks_mut(interval).enumerate() {
             if piece.len() < interval {
-                // fio leaves what does not fill an interval without a header, and does not check it.
+                // fio leaves what does not fill an interval without a header, and does not check
+                // it.
                 break;
             }
             let header = Header {
@@ -200,7 +203,8 @@ impl Checker {
         }
     }
 
-    /// Checks a block that was read. Returns each piece that is wrong. The buffer is left as it was, but is changed meanwhile.
+    /// Checks a block that was read. Returns each piece that is wrong. The buffer is left as it
+    /// was, but is changed meanwhile.
     pub(crate) fn check(&self, buffer: &mut [u8], block: &Block) -> Vec<Fault> {
         if block.zeros {
             let wrong = buffer.iter().position(|byte| *byte != 0);
@@ -288,7 +292,8 @@ impl Checker {
         })
     }
 
-    /// Holds what stands behind the first `skip` bytes of a piece against the pattern, which continues from piece to piece.
+    /// Holds what stands behind the first `skip` bytes of a piece against the pattern, which
+    /// continues from piece to piece.
     fn check_pattern(&self, piece: &[u8], at: usize, skip: usize, block: &Block) -> Result<(), BlockFault> {
         if self.pattern.is_empty() {
             return Ok(());
@@ -307,7 +312,8 @@ impl Checker {
     }
 }
 
-/// Lets the first `length` bytes change places with those from `place` on; nothing happens at the beginning itself.
+/// Lets the first `length` bytes change places with those from `place` on; nothing happens at the
+/// beginning itself.
 fn exchange(piece: &mut [u8], place: usize, length: usize) {
     if place > 0 {
         let (front, back) = piece.split_at_mut(place);

@@ -1,7 +1,8 @@
 //! Threads that check what a worker has read, so that the worker can go on.
 //!
-//! The worker copies a block into a buffer and gives it away; some thread checks it and gives it back with what it found.
-//! There are that many buffers and no more: with none at hand the worker waits, so nothing piles up.
+//! The worker copies a block into a buffer and gives it away; some thread checks it and gives it
+//! back with what it found. There are that many buffers and no more: with none at hand the worker
+//! waits, so nothing piles up.
 
 use std::io;
 use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
@@ -39,7 +40,8 @@ pub(crate) struct Pool<T> {
 pub(crate) struct Gone;
 
 impl<T: Send + 'static> Pool<T> {
-    /// This many threads, on these processors if any are named, with that many buffers for blocks of up to `length` bytes.
+    /// This many threads, on these processors if any are named, with that many buffers for blocks
+    /// of up to `length` bytes.
     ///
     /// # Errors
     /// The system has no more threads, or does not let them run there.
@@ -115,7 +117,8 @@ impl<T: Send + 'static> Pool<T> {
         }
     }
 
-    /// The next block that was checked, as soon as there is one; `None` if there is nothing to wait for.
+    /// The next block that was checked, as soon as there is one; `None` if there is nothing to wait
+    /// for.
     pub(crate) fn wait(&mut self) -> Result<Option<Checked<T>>, Gone> {
         if self.open == 0 {
             return Ok(None);

@@ -1,5 +1,5 @@
-//! What a job leaves for a later check: how far its writes came. Byte for byte the file of fio 3.33, which
-//! is the third version of that form.
+//! What a job leaves for a later check: how far its writes came. Byte for byte the file of fio
+//! 3.33, which is the third version of that form.
 //!
 //! | bytes | what |
 //! | --- | --- |
@@ -10,8 +10,8 @@
 //! | 112 | name of the job, 64 bytes |
 //! | 176 … | file and offset of each of those writes, the last first |
 //!
-//! All numbers are little-endian. Of the writes issued last, as many as the queue is deep may have been on their way: those
-//! that are not among the completed ones are not checked.
+//! All numbers are little-endian. Of the writes issued last, as many as the queue is deep may have
+//! been on their way: those that are not among the completed ones are not checked.
 
 use std::collections::VecDeque;
 use std::io;
@@ -146,7 +146,8 @@ impl Progress {
 mod tests {
     use super::*;
 
-    /// What fio 3.33 left of five random writes, one after the other: `--name=j/x --randseed=7 --number_ios=5`.
+    /// What fio 3.33 left of five random writes, one after the other:
+    /// `--name=j/x --randseed=7 --number_ios=5`.
     fn of_fio() -> Vec<u8> {
         let mut bytes = vec![0; 192];
         let mut put = |at: usize, these: &[u8]| bytes[at..at + these.len()].copy_from_slice(these);

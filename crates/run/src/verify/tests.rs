@@ -126,7 +126,8 @@ fn fio_accepts_what_is_written_here() {
             };
             let words = String::from_utf8_lossy(&output.stderr).into_owned();
             assert!(output.status.success(), "{name} {interval}: {words}");
-            // And it does look: a wrong header or pattern is found, in the last piece of a block at least.
+            // And it does look: a wrong header or pattern is found, in the last piece of a block at
+            // least.
             data[4 * BLOCK - interval as usize + 17] ^= 1;
             std::fs::write(directory.path().join("f"), &data).unwrap();
             let Some(output) = fio(directory.path(), &options) else {
@@ -161,8 +162,8 @@ fn what_fio_writes_is_accepted_here() {
     }
 }
 
-/// A wrong byte anywhere is found, in the piece where it is. What fio's SHA-512 leaves out is known only where the block
-/// was written by the same worker.
+/// A wrong byte anywhere is found, in the piece where it is. What fio's SHA-512 leaves out is known
+/// only where the block was written by the same worker.
 #[test]
 fn every_wrong_byte_is_found_where_it_is() {
     for (method, name) in METHODS {

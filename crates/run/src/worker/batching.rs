@@ -2,7 +2,8 @@
 
 use model::plan::Batching as Options;
 
-/// This many turns in a row in which everything completed inside the submitting call mean that the target works that way.
+/// This many turns in a row in which everything completed inside the submitting call mean that the
+/// target works that way.
 const INLINE_TURNS: u32 = 16;
 
 /// The first turns hand over without waiting, to find out what completes inside the call.
@@ -16,12 +17,14 @@ pub(crate) struct Batching {
     default_submit: usize,
     /// Completions to wait for when the queue is full.
     pub(crate) complete_min: u32,
-    /// Once full, the queue is refilled only when no more than this many are in flight (fio `iodepth_low`).
+    /// Once full, the queue is refilled only when no more than this many are in flight (fio
+    /// `iodepth_low`).
     pub(crate) refill_below: Option<u32>,
     refilling: bool,
     /// Each turn takes a stamp between submitting and waiting.
     pub(crate) split_stamps: bool,
-    /// The plan leaves the size of a batch open, and the engine may complete operations inside the call.
+    /// The plan leaves the size of a batch open, and the engine may complete operations inside the
+    /// call.
     pub(crate) adapts: bool,
     pub(crate) inline: InlineDetector,
     /// The pool that submits next, where only one operation goes out at a time.
@@ -76,8 +79,8 @@ impl Batching {
         !self.refilling
     }
 
-    /// Learns from a turn that did not wait. Where operations complete inside the call, the size of the batch *is* their
-    /// latency, so each is handed over by itself.
+    /// Learns from a turn that did not wait. Where operations complete inside the call, the size of
+    /// the batch *is* their latency, so each is handed over by itself.
     #[inline(never)]
     pub(crate) fn learn(&mut self, submitted: u32, completed: u32) {
         if submitted == 0 {

@@ -1,4 +1,5 @@
-//! Bursts: the alternative that a worker uses on all its targets, and the pause before it (Iometer).
+//! Bursts: the alternative that a worker uses on all its targets, and the pause before it
+//! (Iometer).
 
 use model::Nanos;
 use model::draws::{Draws, Purpose, Reduction};

@@ -1,4 +1,5 @@
-//! Operations that failed or moved less than they were asked to: which the plan tolerates, and what is reported.
+//! Operations that failed or moved less than they were asked to: which the plan tolerates, and what
+//! is reported.
 
 use engine::{File, Slot, os_error_name, sys};
 use model::plan::{ErrorPolicy, FileOperation, FileTree};
@@ -99,8 +100,8 @@ impl From<&File> for FileLabel {
 }
 
 impl IoLoop {
-    /// Ends the worker with this failure, unless it fails already. Nothing more is submitted; the lifecycle leaves the phase
-    /// as soon as the step of the loop is over.
+    /// Ends the worker with this failure, unless it fails already. Nothing more is submitted; the
+    /// lifecycle leaves the phase as soon as the step of the loop is over.
     pub(crate) fn fail(&mut self, failure: Failure) {
         self.errors.failure.get_or_insert(failure);
         self.stop_submitting();

@@ -33,7 +33,8 @@ pub(crate) struct Ended {
     pub(crate) engine: EngineUsed,
     pub(crate) slots: u32,
     pub(crate) map_bytes: u64,
-    /// Paced operations that were due in the measured window and not issued in it: stream, direction, count.
+    /// Paced operations that were due in the measured window and not issued in it: stream,
+    /// direction, count.
     pub(crate) late: Vec<(u32, Direction, u64)>,
     /// How long reading back took.
     pub(crate) verified: Nanos,
@@ -193,13 +194,14 @@ impl Lifecycle {
         }
     }
 
-    /// What the thread has used in the measured window. Only the thread itself can ask, so it does at every boundary: a
-    /// report before the end has no other source.
+    /// What the thread has used in the measured window. Only the thread itself can ask, so it does
+    /// at every boundary: a report before the end has no other source.
     fn usage_so_far(&self) -> Usage {
         sys::thread::usage().since(self.measured.usage_at_start)
     }
 
-    /// Sends the recorder and continues with an empty one. Without one at hand the interval continues.
+    /// Sends the recorder and continues with an empty one. Without one at hand the interval
+    /// continues.
     fn exchange(&mut self, io: &mut IoLoop, at: Nanos) {
         self.grids.absorb(&mut io.recorder);
         complete_recorder(io, at);
@@ -217,8 +219,8 @@ impl Lifecycle {
         }
     }
 
-    /// Sends the recorder of an ended phase: phases are never mixed. Waits for an empty one, if need be; this is after the
-    /// window that it belongs to.
+    /// Sends the recorder of an ended phase: phases are never mixed. Waits for an empty one, if
+    /// need be; this is after the window that it belongs to.
     fn send_final(&mut self, io: &mut IoLoop, at: Nanos) {
         complete_recorder(io, at);
         self.outbox.exchange_or_wait(&mut io.recorder);
@@ -232,7 +234,8 @@ impl Lifecycle {
         io.recorder.epoch = self.measured.epoch;
     }
 
-    /// Budget and passes begin anew. Those of the warm-up do not count towards those of the measured window.
+    /// Budget and passes begin anew. Those of the warm-up do not count towards those of the
+    /// measured window.
     fn reset_budget(&self, io: &mut IoLoop, features: Option<&mut Features>) {
         io.budget = match self.timeline.phase() {
             Phase::WarmUp => Budget::OPEN,
@@ -509,8 +512,8 @@ impl Worker<'_> {
         self.lifecycle.is_draining() || self.end_work()
     }
 
-    /// Everything that was to be done is done. Jobs that repeat begin anew; others end, with their last completion. True if
-    /// the worker ends.
+    /// Everything that was to be done is done. Jobs that repeat begin anew; others end, with their
+    /// last completion. True if the worker ends.
     #[inline(never)]
     fn end_work(&mut self) -> bool {
         let timeline = &self.lifecycle.timeline;
@@ -544,7 +547,8 @@ impl Worker<'_> {
         self.lifecycle.is_draining()
     }
 
-    /// All is written. True if blocks of this round are still to be discarded or read back, before the next round.
+    /// All is written. True if blocks of this round are still to be discarded or read back, before
+    /// the next round.
     fn has_more_to_verify(&mut self, at: Nanos) -> bool {
         let Some(verification) = verification(&mut self.features) else {
             return false;
@@ -566,7 +570,8 @@ impl Worker<'_> {
         false
     }
 
-    /// Nothing is written any more in this round. Where only flushed writes count, this is when a flush at the end counts.
+    /// Nothing is written any more in this round. Where only flushed writes count, this is when a
+    /// flush at the end counts.
     fn end_writes(&mut self) {
         let plans = &self.context.plan.streams;
         let flushes = |number: usize| plans[number].sync.at_end;

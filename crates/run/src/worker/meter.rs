@@ -1,4 +1,5 @@
-//! Accounts for the queue slots and the thread of a worker: the evidence for whose fault a missed rate was.
+//! Accounts for the queue slots and the thread of a worker: the evidence for whose fault a missed
+//! rate was.
 //!
 //! Slots are accounted for only where a stream is paced, once per round of the loop; the thread's
 //! counters are read when recorders are exchanged.

@@ -1,9 +1,10 @@
 //! One worker: a thread that issues I/O and owns all it touches.
 //!
-//! This is the page to read first. A worker runs one loop: it asks its streams for operations and submits them, lets the
-//! engine carry out a turn, and reaps what completed. The loop's parts are in `io_loop`; phases and the end in `lifecycle`;
-//! everything that only some plans ask for per operation in `features`. In the measured window nothing here allocates, locks,
-//! prints or reads another clock.
+//! This is the page to read first. A worker runs one loop: it asks its streams for operations and
+//! submits them, lets the engine carry out a turn, and reaps what completed. The loop's parts are
+//! in `io_loop`; phases and the end in `lifecycle`; everything that only some plans ask for per
+//! operation in `features`. In the measured window nothing here allocates, locks, prints or reads
+//! another clock.
 
 mod batching;
 mod bursts;
@@ -94,8 +95,9 @@ impl Worker<'_> {
         self.end()
     }
 
-    /// The loop. Each of its two forms is a function of its own, or they would share registers: together in one function
-    /// they took one instruction more per operation of the null engine, apart they take one less than a single form did.
+    /// The loop. Each of its two forms is a function of its own, or they would share registers:
+    /// together in one function they took one instruction more per operation of the null engine,
+    /// apart they take one less than a single form did.
     #[inline(never)]
     fn run_loop<const FEATURES: bool>(&mut self) {
         while !(self.io.winding_down && self.is_over()) {
@@ -193,7 +195,8 @@ impl Worker<'_> {
         }
     }
 
-    /// Counts operations that were carried out one after the other: the end of each is the start of the next.
+    /// Counts operations that were carried out one after the other: the end of each is the start of
+    /// the next.
     #[inline(always)]
     fn reap_in_turn<const FEATURES: bool>(&mut self) {
         let mut start = self.io.batch.before;
@@ -221,7 +224,8 @@ impl Worker<'_> {
         }
     }
 
-    /// The same for one operation that needs more care: at a boundary, of one of several streams, or failed.
+    /// The same for one operation that needs more care: at a boundary, of one of several streams,
+    /// or failed.
     #[inline(never)]
     fn reap_one<const FEATURES: bool>(&mut self, index: usize, start: Nanos) {
         let completion = self.io.batch.done[index];

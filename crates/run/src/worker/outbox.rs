@@ -1,4 +1,5 @@
-//! The way of recorders between a worker and the gatherer: two bounded rings, one for full recorders and one for empty.
+//! The way of recorders between a worker and the gatherer: two bounded rings, one for full
+//! recorders and one for empty.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -18,8 +19,8 @@ pub(crate) struct Outbox {
     full: Producer<Box<Recorder>>,
     empty: Consumer<Box<Recorder>>,
     phase: Arc<AtomicU8>,
-    /// Wait until each recorder has been looked at: for engines whose clock stands still meanwhile, so that the governor
-    /// acts between two intervals and a run is the same every time.
+    /// Wait until each recorder has been looked at: for engines whose clock stands still meanwhile,
+    /// so that the governor acts between two intervals and a run is the same every time.
     patient: bool,
 }
 

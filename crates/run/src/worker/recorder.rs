@@ -1,8 +1,9 @@
 //! What a worker counts, and how it hands it on.
 //!
-//! A recorder belongs to one worker and is exchanged for an empty one at every interval and phase boundary, so that
-//! nothing is shared while I/O runs. Several operations of one batch often have the same stamps; they are gathered into a
-//! [`Run`] and counted together, which changes nothing but the cost.
+//! A recorder belongs to one worker and is exchanged for an empty one at every interval and phase
+//! boundary, so that nothing is shared while I/O runs. Several operations of one batch often have
+//! the same stamps; they are gathered into a [`Run`] and counted together, which changes nothing
+//! but the cost.
 
 use engine::{Action, Completion, Request};
 use model::event::Phase;
@@ -37,7 +38,8 @@ pub(crate) enum CellKind {
     Moves(Direction),
     /// Flushes.
     Sync,
-    /// Operations of a direction that have this I/O priority, which are counted in the cell of their direction too.
+    /// Operations of a direction that have this I/O priority, which are counted in the cell of
+    /// their direction too.
     OfPriority(Direction, u16),
     /// Operations of this kind on files, which are counted in the cell of their direction too.
     FileOperation(FileOperationKind),
@@ -64,8 +66,9 @@ pub(crate) struct Cell {
     pub(crate) short: u64,
     pub(crate) errors: u64,
     pub(crate) first_error: Option<i32>,
-    /// Completion latency of operations issued the moment they were queued: their total is the same, and their
-    /// submission latency is zero. Synchronous engines have no others, and are spared two histograms.
+    /// Completion latency of operations issued the moment they were queued: their total is the
+    /// same, and their submission latency is zero. Synchronous engines have no others, and are
+    /// spared two histograms.
     pub(crate) immediate: Histogram,
     pub(crate) submission: Histogram,
     pub(crate) completion: Histogram,
@@ -211,8 +214,9 @@ impl Recorder {
         }
     }
 
-    /// Counts operations of one stream that followed one another, the end of each the start of the next, up to the first
-    /// that crosses `boundary` or did not move all its bytes. Returns how many, and the end of the last.
+    /// Counts operations of one stream that followed one another, the end of each the start of the
+    /// next, up to the first that crosses `boundary` or did not move all its bytes. Returns how
+    /// many, and the end of the last.
     #[inline(always)]
     pub(crate) fn count_in_turn(
         &mut self,
@@ -324,8 +328,8 @@ impl Cell {
         self.immediate.n() + self.total.n() + self.untimed
     }
 
-    /// Places of the histograms whose values interval series show, together: response time when paced, total otherwise; or
-    /// completion.
+    /// Places of the histograms whose values interval series show, together: response time when
+    /// paced, total otherwise; or completion.
     fn in_series(&self) -> &'static [usize] {
         match (self.completion_in_series, &self.paced) {
             (true, _) => &[IMMEDIATE, COMPLETION],
@@ -348,8 +352,9 @@ impl Cell {
         each.filter_map(|(place, (watched, histogram))| Some((place, histogram.filter(|_| watched)?)))
     }
 
-    /// Smallest and largest latencies since the last tick. Histograms keep only those while an interval is open, so that no
-    /// operation is compared twice; [`Cell::close`] puts the extremes of the whole interval back.
+    /// Smallest and largest latencies since the last tick. Histograms keep only those while an
+    /// interval is open, so that no operation is compared twice; [`Cell::close`] puts the extremes
+    /// of the whole interval back.
     fn take_tick_extremes(&mut self) -> Extremes {
         let (mut seen, mut tick) = (self.extremes, NO_EXTREMES);
         for (place, histogram) in self.watched() {
@@ -384,8 +389,8 @@ impl Cell {
 
 /// The interval series of one worker: which intervals are open and what they hold so far.
 ///
-/// Cumulative counters of the recorder are read only at ticks, when an interval of some series ends, so the series cost
-/// nothing per operation.
+/// Cumulative counters of the recorder are read only at ticks, when an interval of some series
+/// ends, so the series cost nothing per operation.
 #[derive(Debug)]
 pub(crate) struct Grids {
     series: Vec<OpenSeries>,

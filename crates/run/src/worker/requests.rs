@@ -1,5 +1,5 @@
-//! The operations that wait to be handed over. They lie side by side, as the engine takes them, and nothing is allocated after
-//! the start.
+//! The operations that wait to be handed over. They lie side by side, as the engine takes them, and
+//! nothing is allocated after the start.
 
 use engine::Request;
 

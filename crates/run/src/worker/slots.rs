@@ -69,7 +69,8 @@ pub(crate) struct SlotPool {
     pub(crate) shared: bool,
     /// Cumulative weights of the streams, where there are several.
     pub(crate) weights: Vec<u64>,
-    /// Free slots are the first `free_count`; the one freed last is used first, so that its buffer is still in the cache.
+    /// Free slots are the first `free_count`; the one freed last is used first, so that its buffer
+    /// is still in the cache.
     pub(crate) free: Box<[Slot]>,
     pub(crate) free_count: usize,
     /// Free slots that must stay unused: all slots less the depth in force.
@@ -135,7 +136,8 @@ impl SlotPool {
     pub(crate) fn choose(&self, draws: &mut Draws) -> usize {
         let total = self.weights[self.weights.len() - 1];
         let level = match draws {
-            // DiskSpd draws 32 bits where all weights are equal and 64 otherwise, and takes the remainder.
+            // DiskSpd draws 32 bits where all weights are equal and 64 otherwise, and takes the
+            // remainder.
             Draws::Single(_) if self.equal_weights() => {
                 return self.streams.start + draws.half(Purpose::Stream) as usize % self.streams.len();
             }

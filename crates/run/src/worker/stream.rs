@@ -36,7 +36,8 @@ pub(crate) struct LiveStream {
 }
 
 impl LiveStream {
-    /// Drops what the page cache holds of its files. Pages that are not yet written back stay, as in fio.
+    /// Drops what the page cache holds of its files. Pages that are not yet written back stay, as
+    /// in fio.
     pub(crate) fn drop_caches(&self) {
         for path in &self.uncached {
             if let Ok(file) = File::open(path, OpenHow::to_inspect(false))
@@ -95,7 +96,8 @@ struct FlushEvery {
 /// Whether a stream may issue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ready {
-    /// Now, an operation that was due at this time. The direction is given where the schedule decides it.
+    /// Now, an operation that was due at this time. The direction is given where the schedule
+    /// decides it.
     Now(Nanos, Option<Direction>),
     /// Not before this time; [`Nanos::NEVER`] if only a completion can change that.
     At(Nanos),
@@ -186,8 +188,8 @@ impl Gate {
         }
     }
 
-    /// The flush that is due now, if one is. Where several are, the one that flushes most serves for
-    /// all, as in fio.
+    /// The flush that is due now, if one is. Where several are, the one that flushes most serves
+    /// for all, as in fio.
     pub(crate) fn flush_due(&mut self) -> Option<Action> {
         let mut due = None;
         for flush in self.flushes.iter_mut().filter(|flush| flush.since >= flush.writes) {
@@ -270,7 +272,8 @@ impl Gate {
         }
     }
 
-    /// Operations due before `end` that were never issued, for each direction; a common schedule is counted as reads.
+    /// Operations due before `end` that were never issued, for each direction; a common schedule is
+    /// counted as reads.
     pub(crate) fn late(&self, end: Nanos) -> PerDirection<u64> {
         let of = |schedule: &Schedule| schedule.overdue(end) + schedule.dropped();
         match &self.pacing {

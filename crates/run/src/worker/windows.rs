@@ -1,9 +1,11 @@
-//! The latencies of one worker window by window, each kind for itself: what logs of averages and of histograms need.
+//! The latencies of one worker window by window, each kind for itself: what logs of averages and of
+//! histograms need.
 //!
-//! Nothing is done for an operation. As with the interval series, the cumulative counters of the recorder are read when a
-//! window ends, and what they have grown by belongs to the window; a histogram too is the growth of the buckets between
-//! the smallest and the largest latency since the last reading. A run of hours costs the same for each operation as a short
-//! one, and leaves as much as it has windows. A job that wants no windows has an empty list here and reads nothing.
+//! Nothing is done for an operation. As with the interval series, the cumulative counters of the
+//! recorder are read when a window ends, and what they have grown by belongs to the window; a
+//! histogram too is the growth of the buckets between the smallest and the largest latency since
+//! the last reading. A run of hours costs the same for each operation as a short one, and leaves as
+//! much as it has windows. A job that wants no windows has an empty list here and reads nothing.
 
 use model::Nanos;
 use model::histogram::{BUCKETS, bucket_of};
@@ -12,8 +14,8 @@ use model::results::{Window, WindowLatency};
 
 use super::recorder::{COMPLETION, Cell, Extremes, IMMEDIATE, SUBMISSION, TOTAL, joined};
 
-/// Buckets of a histogram that a recorder has room for in each window, on average: latencies within three powers of two.
-/// Where there are more the room is shared with windows that have fewer.
+/// Buckets of a histogram that a recorder has room for in each window, on average: latencies within
+/// three powers of two. Where there are more the room is shared with windows that have fewer.
 const DEFAULT_BUCKETS: usize = 384;
 
 /// How much a recorder holds.
@@ -80,7 +82,8 @@ struct Seen {
 }
 
 impl WindowRoom {
-    /// Room for what ends within `interval`, for `spare` more windows, and for those that are open when the measured window ends.
+    /// Room for what ends within `interval`, for `spare` more windows, and for those that are open
+    /// when the measured window ends.
     pub(super) fn new(windows: &[Windows], cells: usize, interval: Nanos, spare: u64) -> WindowRoom {
         let mut room = WindowRoom::default();
         for each in windows {
@@ -197,7 +200,8 @@ impl OpenWindows {
         }
     }
 
-    /// Adds what a cell has counted since the last tick, with its smallest and largest latencies since then.
+    /// Adds what a cell has counted since the last tick, with its smallest and largest latencies
+    /// since then.
     pub(super) fn absorb(&mut self, index: usize, cell: &Cell, extremes: &Extremes) {
         let Some(seen) = self.seen.get_mut(index) else { return };
         let delta = seen.advance(cell, extremes);
@@ -234,7 +238,8 @@ impl OpenWindows {
         }
     }
 
-    /// The measured window is over, and the last, perhaps shorter windows with it. There is always room for them.
+    /// The measured window is over, and the last, perhaps shorter windows with it. There is always
+    /// room for them.
     pub(super) fn finish(&mut self, rows: &mut WindowRows) {
         for (index, series) in self.series.iter_mut().enumerate() {
             self.joined_rows += series.close(index, rows, WindowRoom::default());

@@ -73,7 +73,8 @@ fn a_file_is_made_anew_for_every_step_with_the_size_of_that_step() {
         .collect();
     assert_eq!(sizes, [2 << 20, 2 << 20, 600 << 10]);
     assert!(results.steps.iter().all(|step| step.jobs[0].total().operations == 100));
-    // The last step wrote zeros into a file that was counting again: what was left of the first step's zeros is gone.
+    // The last step wrote zeros into a file that was counting again: what was left of the first
+    // step's zeros is gone.
     let bytes = std::fs::read(&path).unwrap();
     assert_eq!(bytes.len(), 600 << 10);
     let blocks = bytes.chunks(4096);
@@ -236,14 +237,16 @@ fn ranges_in_effect_are_reported() {
     assert_eq!(ranges[1].start.0 + ranges[1].length.0, 1 << 30);
 }
 
-/// What interval series show of latency: that of completion where the plan says so, else response time when paced.
+/// What interval series show of latency: that of completion where the plan says so, else response
+/// time when paced.
 #[test]
 fn interval_series_show_the_latency_that_is_asked_for() {
     let extremes = |points: LatencyPoints, paced: bool| {
         let mut one = stream();
         one.depth = 8;
         if paced {
-            // More than the device does with one operation at a time: operations wait for their turn.
+            // More than the device does with one operation at a time: operations wait for their
+            // turn.
             one.pacing = Pacing::Together {
                 rate: Rate::iops(20_000),
             };
@@ -288,7 +291,8 @@ fn short_intervals_are_all_kept() {
     assert!(points.iter().all(|point| (9..=11).contains(&point.operations)));
 }
 
-/// One worker with a mapped file beside one that is read and written by calls, on each engine that can carry the other.
+/// One worker with a mapped file beside one that is read and written by calls, on each engine that
+/// can carry the other.
 #[cfg(target_os = "linux")]
 #[test]
 fn mapped_streams_stand_beside_others() {
@@ -343,7 +347,8 @@ fn mapped_streams_stand_beside_others() {
     }
 }
 
-/// A device that completes inside the call frees a slot at once; the streams of a worker take turns all the same.
+/// A device that completes inside the call frees a slot at once; the streams of a worker take turns
+/// all the same.
 #[test]
 fn no_stream_is_starved_by_another_on_a_device_that_completes_inside_the_call() {
     for depth in [1, 4] {

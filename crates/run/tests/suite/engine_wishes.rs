@@ -1,4 +1,5 @@
-//! Wishes that only some engines and targets can fulfil: I/O priorities of single operations, atomic writes.
+//! Wishes that only some engines and targets can fulfil: I/O priorities of single operations,
+//! atomic writes.
 
 use crate::support::{plan_on, run_job, stream, try_run, worker};
 use model::Bytes;
@@ -144,14 +145,16 @@ fn an_engine_of_another_system_is_refused_before_anything_is_made() {
     }
 }
 
-/// With a pool of threads that make the calls, operations of a synchronous engine are in flight side by side.
+/// With a pool of threads that make the calls, operations of a synchronous engine are in flight
+/// side by side.
 #[test]
 fn a_pool_of_threads_makes_the_calls() {
     for offload in [false, true] {
         let (_directory, path) = target();
         let mut one = stream();
         one.depth = 4;
-        // From the page cache a call can end before the worker continues at all, where the cores are few.
+        // From the page cache a call can end before the worker continues at all, where the cores
+        // are few.
         one.cache = CacheMode::DIRECT;
         one.mix = Mix::Drawn {
             write_percent: 30.0,

@@ -134,7 +134,8 @@ fn deep_queues_write_every_block_once() {
     }
 }
 
-/// How many descriptors of files in a directory this process has at most while a plan is carried out.
+/// How many descriptors of files in a directory this process has at most while a plan is carried
+/// out.
 fn most_open(directory: &Path, plan: Plan) -> (usize, JobResults) {
     let (over, most) = (AtomicBool::new(false), AtomicUsize::new(0));
     let count = || {
@@ -144,7 +145,8 @@ fn most_open(directory: &Path, plan: Plan) -> (usize, JobResults) {
     };
     let look = || {
         while !over.load(Ordering::Relaxed) {
-            // A look takes time, in which one may be closed and another opened; only what two looks see is certain.
+            // A look takes time, in which one may be closed and another opened; only what two looks
+            // see is certain.
             most.fetch_max(count().min(count()), Ordering::Relaxed);
         }
     };
@@ -212,7 +214,8 @@ fn skewed_sets_go_on_until_their_bytes_are_done() {
     }
 }
 
-/// A set whose files differ in size: small ones are done first and passed over. The device is a simulated one.
+/// A set whose files differ in size: small ones are done first and passed over. The device is a
+/// simulated one.
 #[test]
 fn finished_files_are_passed_over() {
     let sizes = [8u64, 2, 4, 1];

@@ -1,4 +1,5 @@
-//! Operations on trees of files: what is counted is what was done, and only what was made is removed.
+//! Operations on trees of files: what is counted is what was done, and only what was made is
+//! removed.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,5 +1,6 @@
-//! The guard on machines with Windows, by facts that were written down: what Windows answers about disks and volumes, and what may
-//! then be written to. The questions themselves can be asked on Windows only.
+//! The guard on machines with Windows, by facts that were written down: what Windows answers about
+//! disks and volumes, and what may then be written to. The questions themselves can be asked on
+//! Windows only.
 
 use std::path::PathBuf;
 
@@ -70,7 +71,8 @@ fn ntfs() -> Holds {
     }
 }
 
-/// Disk 0 has the system: EFI, reserved, C:, and a raw partition E:. Disk 1 is empty. Disk 2 has a data partition D:.
+/// Disk 0 has the system: EFI, reserved, C:, and a raw partition E:. Disk 1 is empty. Disk 2 has a
+/// data partition D:.
 fn machine() -> Storage {
     Storage {
         disks: vec![

@@ -1,4 +1,5 @@
-//! Other processes: those of the same test, which want the same files, and programs that use its devices.
+//! Other processes: those of the same test, which want the same files, and programs that use its
+//! devices.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -39,7 +39,8 @@ fn once() -> Stop {
     }
 }
 
-/// Carries out a trace on a device that takes 100 µs for each operation. What each operation was, and when it began in µs.
+/// Carries out a trace on a device that takes 100 µs for each operation. What each operation was,
+/// and when it began in µs.
 fn carried_out(lines: &str, change: impl Fn(&mut Stream)) -> (JobResults, Vec<(String, u64)>) {
     let directory = tempfile::tempdir().expect("a temporary directory");
     let trace = directory.path().join("trace");

@@ -1,5 +1,6 @@
-//! The saved results that the tests of other crates read: made by runs on the simulated device, and made again here, so
-//! that they cannot differ from what a run really gives. `FATHOM_UPDATE=1` rewrites them.
+//! The saved results that the tests of other crates read: made by runs on the simulated device, and
+//! made again here, so that they cannot differ from what a run really gives. `FATHOM_UPDATE=1`
+//! rewrites them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -36,7 +37,8 @@ fn workload(name: &str, stop: Stop) -> Workload {
     Workload::new(name, vec![TargetId(0)], stop)
 }
 
-/// Two workers with 8 operations in flight each, served in 50 to 150 µs: 80,000 operations a second for each worker.
+/// Two workers with 8 operations in flight each, served in 50 to 150 µs: 80,000 operations a second
+/// for each worker.
 fn mixed() -> Plan {
     let mut both = Workload {
         workers: 2,
@@ -73,8 +75,8 @@ fn paced() -> Plan {
     plan("paced", frozen, &[job])
 }
 
-/// A pass of 512 sequential writes with a flush after every 64, and 1,000 random reads of which the 600th fails and is
-/// tolerated. The device counts the 520 operations of the pass too.
+/// A pass of 512 sequential writes with a flush after every 64, and 1,000 random reads of which the
+/// 600th fails and is tolerated. The device counts the 520 operations of the pass too.
 fn steps() -> Plan {
     let once = Stop {
         passes: Some(1),
@@ -113,7 +115,8 @@ fn steps() -> Plan {
     plan("steps", failing, &[fill, check])
 }
 
-/// Four ranks on three machines, of which the third is slower than the others and the last was lost after two of four seconds.
+/// Four ranks on three machines, of which the third is slower than the others and the last was lost
+/// after two of four seconds.
 fn fleet() -> Results {
     let job = Workload {
         depth: 4,

@@ -315,7 +315,8 @@ fn a_worker_that_ends_early_does_not_hold_up_the_others() {
     assert_operations(&job, 8000);
 }
 
-/// A job that waits for another begins at the simulated end of that one, on a device that has gone on.
+/// A job that waits for another begins at the simulated end of that one, on a device that has gone
+/// on.
 #[test]
 fn jobs_and_steps_follow_one_another_in_simulated_time() {
     let burst = SimulatedDevice {
@@ -353,7 +354,8 @@ fn jobs_and_steps_follow_one_another_in_simulated_time() {
         began(&jobs[2]) >= ends(&jobs[1]) && second <= Nanos::millis(170),
         "{second}"
     );
-    // What is saved up meanwhile is 100 for the second without load; the rest of the credits is gone.
+    // What is saved up meanwhile is 100 for the second without load; the rest of the credits is
+    // gone.
     assert_operations(&jobs[1], 300);
     assert_operations(&jobs[2], 200);
 }

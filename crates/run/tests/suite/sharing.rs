@@ -1,4 +1,5 @@
-//! What workers share: locks of files, operations that are divided; and priorities of parts of a stream.
+//! What workers share: locks of files, operations that are divided; and priorities of parts of a
+//! stream.
 
 use crate::support::{QUEUE, device, plan, plan_on, run_job, stream, worker};
 use model::mix::Mix;

@@ -1,4 +1,5 @@
-//! Verification by whole runs on real files: what is written is read back and checked, what is wrong is found.
+//! Verification by whole runs on real files: what is written is read back and checked, what is
+//! wrong is found.
 
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! What may be asked of a verification beside reading back: headers elsewhere, threads that check, flushed writes only,
-//! rounds, states for a later check, blocks that are discarded again. By whole runs on real files.
+//! What may be asked of a verification beside reading back: headers elsewhere, threads that check,
+//! flushed writes only, rounds, states for a later check, blocks that are discarded again. By whole
+//! runs on real files.
 
 use std::os::unix::fs::FileExt;
 use std::path::PathBuf;

@@ -16,7 +16,8 @@ use model::{Bytes, Direction, Nanos, PerDirection};
 const SHORT: Nanos = Nanos::millis(37);
 const LONG: Nanos = Nanos::millis(500);
 
-/// Two workers, the first with two streams, over 1.7 s after a warm-up: 50 to 150 µs for each operation.
+/// Two workers, the first with two streams, over 1.7 s after a warm-up: 50 to 150 µs for each
+/// operation.
 fn two_workers() -> Plan {
     let service = SimulatedService::Uniform {
         low_ns: Nanos::micros(50),

@@ -1,5 +1,5 @@
-//! What an existing result means, whichever tool measured it: its load, its figures with their units, how far they can be
-//! trusted, and where they stand to limits.
+//! What an existing result means, whichever tool measured it: its load, its figures with their
+//! units, how far they can be trusted, and where they stand to limits.
 
 mod sentences;
 

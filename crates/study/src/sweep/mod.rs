@@ -1,8 +1,9 @@
-//! Sweeps: the same load again and again with one or two parameters varied, in an order without pattern, as long as more
-//! load still tells something.
+//! Sweeps: the same load again and again with one or two parameters varied, in an order without
+//! pattern, as long as more load still tells something.
 //!
-//! The sweep decides which point comes next and how long it lasts; the caller makes a plan of the settings and hands
-//! back what came of it. What it all means is worked out from the finished [`Study`], in [`Report`].
+//! The sweep decides which point comes next and how long it lasts; the caller makes a plan of the
+//! settings and hands back what came of it. What it all means is worked out from the finished
+//! [`Study`], in [`Report`].
 
 mod over;
 mod report;
@@ -52,7 +53,8 @@ pub struct Asked {
     pub refine: bool,
     /// Points that can tell nothing more are left out.
     pub stop_early: bool,
-    /// Queue slots at most for each offered rate; absent where the user fixed the depth, or no rate is offered.
+    /// Queue slots at most for each offered rate; absent where the user fixed the depth, or no rate
+    /// is offered.
     pub slots_max: Option<u32>,
     /// Seed of the order.
     pub seed: u64,
@@ -160,8 +162,8 @@ impl Sweep {
         }
     }
 
-    /// Takes in what came of a run. Operations that are too few bring a longer run of the same settings next, and slots
-    /// that are too few a run with more of them.
+    /// Takes in what came of a run. Operations that are too few bring a longer run of the same
+    /// settings next, and slots that are too few a run with more of them.
     pub fn take(&mut self, next: Next, results: Results) {
         let found = Observation::from_results(&results, 0, 0);
         let whole = !results.interrupted && is_whole(&results);
@@ -198,8 +200,8 @@ impl Sweep {
         });
     }
 
-    /// The same settings with twice the slots, if operations waited for a slot although the device kept the limit, and more
-    /// slots may bring more.
+    /// The same settings with twice the slots, if operations waited for a slot although the device
+    /// kept the limit, and more slots may bring more.
     fn wider(&self, next: &Next, found: &Observation) -> Option<Next> {
         let slots = next
             .slots
@@ -227,7 +229,8 @@ impl Sweep {
         })
     }
 
-    /// Slots for an offered rate: as many as are in flight at the latency that is allowed, with head-room.
+    /// Slots for an offered rate: as many as are in flight at the latency that is allowed, with
+    /// head-room.
     fn slots_of(&self, settings: &[Setting]) -> Option<u32> {
         let most = self.asked.slots_max?;
         let is_rate = |setting: &&Setting| setting.name == Parameter::Rate.name();
@@ -281,7 +284,8 @@ impl Sweep {
                 narrower_iops: None,
             })
             .collect();
-        // Fisher and Yates: any order is as likely, so that nothing that drifts can pass for an effect of the load.
+        // Fisher and Yates: any order is as likely, so that nothing that drifts can pass for an
+        // effect of the load.
         for end in (1..added.len()).rev() {
             let other = (self.draws.unit(Purpose::Stream) * (end + 1) as f64) as usize;
             added.swap(end, other.min(end));
@@ -364,7 +368,8 @@ impl Sweep {
         axis.filter(|(_, parameter)| matches!(parameter, Parameter::Depth | Parameter::Workers))
     }
 
-    /// Settings half as large again as the knee of each curve, and as the point below it. What was left out stays so.
+    /// Settings half as large again as the knee of each curve, and as the point below it. What was
+    /// left out stays so.
     fn beside_knees(&self) -> Vec<Vec<Setting>> {
         let Some((index, parameter)) = self.refined_axis() else {
             return Vec::new();
@@ -389,7 +394,8 @@ impl Sweep {
     }
 }
 
-/// A length for that many seconds with a little to spare, not below the one that was asked for and not above the longest.
+/// A length for that many seconds with a little to spare, not below the one that was asked for and
+/// not above the longest.
 fn longer(asked: Nanos, seconds: f64) -> Nanos {
     let wanted = Nanos((seconds * 1.05).ceil().min(1e6) as u64 * 1_000_000_000);
     wanted.min(LONGEST.max(asked)).max(asked)

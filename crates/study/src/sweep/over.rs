@@ -15,8 +15,8 @@ const ALSO: [(&str, Parameter); 5] = [
     ("numjobs", Parameter::Workers),
 ];
 
-/// Reads one parameter with its values: a list (`1,8,32`), a range that doubles (`1..512`), or one with a step
-/// (`0..100+25`). The end of a range belongs to it.
+/// Reads one parameter with its values: a list (`1,8,32`), a range that doubles (`1..512`), or one
+/// with a step (`0..100+25`). The end of a range belongs to it.
 ///
 /// # Errors
 /// What is wrong and what would have been right, in a sentence.

@@ -108,7 +108,8 @@ impl Curve {
 }
 
 impl Report {
-    /// Works out what a study says; `limit` replaces the one that was given with it. `None` for a study of another kind.
+    /// Works out what a study says; `limit` replaces the one that was given with it. `None` for a
+    /// study of another kind.
     pub fn from_study(study: &Study, limit: Option<Limit>) -> Option<Report> {
         let Question::Sweep { varied, limit: given } = &study.question else {
             return None;

@@ -44,8 +44,8 @@ pub(crate) fn is_whole(results: &Results) -> bool {
     jobs().next().is_some() && !jobs().any(failed)
 }
 
-/// Why a load need not be measured; `None` if it should be. `curve` has what was measured of the same curve, in the order
-/// of load, and `device` any result with the device's facts.
+/// Why a load need not be measured; `None` if it should be. `curve` has what was measured of the
+/// same curve, in the order of load, and `device` any result with the device's facts.
 pub(super) fn ruled_out(
     parameter: Parameter,
     load: f64,
@@ -73,7 +73,8 @@ pub(super) fn ruled_out(
     limit.or_else(|| beyond_the_queue(parameter, load, curve, device?))
 }
 
-/// The load of the second of two successive points that brought no more operations, only more waiting.
+/// The load of the second of two successive points that brought no more operations, only more
+/// waiting.
 fn saturated_at(parameter: Parameter, curve: &[(f64, Observation)]) -> Option<f64> {
     if parameter == Parameter::Rate {
         let missed = |(load, found): &(f64, Observation)| found.total.iops.unwrap_or(0.0) < DELIVERED * load;

@@ -81,7 +81,8 @@ fn asked(over_what: &[&str]) -> Asked {
     }
 }
 
-/// Carries a sweep out on a device with that many servers, each taking so long. Returns the study and the order of depths.
+/// Carries a sweep out on a device with that many servers, each taking so long. Returns the study
+/// and the order of depths.
 fn swept(asked: Asked, servers: f64, service_us: f64) -> (Study, Vec<f64>) {
     let (mut sweep, mut order) = (Sweep::new(asked), Vec::new());
     while let Some(next) = sweep.next_run() {

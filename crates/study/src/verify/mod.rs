@@ -2,8 +2,8 @@
 //! what came of it.
 //!
 //! The load is open: operations are due at the promised rate whatever the storage does, so that a
-//! stall is seen in full, and no faster, because beyond its limit any storage makes operations wait.
-//! The share of reads is kept to within one operation.
+//! stall is seen in full, and no faster, because beyond its limit any storage makes operations
+//! wait. The share of reads is kept to within one operation.
 
 mod search;
 mod text;
@@ -52,8 +52,8 @@ pub struct Promise {
     pub clauses: Vec<Clause>,
     /// The latency in words of the policy, in nanoseconds.
     pub latency_ns: Option<f64>,
-    /// Credits of the policy, the machine and the disks, the longest lasting first: a verdict names the first that may
-    /// have carried the whole test.
+    /// Credits of the policy, the machine and the disks, the longest lasting first: a verdict names
+    /// the first that may have carried the whole test.
     pub bursts: Vec<Burst>,
     /// Limits that the policy names.
     pub layers: Vec<Layer>,
@@ -91,7 +91,8 @@ impl Promise {
         .checked()
     }
 
-    /// Requirements alone, for a load that the caller describes. Without `rate` they name it themselves.
+    /// Requirements alone, for a load that the caller describes. Without `rate` they name it
+    /// themselves.
     ///
     /// # Errors
     /// [`Unverifiable`] if they name no rate.
@@ -185,7 +186,8 @@ impl Promise {
     }
 }
 
-/// The rate that clauses ask for: in operations, or in bytes of this block size, of all operations or of one direction.
+/// The rate that clauses ask for: in operations, or in bytes of this block size, of all operations
+/// or of one direction.
 fn rate_of(clauses: &[Clause], workload: &Workload) -> Option<f64> {
     let rates = clauses.iter().filter_map(|clause| {
         let target = match clause.metric {
@@ -209,7 +211,8 @@ fn rate_of(clauses: &[Clause], workload: &Workload) -> Option<f64> {
 pub struct Verification {
     /// What is promised.
     pub promise: Promise,
-    /// Directories, files or block devices, or what a simulated device is called. The promise is about all of them together.
+    /// Directories, files or block devices, or what a simulated device is called. The promise is
+    /// about all of them together.
     pub paths: Vec<String>,
     /// The device of each path, if they are simulated; else empty.
     pub simulated: Vec<SimulatedDevice>,
@@ -322,8 +325,8 @@ impl Verification {
             true => part,
             false => Part {
                 access: Access::Sequential(Sequential::default()),
-                // Fresh data for large blocks would take as long as a fast disk needs to store it; the stamps keep any two
-                // sectors different.
+                // Fresh data for large blocks would take as long as a fast disk needs to store it;
+                // the stamps keep any two sectors different.
                 content: Content::Stamped,
                 ..part
             },
@@ -362,7 +365,8 @@ impl Verification {
         Some(verdict)
     }
 
-    /// What to try where a rate was not reached: all targets that were named are in use from the start.
+    /// What to try where a rate was not reached: all targets that were named are in use from the
+    /// start.
     fn more_targets(&self, verdict: &Verdict, results: &Results) -> Option<String> {
         let missed = |judged: &&ClauseVerdict| {
             is_rate(&judged.clause) && judged.value.is_some_and(|value| value < judged.clause.target)
@@ -543,8 +547,8 @@ mod tests {
         verification(Promise::of_requirement(clauses, reads(Bytes::kib(4)), None).unwrap())
     }
 
-    /// The attempts of a search on storage that reaches that many operations per second with that many
-    /// slots: slots of each, probes first.
+    /// The attempts of a search on storage that reaches that many operations per second with that
+    /// many slots: slots of each, probes first.
     fn attempts(verification: &Verification, reached: impl Fn(u32) -> f64) -> (Vec<u32>, u32, bool) {
         let mut search = Search::default();
         let mut probes = Vec::new();

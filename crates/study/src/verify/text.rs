@@ -98,7 +98,8 @@ pub fn headline_of(verified: &Verified) -> String {
     headline(verified.verdict.outcome, &verified.verdict.clauses, Some(length))
 }
 
-/// The outcome in a line. A PASS names what is not proven, and a time that was shorter than the promise asks for.
+/// The outcome in a line. A PASS names what is not proven, and a time that was shorter than the
+/// promise asks for.
 pub fn headline(outcome: Outcome, clauses: &[ClauseVerdict], length: Option<TestLength>) -> String {
     if outcome != Outcome::Pass {
         return outcome.word().to_owned();

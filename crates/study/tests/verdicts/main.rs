@@ -1,5 +1,5 @@
-//! The accuracy of verdicts on simulated devices of known truth: how often a promise that is kept is
-//! called broken, and the other way round.
+//! The accuracy of verdicts on simulated devices of known truth: how often a promise that is kept
+//! is called broken, and the other way round.
 //!
 //! `FATHOM_SEEDS` sets the number of seeds and `FATHOM_CASE` a part of a device's name; with
 //! `FATHOM_REASONS=1` the reasons of INCONCLUSIVE verdicts are printed, and `FATHOM_UPDATE=1`

@@ -1,7 +1,7 @@
 //! Files in the page cache through `io_uring`.
 //!
-//! A small one stays in the processor's cache too, and shows what the tools cost. Of a large one the memory is most
-//! of the time.
+//! A small one stays in the processor's cache too, and shows what the tools cost. Of a large one
+//! the memory is most of the time.
 
 use super::ratio;
 use crate::bench::Trouble;

@@ -1,4 +1,5 @@
-//! What it takes that many carry a test out together: processes on this machine, and as many results as never ran.
+//! What it takes that many carry a test out together: processes on this machine, and as many
+//! results as never ran.
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
@@ -62,7 +63,8 @@ fn run(bench: &Bench, folder: &Path, surroundings: &[String], arguments: &[&str]
     })
 }
 
-/// Processes on this machine: more of them than it has processors take turns, so that this is the most it can take.
+/// Processes on this machine: more of them than it has processors take turns, so that this is the
+/// most it can take.
 fn real(bench: &Bench, row: &'static str, folder: &Path, figures: &mut Vec<Figure>) -> Result<(), Trouble> {
     let job = job(folder, 1)?;
     let counts: &[usize] = if bench.options.smoke { &[1, 4] } else { &[1, 4, 16, 64] };

@@ -1,8 +1,8 @@
 //! A device that does not answer for 300 ms, at 4,000 operations per second.
 //!
-//! Users who come at a steady rate would wait for it: of a run of T seconds the longest wait is 300 ms, and the 99th
-//! percentile is 300 ms less one hundredth of T. A tool that counts only from when it came to issue an operation sees
-//! one slow operation.
+//! Users who come at a steady rate would wait for it: of a run of T seconds the longest wait is 300
+//! ms, and the 99th percentile is 300 ms less one hundredth of T. A tool that counts only from when
+//! it came to issue an operation sees one slow operation.
 
 use std::time::Duration;
 

@@ -17,8 +17,9 @@ pub(super) fn measure(bench: &Bench, row: &'static str) -> Result<Vec<Figure>, T
     };
     let (disk, memory, size) = (bench.places.file()?, bench.places.tmpfs()?, bench.places.size);
     let on = |target, engine| Work::reads(target, size, engine, Until::Operations(1));
-    // A counted program is slow beside a real disk, so that each look finds one completion or two; a file in memory in
-    // batches of 32 shows what an operation costs where the queue is really full.
+    // A counted program is slow beside a real disk, so that each look finds one completion or two;
+    // a file in memory in batches of 32 shows what an operation costs where the queue is really
+    // full.
     let batches = ["--batch", "32"];
     let rows = [
         (

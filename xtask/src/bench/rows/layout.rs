@@ -1,7 +1,8 @@
 //! How long it takes to make the file of a test.
 //!
-//! fathom brings its file to the disk before it begins, and so does fio as it comes. fio is timed again with leave to keep
-//! the file in the page cache (`create_fsync=0`): with what the disk then still has to do, and without.
+//! fathom brings its file to the disk before it begins, and so does fio as it comes. fio is timed
+//! again with leave to keep the file in the page cache (`create_fsync=0`): with what the disk then
+//! still has to do, and without.
 
 use std::fs::{self, File};
 use std::path::Path;

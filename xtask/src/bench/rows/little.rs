@@ -1,4 +1,5 @@
-//! Whether latencies are whole: operations in flight by Little's law against the depth that was asked for.
+//! Whether latencies are whole: operations in flight by Little's law against the depth that was
+//! asked for.
 
 use crate::bench::Trouble;
 use crate::bench::contest::{Bench, ours};

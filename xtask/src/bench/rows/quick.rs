@@ -1,4 +1,5 @@
-//! The cells of `fathom quick` against fio with the same settings: on a disk both tools must find the same.
+//! The cells of `fathom quick` against fio with the same settings: on a disk both tools must find
+//! the same.
 
 use super::ratio;
 use crate::bench::Trouble;

@@ -128,13 +128,15 @@ impl Comparison {
                 self.note(&STRUCTURE, Verdict::Lost, "the whole of it", "");
                 continue;
             };
-            // Of thousands of threads most are like the one before, and would only say again what it said.
+            // Of thousands of threads most are like the one before, and would only say again what
+            // it said.
             let like = (
                 place.stream.clone(),
                 crews::likeness(place.worker, Apart::default()),
                 crews::likeness(counterpart.worker, Apart::default()),
             );
-            // Threads of one job share it; comparing it with itself takes as long as it has threads.
+            // Threads of one job share it; comparing it with itself takes as long as it has
+            // threads.
             let same_job = |job: &Job| std::ptr::eq(job, place.job) || *job == *place.job;
             let repeats = before
                 .as_ref()
@@ -347,7 +349,8 @@ mod tests {
 
     use super::*;
 
-    /// The paths of everything in a schema that is no object, below the part of a plan that it belongs to.
+    /// The paths of everything in a schema that is no object, below the part of a plan that it
+    /// belongs to.
     fn leaves(schema: &Value, definitions: &Value, path: &str, found: &mut BTreeSet<String>) -> bool {
         if let Some(name) = schema["$ref"].as_str() {
             let name = name.rsplit('/').next().unwrap_or_default();

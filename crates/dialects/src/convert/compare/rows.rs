@@ -15,14 +15,16 @@ use crate::convert::words;
 
 /// A row of the table.
 pub(super) struct Row {
-    /// The paths that it covers, with everything below them. The value of the first is the one that is compared.
+    /// The paths that it covers, with everything below them. The value of the first is the one that
+    /// is compared.
     pub(super) paths: &'static str,
     pub(super) names: Names,
     pub(super) verdict: Verdict,
     pub(super) check: Check,
 }
 
-/// What our dialect, fio and DiskSpd call it; empty where one has no name for it, so that the words have to do.
+/// What our dialect, fio and DiskSpd call it; empty where one has no name for it, so that the words
+/// have to do.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Names([&'static str; 3]);
 
@@ -137,7 +139,8 @@ pub(super) const ROWS: &[Row] = rows! {
     "job.phases.warm_up_ns" ["warm-up", "ramp_time", "-W"] => Lost, Time;
     "job.phases.warm_up_bytes" ["", "ramp_size", ""] => Lost, Size;
     "job.phases.cool_down_ns" ["cool-down", "", "-C"] => Lost, Time;
-    // Rounds are amounts, and what begins anew until the time is over ends nothing: `effective_stop`.
+    // Rounds are amounts, and what begins anew until the time is over ends nothing:
+    // `effective_stop`.
     "job.stop.bytes job.stop.rounds job.stop.repeat_until_time" ["bytes", "io_size", ""] => Lost, Words(parts::bytes);
     "job.stop.region_percent" ["bytes", "io_size", ""] => Lost, Words(parts::region_percent);
     "job.stop.operations" ["operations", "number_ios", ""] => Lost, Words(parts::operations);

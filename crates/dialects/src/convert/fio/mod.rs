@@ -75,7 +75,8 @@ fn write(plan: &Plan) -> Vec<Written> {
     written.collect()
 }
 
-/// Rows in the order in which they are written. Options of engines come behind the engine, which leads.
+/// Rows in the order in which they are written. Options of engines come behind the engine, which
+/// leads.
 fn in_order() -> Vec<&'static Row> {
     let names: Vec<&str> = LEADING.split_ascii_whitespace().collect();
     let leading = names.iter().filter_map(|name| table::find(name));
@@ -84,7 +85,8 @@ fn in_order() -> Vec<&'static Row> {
         .collect()
 }
 
-/// The job file. What all sections have is global, but for what is understood only behind its engine.
+/// The job file. What all sections have is global, but for what is understood only behind its
+/// engine.
 fn file(sections: &[Written]) -> String {
     let mut file = String::new();
     let mut put = |heading: &str, options: &[&Printed]| {

@@ -73,7 +73,8 @@ impl Sections<'_> {
         sections.collect()
     }
 
-    /// The clones that a crew comes to: those of one section if clones can be spread as its workers are, else one each.
+    /// The clones that a crew comes to: those of one section if clones can be spread as its workers
+    /// are, else one each.
     fn clones(&mut self, crew: &Crew<'_>) -> Vec<Vec<Worker>> {
         let mut groups: Vec<Vec<Worker>> = Vec::new();
         for worker in &crew.workers {
@@ -108,7 +109,8 @@ impl Sections<'_> {
     }
 }
 
-/// The streams of a worker, as clones can have them: targets that share a depth are one set of files.
+/// The streams of a worker, as clones can have them: targets that share a depth are one set of
+/// files.
 fn streams(crew: &Crew<'_>, worker: &Worker) -> Vec<Stream> {
     let targets = crew.targets();
     let product = crew.is_a_product() && worker.streams.len() == targets.len() && targets.len() > 1;

@@ -15,7 +15,8 @@ use super::{Conversion, Form, Lost, compare, dialect_name};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::native::{self, Document, JobSpec};
 
-/// Workers that each walk the whole target become jobs of their own, up to this many: workers of one job divide it.
+/// Workers that each walk the whole target become jobs of their own, up to this many: workers of
+/// one job divide it.
 const MAX_WALKERS: usize = 8;
 
 /// The plan in our own words: flags where there is one job, else a job file.

@@ -140,7 +140,8 @@ fn place(plan: &Plan, crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)
         .max(1);
     let divided = crew.workers.len() > 1 && crew.workers.iter().any(|worker| worker.streams[0].region != region);
     let size = match (end, made) {
-        // What does not fill a block at the end belongs to no share; the size of the file has it still.
+        // What does not fill a block at the end belongs to no share; the size of the file has it
+        // still.
         (Some(end), Some(made)) if divided && made >= end && made - end < align => Some(made - offset),
         (Some(end), _) => Some(end - offset),
         // Ours would have said the size itself, if it were not that of another job.
@@ -474,7 +475,8 @@ fn system(crew: &Crew<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, St
     }
 }
 
-/// A simulated device in words, without what every device has: `a simulated device (size 1g, servers 64)`.
+/// A simulated device in words, without what every device has:
+/// `a simulated device (size 1g, servers 64)`.
 pub(in crate::convert) fn simulated_words(device: &SimulatedDevice) -> String {
     let usual = simulated(&SimulatedDevice::default());
     let own = simulated(device).into_iter().filter(|option| !usual.contains(option));

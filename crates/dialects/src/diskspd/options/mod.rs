@@ -1,4 +1,5 @@
-//! The table of DiskSpd's switches. A row is all that a switch needs here: parser, help and `docs/diskspd.md` follow from it.
+//! The table of DiskSpd's switches. A row is all that a switch needs here: parser, help and
+//! `docs/diskspd.md` follow from it.
 
 mod access;
 mod load;
@@ -139,7 +140,8 @@ pub enum Group {
     Others,
 }
 
-/// When a switch acts. An earlier pass is over before the next begins, wherever on the line its switches stand.
+/// When a switch acts. An earlier pass is over before the next begins, wherever on the line its
+/// switches stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
     /// In the first pass, also beside `-X`.
@@ -235,7 +237,8 @@ impl Form {
 }
 
 impl Switch {
-    /// A value has to follow the letter, so that a lone letter was probably meant to be followed by the next argument.
+    /// A value has to follow the letter, so that a lone letter was probably meant to be followed by
+    /// the next argument.
     pub(super) fn needs_value(&self) -> bool {
         let of_2_2 = || self.forms.iter().filter(|form| form.since == Version::V2_2);
         of_2_2().count() > 0 && of_2_2().all(|form| form.head.len() == 1 && form.value != Value::None)

@@ -1,8 +1,8 @@
-//! The elements of a profile, in the order in which they are written: the schema, the reader and the writer are made from
-//! these tables.
+//! The elements of a profile, in the order in which they are written: the schema, the reader and
+//! the writer are made from these tables.
 //!
-//! The reader takes the elements of a parent in the order of its table, wherever they stand in the document, as DiskSpd
-//! does: of those that set the same field the later one wins.
+//! The reader takes the elements of a parent in the order of its table, wherever they stand in the
+//! document, as DiskSpd does: of those that set the same field the later one wins.
 
 use roxmltree::Node;
 
@@ -21,13 +21,15 @@ use crate::diskspd::profile::{
 pub(super) struct Element<T> {
     pub(super) rule: Rule,
     pub(super) form: Form<T>,
-    /// What stands before its value in a text report, where the element has a line of its own there.
+    /// What stands before its value in a text report, where the element has a line of its own
+    /// there.
     pub(super) words: &'static str,
 }
 
 /// What an element holds.
 pub(super) enum Form<T> {
-    /// A value. The schema has found the text good before it is read; nothing is written where there is no text.
+    /// A value. The schema has found the text good before it is read; nothing is written where
+    /// there is no text.
     Value {
         read: fn(&mut T, &str),
         write: fn(&T) -> Option<String>,
@@ -247,8 +249,9 @@ const ETW: &[Element<Etw>] = &[
 
 const TIME_SPAN: Rule = all("TimeSpan", Occurs::AtLeastOnce, || rules(SPAN));
 
-/// The elements of a time span. Those with words came with DiskSpd 2.3, whose public notes name its switches, not its
-/// elements and lines: these are ours, and each holds its value as the switch writes it.
+/// The elements of a time span. Those with words came with DiskSpd 2.3, whose public notes name its
+/// switches, not its elements and lines: these are ours, and each holds its value as the switch
+/// writes it.
 const SPAN: &[Element<TimeSpan>] = &[
     flag!("CompletionRoutines", TimeSpan.completion_routines),
     newer!(

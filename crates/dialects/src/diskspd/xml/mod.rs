@@ -1,9 +1,10 @@
-//! DiskSpd profiles as XML documents: read as DiskSpd 2.2 reads them, written as its `-Rpxml` writes them.
+//! DiskSpd profiles as XML documents: read as DiskSpd 2.2 reads them, written as its `-Rpxml`
+//! writes them.
 //!
-//! A document is first held against the schema and only then read, as in DiskSpd: what the schema refuses anywhere is said
-//! before anything else. Different from DiskSpd: numbers above 2³¹−1 are read exactly, paths have any length, text is
-//! escaped, and `RandomWriteData` is written, so that a profile comes back as it was. The elements of what came with
-//! DiskSpd 2.3 are ours.
+//! A document is first held against the schema and only then read, as in DiskSpd: what the schema
+//! refuses anywhere is said before anything else. Different from DiskSpd: numbers above 2³¹−1 are
+//! read exactly, paths have any length, text is escaped, and `RandomWriteData` is written, so that
+//! a profile comes back as it was. The elements of what came with DiskSpd 2.3 are ours.
 
 mod elements;
 mod read;
@@ -36,7 +37,8 @@ pub enum XmlErrorKind {
     Syntax,
     /// Elements, attributes or values that no profile has.
     Schema,
-    /// `StrideSize` beside `Random` or `RandomRatio`: the schema cannot say that they exclude each other.
+    /// `StrideSize` beside `Random` or `RandomRatio`: the schema cannot say that they exclude each
+    /// other.
     Conflict,
     /// A processor or group that no system has.
     Affinity,
@@ -45,7 +47,8 @@ pub enum XmlErrorKind {
 impl XmlError {
     /// The error as DiskSpd writes it to its standard error.
     pub fn lines(&self) -> Vec<String> {
-        // Only the family of Microsoft's error numbers is kept: parse errors start at the one, validation errors at the other.
+        // Only the family of Microsoft's error numbers is kept: parse errors start at the one,
+        // validation errors at the other.
         let code = match self.kind {
             XmlErrorKind::Syntax => 0xC00C_E500u32,
             XmlErrorKind::Schema => 0xC00C_E000,

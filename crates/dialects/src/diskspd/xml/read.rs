@@ -1,4 +1,5 @@
-//! A document that the schema accepts, as a profile. Defaults are those of the profile; what an absent element leaves as it is.
+//! A document that the schema accepts, as a profile. Defaults are those of the profile; what an
+//! absent element leaves as it is.
 
 use roxmltree::{Document, Node};
 

@@ -1,6 +1,8 @@
-//! What a profile document may contain, and the one function that checks a document against the tables of elements.
+//! What a profile document may contain, and the one function that checks a document against the
+//! tables of elements.
 //!
-//! Children stand in any order, each at most once unless the table says otherwise. What the values mean is not known here.
+//! Children stand in any order, each at most once unless the table says otherwise. What the values
+//! mean is not known here.
 
 use roxmltree::Node;
 
@@ -86,7 +88,8 @@ pub(super) fn check(root: Node) -> Result<(), XmlError> {
 
 /// The value of an element without blanks around it, or of a text all of it.
 ///
-/// DiskSpd's XML library trims text, so that a path may stand on a line of its own. Comments in between do not count.
+/// DiskSpd's XML library trims text, so that a path may stand on a line of its own. Comments in
+/// between do not count.
 pub(super) fn text_of(node: Node) -> String {
     let parts = node.children().filter(Node::is_text).filter_map(|part| part.text());
     trim(&parts.collect::<String>()).to_string()
@@ -145,7 +148,8 @@ fn check_attributes(node: Node, rule: &Rule) -> Result<(), XmlError> {
     Ok(())
 }
 
-/// The children one by one, then what is missing among them. With `one_kind` all have the name of the first.
+/// The children one by one, then what is missing among them. With `one_kind` all have the name of
+/// the first.
 fn check_children(parent: Node, rules: &[&Rule], one_kind: bool) -> Result<(), XmlError> {
     let parent_name = parent.tag_name().name();
     let mut counts = vec![0u64; rules.len()];

@@ -1,12 +1,14 @@
-//! A profile as DiskSpd prints it with `-Rpxml` and inside its results: same elements, same order, same indent.
+//! A profile as DiskSpd prints it with `-Rpxml` and inside its results: same elements, same order,
+//! same indent.
 //!
-//! Two things differ: text is escaped, and `RandomWriteData` stands there when it is set, since without it a profile that is
-//! read again would be another one.
+//! Two things differ: text is escaped, and `RandomWriteData` stands there when it is set, since
+//! without it a profile that is read again would be another one.
 
 use super::elements::{Element, Form, PROFILE};
 use crate::diskspd::profile::Profile;
 
-/// The profile, one element or tag per line, two blanks of indent per level, the root at the left edge.
+/// The profile, one element or tag per line, two blanks of indent per level, the root at the left
+/// edge.
 pub fn lines(profile: &Profile) -> Vec<String> {
     let mut writer = Writer::default();
     writer.element("Profile", |writer| write_all(writer, PROFILE, profile));
@@ -55,8 +57,9 @@ pub(super) fn write_all<T>(writer: &mut Writer, table: &[Element<T>], of: &T) {
 
 /// Text as it may stand between tags.
 ///
-/// Line ends inside a path become references, so that an element stays on its line. Characters that XML cannot express at all
-/// become the replacement character: the document stays one that can be read.
+/// Line ends inside a path become references, so that an element stays on its line. Characters that
+/// XML cannot express at all become the replacement character: the document stays one that can be
+/// read.
 fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -1,5 +1,5 @@
-//! What options mean: each function here carries the values of one or a few options into the parts of a clone. The rows of the
-//! table say which function is an option's.
+//! What options mean: each function here carries the values of one or a few options into the parts
+//! of a clone. The rows of the table say which function is an option's.
 
 pub(in crate::fio) mod data;
 pub(in crate::fio) mod job;

@@ -107,7 +107,8 @@ pub(in crate::fio) fn check_zones(draft: &mut Draft<'_>) {
     }
 }
 
-/// Complains about what zones of a zoned device are not carried out with. They are those of the job, and the target has none.
+/// Complains about what zones of a zoned device are not carried out with. They are those of the
+/// job, and the target has none.
 fn check_write_pointers(draft: &mut Draft<'_>) {
     let JobOptions {
         zones, pattern, verify, ..

@@ -18,7 +18,8 @@ pub(super) fn class(number: i64) -> PriorityClass {
     }
 }
 
-/// What `cmdprio_percentage` or `cmdprio_bssplit` says, with class, level and hint from the options beside them.
+/// What `cmdprio_percentage` or `cmdprio_bssplit` says, with class, level and hint from the options
+/// beside them.
 pub(in crate::fio) fn rules(draft: &mut Draft<'_>) {
     let own = &draft.options.engine;
     let mix = pattern::mix(draft.options);

@@ -19,7 +19,8 @@ pub(in crate::fio) fn is_asynchronous(options: &JobOptions) -> bool {
     }
 }
 
-/// Operations that follow one another in a file can be one call. fio says that such a queue is one deep, and keeps it deeper.
+/// Operations that follow one another in a file can be one call. fio says that such a queue is one
+/// deep, and keeps it deeper.
 fn joins(options: &JobOptions) -> bool {
     options.queue.ioengine == "vsync"
 }
@@ -83,7 +84,8 @@ pub(in crate::fio) fn complete_min(draft: &mut Draft<'_>) {
     draft.parts.worker.batching.complete_min = Some(least).filter(|least| *least != 1);
 }
 
-/// Unless more completions are asked for, as many are taken as there are: that costs less than fio's one at a time.
+/// Unless more completions are asked for, as many are taken as there are: that costs less than
+/// fio's one at a time.
 pub(in crate::fio) fn complete_max(draft: &mut Draft<'_>) {
     let options = &*draft.options;
     let least = within(options, options.queue.iodepth_batch_complete_min);
@@ -169,8 +171,8 @@ pub(in crate::fio) fn file_range(draft: &mut Draft<'_>) {
     draft.parts.stream.sync.file_range = (range.every > 0).then_some((range.every as u32, flags));
 }
 
-/// Jobs that do not write have nothing to flush, and neither has what works on names: fio asks such an engine all the same,
-/// which does nothing.
+/// Jobs that do not write have nothing to flush, and neither has what works on names: fio asks such
+/// an engine all the same, which does nothing.
 pub(in crate::fio) fn drop_flushes(draft: &mut Draft<'_>) {
     let writes = pattern::mix(draft.options).includes(Direction::Write);
     if !writes || kind(draft.options).works_on_names() {

@@ -1,4 +1,5 @@
-//! Samples and logs, and what is only shown: settings of the report of a job, by the names that reports know.
+//! Samples and logs, and what is only shown: settings of the report of a job, by the names that
+//! reports know.
 
 use model::Nanos;
 use model::plan::Windows;

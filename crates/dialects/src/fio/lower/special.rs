@@ -100,7 +100,8 @@ pub(in crate::fio) fn ends_with_io(draft: &mut Draft<'_>) {
     draft.parts.job.ends_with_io = ends;
 }
 
-/// The first operation on a name is the one that counts, so they come in the order of their positions.
+/// The first operation on a name is the one that counts, so they come in the order of their
+/// positions.
 pub(super) fn pattern(options: &JobOptions) -> Pattern {
     Pattern {
         access: vec![Access::Sequential(Sequential {

@@ -57,8 +57,9 @@ pub(in crate::fio) fn verify(draft: &mut Draft<'_>) {
     }
 }
 
-/// Without `verify_header_seed`, fio checks the seed only where the blocks can be known to be those of this workload: not of a job
-/// that reads or replays what another one wrote, nor where a block may be written twice.
+/// Without `verify_header_seed`, fio checks the seed only where the blocks can be known to be those
+/// of this workload: not of a job that reads or replays what another one wrote, nor where a block
+/// may be written twice.
 pub(in crate::fio) fn header_seed(draft: &mut Draft<'_>) {
     let pattern = &draft.options.pattern;
     let is_read_only = !pattern::mix(draft.options).includes(Direction::Write);
@@ -69,8 +70,8 @@ pub(in crate::fio) fn header_seed(draft: &mut Draft<'_>) {
     }
 }
 
-/// Without `verify_write_sequence`, fio does not check the number of the write of a replayed workload, nor where two writes of the
-/// same block may be in flight.
+/// Without `verify_write_sequence`, fio does not check the number of the write of a replayed
+/// workload, nor where two writes of the same block may be in flight.
 pub(in crate::fio) fn write_sequence(draft: &mut Draft<'_>) {
     let overlaps = may_repeat(draft) && queue::depth(draft.options) > 1;
     let is_unknown = draft.options.verify.verify_only || overlaps;

@@ -1,12 +1,13 @@
-//! What jobs ask for: the value of every option, typed. The table of options says how each is written.
+//! What jobs ask for: the value of every option, typed. The table of options says how each is
+//! written.
 
 #![allow(
     missing_docs,
     reason = "a field is the option of its name, and its row in the table says what it means"
 )]
 
-/// Options whose values are words: the type of each, and its words with what they mean. A variant has the doc of its first word;
-/// words that fio lists elsewhere stand behind `+`.
+/// Options whose values are words: the type of each, and its words with what they mean. A variant
+/// has the doc of its first word; words that fio lists elsewhere stand behind `+`.
 macro_rules! choices {
     ($($(#[$doc:meta])* $name:ident at $group:ident.$field:ident {
         $($(#[$attribute:meta])* $variant:ident: $word:literal $help:literal $(, $alias:literal $alias_help:literal)*;)*
@@ -62,8 +63,8 @@ impl Word {
     }
 }
 
-/// A group of options that jobs have in common until one of them changes it: most of a hundred thousand sections differ in
-/// few options.
+/// A group of options that jobs have in common until one of them changes it: most of a hundred
+/// thousand sections differ in few options.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shared<T>(Arc<T>);
 
@@ -132,8 +133,8 @@ impl JobOptions {
         }
     }
 
-    /// Defaults that no row can say: the seed holds only where randrepeat does not say otherwise, and Windows has another
-    /// engine.
+    /// Defaults that no row can say: the seed holds only where randrepeat does not say otherwise,
+    /// and Windows has another engine.
     pub(super) fn adjust_defaults(&mut self) {
         self.pattern.randseed = None;
         if cfg!(windows) {

@@ -35,7 +35,8 @@ pub(super) struct Targets {
 }
 
 impl Targets {
-    /// The target of a path. Jobs that share a file have it made as the one wants it that needs most.
+    /// The target of a path. Jobs that share a file have it made as the one wants it that needs
+    /// most.
     pub(super) fn add(&mut self, new: Target) -> TargetId {
         let Some(&index) = self.by_path.get(&new.path) else {
             self.by_path.insert(new.path.clone(), self.list.len());
@@ -143,8 +144,8 @@ impl Lowering<'_> {
         }
     }
 
-    /// Where a clone begins in files that its size may lengthen: a percentage is of the file as it is before that. Files of unlike
-    /// sizes keep the percentage.
+    /// Where a clone begins in files that its size may lengthen: a percentage is of the file as it
+    /// is before that. Files of unlike sizes keep the percentage.
     fn at_setup(&self, options: &JobOptions, base: Extent, names: &[String]) -> Extent {
         let has_size = matches!(options.pattern.size, Some(Amount::Bytes(1..))) || options.files.filesize.high > 0;
         if base.percent == 0.0 || !has_size {
@@ -249,7 +250,8 @@ impl Lowering<'_> {
 }
 
 impl Lowering<'_> {
-    /// What fio fails at before it changes anything in a file: the line, the error number and the function.
+    /// What fio fails at before it changes anything in a file: the line, the error number and the
+    /// function.
     fn refusal(
         &self,
         options: &JobOptions,
@@ -264,7 +266,8 @@ impl Lowering<'_> {
         if self.jobs.flags.readonly && is_file && found.is_none_or(|found| found.size < size) {
             return Some(("fio: refusing extend of file due to read-only", 30, ""));
         }
-        // The kernel discards blocks of devices. Of files it would punch holes, which is the engine `falloc`.
+        // The kernel discards blocks of devices. Of files it would punch holes, which is the engine
+        // `falloc`.
         let discards = trims && options.queue.ioengine != "falloc";
         let is_known = found.is_some() || self.here.disk.is_complete();
         (discards && is_file && is_known).then_some((
@@ -389,7 +392,8 @@ fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
     base
 }
 
-/// Files of a clone that get a block more than the others: what is left of the size when each has its part.
+/// Files of a clone that get a block more than the others: what is left of the size when each has
+/// its part.
 fn larger(options: &JobOptions, count: usize) -> u64 {
     match options.pattern.size {
         Some(Amount::Bytes(size)) => size % count as u64 / pattern::shortest(options),
@@ -455,8 +459,8 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
     }
 }
 
-/// A size within a range, in whole blocks: what fio draws for this file of this clone. Ranges that begin within the first block
-/// can give 0, which is a file without a size in fio too.
+/// A size within a range, in whole blocks: what fio draws for this file of this clone. Ranges that
+/// begin within the first block can give 0, which is a file without a size in fio too.
 fn drawn(form: DrawsForm, number: usize, range: Range, block: u64) -> u64 {
     let mut draws = form.start();
     let mut size = range.low;

@@ -45,7 +45,8 @@ impl Lowering<'_> {
             }
             Some(Amount::Percent(_) | Amount::Zones(_)) | None => stop.region_percent = Some(100 * times as u32),
         }
-        // A job that goes over its area once ends when no block is left, even if that is less than its amount.
+        // A job that goes over its area once ends when no block is left, even if that is less than
+        // its amount.
         let more = match pattern.io_size {
             Some(Amount::Bytes(bytes)) => self.area.is_some_and(|area| bytes > area),
             Some(Amount::Percent(percent)) => percent > 100,
@@ -57,7 +58,8 @@ impl Lowering<'_> {
         stop
     }
 
-    /// The jobs that a job waits for, as far as they are in the same step; those before have ended in any case.
+    /// The jobs that a job waits for, as far as they are in the same step; those before have ended
+    /// in any case.
     pub(super) fn waits_for(&self, index: usize, job: &Job) -> Vec<Dependency> {
         let Some(name) = &job.options.job.wait_for else {
             return Vec::new();

@@ -1,7 +1,9 @@
-//! What jobs mean: sections become jobs of a plan, clones become workers with one stream each, a stonewall begins a step.
+//! What jobs mean: sections become jobs of a plan, clones become workers with one stream each, a
+//! stonewall begins a step.
 //!
-//! Each option is carried over by its row of the table; what depends on files, traces and other jobs is done here. What is done otherwise than fio does, or as fio does
-//! although a reader of the figures would not expect it, is reported in notes.
+//! Each option is carried over by its row of the table; what depends on files, traces and other
+//! jobs is done here. What is done otherwise than fio does, or as fio does although a reader of the
+//! figures would not expect it, is reported in notes.
 
 pub(in crate::fio) mod files;
 mod job;
@@ -54,7 +56,8 @@ pub struct Lowered {
     pub complained: Vec<String>,
     /// What a reader of the figures should know, in sentences.
     pub notes: Vec<String>,
-    /// Jobs that ask for a depth above 1 of an engine that has one operation in flight, with that depth.
+    /// Jobs that ask for a depth above 1 of an engine that has one operation in flight, with that
+    /// depth.
     pub capped_depths: Vec<(String, u32)>,
     /// Clones whose files cannot be made ready, counted from 1 over all jobs, with why.
     pub unusable: Vec<Unusable>,

@@ -1,4 +1,5 @@
-//! Traces that are carried out: looked through first, so that files, directions and lengths are known to the plan.
+//! Traces that are carried out: looked through first, so that files, directions and lengths are
+//! known to the plan.
 
 use std::io::{Cursor, Read};
 
@@ -246,7 +247,8 @@ impl Played {
         }
     }
 
-    /// Requests that were traced went to a device, past the cache: unless the job sets `direct`, they do so again.
+    /// Requests that were traced went to a device, past the cache: unless the job sets `direct`,
+    /// they do so again.
     pub(super) fn is_direct(&self, options: &JobOptions, is_set: bool) -> bool {
         match is_binary(&self.replay) && !is_set {
             true => pattern::shortest(options).is_multiple_of(4096),

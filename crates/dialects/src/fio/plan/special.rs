@@ -10,7 +10,8 @@ use crate::fio::options::engine::CpuMode;
 
 /// EINVAL.
 const INVALID: i32 = 22;
-/// Work that moves no data ends when its time is over, or after that many spells. With neither it continues until it is stopped.
+/// Work that moves no data ends when its time is over, or after that many spells. With neither it
+/// continues until it is stopped.
 pub(super) fn stop(options: &JobOptions) -> Stop {
     let job = &options.job;
     let operations = Some(job.number_ios).filter(|operations| *operations > 0);

@@ -258,7 +258,8 @@ pub(in crate::fio) fn spr_cs(section: &Section<'_>) -> Option<String> {
         .map(|aged| size(aged.cache.0))
 }
 
-/// The option that says lengths: one kind for all directions; each length is a range and a share, too.
+/// The option that says lengths: one kind for all directions; each length is a range and a share,
+/// too.
 enum Lengths {
     Fixed,
     Range,

@@ -1,4 +1,5 @@
-//! The job as a whole: its name, how often and how long it runs, what it waits for and what ends with it.
+//! The job as a whole: its name, how often and how long it runs, what it waits for and what ends
+//! with it.
 
 use super::row::*;
 use super::special;

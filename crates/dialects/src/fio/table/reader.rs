@@ -1,4 +1,5 @@
-//! What a job's options are read with: the job so far, what may be asked, and what is to be reported.
+//! What a job's options are read with: the job so far, what may be asked, and what is to be
+//! reported.
 
 use model::PerDirection;
 
@@ -59,7 +60,8 @@ pub enum Notice {
     Err(String),
     /// What to do about an error, for a line `hint: …`; fio has no such lines.
     Hint(String),
-    /// The banner of the job with this index, which is printed as soon as the job is known to be good.
+    /// The banner of the job with this index, which is printed as soon as the job is known to be
+    /// good.
     Added(usize),
 }
 
@@ -97,7 +99,8 @@ impl Reader<'_> {
         self.notices.push(Notice::Err(line.into()));
     }
 
-    /// A line for stderr, unless it is among the lines already: each clone of a section has the options of all.
+    /// A line for stderr, unless it is among the lines already: each clone of a section has the
+    /// options of all.
     pub(in crate::fio) fn say_once(&mut self, line: String) {
         let line = Notice::Err(line);
         if !self.notices.contains(&line) {
@@ -147,8 +150,8 @@ impl Reader<'_> {
     }
 }
 
-/// One value goes to all three directions, the second of two to writes and trims. Blank ones keep what was there, and a
-/// separator at the end keeps the last from spreading.
+/// One value goes to all three directions, the second of two to writes and trims. Blank ones keep
+/// what was there, and a separator at the end keeps the last from spreading.
 pub(in crate::fio) fn spread<T: Clone>(to: &mut PerDirection<T>, values: &[Option<T>], closed: bool) {
     let slots = [&mut to.read, &mut to.write, &mut to.trim];
     for (index, slot) in slots.into_iter().enumerate() {

@@ -48,8 +48,9 @@ pub struct Row {
     pub help: &'static str,
     /// A value that works.
     pub example: &'static str,
-    /// Command lines that have it, each with what their plan then holds and would not hold without it, as the manual has it.
-    /// A test looks for each of them; `tests/suite/fio/effects.rs` says how they are written.
+    /// Command lines that have it, each with what their plan then holds and would not hold without
+    /// it, as the manual has it. A test looks for each of them; `tests/suite/fio/effects.rs` says
+    /// how they are written.
     pub effects: &'static [(&'static str, &'static str)],
     /// What follows for other options when it is given.
     pub(in crate::fio) then: Option<fn(&mut JobOptions)>,
@@ -63,10 +64,12 @@ pub struct Row {
 /// The place of an option among the others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rank {
-    /// Where it stands in fio's list of options, in steps of ten; 0 for options of engines, which have lists of their own.
+    /// Where it stands in fio's list of options, in steps of ten; 0 for options of engines, which
+    /// have lists of their own.
     pub order: u32,
-    /// How much it matters, by a survey of 356 public job files and command lines: 1 for what nearly all of them need, 2 for
-    /// what the rest of them needs, 3 for what takes special devices or is hardly used.
+    /// How much it matters, by a survey of 356 public job files and command lines: 1 for what
+    /// nearly all of them need, 2 for what the rest of them needs, 3 for what takes special devices
+    /// or is hardly used.
     pub tier: u8,
 }
 

@@ -16,8 +16,9 @@ use crate::fio::values::{self, Unit};
 const ENTRIES: usize = 64;
 
 pub(super) fn filename(reader: &mut Reader<'_>, text: &str) -> Taken {
-    // fio joins directory and name at this moment: a directory that comes later changes nothing. Each option adds to those
-    // before it, also to those of [global]; a name that is there already stands for the file that it names.
+    // fio joins directory and name at this moment: a directory that comes later changes nothing.
+    // Each option adds to those before it, also to those of [global]; a name that is there already
+    // stands for the file that it names.
     let files = &mut reader.job.files;
     let directory = files.directory.first().cloned();
     files.filename.extend(
@@ -235,7 +236,8 @@ fn share(text: &str) -> Option<u64> {
     (!text.is_empty()).then(|| leading_integer(text).clamp(0, 100) as u64)
 }
 
-/// Blank shares get equal parts of what the others leave. Nothing if there is more than one of them and nothing is left.
+/// Blank shares get equal parts of what the others leave. Nothing if there is more than one of them
+/// and nothing is left.
 fn fill_shares(entries: &[(u64, Option<u64>)]) -> Option<Vec<(u64, u64)>> {
     let total: u64 = entries.iter().filter_map(|(_, share)| *share).sum();
     let blank = entries.iter().filter(|(_, share)| share.is_none()).count() as u64;
@@ -466,7 +468,8 @@ pub(super) fn memory_policy(reader: &mut Reader<'_>, text: &str) -> Taken {
     Ok(())
 }
 
-/// Refuses nodes that this machine lacks. What is not a list at all is refused when the job is lowered.
+/// Refuses nodes that this machine lacks. What is not a list at all is refused when the job is
+/// lowered.
 fn check_nodes(reader: &mut Reader<'_>, text: &str) -> Taken {
     let machine = reader.machine();
     let mut nodes = lower::system::nodes(text).into_iter().flatten();
@@ -477,7 +480,8 @@ fn check_nodes(reader: &mut Reader<'_>, text: &str) -> Taken {
     }
 }
 
-/// Ranges of processors, which are multiplied out later: neither a number nor their sum exceeds what machines have.
+/// Ranges of processors, which are multiplied out later: neither a number nor their sum exceeds
+/// what machines have.
 fn cpu_ranges(reader: &mut Reader<'_>, option: &str, text: &str) -> Result<Vec<CpuRange>, Wrong> {
     let mut listed = 0;
     let mut ranges = Vec::new();
@@ -597,7 +601,8 @@ fn decimal(text: &str) -> Option<(Piece, &str)> {
     Some((Piece::Bytes(bytes), &text[end..]))
 }
 
-/// Fewer calls for the time: no latencies, no samples of bandwidth, no percentiles. 0 changes nothing.
+/// Fewer calls for the time: no latencies, no samples of bandwidth, no percentiles. 0 changes
+/// nothing.
 pub(super) fn reduce_clock_calls(job: &mut JobOptions) {
     let report = &mut job.report;
     if report.gtod_reduce {

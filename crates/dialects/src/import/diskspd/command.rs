@@ -1,4 +1,5 @@
-//! The command line that a report echoes, read as DiskSpd reads it: what it means, and whether the report agrees.
+//! The command line that a report echoes, read as DiskSpd reads it: what it means, and whether the
+//! report agrees.
 
 use model::finding::{Finding, Severity};
 use model::observation::Load;
@@ -7,7 +8,8 @@ use super::{Settings, TargetSettings, Throttle};
 use crate::diskspd::profile::{Cache, Profile, Target, ThroughputUnit, TimeSpan};
 use crate::diskspd::{EventRole, Processors, Reading, Surroundings, Version, read};
 
-/// Nothing is opened for a line that is only read for its meaning, and every processor it may name is there.
+/// Nothing is opened for a line that is only read for its meaning, and every processor it may name
+/// is there.
 struct Nowhere;
 
 impl Surroundings for Nowhere {
@@ -45,7 +47,8 @@ fn words(line: &str) -> Vec<String> {
     line.split_whitespace().skip(1).map(str::to_owned).collect()
 }
 
-/// The profile that a line means; `None` if DiskSpd would refuse it, or if it names a file with the rest.
+/// The profile that a line means; `None` if DiskSpd would refuse it, or if it names a file with the
+/// rest.
 pub(super) fn profile(line: &str) -> Option<Profile> {
     match read("diskspd", &words(line), &mut Nowhere) {
         Reading::Run(request) | Reading::Print(request) => Some(request.profile),

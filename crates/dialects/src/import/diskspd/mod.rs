@@ -1,5 +1,6 @@
-//! What DiskSpd's two reports have in common: the settings of a time span, and the load that follows from them by DiskSpd's
-//! rules. `-o` counts for each target and each thread, `-t` threads for each target, `-F` threads over all of them.
+//! What DiskSpd's two reports have in common: the settings of a time span, and the load that
+//! follows from them by DiskSpd's rules. `-o` counts for each target and each thread, `-t` threads
+//! for each target, `-F` threads over all of them.
 
 mod command;
 mod settings;
@@ -81,7 +82,8 @@ impl Settings {
         }
     }
 
-    /// Threads of the pool. Before 2.1 reports did not say that there is one; they only leave out the threads of the files.
+    /// Threads of the pool. Before 2.1 reports did not say that there is one; they only leave out
+    /// the threads of the files.
     fn pool(&self, threads: Option<u32>) -> Option<u32> {
         let silent = self.complete && self.targets.iter().all(|target| target.threads.is_none());
         self.pool_threads.or(threads.filter(|_| silent))

@@ -46,7 +46,8 @@ impl Settings {
     }
 }
 
-/// What follows the words for the queue depth. Behind the targets it is that of a target, before them that of the pool.
+/// What follows the words for the queue depth. Behind the targets it is that of a target, before
+/// them that of the pool.
 fn outstanding(line: &str) -> Option<&str> {
     let rest = line.strip_prefix("number of outstanding I/O operations")?;
     let rest = rest.strip_prefix(" per thread").unwrap_or(rest);

@@ -1,7 +1,7 @@
 //! DiskSpd's text report, of 2.0.x to 2.2, wherever in a text it stands.
 //!
-//! Lines are known by how they begin, and blanks never count: pages and consoles change them. A report begins at its command
-//! line, a time span at its settings and again at its results.
+//! Lines are known by how they begin, and blanks never count: pages and consoles change them. A
+//! report begins at its command line, a time span at its settings and again at its results.
 
 use model::finding::{Finding, Severity};
 use model::observation::{CoreShare, Flow, Latency, Observation, PartFlow, Stated};
@@ -451,7 +451,8 @@ fn flow(cells: &Cells, quantiles: Vec<(f64, f64)>) -> Flow {
     }
 }
 
-/// Slips of the keyboard and switches that are no longer wanted, on the command lines and in the text around the report.
+/// Slips of the keyboard and switches that are no longer wanted, on the command lines and in the
+/// text around the report.
 fn of_typing(text: &str, commands: &[String]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let mut slips: Vec<&str> = text.split_whitespace().filter(|word| is_slip(word)).collect();

@@ -1,4 +1,5 @@
-//! The tables of DiskSpd's text report, by the titles of their columns: which there are depends on the version and on `-L`, `-D`.
+//! The tables of DiskSpd's text report, by the titles of their columns: which there are depends on
+//! the version and on `-L`, `-D`.
 
 use crate::import::numbers::{self, decimal, whole, with_comma};
 
@@ -149,7 +150,8 @@ fn with_size(text: &str) -> (String, Option<u64>) {
 pub(super) struct Chart {
     /// It is that of all targets.
     pub total: bool,
-    /// Share of the values below, and milliseconds of reads, writes and all; 0 is the smallest, 1 the largest.
+    /// Share of the values below, and milliseconds of reads, writes and all; 0 is the smallest, 1
+    /// the largest.
     pub rows: Vec<(f64, [Option<f64>; 3])>,
 }
 

@@ -1,5 +1,5 @@
-//! DiskSpd's XML report, of 2.0.x to 2.2. Elements are found by name and none is required that some version lacks; rates, which
-//! it does not have, follow from its counts and its time.
+//! DiskSpd's XML report, of 2.0.x to 2.2. Elements are found by name and none is required that some
+//! version lacks; rates, which it does not have, follow from its counts and its time.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,8 @@ pub(in crate::import) fn read(file: &str, text: &str) -> Result<Imported, Vec<Di
     Ok(imported)
 }
 
-/// DiskSpd escapes nothing: `&` in a path and `<unknown>` in an attribute make its own XML malformed.
+/// DiskSpd escapes nothing: `&` in a path and `<unknown>` in an attribute make its own XML
+/// malformed.
 fn escaped(text: &str) -> Cow<'_, str> {
     if !text.contains('&') && !text.contains("\"<") {
         return Cow::Borrowed(text);

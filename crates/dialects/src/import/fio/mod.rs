@@ -1,5 +1,5 @@
-//! What fio's two reports have in common: the load that options mean, by fio's rules. `iodepth` and `rate_iops` count for each
-//! clone, and clones are `numjobs`.
+//! What fio's two reports have in common: the load that options mean, by fio's rules. `iodepth` and
+//! `rate_iops` count for each clone, and clones are `numjobs`.
 
 pub(super) mod json;
 mod json_flows;
@@ -12,7 +12,8 @@ use model::{Bytes, Nanos};
 use crate::fio::engines::ENGINES;
 use crate::fio::values::{Unit, names, number, split};
 
-/// The engine carries out one operation after the other, whatever the queue depth. A path may stand behind its name.
+/// The engine carries out one operation after the other, whatever the queue depth. A path may stand
+/// behind its name.
 fn waits_for_each(engine: &str) -> bool {
     let name = engine.split(':').next().unwrap_or(engine);
     let known = ENGINES.iter().find(|known| known.name == name);
@@ -109,7 +110,8 @@ impl Options {
         }
     }
 
-    /// Operations that one clone may have in flight. Without an engine named it is the one that waits for each.
+    /// Operations that one clone may have in flight. Without an engine named it is the one that
+    /// waits for each.
     fn depth(&self) -> u64 {
         match self.get("ioengine") {
             Some(engine) if !waits_for_each(engine) => self.count("iodepth").filter(|depth| *depth > 0).unwrap_or(1),
@@ -163,7 +165,8 @@ impl Options {
 
     /// The load of `clones` clones together.
     fn load(&self, job: &str, clones: u32) -> Load {
-        // A report that lists no options at all was made or changed by another program; defaults would be guesses.
+        // A report that lists no options at all was made or changed by another program; defaults
+        // would be guesses.
         if self.0.iter().all(|(name, _)| name == "name") {
             return Load::default();
         }

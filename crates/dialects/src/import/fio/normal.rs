@@ -1,5 +1,5 @@
-//! fio's report for people, of 2.x and 3.x. It does not tell whether I/O was direct, nor what rate or mix was asked for, so none of
-//! that is known of such a load.
+//! fio's report for people, of 2.x and 3.x. It does not tell whether I/O was direct, nor what rate
+//! or mix was asked for, so none of that is known of such a load.
 
 use model::finding::{Finding, Severity};
 use model::observation::{AtOnce, Flow, Latency, Load, Observation};
@@ -185,7 +185,8 @@ impl Part {
 }
 
 impl Entry {
-    /// The figures of a direction. Rates are printed with few digits; where count and time are there, they are exact.
+    /// The figures of a direction. Rates are printed with few digits; where count and time are
+    /// there, they are exact.
     fn flow(&self, number: usize) -> Option<Flow> {
         let part = self.parts[number].as_ref()?;
         let operations = match number {

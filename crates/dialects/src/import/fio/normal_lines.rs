@@ -54,7 +54,8 @@ pub(super) fn banner(line: &str) -> Option<Banner> {
     })
 }
 
-/// The one size of `(R) 4096B-4096B, (W) 4096B-4096B, …` or of `4K-4K/4K-4K/4K-4K`; `None` if there are several.
+/// The one size of `(R) 4096B-4096B, (W) 4096B-4096B, …` or of `4K-4K/4K-4K/4K-4K`; `None` if there
+/// are several.
 fn block(text: &str) -> Option<u64> {
     let sizes = text.split([',', '/', '-', ' ']).map(str::trim);
     let mut sizes = sizes.filter(|size| size.starts_with(|first: char| first.is_ascii_digit()));
@@ -65,7 +66,8 @@ fn block(text: &str) -> Option<u64> {
     bytes(first, true).map(|bytes| bytes as u64)
 }
 
-/// Bytes or bytes per second with a unit: `87.5MiB/s`, `91.7MB/s`, `64.0kB`, `4K`. Up to 2.x a unit without `i` is binary too.
+/// Bytes or bytes per second with a unit: `87.5MiB/s`, `91.7MB/s`, `64.0kB`, `4K`. Up to 2.x a unit
+/// without `i` is binary too.
 pub(super) fn bytes(text: &str, old: bool) -> Option<f64> {
     let text = text.trim().trim_end_matches("/s");
     let (text, bits) = match text.strip_suffix("bit") {
@@ -100,7 +102,8 @@ pub(super) struct Rates {
     pub runtime: Option<Nanos>,
 }
 
-/// `IOPS=2799, BW=87.5MiB/s (91.7MB/s)(263MiB/3001msec)`, or `io=10240MB, bw=63317KB/s, iops=15829, runt=165607msec`.
+/// `IOPS=2799, BW=87.5MiB/s (91.7MB/s)(263MiB/3001msec)`, or
+/// `io=10240MB, bw=63317KB/s, iops=15829, runt=165607msec`.
 pub(super) fn rates(rest: &str) -> Rates {
     let value = |key: &str| {
         Some(
@@ -207,7 +210,8 @@ pub(super) fn percentiles(line: &str, factor: f64) -> Option<Vec<(f64, f64)>> {
     Some(found)
 }
 
-/// Operations of reads, writes and trims: `issued rwts: total=8400,3600,0,0 …`, or `issued    : total=r=8400/w=3600/d=0, …`.
+/// Operations of reads, writes and trims: `issued rwts: total=8400,3600,0,0 …`, or
+/// `issued    : total=r=8400/w=3600/d=0, …`.
 pub(super) fn issued(line: &str) -> Option<[u64; 3]> {
     let rest = line.strip_prefix("issued")?.split_once("total=")?.1;
     let list = rest.split_whitespace().next()?;

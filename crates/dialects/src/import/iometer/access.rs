@@ -124,7 +124,8 @@ mod tests {
         let one = asked(&["8192,100,70,100,0,1,4096,0"]);
         assert_eq!((one.block, one.read_percent), (Some(Bytes(8192)), Some(70.0)));
         assert_eq!((one.random, one.closed_loop), (Some(true), Some(true)));
-        // A quarter of 4 KiB that all read, three quarters of 64 KiB of which a fifth reads: 25 + 15 = 40 %.
+        // A quarter of 4 KiB that all read, three quarters of 64 KiB of which a fifth reads: 25 +
+        // 15 = 40 %.
         let two = asked(&["4096,25,100,100,0,1,0,0", "65536,75,20,0,5,1,0,0"]);
         assert_eq!((two.block, two.read_percent), (None, Some(40.0)));
         assert_eq!((two.random, two.closed_loop), (None, Some(false)));

@@ -1,6 +1,7 @@
-//! Iometer's results (`results.csv`) of 2003 to 1.1: sections that begin with an apostrophe, a line with the titles of the columns, and
-//! rows for all, each manager, processor, worker and disk. Titles differ between versions, so every figure is found by the words of
-//! its title. Rates of all are those of the row `ALL`; the queue depth is what workers were set to, not what was kept.
+//! Iometer's results (`results.csv`) of 2003 to 1.1: sections that begin with an apostrophe, a line
+//! with the titles of the columns, and rows for all, each manager, processor, worker and disk.
+//! Titles differ between versions, so every figure is found by the words of its title. Rates of all
+//! are those of the row `ALL`; the queue depth is what workers were set to, not what was kept.
 
 mod access;
 mod table;
@@ -274,7 +275,8 @@ impl Group {
         }
     }
 
-    /// Operations that were allowed in flight over all workers and disks. What is set counts for each worker and each of its disks.
+    /// Operations that were allowed in flight over all workers and disks. What is set counts for
+    /// each worker and each of its disks.
     fn depth(&self, outstanding: &[u64]) -> Option<u64> {
         let sum = |values: Vec<Option<u64>>| {
             let sum = values.into_iter().try_fold(0u64, |sum, one| sum.checked_add(one?));

@@ -154,7 +154,8 @@ impl Table {
             return Ok(None);
         };
         let (found, wanted) = (cells.len(), self.titles.len());
-        // The file ends with a time stamp: a short last row is a cut one. Spreadsheets add empty cells.
+        // The file ends with a time stamp: a short last row is a cut one. Spreadsheets add empty
+        // cells.
         if is_last && found < wanted || cells.iter().skip(wanted).any(|cell| !cell.is_empty()) {
             let what = format!("{found} cells stand under {wanted} titles");
             return Err(if found < wanted {
@@ -278,7 +279,8 @@ impl Cells<'_> {
         })
     }
 
-    /// 1.1 has `MiBps (Binary)` and `MBps (Decimal)`; the `MBps` of versions before it are of 2²⁰ bytes.
+    /// 1.1 has `MiBps (Binary)` and `MBps (Decimal)`; the `MBps` of versions before it are of 2²⁰
+    /// bytes.
     fn throughput(&self, direction: &str) -> Result<Option<f64>, String> {
         const MIB: f64 = 1_048_576.0;
         if let Some(rate) = self.read(&format!("{direction}mibps"), decimal)? {

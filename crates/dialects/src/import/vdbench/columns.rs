@@ -27,7 +27,8 @@ pub(super) enum Column {
     Other,
 }
 
-/// Names in `summary.html`: the word of the first line and the one below it. 5.03 has one maximum, later versions one for each direction.
+/// Names in `summary.html`: the word of the first line and the one below it. 5.03 has one maximum,
+/// later versions one for each direction.
 pub(super) const OF_SUMMARY: &[(&str, Column)] = &[
     ("i/o rate", Column::Rate),
     ("mb/sec 1024**2", Column::Mib),

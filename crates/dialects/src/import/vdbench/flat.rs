@@ -1,4 +1,5 @@
-//! Vdbench's `flatfile.html` of 5.03 to 5.04.07: a line with the names of the columns, then a row for each interval and each average.
+//! Vdbench's `flatfile.html` of 5.03 to 5.04.07: a line with the names of the columns, then a row
+//! for each interval and each average.
 
 use model::observation::Load;
 
@@ -15,7 +16,8 @@ pub(in crate::import) fn is_one(text: &str) -> bool {
     text.lines().any(|line| header(&without_tags(line)).is_some())
 }
 
-/// The names of the columns, if a line names them. Those that tell rows and runs apart must be there.
+/// The names of the columns, if a line names them. Those that tell rows and runs apart must be
+/// there.
 fn header(line: &str) -> Option<Vec<String>> {
     let names: Vec<String> = line.split_whitespace().map(str::to_ascii_lowercase).collect();
     let has = |wanted: &str| names.iter().any(|name| name == wanted);

@@ -1,5 +1,6 @@
-//! What Vdbench's two files have in common: rows of intervals under columns with names, and a row of averages for each run. The columns
-//! differ between versions and with what was run, so every figure is found by the words above it and never by its place.
+//! What Vdbench's two files have in common: rows of intervals under columns with names, and a row
+//! of averages for each run. The columns differ between versions and with what was run, so every
+//! figure is found by the words above it and never by its place.
 
 mod columns;
 pub(super) mod flat;
@@ -141,7 +142,8 @@ impl Run {
         })
     }
 
-    /// The length of an interval, by the times of the rows: whole seconds, and the same between all of them.
+    /// The length of an interval, by the times of the rows: whole seconds, and the same between all
+    /// of them.
     fn interval(&self) -> Option<Nanos> {
         const A_DAY: f64 = 86_400.0;
         /// Rows are written a little after the end of their interval.
@@ -220,7 +222,8 @@ fn latency_of_all(figures: &Figures) -> Option<Latency> {
     latency(figures.get(Column::Mean), figures.get(Column::Deviation), max)
 }
 
-/// Reads and writes: their rates are the rate of all × the share of reads. Only what one direction did is known of it in full.
+/// Reads and writes: their rates are the rate of all × the share of reads. Only what one direction
+/// did is known of it in full.
 fn directions(figures: &Figures, total: &Flow) -> PerDirection<Option<Flow>> {
     let of = |share: f64, mean: Column, max: Column| {
         let iops = total.iops.map(|iops| iops * share);
@@ -267,8 +270,9 @@ fn take(imported: &mut Imported, runs: &[Run], version: Option<&str>) {
     }
 }
 
-/// What was asked for by a parameter of a loop or a column of the same name. `threads` hold for each storage definition, and how many
-/// of these there are neither file tells: the depth is not known.
+/// What was asked for by a parameter of a loop or a column of the same name. `threads` hold for
+/// each storage definition, and how many of these there are neither file tells: the depth is not
+/// known.
 fn ask(load: &mut Load, name: &str, value: &str) {
     match name {
         "xfersize" => load.block = value.parse().ok().filter(|size: &Bytes| size.0 > 0),
@@ -284,7 +288,8 @@ fn ask(load: &mut Load, name: &str, value: &str) {
     }
 }
 
-/// The rate that was asked for: a number, or as much as goes. Vdbench counts `max` as 999999 and the first run of a `curve` as 999998.
+/// The rate that was asked for: a number, or as much as goes. Vdbench counts `max` as 999999 and
+/// the first run of a `curve` as 999998.
 fn ask_rate(load: &mut Load, value: &str) {
     match decimal(value.split_whitespace().next().unwrap_or_default()) {
         Some(999_998.0 | 999_999.0) => load.closed_loop = Some(true),

@@ -1,4 +1,5 @@
-//! Vdbench's `summary.html` of 5.03 to 5.04.07, as page or as text. The names of its columns stand in two lines, a word of each over the other.
+//! Vdbench's `summary.html` of 5.03 to 5.04.07, as page or as text. The names of its columns stand
+//! in two lines, a word of each over the other.
 
 use super::columns::{Figures, OF_SUMMARY, lacking, of_row, without_tags};
 use super::{Rank, Row, Run, ask, ask_rate, time_of_day};

@@ -1,4 +1,5 @@
-//! The table of native options. A row is all that a new option needs here; [`super::lower()`] gives it its meaning.
+//! The table of native options. A row is all that a new option needs here; [`super::lower()`] gives
+//! it its meaning.
 
 mod files;
 mod load;

@@ -1,4 +1,5 @@
-//! From one dialect to another: the parts of the plan that make the test are the same, and the rest is listed.
+//! From one dialect to another: the parts of the plan that make the test are the same, and the rest
+//! is listed.
 
 use dialects::convert::{Form, equivalents, to_diskspd, to_native};
 use model::access::{Access, Placement};
@@ -267,7 +268,8 @@ fn equivalents_are_those_of_the_other_two() {
     assert_eq!(of(&flags("--target a.dat")), [Dialect::Fio, Dialect::Diskspd]);
 }
 
-/// A rate for reads and one for writes make the mix: 700 and 300 are 30 % writes, whatever the mix was before.
+/// A rate for reads and one for writes make the mix: 700 and 300 are 30 % writes, whatever the mix
+/// was before.
 #[test]
 fn rates_of_each_direction_make_the_mix() {
     let mut plan = flags("--target a.dat --size 1m --read 50 --rate 1000iops --engine psync");

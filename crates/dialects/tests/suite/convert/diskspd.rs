@@ -1,4 +1,5 @@
-//! DiskSpd's words, written from plans that were read from them: recorded command lines and profiles, and made-up ones.
+//! DiskSpd's words, written from plans that were read from them: recorded command lines and
+//! profiles, and made-up ones.
 
 use std::fs;
 use std::path::PathBuf;

@@ -1,4 +1,5 @@
-//! fio's words: what is written is read by fio's own grammar without a complaint, and its values are those of the plan.
+//! fio's words: what is written is read by fio's own grammar without a complaint, and its values
+//! are those of the plan.
 //!
 //! Whether the plan comes back is looked at in `fio_round_trips`, once jobs of fio become plans.
 
@@ -155,7 +156,8 @@ fn a_pool_is_a_set_of_files() {
     );
 }
 
-/// Every option that this module writes is one that fio's grammar knows, whatever else comes beside it.
+/// Every option that this module writes is one that fio's grammar knows, whatever else comes beside
+/// it.
 #[test]
 fn every_plan_of_the_other_tests_is_read() {
     let lines = crate::convert::native::LINES.iter().map(|line| flags(line));

@@ -1,4 +1,5 @@
-//! Nothing is dropped in silence: whatever is changed in a plan is seen in the text, or it is listed.
+//! Nothing is dropped in silence: whatever is changed in a plan is seen in the text, or it is
+//! listed.
 
 use dialects::convert::{self, Conversion};
 use model::access::{Access, Between, Every, Mixed, Placement, Zones};
@@ -44,7 +45,8 @@ fn stream(plan: &mut Plan) -> &mut Stream {
     &mut worker(plan).streams[0]
 }
 
-/// A change of everything that a test consists of. What is left out is said in `compare` with its reason.
+/// A change of everything that a test consists of. What is left out is said in `compare` with its
+/// reason.
 const CHANGES: &[Change] = &[
     ("seed", |plan| plan.seed = 1 << 40),
     ("path", |plan| plan.targets[0].path = "/mnt/b.dat".into()),
@@ -476,7 +478,8 @@ fn every_change_is_seen_or_listed() {
     }
 }
 
-/// A text that reads the same although the plan is another one stands for one of the two only: for the other, it is listed.
+/// A text that reads the same although the plan is another one stands for one of the two only: for
+/// the other, it is listed.
 #[test]
 fn what_does_not_come_back_is_listed() {
     for (name, change) in CHANGES {

@@ -1,4 +1,5 @@
-//! Plans in other dialects: read again, they are the same plans, and what is not the same has been listed.
+//! Plans in other dialects: read again, they are the same plans, and what is not the same has been
+//! listed.
 
 mod cross;
 mod diskspd;

@@ -1,4 +1,5 @@
-//! Our own words, written from plans that were read from them: the same plan again, field for field.
+//! Our own words, written from plans that were read from them: the same plan again, field for
+//! field.
 
 use std::collections::HashSet;
 

@@ -54,7 +54,8 @@ pub fn of_case(case: &str) -> Vec<String> {
     named.map(|entry| entry.id).collect()
 }
 
-/// The texts of all tests, which are where cases of other groups are used, and of the pages written by hand.
+/// The texts of all tests, which are where cases of other groups are used, and of the pages written
+/// by hand.
 fn texts_that_mention() -> Vec<String> {
     let mut files = Vec::new();
     for folder in ["crates", "docs"] {
@@ -100,7 +101,8 @@ fn every_entry_is_mentioned_and_every_case_is_used() {
             "{} is mentioned nowhere",
             entry.id
         );
-        // Cases of profiles are used by the golden tests beside this file, which say more when one is not needed.
+        // Cases of profiles are used by the golden tests beside this file, which say more when one
+        // is not needed.
         for case in entry.cases.iter().filter(|case| !case.starts_with("profiles/")) {
             let name = case.rsplit('/').next().unwrap();
             assert!(mentioned(&format!("\"{name}\"")), "{}: no test uses {case}", entry.id);

@@ -1,4 +1,5 @@
-//! Command lines and the profiles that DiskSpd 2.2 made of them: the same text, but for what `tests/deviations.toml` says.
+//! Command lines and the profiles that DiskSpd 2.2 made of them: the same text, but for what
+//! `tests/deviations.toml` says.
 
 use std::collections::HashMap;
 use std::fs;
@@ -52,7 +53,8 @@ fn added_by(id: &str) -> &'static str {
     }
 }
 
-/// Compares the XML of a case. A deviation of the case has to make a difference, and no other difference is allowed.
+/// Compares the XML of a case. A deviation of the case has to make a difference, and no other
+/// difference is allowed.
 fn check_xml(case: &Path, request: &Request) {
     let name = format!("profiles/{}", case.file_name().unwrap().to_str().unwrap());
     let mut written = xml::lines(&request.profile);

@@ -1,4 +1,5 @@
-//! `docs/diskspd.md`, made from the table of switches, the deviations, and what is written by hand in `page.md`.
+//! `docs/diskspd.md`, made from the table of switches, the deviations, and what is written by hand
+//! in `page.md`.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,5 @@
-//! Command lines made from the table of switches: what is accepted survives being printed and read again, and nothing
-//! makes the reader panic.
+//! Command lines made from the table of switches: what is accepted survives being printed and read
+//! again, and nothing makes the reader panic.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -174,7 +174,8 @@ fn lines() -> impl Strategy<Value = (Vec<Piece>, Vec<&'static str>)> {
     ]
 }
 
-/// Two ways to say the same in a profile are one here: a step that is that of the block, and a buffer that zeros overrule.
+/// Two ways to say the same in a profile are one here: a step that is that of the block, and a
+/// buffer that zeros overrule.
 fn alike(mut profile: Profile) -> Profile {
     for target in profile.time_spans.iter_mut().flat_map(|span| &mut span.targets) {
         target.alignment = target.step();
@@ -267,7 +268,8 @@ fn every_example_works() {
     }
 }
 
-/// Anything that can stand on a command line, more often than not something that looks like a switch.
+/// Anything that can stand on a command line, more often than not something that looks like a
+/// switch.
 fn garbage() -> impl Strategy<Value = String> {
     let letters: Vec<char> = SWITCHES.iter().map(|switch| switch.letter).collect();
     let tails = prop_oneof![

@@ -153,7 +153,8 @@ pub fn check_refused(switches: &str, expected: &[&str]) {
     assert!(end.stdout.is_empty(), "{switches}");
 }
 
-/// Compares what a command line, to which `t.dat` is added, says on stderr beside being accepted for a run.
+/// Compares what a command line, to which `t.dat` is added, says on stderr beside being accepted
+/// for a run.
 #[track_caller]
 pub fn check_warned(switches: &str, expected: &[&str]) {
     let reading = reading(&format!("{switches} t.dat"));
@@ -171,7 +172,8 @@ pub fn check_bare_refusal(switch: &str) {
     check_refused(switch, &[&format!("ERROR: incorrectly provided option: '{switch}'")]);
 }
 
-/// A switch of the second pass is refused with these lines and the one that all share, for the last switch.
+/// A switch of the second pass is refused with these lines and the one that all share, for the last
+/// switch.
 #[track_caller]
 pub fn check_refusal(switches: &str, said: &[&str]) {
     let last = split(switches).pop().unwrap_or_default().to_string();

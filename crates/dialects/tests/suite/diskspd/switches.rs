@@ -299,7 +299,8 @@ fn throughput_is_in_the_unit_of_its_last_letter() {
     check("-g1x0", limit, (1, ThroughputUnit::BytesPerMs));
     check("-g5 -g7i", limit, (7, ThroughputUnit::Iops));
     check("-g7i -g5", limit, (5, ThroughputUnit::BytesPerMs));
-    // 32 bits would wrap in the first case, and whole bytes per millisecond would make no limit of the second.
+    // 32 bits would wrap in the first case, and whole bytes per millisecond would make no limit of
+    // the second.
     check("-b1M -g5000i", limit, (5000, ThroughputUnit::Iops));
     check("-b512 -g1i", limit, (1, ThroughputUnit::Iops));
     check(

@@ -1,5 +1,6 @@
-//! Profiles that no user would write, within what XML can say: alignments are explicit, since DiskSpd prints those in effect;
-//! zeros have no source; and what only random patterns have stands at random patterns.
+//! Profiles that no user would write, within what XML can say: alignments are explicit, since
+//! DiskSpd prints those in effect; zeros have no source; and what only random patterns have stands
+//! at random patterns.
 
 use dialects::diskspd::Profile;
 use dialects::diskspd::distribution::complete;
@@ -192,7 +193,8 @@ fn write_buffers() -> impl Strategy<Value = (bool, Option<Source>)> {
     ]
 }
 
-/// Paths with all that XML treats specially, and a line end in the middle; blanks at the ends are not kept.
+/// Paths with all that XML treats specially, and a line end in the middle; blanks at the ends are
+/// not kept.
 fn paths() -> impl Strategy<Value = String> {
     prop_oneof![
         Just("C:\\Tests & <more>\\it's \"this\".dat".to_string()),

@@ -1,4 +1,5 @@
-//! DiskSpd profiles against what DiskSpd 2.2 printed, against small cases for every rule, and against themselves.
+//! DiskSpd profiles against what DiskSpd 2.2 printed, against small cases for every rule, and
+//! against themselves.
 
 mod arbitrary;
 mod read;

@@ -1,4 +1,5 @@
-//! What is written is what was read: recorded documents byte for byte, made-up profiles value for value.
+//! What is written is what was read: recorded documents byte for byte, made-up profiles value for
+//! value.
 
 use dialects::diskspd::profile::ResultFormat;
 use dialects::diskspd::xml;
@@ -66,7 +67,8 @@ proptest! {
         prop_assert_eq!(xml::read(&text).unwrap(), profile);
     }
 
-    /// Cutting, repeating and swapping bytes of a document gives another profile or an error with a place, never a panic.
+    /// Cutting, repeating and swapping bytes of a document gives another profile or an error with a
+    /// place, never a panic.
     #[test]
     fn damaged_documents_are_refused_or_read(
         profile in profiles(),

@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use super::arbitrary::profiles;
 use super::{cases, file};
 
-/// The recorded lines below the command line: from the flags or the parameters to the system information.
+/// The recorded lines below the command line: from the flags or the parameters to the system
+/// information.
 fn recorded_lines(text: &str) -> Vec<&str> {
     let below = text
         .lines()
@@ -29,7 +30,8 @@ fn recorded_profiles_in_words() {
             let end = text.find("</Profile>").unwrap() + "</Profile>".len();
             let mut profile = xml::read(&text[start..end]).unwrap();
             let report = file(&case, report);
-            // DiskSpd's XML does not say it, so that only the report knows; in all recorded cases it is the first time span.
+            // DiskSpd's XML does not say it, so that only the report knows; in all recorded cases
+            // it is the first time span.
             profile.time_spans[0].random_write_data = report.contains("generating random data");
             assert_eq!(
                 lines(&profile, TextForm::V2_2),

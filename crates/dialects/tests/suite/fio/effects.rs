@@ -1,12 +1,12 @@
-//! What each option does to the plan. The rows of the table have command lines with that option, and
-//! what fio's manual says the plan must then hold; without the option it must not hold, or the entry
-//! would show nothing. `cargo xtask mutate fio` goes further: it takes the option away in each line
-//! that reads it, and these tests have to notice.
+//! What each option does to the plan. The rows of the table have command lines with that option,
+//! and what fio's manual says the plan must then hold; without the option it must not hold, or the
+//! entry would show nothing. `cargo xtask mutate fio` goes further: it takes the option away in
+//! each line that reads it, and these tests have to notice.
 //!
 //! An entry has one or more facts between semicolons: a path, `=`, `!=` or `>`, and a value. A path
 //! begins at the plan, or at the first job, worker, stream or target of it, or at what reports show
-//! (`shown`); `*` stands for every element of a list. Values are JSON without quotes and spaces, the
-//! keys of objects sorted; what is not there is null.
+//! (`shown`); `*` stands for every element of a list. Values are JSON without quotes and spaces,
+//! the keys of objects sorted; what is not there is null.
 
 mod elsewhere;
 mod sayings;
@@ -28,7 +28,8 @@ const M: u64 = 1024 * K;
 /// A seed that is not known beforehand.
 const FRESH: u64 = 7;
 
-/// A file `f` of 128 KiB, a device `dev` of 1 MiB, `bytes`, which holds `ab`, and a folder `d` of two names.
+/// A file `f` of 128 KiB, a device `dev` of 1 MiB, `bytes`, which holds `ab`, and a folder `d` of
+/// two names.
 pub struct FakeDisk;
 
 impl Disk for FakeDisk {
@@ -265,8 +266,8 @@ fn nothing_holds_without_its_option() {
     assert!(idle.is_empty(), "the same without the option:\n{}", idle.join("\n"));
 }
 
-/// Everything that is said of a command line: lines for stdout, notes, and why clones cannot be made ready; or the complaints
-/// it is refused with.
+/// Everything that is said of a command line: lines for stdout, notes, and why clones cannot be
+/// made ready; or the complaints it is refused with.
 fn said(words: &[String]) -> Vec<String> {
     match attempt(words) {
         Some(Ok(lowered)) => {

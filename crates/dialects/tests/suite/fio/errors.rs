@@ -1,4 +1,5 @@
-//! Wrong and borderline inputs with what fio was seen to say. What a run says is not compared: those cases are in a table.
+//! Wrong and borderline inputs with what fio was seen to say. What a run says is not compared:
+//! those cases are in a table.
 
 use std::collections::HashMap;
 
@@ -6,7 +7,8 @@ use dialects::fio::VERSION;
 
 use crate::fio::support::{Around, DATA, all, reading_in};
 
-/// Cases that end with more than reading says. They are read, and stderr has to begin as recorded where `said` is set.
+/// Cases that end with more than reading says. They are read, and stderr has to begin as recorded
+/// where `said` is set.
 const RUN: &[(&str, &str)] = &[
     ("unique-abbreviation-ok", "report"),
     ("space-before-equals-ok", "report"),
@@ -108,7 +110,8 @@ fn one(text: &str) -> Case {
     }
 }
 
-/// Without banners, with the version of this program, and with fio's places in its own source left out.
+/// Without banners, with the version of this program, and with fio's places in its own source left
+/// out.
 fn comparable<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut all = Vec::new();
     for line in lines {

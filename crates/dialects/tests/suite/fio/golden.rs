@@ -1,4 +1,5 @@
-//! The recorded job files and command lines: all of them are read, and `--showcmd` prints the files as fio does.
+//! The recorded job files and command lines: all of them are read, and `--showcmd` prints the files
+//! as fio does.
 
 use std::path::Path;
 
@@ -66,7 +67,8 @@ fn every_recorded_workload_is_accepted() {
 }
 
 /// The command line that `--showcmd` prints means what the file means. Two are apart: with several
-/// global sections, what is printed between jobs would belong to the job before; and a `name=` in a section begins a job.
+/// global sections, what is printed between jobs would belong to the job before; and a `name=` in a
+/// section begins a job.
 #[test]
 fn showcmd_can_be_read_again() {
     for name in names()

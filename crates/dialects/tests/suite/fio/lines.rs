@@ -340,7 +340,8 @@ fn every_filename_adds_to_those_before_it() {
     assert_eq!(names("--parse-only a.fio"), ["x y z", "x"]);
 }
 
-/// What fio 3.33 was seen to suggest for slips. Aliases are left out in files, and on the line the value counts.
+/// What fio 3.33 was seen to suggest for slips. Aliases are left out in files, and on the line the
+/// value counts.
 #[test]
 fn suggestions_are_those_of_fio() {
     let of_file = "blcksize>lockfile iodept>iodepth siz>size randreed>randseed numjob>numjobs runtim>runtime \

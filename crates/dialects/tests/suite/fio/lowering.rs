@@ -1,4 +1,5 @@
-//! What options become in the plan: one part of it for each, so that an option that is read and lost is noticed here.
+//! What options become in the plan: one part of it for each, so that an option that is read and
+//! lost is noticed here.
 
 use dialects::fio::{Disk, Found, FoundKind, Here, Lowered, TraceFile, lower};
 use model::access::{Access, Placement};

@@ -1,8 +1,8 @@
-//! The sequences that were recorded from fio 3.42, from the words of their command lines on: they are read, lowered, and the
-//! plan is driven on a file `f` of 128 KiB.
+//! The sequences that were recorded from fio 3.42, from the words of their command lines on: they
+//! are read, lowered, and the plan is driven on a file `f` of 128 KiB.
 //!
-//! Positions drawn by `lfsr`, `tausworthe64`, `zipf`, `pareto`, `normal` and `zoned` are not promised to come in fio's
-//! order, but with its properties.
+//! Positions drawn by `lfsr`, `tausworthe64`, `zipf`, `pareto`, `normal` and `zoned` are not
+//! promised to come in fio's order, but with its properties.
 
 use model::Direction;
 use model::plan::Plan;

@@ -1,4 +1,5 @@
-//! `docs/fio.md` is made from the tables of options, flags and engines, the deviations, and what is written by hand in `page.md`.
+//! `docs/fio.md` is made from the tables of options, flags and engines, the deviations, and what is
+//! written by hand in `page.md`.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -104,7 +105,8 @@ fn flags() -> String {
 }
 
 fn engines() -> String {
-    // Which of them there are depends on the system; the page tells of Linux, and of Windows in a sentence.
+    // Which of them there are depends on the system; the page tells of Linux, and of Windows in a
+    // sentence.
     let list = || {
         let chosen = ENGINES.iter().filter(|engine| engine.is_here());
         let names: Vec<String> = chosen.map(|engine| format!("`{}`", engine.name)).collect();

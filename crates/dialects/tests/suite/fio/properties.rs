@@ -1,5 +1,5 @@
-//! Job files and command lines made at random: nothing makes the reader panic, and what `--showcmd` prints of a file means
-//! what the file means.
+//! Job files and command lines made at random: nothing makes the reader panic, and what `--showcmd`
+//! prints of a file means what the file means.
 
 use dialects::fio::table::{Kind, Row, Status, rows};
 use proptest::prelude::*;

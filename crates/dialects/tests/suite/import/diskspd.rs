@@ -1,4 +1,5 @@
-//! DiskSpd: the published report of 2.0.20, recorded ones of 2.2 as text and as XML, and what people do to them.
+//! DiskSpd: the published report of 2.0.20, recorded ones of 2.2 as text and as XML, and what
+//! people do to them.
 
 use dialects::import::{self, Form, Imported};
 use model::observation::{Flow, Load};

@@ -1,5 +1,5 @@
-//! Reports that the other tools really wrote, read back; those of Vdbench and Iometer in their documented forms; and all of them spoiled
-//! in every way.
+//! Reports that the other tools really wrote, read back; those of Vdbench and Iometer in their
+//! documented forms; and all of them spoiled in every way.
 
 mod diskspd;
 mod figures;

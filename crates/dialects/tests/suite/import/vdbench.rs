@@ -1,5 +1,5 @@
-//! Vdbench, in its documented form, as it is known: no file here was written by it. The figures are made up so that they fit together,
-//! and what is expected of them was worked out by hand.
+//! Vdbench, in its documented form, as it is known: no file here was written by it. The figures are
+//! made up so that they fit together, and what is expected of them was worked out by hand.
 
 use dialects::import::{self, Form};
 use model::observation::{Observation, SeriesPoint};

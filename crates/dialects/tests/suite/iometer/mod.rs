@@ -1,4 +1,5 @@
-//! Iometer's configuration files: what each version comes to, what is refused, and the page that describes it.
+//! Iometer's configuration files: what each version comes to, what is refused, and the page that
+//! describes it.
 
 mod page;
 
@@ -93,7 +94,8 @@ fn workers_and_targets_cycle_and_specifications_follow() {
         workers.collect::<Vec<_>>().join(" ")
     };
     let steps: Vec<String> = plan.steps.iter().map(shape).collect();
-    // Two workers, then four; one target each, then two. Worker 3 rests in the second specification.
+    // Two workers, then four; one target each, then two. Worker 3 rests in the second
+    // specification.
     assert_eq!(
         steps,
         ["1 1", "1 2", "1 1 1 1", "1 2 1 2", "1 1", "1 2", "1 1 1", "1 2 2"]

@@ -1,4 +1,5 @@
-//! `docs/iometer.md`, made from the tables of keys and switches, and from what is written by hand in `page.md`.
+//! `docs/iometer.md`, made from the tables of keys and switches, and from what is written by hand
+//! in `page.md`.
 
 use std::fmt::Write as _;
 

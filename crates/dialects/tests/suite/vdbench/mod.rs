@@ -1,4 +1,5 @@
-//! Vdbench's parameter files: runs and messages as 5.04.06 was seen to have them, addresses as its runs logged them.
+//! Vdbench's parameter files: runs and messages as 5.04.06 was seen to have them, addresses as its
+//! runs logged them.
 
 mod addresses;
 mod page;
@@ -284,7 +285,8 @@ fn what_is_not_built_is_refused_with_its_name() {
 
 #[test]
 fn the_grammar_has_its_traps() {
-    // After a blank everything is remark; a comma continues; keywords are abbreviated, in either case.
+    // After a blank everything is remark; a comma continues; keywords are abbreviated, in either
+    // case.
     let text = format!("{SD}WD=wd1,sd=sd1,XF=8k rdpct=0\nrd=rd1,wd=wd1,\n* between\nior=max,el=4,in=2\neof\nnonsense");
     let plan = run("-f parmfile", &text).unwrap().remove(0).plan;
     let stream = &plan.steps[0].jobs[0].workers[0].streams[0];

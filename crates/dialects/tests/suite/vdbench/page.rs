@@ -1,4 +1,5 @@
-//! `docs/vdbench.md`, made from the table of parameters and from what is written by hand in `page.md`.
+//! `docs/vdbench.md`, made from the table of parameters and from what is written by hand in
+//! `page.md`.
 
 use std::fmt::Write as _;
 

@@ -1,5 +1,6 @@
-//! What the storage drivers of Windows answer, as bytes: the structures of `winioctl.h` and `ntddvol.h`, read at their offsets on
-//! 64-bit systems. What is too short to hold a field has none.
+//! What the storage drivers of Windows answer, as bytes: the structures of `winioctl.h` and
+//! `ntddvol.h`, read at their offsets on 64-bit systems. What is too short to hold a field has
+//! none.
 
 use model::Bytes;
 use model::environment::{Allocation, Device};
@@ -29,7 +30,8 @@ impl Answer<'_> {
         self.0.get(at..at.checked_add(16)?)?.try_into().ok()
     }
 
-    /// A text of single bytes that ends with a zero; absent where the place is 0 or nothing stands there.
+    /// A text of single bytes that ends with a zero; absent where the place is 0 or nothing stands
+    /// there.
     fn text(&self, at: usize) -> Option<String> {
         let bytes = self.0.get(at..).filter(|_| at > 0)?;
         let text = bytes.split(|byte| *byte == 0).next()?;
@@ -187,7 +189,8 @@ fn sectors_of(bytes: Option<&[u8]>) -> Option<u32> {
     Answer(bytes?).u32(20).filter(|size| *size > 0)
 }
 
-/// The sector that unbuffered I/O must keep to (`STORAGE_ACCESS_ALIGNMENT_DESCRIPTOR`, else `DISK_GEOMETRY`).
+/// The sector that unbuffered I/O must keep to (`STORAGE_ACCESS_ALIGNMENT_DESCRIPTOR`, else
+/// `DISK_GEOMETRY`).
 pub fn sector(alignment: Option<&[u8]>, geometry: Option<&[u8]>) -> Option<u32> {
     let reported = alignment.and_then(|bytes| Answer(bytes).u32(16));
     reported.filter(|size| *size > 0).or_else(|| sectors_of(geometry))
@@ -266,8 +269,8 @@ pub fn ranges(bytes: &[u8]) -> Vec<(u64, u64)> {
     (0..bytes.len() / 16).filter_map(|index| range(index * 16)).collect()
 }
 
-/// `RETRIEVAL_POINTERS_BUFFER`: where the answer begins, and of each extent the cluster after its last in the file and its first on the
-/// volume; −1 there for a hole.
+/// `RETRIEVAL_POINTERS_BUFFER`: where the answer begins, and of each extent the cluster after its
+/// last in the file and its first on the volume; −1 there for a hole.
 pub fn retrieval_pointers(bytes: &[u8]) -> Option<(u64, Vec<(u64, i64)>)> {
     let answer = Answer(bytes);
     let (count, start) = (answer.u32(0)? as usize, answer.u64(8)?);
@@ -291,8 +294,9 @@ pub fn valid_length(bytes: &[u8]) -> Option<u64> {
     Some(ends?.into_iter().max().unwrap_or(0))
 }
 
-/// How a file of this size lies, from start and length of what has space and from where its valid data ends, where that is reported: space
-/// from there to the end is there, and reads of it bring zeros without asking the disk.
+/// How a file of this size lies, from start and length of what has space and from where its valid
+/// data ends, where that is reported: space from there to the end is there, and reads of it bring
+/// zeros without asking the disk.
 pub fn allocation(size: u64, held: &[(u64, u64)], valid: Option<u64>, extents: u64) -> Allocation {
     let used: u64 = held.iter().map(|(_, length)| length).sum();
     let beyond = |valid: u64| -> u64 {

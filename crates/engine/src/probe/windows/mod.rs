@@ -1,8 +1,9 @@
 //! What Windows tells of a machine: not files below a root but answers to calls.
 //!
-//! The calls stand in `sys/windows`; here is what their answers mean, without a call, so that it is tried on any system with answers that
-//! were written down. The part that could lose data, [`Storage::inventory`], gives the same inventory that a tree of Linux gives, so that one
-//! guard judges both.
+//! The calls stand in `sys/windows`; here is what their answers mean, without a call, so that it is
+//! tried on any system with answers that were written down. The part that could lose data,
+//! [`Storage::inventory`], gives the same inventory that a tree of Linux gives, so that one guard
+//! judges both.
 
 pub mod answers;
 pub mod processors;

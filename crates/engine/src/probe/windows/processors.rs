@@ -1,7 +1,7 @@
 //! Processors as `GetLogicalProcessorInformationEx` tells of them, and their times.
 //!
-//! A processor is numbered 64 × its group + its place there, as everywhere in this program: DiskSpd names groups and places, and what has no
-//! groups has one for each 64.
+//! A processor is numbered 64 × its group + its place there, as everywhere in this program: DiskSpd
+//! names groups and places, and what has no groups has one for each 64.
 
 use model::Nanos;
 use model::environment::{CoreUse, LogicalCpu};
@@ -48,7 +48,8 @@ fn processors(bytes: &[u8], at: usize, count: u16) -> Vec<u32> {
     found
 }
 
-/// Where each logical processor sits, in ascending order: the records of `RelationAll`. Empty where there are none.
+/// Where each logical processor sits, in ascending order: the records of `RelationAll`. Empty where
+/// there are none.
 pub fn topology(bytes: &[u8]) -> Vec<LogicalCpu> {
     const CORE: u32 = 0;
     const NODE: u32 = 1;
@@ -87,8 +88,9 @@ pub fn topology(bytes: &[u8]) -> Vec<LogicalCpu> {
     cpus
 }
 
-/// Times of the processors of one group: records of `SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION`, in 100 ns. Kernel time there contains idle
-/// time, and the times of deferred procedure calls and interrupts.
+/// Times of the processors of one group: records of `SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION`, in
+/// 100 ns. Kernel time there contains idle time, and the times of deferred procedure calls and
+/// interrupts.
 pub fn times(bytes: &[u8], group: u32) -> Vec<CoreUse> {
     const RECORD: usize = 48;
     let record = |(place, bytes): (usize, &[u8])| {

@@ -1,10 +1,13 @@
-//! Disks, volumes and page files as Windows tells of them, and what that means for the inventory of block devices.
+//! Disks, volumes and page files as Windows tells of them, and what that means for the inventory of
+//! block devices.
 //!
-//! A disk and its partitions have the numbers of `STORAGE_DEVICE_NUMBER`: the disk's is the major number and the partition's the minor
-//! one, 0 for the whole disk. A volume that is a partition has that partition's number, whatever letter, mount point or GUID it is reached
-//! by. One that lies on several extents, or whose place is unknown, has a number of its own.
+//! A disk and its partitions have the numbers of `STORAGE_DEVICE_NUMBER`: the disk's is the major
+//! number and the partition's the minor one, 0 for the whole disk. A volume that is a partition has
+//! that partition's number, whatever letter, mount point or GUID it is reached by. One that lies on
+//! several extents, or whose place is unknown, has a number of its own.
 //!
-//! What could not be found out is a doubt about the disks it may concern, and the guard treats a doubt as a use.
+//! What could not be found out is a doubt about the disks it may concern, and the guard treats a
+//! doubt as a use.
 
 use model::Bytes;
 use model::environment::{Device, FileSystem};
@@ -213,7 +216,8 @@ impl Volume {
 }
 
 impl Storage {
-    /// The place of a volume among the disks, where it is the partition of one of them that is known.
+    /// The place of a volume among the disks, where it is the partition of one of them that is
+    /// known.
     fn partition_of(&self, volume: &Volume) -> Option<Place> {
         let known = |place: &Place| {
             let disk = self.disks.iter().find(|disk| disk.number == place.disk);
@@ -389,7 +393,8 @@ impl Storage {
         }
     }
 
-    /// A volume that is no partition: made of the partitions that its extents lie in, else of the disks.
+    /// A volume that is no partition: made of the partitions that its extents lie in, else of the
+    /// disks.
     fn add_own_device(&self, index: usize, volume: &Volume, inventory: &mut Inventory) {
         let name = volume.short_name();
         let mut beneath: Vec<String> = Vec::new();
@@ -520,7 +525,8 @@ impl Storage {
         chain
     }
 
-    /// Facts about a device of the inventory. A partition has the sectors, the cache and the model of its disk.
+    /// Facts about a device of the inventory. A partition has the sectors, the cache and the model
+    /// of its disk.
     fn facts(&self, device: &BlockDevice) -> Device {
         let of_disk = self
             .disk(device.number.major)

@@ -1,4 +1,5 @@
-//! Linux native AIO: a context, its control blocks, and the ring of completions that the kernel maps into the program.
+//! Linux native AIO: a context, its control blocks, and the ring of completions that the kernel
+//! maps into the program.
 
 use std::io;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -77,8 +78,8 @@ impl Context {
             return Err(io::Error::last_os_error());
         }
         let head = id as *const RingHead;
-        // SAFETY: a context's name is the address at which the kernel has mapped its ring into this process, readable
-        // since Linux 2.6; it stays until io_destroy.
+        // SAFETY: a context's name is the address at which the kernel has mapped its ring into this
+        // process, readable since Linux 2.6; it stays until io_destroy.
         let ring = unsafe { (*head).magic == RING_MAGIC && (*head).incompatible == 0 };
         Ok(Context { id, ring })
     }
@@ -108,8 +109,9 @@ impl Context {
             return 0;
         }
         let head = self.id as *const RingHead;
-        // SAFETY: the ring is mapped as long as the context lives. The kernel writes events before it moves the tail, and
-        // only this thread moves the head, so entries between the two are complete and ours.
+        // SAFETY: the ring is mapped as long as the context lives. The kernel writes events before
+        // it moves the tail, and only this thread moves the head, so entries between the two are
+        // complete and ours.
         unsafe {
             let entries = (*head).entries;
             let first = head.cast::<u8>().add((*head).length as usize).cast::<Event>();
@@ -153,7 +155,8 @@ impl Context {
             .as_ref()
             .map_or(std::ptr::null(), |time| time as *const libc::timespec);
         let least = at_least as libc::c_long;
-        // SAFETY: the kernel writes at most `events.len()` events into the live slice and reads the live time.
+        // SAFETY: the kernel writes at most `events.len()` events into the live slice and reads the
+        // live time.
         let count = unsafe {
             libc::syscall(
                 libc::SYS_io_getevents,

@@ -1,4 +1,5 @@
-//! Questions that an ATA disk answers about itself, through the kernel's SCSI layer (`SG_IO`, T10 SAT: ATA PASS-THROUGH (16)).
+//! Questions that an ATA disk answers about itself, through the kernel's SCSI layer (`SG_IO`, T10
+//! SAT: ATA PASS-THROUGH (16)).
 
 use std::ffi::c_void;
 use std::fs::{File, OpenOptions};
@@ -79,7 +80,8 @@ impl Disk {
     /// Asks. The kernel lets root do so (`CAP_SYS_RAWIO`).
     ///
     /// # Errors
-    /// That of the system: it takes no such commands (`ENOTTY`, `EINVAL`), the caller may not ask, or the command did not reach the disk.
+    /// That of the system: it takes no such commands (`ENOTTY`, `EINVAL`), the caller may not ask,
+    /// or the command did not reach the disk.
     pub fn ask(&self, question: Question) -> io::Result<Answer> {
         const SG_IO: libc::Ioctl = 0x2285;
         const NO_DATA: i32 = -1;
@@ -115,9 +117,10 @@ impl Disk {
             info: 0,
         };
         let pointer: *mut Header = &mut header;
-        // SAFETY: `header` has the layout of `struct sg_io_hdr`. The kernel writes to it, at most `length` bytes to `data`, which is
-        // `block` of that length, and at most `sense_room` bytes to `sense`, and reads `command_length` bytes of `command`; all four
-        // outlive the call, which returns when the command is over, and they are borrowed nowhere else.
+        // SAFETY: `header` has the layout of `struct sg_io_hdr`. The kernel writes to it, at most
+        // `length` bytes to `data`, which is `block` of that length, and at most `sense_room` bytes
+        // to `sense`, and reads `command_length` bytes of `command`; all four outlive the call,
+        // which returns when the command is over, and they are borrowed nowhere else.
         if unsafe { libc::ioctl(self.0.as_raw_fd(), SG_IO, pointer) } < 0 {
             return Err(io::Error::last_os_error());
         }
@@ -219,7 +222,8 @@ mod tests {
             Question::SmartThresholds,
         ] {
             let error = disk.ask(question).unwrap_err();
-            // Some drivers say that there is no such request, the loop driver that it is an invalid one.
+            // Some drivers say that there is no such request, the loop driver that it is an invalid
+            // one.
             let errno = error.raw_os_error();
             assert!(
                 matches!(errno, Some(libc::ENOTTY | libc::EINVAL)),

@@ -20,8 +20,8 @@ pub const SYSTEM_NAME: &str = "clock_gettime";
 pub fn counter() -> u64 {
     #[cfg(target_arch = "x86_64")]
     {
-        // SAFETY: every x86-64 processor has this instruction; it only reads a register. Where the kernel forbids it
-        // (prctl PR_SET_TSC) the process asked for that itself, and we never do.
+        // SAFETY: every x86-64 processor has this instruction; it only reads a register. Where the
+        // kernel forbids it (prctl PR_SET_TSC) the process asked for that itself, and we never do.
         unsafe { std::arch::x86_64::_rdtsc() }
     }
     #[cfg(target_arch = "aarch64")]
@@ -56,7 +56,8 @@ pub fn wait_for_earlier_instructions() {
 pub fn counter_refusal() -> Option<&'static str> {
     #[cfg(target_arch = "x86_64")]
     let names = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page"];
-    // Every processor of this kind counts at a constant rate; where one was found to err, the kernel answers in its place.
+    // Every processor of this kind counts at a constant rate; where one was found to err, the
+    // kernel answers in its place.
     #[cfg(target_arch = "aarch64")]
     let names = ["arch_sys_counter"];
     #[cfg(target_arch = "x86_64")]
@@ -87,15 +88,16 @@ pub fn counter_refusal() -> Option<&'static str> {
 #[inline]
 pub fn monotonic() -> Nanos {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // Through the C library and not rustix, whose own way to the kernel's clock page fails under valgrind.
-    // SAFETY: the call writes one live structure; this clock always exists.
+    // Through the C library and not rustix, whose own way to the kernel's clock page fails under
+    // valgrind. SAFETY: the call writes one live structure; this clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Nanoseconds that a clock of the system is ahead of the time since 1970, now. `number` is the kernel's: 0 is that time itself, 1 the
-/// monotonic clock, 7 the time since the start of the system. Clocks of processor time stand still while nothing runs, so that
-/// no other time follows from them.
+/// Nanoseconds that a clock of the system is ahead of the time since 1970, now. `number` is the
+/// kernel's: 0 is that time itself, 1 the monotonic clock, 7 the time since the start of the
+/// system. Clocks of processor time stand still while nothing runs, so that no other time follows
+/// from them.
 ///
 /// # Errors
 /// `EINVAL` where there is no such clock, and for those of processor time.
@@ -130,7 +132,8 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(100));
         let (ticks, time) = (counter() - ticks, monotonic().since(time).0 as f64 / 1e9);
         let seconds = ticks as f64 / frequency as f64;
-        // Only that the scale is right: a busy machine may pause the thread between the two readings.
+        // Only that the scale is right: a busy machine may pause the thread between the two
+        // readings.
         assert!(
             (seconds / time - 1.0).abs() < 0.05,
             "{seconds} s by the counter, {time} s"

@@ -54,12 +54,14 @@ pub fn kind_of(path: &Path) -> io::Result<FileKind> {
     })
 }
 
-/// True if a path names a device whether there is one or not. Names of devices are like others here.
+/// True if a path names a device whether there is one or not. Names of devices are like others
+/// here.
 pub fn names_a_device(_: &Path) -> bool {
     false
 }
 
-/// Size of the file system that a path lies on, and bytes that a program without privileges may still use.
+/// Size of the file system that a path lies on, and bytes that a program without privileges may
+/// still use.
 pub fn space_of(path: &Path) -> Option<(u64, u64)> {
     let stat = rustix::fs::statvfs(path).ok()?;
     Some((
@@ -68,7 +70,8 @@ pub fn space_of(path: &Path) -> Option<(u64, u64)> {
     ))
 }
 
-/// How the space of a regular file is allocated: by the extents that the file system reports, else by its holes alone.
+/// How the space of a regular file is allocated: by the extents that the file system reports, else
+/// by its holes alone.
 pub fn allocation(file: &fs::File, size: u64) -> Option<Allocation> {
     match extents(file, size) {
         Ok(allocation) => Some(allocation),
@@ -102,7 +105,8 @@ struct MapExtent {
 }
 
 const EXTENTS_AT_ONCE: usize = 256;
-/// A file with more extents than this is not counted to the end: at about 10 million a second it would be felt.
+/// A file with more extents than this is not counted to the end: at about 10 million a second it
+/// would be felt.
 const MAX_EXTENTS: u64 = 1 << 20;
 const LAST: u32 = 0x1;
 const UNWRITTEN: u32 = 0x800;
@@ -125,8 +129,9 @@ impl ExtentMap {
             ..MapHead::default()
         };
         let pointer: *mut ExtentMap = self;
-        // SAFETY: the kernel reads and writes the head and writes at most `room` extents behind it; the structure holds
-        // exactly that many, has the layout of `struct fiemap`, and is borrowed for the length of the call.
+        // SAFETY: the kernel reads and writes the head and writes at most `room` extents behind it;
+        // the structure holds exactly that many, has the layout of `struct fiemap`, and is borrowed
+        // for the length of the call.
         if unsafe { libc::ioctl(file.as_raw_fd(), FS_IOC_FIEMAP, pointer) } != 0 {
             return Err(io::Error::last_os_error());
         }
@@ -141,7 +146,8 @@ fn extents(file: &fs::File, size: u64) -> io::Result<Allocation> {
     });
     let mut found = Allocation::default();
     let (mut covered, mut start) = (0u64, 0u64);
-    // Neighbours in the file and on the device are one extent to a reader, however the file system splits them.
+    // Neighbours in the file and on the device are one extent to a reader, however the file system
+    // splits them.
     let mut end_before = None;
     'all: while found.extents < MAX_EXTENTS {
         let extents = map.read(file, start)?;

@@ -40,8 +40,9 @@ pub const TIMED_OUT: i32 = libc::ETIMEDOUT;
 /// Error number: read-only file system.
 pub const READ_ONLY: i32 = libc::EROFS;
 
-/// Opens a regular file of this user for reading, whose name may lie where others make names too. No link is followed and
-/// nothing is waited for; anything else, or another user's file, is an error.
+/// Opens a regular file of this user for reading, whose name may lie where others make names too.
+/// No link is followed and nothing is waited for; anything else, or another user's file, is an
+/// error.
 ///
 /// # Errors
 /// [`io::ErrorKind::NotFound`] if there is nothing; otherwise what stands in the way, for people.
@@ -121,7 +122,8 @@ fn advise(file: &fs::File, hint: &OpenHint) {
     }
 }
 
-/// What an open file is, its device number (its own for a block device, else that of its file system) and size.
+/// What an open file is, its device number (its own for a block device, else that of its file
+/// system) and size.
 pub fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
     let meta = file.metadata()?;
     let split = |number: u64| (libc::major(number), libc::minor(number));
@@ -150,7 +152,8 @@ pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
         let result = unsafe { libc::ioctl(file.as_raw_fd(), libc::BLKSSZGET as _, &mut size) };
         return if result == 0 && size > 0 { size as u64 } else { 512 };
     }
-    // Linux 6.1 and later tell it; tmpfs and old kernels don't, and then 512 is the least that can work.
+    // Linux 6.1 and later tell it; tmpfs and old kernels don't, and then 512 is the least that can
+    // work.
     const STATX_DIOALIGN: u32 = 0x2000;
     match rustix::fs::statx(
         file,
@@ -165,8 +168,8 @@ pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
     }
 }
 
-/// The shortest and the longest write that happens whole or not at all (`RWF_ATOMIC`); absent where none does. Between
-/// them every power of two does.
+/// The shortest and the longest write that happens whole or not at all (`RWF_ATOMIC`); absent where
+/// none does. Between them every power of two does.
 pub fn atomic_write_sizes(file: &fs::File) -> Option<(u32, u32)> {
     const STATX_WRITE_ATOMIC: u32 = 0x1_0000;
     let flags = rustix::fs::StatxFlags::from_bits_retain(STATX_WRITE_ATOMIC);
@@ -175,7 +178,8 @@ pub fn atomic_write_sizes(file: &fs::File) -> Option<(u32, u32)> {
     known.then_some((stat.stx_atomic_write_unit_min, stat.stx_atomic_write_unit_max))
 }
 
-/// True if reads of this file may be started without waiting, which io_uring needs to avoid its kernel threads.
+/// True if reads of this file may be started without waiting, which io_uring needs to avoid its
+/// kernel threads.
 pub(crate) fn supports_nowait(file: &fs::File, alignment: u64) -> bool {
     let mut buffer = crate::sys::memory::Mapping::new(alignment.max(4096) as usize, 4096, None);
     let Ok(buffer) = buffer.as_mut() else { return false };
@@ -266,7 +270,8 @@ pub(crate) fn write_at_with_flags(file: &fs::File, buffer: &[u8], offset: u64, f
     result_of(pwritev2(file, &[io::IoSlice::new(buffer)], offset, flags))
 }
 
-/// Allocates a range, without changing the size of the file if asked. Returns the length or a negative error number.
+/// Allocates a range, without changing the size of the file if asked. Returns the length or a
+/// negative error number.
 pub(crate) fn allocate_range(file: &fs::File, offset: u64, length: u64, keep_size: bool) -> i64 {
     let mut flags = FallocateFlags::empty();
     flags.set(FallocateFlags::KEEP_SIZE, keep_size);
@@ -309,7 +314,8 @@ pub fn flush_file_system(file: &fs::File) -> io::Result<()> {
     Ok(rustix::fs::syncfs(file)?)
 }
 
-/// Discards a range: `BLKDISCARD` on a device, a punched hole in a file. Returns the length or a negative error number.
+/// Discards a range: `BLKDISCARD` on a device, a punched hole in a file. Returns the length or a
+/// negative error number.
 pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) -> i64 {
     if kind != FileKind::BlockDevice {
         let flags = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
@@ -319,8 +325,8 @@ pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) ->
     if result != -i64::from(libc::EBUSY) {
         return result;
     }
-    // The guard has the device for itself, so the kernel does not let others throw cached pages away that are not on the
-    // device yet. Once they are there, it does.
+    // The guard has the device for itself, so the kernel does not let others throw cached pages
+    // away that are not on the device yet. Once they are there, it does.
     let all = FileRangeFlags {
         wait_before: true,
         write: true,
@@ -392,7 +398,8 @@ pub fn identity(file: &fs::File) -> Option<String> {
     ))
 }
 
-/// Takes the exclusive lock of a file, which lasts until it is closed. False if someone else has it.
+/// Takes the exclusive lock of a file, which lasts until it is closed. False if someone else has
+/// it.
 pub fn try_lock(file: &fs::File) -> bool {
     rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
 }
@@ -413,8 +420,9 @@ pub fn stamp(file: &fs::File) -> io::Result<FileStamp> {
 fn stamp_from(meta: &fs::Metadata, file_system: u64) -> io::Result<FileStamp> {
     Ok(FileStamp {
         id: FileId {
-            // Numbers of devices change when the machine is started again, and most file systems have one of their own. Where
-            // there is neither, each host and each mount would see another one.
+            // Numbers of devices change when the machine is started again, and most file systems
+            // have one of their own. Where there is neither, each host and each mount would see
+            // another one.
             file_system: match (file_system, libc::major(meta.st_dev())) {
                 (0, 0) => 0,
                 (0, _) => meta.st_dev(),
@@ -456,7 +464,8 @@ pub fn no_read_ahead(file: &fs::File) {
     let _ = fadvise(file, 0, None, Advice::Random);
 }
 
-/// Opens a file that no process has locked, to remove it. While it is open, no other process takes it for such a file.
+/// Opens a file that no process has locked, to remove it. While it is open, no other process takes
+/// it for such a file.
 pub fn open_left(path: &Path) -> Option<fs::File> {
     let file = fs::OpenOptions::new().read(true).write(true).open(path).ok()?;
     try_lock(&file).then_some(file)
@@ -470,7 +479,8 @@ pub fn remove_left(file: fs::File, path: &Path) -> io::Result<()> {
     remove(path, stamp(&file)?.id)
 }
 
-/// Size of the file system that a path lies on, and bytes that may still be used there. One that has no size has no bound.
+/// Size of the file system that a path lies on, and bytes that may still be used there. One that
+/// has no size has no bound.
 ///
 /// # Errors
 /// The system's error.
@@ -482,9 +492,11 @@ pub fn space(path: &Path) -> io::Result<(u64, u64)> {
     Ok((stat.f_blocks * stat.f_frsize, stat.f_bavail * stat.f_frsize))
 }
 
-/// True if an open file lies on another machine: its file system talks to a server and keeps a cache of its own here.
+/// True if an open file lies on another machine: its file system talks to a server and keeps a
+/// cache of its own here.
 pub fn is_remote(file: &fs::File) -> bool {
-    /// NFS, SMB (three generations), 9P, Ceph, AFS (two), Lustre, OCFS2, GFS2, as `statfs` numbers them.
+    /// NFS, SMB (three generations), 9P, Ceph, AFS (two), Lustre, OCFS2, GFS2, as `statfs` numbers
+    /// them.
     const REMOTE: [u32; 11] = [
         0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997, 0x00c3_6400, 0x5346_414f, 0x6b41_4653, 0x0bd0_0bd0,
         0x7461_636f, 0x0116_1970,

@@ -1,8 +1,9 @@
 //! Memory maps of files, with copies that survive an I/O error.
 //!
-//! The kernel answers a failed page-in with SIGBUS, which would end the process. While a copy runs, a handler puts an
-//! anonymous page of zeros where the faulting one should be and notes the fault, so that the copy ends and is reported as
-//! a failed operation. Only pages within a map of ours are replaced; any other SIGBUS ends the process as usual.
+//! The kernel answers a failed page-in with SIGBUS, which would end the process. While a copy runs,
+//! a handler puts an anonymous page of zeros where the faulting one should be and notes the fault,
+//! so that the copy ends and is reported as a failed operation. Only pages within a map of ours are
+//! replaced; any other SIGBUS ends the process as usual.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -68,7 +69,8 @@ impl FileMap {
         Ok(())
     }
 
-    /// Makes ready to write back cache lines of persistent memory, which this system offers only through `MAP_SYNC`.
+    /// Makes ready to write back cache lines of persistent memory, which this system offers only
+    /// through `MAP_SYNC`.
     ///
     /// # Errors
     /// Always.
@@ -88,8 +90,9 @@ impl FileMap {
             "read beyond the map"
         );
         self.guarded(offset, buffer.len(), || {
-            // SAFETY: the range lies within the map (checked above), which lives as long as `self`. Other processes may
-            // change it during the copy; the bytes are only ever treated as bytes. A failed page-in is handled above.
+            // SAFETY: the range lies within the map (checked above), which lives as long as `self`.
+            // Other processes may change it during the copy; the bytes are only ever treated as
+            // bytes. A failed page-in is handled above.
             unsafe { std::ptr::copy_nonoverlapping(self.start.add(offset), buffer.as_mut_ptr(), buffer.len()) }
         })
     }
@@ -102,12 +105,14 @@ impl FileMap {
             "write beyond the map"
         );
         self.guarded(offset, buffer.len(), || {
-            // SAFETY: the range lies within the map (checked above), which is writable and lives as long as `self`.
+            // SAFETY: the range lies within the map (checked above), which is writable and lives as
+            // long as `self`.
             let target = unsafe { self.start.add(offset) };
             if non_temporal {
                 copy_non_temporal(target, buffer);
             } else {
-                // SAFETY: as above; `buffer` is memory of the program's own and cannot overlap a map of a file.
+                // SAFETY: as above; `buffer` is memory of the program's own and cannot overlap a
+                // map of a file.
                 unsafe { std::ptr::copy_nonoverlapping(buffer.as_ptr(), target, buffer.len()) }
             }
         })
@@ -127,7 +132,8 @@ impl FileMap {
         !faulted
     }
 
-    /// Maps the pages of a range from the file again, so that zeros put there by the handler are not taken for data.
+    /// Maps the pages of a range from the file again, so that zeros put there by the handler are
+    /// not taken for data.
     fn restore(&self, offset: usize, length: usize) {
         let first = offset - offset % page();
         let bytes = offset + length - first;
@@ -136,8 +142,9 @@ impl FileMap {
         } else {
             ProtFlags::READ
         };
-        // SAFETY: the range lies within the map of this file that `self` owns; the same bytes of the same file take its
-        // place. On failure the zeros stay, and every later operation there has already been reported once.
+        // SAFETY: the range lies within the map of this file that `self` owns; the same bytes of
+        // the same file take its place. On failure the zeros stay, and every later operation there
+        // has already been reported once.
         let _ = unsafe {
             let flags = MapFlags::SHARED | MapFlags::FIXED;
             mmap(
@@ -163,7 +170,8 @@ impl FileMap {
         if first >= end {
             return 0;
         }
-        // SAFETY: the range lies within the map, which lives as long as `self`; the call changes no memory.
+        // SAFETY: the range lies within the map, which lives as long as `self`; the call changes no
+        // memory.
         match unsafe { msync(self.start.add(first).cast(), end - first, MsyncFlags::SYNC) } {
             Ok(()) => 0,
             Err(error) => -i64::from(error.raw_os_error()),
@@ -177,8 +185,8 @@ fn copy_non_temporal(target: *mut u8, buffer: &[u8]) {
     {
         use std::arch::x86_64::{_mm_sfence, _mm_stream_si64};
         let (words, rest) = buffer.as_chunks::<8>();
-        // SAFETY: the caller has checked that the target holds `buffer.len()` bytes; it is 8-byte aligned because blocks
-        // are aligned to their size. SSE2 is part of every x86-64 processor.
+        // SAFETY: the caller has checked that the target holds `buffer.len()` bytes; it is 8-byte
+        // aligned because blocks are aligned to their size. SSE2 is part of every x86-64 processor.
         unsafe {
             for (index, word) in words.iter().enumerate() {
                 _mm_stream_si64(target.cast::<i64>().add(index), i64::from_le_bytes(*word));
@@ -190,8 +198,9 @@ fn copy_non_temporal(target: *mut u8, buffer: &[u8]) {
     #[cfg(target_arch = "aarch64")]
     {
         let (pairs, rest) = buffer.as_chunks::<16>();
-        // SAFETY: the caller has checked that the target holds `buffer.len()` bytes. The instruction stores sixteen of them, at
-        // any alignment, and is part of every processor of this kind; the barrier touches no memory.
+        // SAFETY: the caller has checked that the target holds `buffer.len()` bytes. The
+        // instruction stores sixteen of them, at any alignment, and is part of every processor of
+        // this kind; the barrier touches no memory.
         unsafe {
             for (index, pair) in pairs.iter().enumerate() {
                 let pair = u128::from_le_bytes(*pair);
@@ -223,8 +232,9 @@ impl Drop for FileMap {
 
 fn install_handler() {
     PAGE.store(super::memory::page_size() as usize, Ordering::Relaxed);
-    // SAFETY: all fields of the structure are plain numbers or a handler address, for which zero is valid; the handler
-    // has the signature that SA_SIGINFO asks for and calls only functions that are safe in signal handlers.
+    // SAFETY: all fields of the structure are plain numbers or a handler address, for which zero is
+    // valid; the handler has the signature that SA_SIGINFO asks for and calls only functions that
+    // are safe in signal handlers.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = on_bus_error as *const () as usize;
@@ -241,8 +251,8 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, _context: 
     if address >= start && address < end {
         let length = page();
         let page = address - address % length;
-        // SAFETY: the page lies within a file map of this thread that a copy is touching; replacing it by zeros lets that
-        // copy end. mmap is a plain system call.
+        // SAFETY: the page lies within a file map of this thread that a copy is touching; replacing
+        // it by zeros lets that copy end. mmap is a plain system call.
         let replaced = unsafe {
             let protection = libc::PROT_READ | libc::PROT_WRITE;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED;
@@ -253,7 +263,8 @@ extern "C" fn on_bus_error(signal: c_int, info: *mut libc::siginfo_t, _context: 
             return;
         }
     }
-    // SAFETY: restores the default and lets the instruction fault again, which ends the process as usual.
+    // SAFETY: restores the default and lets the instruction fault again, which ends the process as
+    // usual.
     unsafe { libc::signal(signal, libc::SIG_DFL) };
 }
 

@@ -6,8 +6,9 @@ use std::ptr::null_mut;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-/// From now on the allocator maps blocks of 32 KiB and more on their own, so that only the pages in use take memory. A worker
-/// has some fifteen histograms of 34 KiB, most of them with a few buckets in use; in its heap glibc would clear all of them.
+/// From now on the allocator maps blocks of 32 KiB and more on their own, so that only the pages in
+/// use take memory. A worker has some fifteen histograms of 34 KiB, most of them with a few buckets
+/// in use; in its heap glibc would clear all of them.
 pub fn map_large_blocks() {
     // SAFETY: it changes where later allocations come from, and nothing that exists.
     #[cfg(target_env = "gnu")]
@@ -29,28 +30,32 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// Bytes in the smallest page of any processor. Larger ones are multiples of it, and the kernel rounds up to them.
+    /// Bytes in the smallest page of any processor. Larger ones are multiples of it, and the kernel
+    /// rounds up to them.
     pub(crate) const PAGE: usize = 4096;
     /// Size of a huge page where pages are of 4 KiB.
     const HUGE_PAGE: usize = 2 << 20;
 
-    /// Maps `length` bytes aligned to `alignment` (a power of two); with `huge`, from the pool of huge pages in multiples of
-    /// that many bytes, which is no less than a page of that pool.
+    /// Maps `length` bytes aligned to `alignment` (a power of two); with `huge`, from the pool of
+    /// huge pages in multiples of that many bytes, which is no less than a page of that pool.
     ///
     /// # Errors
-    /// The system's error, such as `ENOMEM`; with `huge`, also when the pool of huge pages is empty.
+    /// The system's error, such as `ENOMEM`; with `huge`, also when the pool of huge pages is
+    /// empty.
     pub(crate) fn new(length: usize, alignment: usize, huge: Option<usize>) -> io::Result<Mapping> {
         let mut mapping = Self::reserve(length, alignment, huge, MapFlags::empty())?;
         if huge.is_none() && length >= Self::HUGE_PAGE {
-            // Fewer TLB misses where the system has transparent huge pages; without them nothing is lost.
-            // SAFETY: the range is the mapping just made; the advice does not change its contents.
+            // Fewer TLB misses where the system has transparent huge pages; without them nothing is
+            // lost. SAFETY: the range is the mapping just made; the advice does not change its
+            // contents.
             let _ = unsafe { madvise(mapping.whole, mapping.whole_length, Advice::LinuxHugepage) };
         }
         mapping.touch(0..length.max(1));
         Ok(mapping)
     }
 
-    /// Maps pieces that begin `stride` bytes apart, a multiple of `alignment`. Only the first `used` bytes of each take memory.
+    /// Maps pieces that begin `stride` bytes apart, a multiple of `alignment`. Only the first
+    /// `used` bytes of each take memory.
     ///
     /// # Errors
     /// The system's error.
@@ -76,7 +81,8 @@ impl Mapping {
         let extra = if alignment > page { alignment } else { 0 };
         let whole_length = (length.max(1) + extra).next_multiple_of(page);
         let flags = flags | MapFlags::PRIVATE | if huge { MapFlags::HUGETLB } else { MapFlags::empty() };
-        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no existing memory.
+        // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no existing
+        // memory.
         let whole = unsafe { mmap_anonymous(null_mut(), whole_length, ProtFlags::READ | ProtFlags::WRITE, flags)? };
         let shift = if extra == 0 {
             0
@@ -107,15 +113,16 @@ impl Mapping {
     /// All bytes.
     #[inline(always)]
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: `start` and `length` lie within the mapping, which lives as long as `self`, is readable and writable,
-        // and zeroed by the kernel. The exclusive borrow keeps the program from making a second reference; the caller
-        // (`Buffers`) keeps slices of slots that the kernel is using from being made.
+        // SAFETY: `start` and `length` lie within the mapping, which lives as long as `self`, is
+        // readable and writable, and zeroed by the kernel. The exclusive borrow keeps the program
+        // from making a second reference; the caller (`Buffers`) keeps slices of slots that the
+        // kernel is using from being made.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
     }
 }
 
-// SAFETY: the mapping is the process's, not a thread's, and only the owner of the value uses it: all access
-// goes through an exclusive borrow of it.
+// SAFETY: the mapping is the process's, not a thread's, and only the owner of the value uses it:
+// all access goes through an exclusive borrow of it.
 unsafe impl Send for Mapping {}
 
 impl Drop for Mapping {
@@ -132,7 +139,8 @@ pub fn page_size() -> u64 {
     rustix::param::page_size() as u64
 }
 
-/// Bytes in a page of the pool that is used where none is named. A mapping from it can only be given back in whole ones.
+/// Bytes in a page of the pool that is used where none is named. A mapping from it can only be
+/// given back in whole ones.
 fn usual_huge_page() -> usize {
     let meminfo = std::fs::read_to_string("/proc/meminfo").ok();
     meminfo.and_then(|text| pool_page(&text)).unwrap_or(Mapping::HUGE_PAGE)
@@ -145,7 +153,8 @@ fn pool_page(text: &str) -> Option<usize> {
     Some(kibibytes << 10).filter(|bytes| bytes.is_power_of_two())
 }
 
-/// What stands in the way of large pages, and what to do, where it is neither a lack of them nor of memory: nothing here.
+/// What stands in the way of large pages, and what to do, where it is neither a lack of them nor of
+/// memory: nothing here.
 pub(crate) fn huge_page_refusal(_: &io::Error) -> Option<(&'static str, &'static str)> {
     None
 }

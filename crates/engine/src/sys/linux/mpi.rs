@@ -1,10 +1,11 @@
-//! MPI, joined at run time: the library of the launcher is opened by name, so that nothing of it is needed to build the
-//! program or to run it alone.
+//! MPI, joined at run time: the library of the launcher is opened by name, so that nothing of it is
+//! needed to build the program or to run it alone.
 //!
-//! Three binary interfaces are in use, which differ in their constants: that of the MPI-5 standard, that of MPICH and its
-//! family (Intel, Cray, MVAPICH), and that of Open MPI, whose handles are addresses of exported objects. A handle is a word
-//! here: the 32-bit handles of MPICH are passed in the same registers. Status objects, whose layouts differ, are never used.
-//! Which one a library has, it says itself: its file may have any name.
+//! Three binary interfaces are in use, which differ in their constants: that of the MPI-5 standard,
+//! that of MPICH and its family (Intel, Cray, MVAPICH), and that of Open MPI, whose handles are
+//! addresses of exported objects. A handle is a word here: the 32-bit handles of MPICH are passed
+//! in the same registers. Status objects, whose layouts differ, are never used. Which one a library
+//! has, it says itself: its file may have any name.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem;
@@ -46,8 +47,8 @@ macro_rules! functions {
                 Ok(Functions {
                     $($name: {
                         let symbol = library.symbol($symbol).ok_or(concat!($symbol, " is not in it"))?;
-                        // SAFETY: the MPI standard gives this function these parameters, and words and pointers are what its
-                        // handles are in all three interfaces.
+                        // SAFETY: the MPI standard gives this function these parameters, and words
+                        // and pointers are what its handles are in all three interfaces.
                         unsafe { mem::transmute::<*mut c_void, unsafe extern "C" fn($($kind),*) -> c_int>(symbol) }
                     },)*
                 })
@@ -76,12 +77,14 @@ struct Library(*mut c_void);
 impl Library {
     fn open(name: &str) -> Result<Library, String> {
         let text = CString::new(name).map_err(|_| "its name holds a zero".to_owned())?;
-        // SAFETY: the name ends with a zero. The library's own initialisation is run, as for any program that is linked with it.
+        // SAFETY: the name ends with a zero. The library's own initialisation is run, as for any
+        // program that is linked with it.
         let handle = unsafe { libc::dlopen(text.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
         if !handle.is_null() {
             return Ok(Library(handle));
         }
-        // SAFETY: the call has failed just now on this thread, so there is a text, which ends with a zero.
+        // SAFETY: the call has failed just now on this thread, so there is a text, which ends with
+        // a zero.
         let why = unsafe {
             let text = libc::dlerror();
             match text.is_null() {
@@ -106,14 +109,15 @@ impl Library {
         let ask =
             unsafe { mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int>(symbol) };
         let (mut major, mut minor) = (-1, -1);
-        // SAFETY: it may be called before MPI is started, and both are live words. A library with another interface leaves -1
-        // in them.
+        // SAFETY: it may be called before MPI is started, and both are live words. A library with
+        // another interface leaves -1 in them.
         let code = unsafe { ask(&mut major, &mut minor) };
         (code == 0 && major >= 0).then_some(major)
     }
 }
 
-/// An MPI library that has been started. It belongs to the thread that opened it, and is never unloaded.
+/// An MPI library that has been started. It belongs to the thread that opened it, and is never
+/// unloaded.
 #[derive(Debug)]
 pub struct Mpi {
     functions: Functions,
@@ -124,12 +128,13 @@ pub struct Mpi {
     library: Library,
 }
 
-/// An MPI library that has been opened and not started. Until then another one can take its place; two that have been started
-/// in one process hang.
+/// An MPI library that has been opened and not started. Until then another one can take its place;
+/// two that have been started in one process hang.
 #[derive(Debug)]
 pub struct Found(Mpi);
 
-/// A message on its way. Its bytes are lent to MPI until [`Mpi::has_ended`] has said that it has arrived.
+/// A message on its way. Its bytes are lent to MPI until [`Mpi::has_ended`] has said that it has
+/// arrived.
 #[derive(Debug)]
 pub struct Transfer {
     request: Handle,
@@ -165,7 +170,8 @@ impl Found {
         let mpi = self.0;
         let constants = mpi.constants;
         let mut provided = 0;
-        // SAFETY: no arguments are handed over, which the standard allows, and the last one is a live word.
+        // SAFETY: no arguments are handed over, which the standard allows, and the last one is a
+        // live word.
         let code = unsafe {
             (mpi.functions.init_thread)(
                 std::ptr::null_mut(),
@@ -244,8 +250,8 @@ impl Mpi {
             return Ok(());
         }
         let (mut text, mut length) = ([0 as c_char; 8192], 0);
-        // SAFETY: the buffer is longer than any of these texts (MPI_MAX_ERROR_STRING is at most 1024 in all three), and was zero
-        // before.
+        // SAFETY: the buffer is longer than any of these texts (MPI_MAX_ERROR_STRING is at most
+        // 1024 in all three), and was zero before.
         let status = unsafe { (self.functions.error_string)(code, text.as_mut_ptr(), &mut length) };
         Err(match status {
             0 => text_of(&text),
@@ -272,7 +278,8 @@ impl Mpi {
     /// What the library calls itself.
     pub fn version(&self) -> String {
         let (mut text, mut length) = ([0 as c_char; 8193], 0);
-        // SAFETY: the buffer has the length that the interfaces ask for at most (8192), and one zero more.
+        // SAFETY: the buffer has the length that the interfaces ask for at most (8192), and one
+        // zero more.
         unsafe { (self.functions.version)(text.as_mut_ptr(), &mut length) };
         let text = text_of(&text);
         let first = text.split(['\n', ',']).next().unwrap_or(&text);
@@ -309,7 +316,8 @@ impl Mpi {
             ended: false,
         };
         let length = c_int::try_from(transfer.bytes.len()).map_err(|_| "the message is too long".to_owned())?;
-        // SAFETY: the bytes stay where they are until the transfer has ended, or are never given back; the request is a live word.
+        // SAFETY: the bytes stay where they are until the transfer has ended, or are never given
+        // back; the request is a live word.
         let code = unsafe {
             (self.functions.send)(
                 transfer.bytes.as_ptr().cast(),
@@ -361,7 +369,8 @@ impl Mpi {
             return Ok(true);
         }
         let mut flag = 0;
-        // SAFETY: the request was made by this library and has not ended yet; the other is a live word.
+        // SAFETY: the request was made by this library and has not ended yet; the other is a live
+        // word.
         let code = unsafe { (self.functions.test)(&mut transfer.request, &mut flag, self.constants.status_ignore) };
         self.checked(code)?;
         transfer.ended = flag != 0;

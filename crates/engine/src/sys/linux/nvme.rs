@@ -26,8 +26,8 @@ struct AdminCommand {
     result: u32,
 }
 
-/// The first bytes of a log page of a namespace, or of the controller (Get Log Page, NVM Express Base Specification 5.1.12). Only
-/// reads. `length` is a multiple of four.
+/// The first bytes of a log page of a namespace, or of the controller (Get Log Page, NVM Express
+/// Base Specification 5.1.12). Only reads. `length` is a multiple of four.
 ///
 /// # Errors
 /// That of the system: the device is no NVMe device, has no such page, or may not be asked.
@@ -35,7 +35,8 @@ pub fn log_page(device: &Path, number: u8, namespace: u32, length: usize) -> io:
     const GET_LOG_PAGE: u8 = 0x02;
     // _IOWR('N', 0x41, struct nvme_admin_cmd)
     const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = 0xc048_4e41_u32 as libc::Ioctl;
-    // Linux 6.2 and later want the device to be open, earlier ones that the caller be root; nothing is written either way.
+    // Linux 6.2 and later want the device to be open, earlier ones that the caller be root; nothing
+    // is written either way.
     let file = File::open(device)?;
     let mut page = vec![0u8; length];
     // The count is one less than there are, in sixteen bits.
@@ -49,8 +50,9 @@ pub fn log_page(device: &Path, number: u8, namespace: u32, length: usize) -> io:
         ..AdminCommand::default()
     };
     let pointer: *mut AdminCommand = &mut command;
-    // SAFETY: `command` has the layout of `struct nvme_passthru_cmd` (72 bytes, as the request number says). The kernel writes
-    // to it and at most `length` bytes to `address`, which is `page`, not borrowed elsewhere until the call returns.
+    // SAFETY: `command` has the layout of `struct nvme_passthru_cmd` (72 bytes, as the request
+    // number says). The kernel writes to it and at most `length` bytes to `address`, which is
+    // `page`, not borrowed elsewhere until the call returns.
     match unsafe { libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ADMIN_CMD, pointer) } {
         0 => Ok(page),
         // The kernel hands on the status of the command as a positive number.

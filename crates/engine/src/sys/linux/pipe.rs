@@ -33,13 +33,15 @@ impl Pipe {
         Ok(Pipe { out, into })
     }
 
-    /// Moves data from a position of a file into the buffer, through the pipe. Returns bytes, or a negative error number.
+    /// Moves data from a position of a file into the buffer, through the pipe. Returns bytes, or a
+    /// negative error number.
     pub(crate) fn read_from(&self, file: &fs::File, buffer: &mut [u8], offset: u64) -> i64 {
         let mut done = 0;
         while done < buffer.len() {
             let wanted = buffer.len() - done;
             let mut at = (offset + done as u64) as i64;
-            // SAFETY: the descriptors are open, and the position is a live number that the call may change.
+            // SAFETY: the descriptors are open, and the position is a live number that the call may
+            // change.
             let entered = moved(unsafe {
                 libc::splice(
                     file.as_raw_fd(),
@@ -66,10 +68,12 @@ impl Pipe {
         done as i64
     }
 
-    /// Moves the buffer to a position of a file, through the pipe. Returns bytes, or a negative error number.
+    /// Moves the buffer to a position of a file, through the pipe. Returns bytes, or a negative
+    /// error number.
     ///
-    /// The pipe refers to the memory of the buffer until the file has taken it, which is before this returns; after an error
-    /// it may still do so, and the pages are the kernel's to keep until the pipe is closed.
+    /// The pipe refers to the memory of the buffer until the file has taken it, which is before
+    /// this returns; after an error it may still do so, and the pages are the kernel's to keep
+    /// until the pipe is closed.
     pub(crate) fn write_to(&self, file: &fs::File, buffer: &[u8], offset: u64) -> i64 {
         let mut done = 0;
         while done < buffer.len() {
@@ -86,7 +90,8 @@ impl Pipe {
             };
             while done < end {
                 let mut at = (offset + done as u64) as i64;
-                // SAFETY: the descriptors are open, and the position is a live number that the call may change.
+                // SAFETY: the descriptors are open, and the position is a live number that the call
+                // may change.
                 let left = moved(unsafe {
                     libc::splice(
                         self.out.as_raw_fd(),

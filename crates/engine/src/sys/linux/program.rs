@@ -4,7 +4,8 @@ use std::process::Child;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-/// Asks a program to end (`SIGTERM`). One that has ended already is let be: its number belongs to it until it is waited for.
+/// Asks a program to end (`SIGTERM`). One that has ended already is let be: its number belongs to
+/// it until it is waited for.
 pub(crate) fn ask_to_end(child: &Child) {
     if let Ok(Some(pid)) = i32::try_from(child.id()).map(Pid::from_raw) {
         let _ = kill_process(pid, Signal::TERM);

@@ -1,6 +1,7 @@
 //! An io_uring: the two rings that a program and the kernel share, and the calls around them.
 //!
-//! This file knows the layout of the rings and nothing of operations, buffers or time beyond what a submission carries.
+//! This file knows the layout of the rings and nothing of operations, buffers or time beyond what a
+//! submission carries.
 
 use std::ffi::c_void;
 use std::io;
@@ -123,7 +124,8 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: the range was mapped by `map`; the pointers into it live in the same `Ring` and die with it.
+        // SAFETY: the range was mapped by `map`; the pointers into it live in the same `Ring` and
+        // die with it.
         let _ = unsafe { munmap(self.start, self.length) };
     }
 }
@@ -132,7 +134,8 @@ impl Ring {
     /// Asks the kernel for a ring.
     ///
     /// # Errors
-    /// The kernel's error: `EINVAL` for flags or sizes it does not know, `ENOSYS`, `EPERM`, `ENOMEM`.
+    /// The kernel's error: `EINVAL` for flags or sizes it does not know, `ENOSYS`, `EPERM`,
+    /// `ENOMEM`.
     pub(crate) fn new(options: RingOptions) -> io::Result<Ring> {
         let mut parameters = io_uring_params::default();
         parameters.flags = options.flags | IoringSetupFlags::CQSIZE;
@@ -152,8 +155,8 @@ impl Ring {
         let submissions = Shared::map(&descriptor, submissions_length, IORING_OFF_SQES)?;
         if !options.flags.contains(IoringSetupFlags::NO_SQARRAY) {
             for index in 0..parameters.sq_entries {
-                // SAFETY: the array of `sq_entries` numbers lies within the mapping, and the kernel reads it only in
-                // io_uring_enter, which has not been called yet.
+                // SAFETY: the array of `sq_entries` numbers lies within the mapping, and the kernel
+                // reads it only in io_uring_enter, which has not been called yet.
                 unsafe { rings.at::<u32>(sq.array).add(index as usize).write(index) };
             }
         }
@@ -219,8 +222,8 @@ impl Ring {
             })
             .collect();
         let (pointer, count) = (vectors.as_ptr().cast::<c_void>(), vectors.len() as u32);
-        // SAFETY: the operation reads `count` vectors behind the pointer, which are live; the caller keeps the memory
-        // they name.
+        // SAFETY: the operation reads `count` vectors behind the pointer, which are live; the
+        // caller keeps the memory they name.
         unsafe {
             io_uring_register(
                 self.descriptor.as_fd(),
@@ -232,8 +235,8 @@ impl Ring {
         Ok(())
     }
 
-    /// Puts a submission into the ring. There must be room: at most as many as asked for in [`RingOptions`] between two
-    /// calls of [`Ring::enter`] that take them all.
+    /// Puts a submission into the ring. There must be room: at most as many as asked for in
+    /// [`RingOptions`] between two calls of [`Ring::enter`] that take them all.
     ///
     /// # Safety
     /// Memory and files that the submission names must stay valid until its completion was taken.
@@ -241,8 +244,8 @@ impl Ring {
     pub(crate) unsafe fn push(&mut self, submission: Submission) {
         debug_assert!(self.pushed() <= self.submission_mask, "the submission ring is full");
         let index = (self.local_tail & self.submission_mask) as usize;
-        // SAFETY: the masked index lies within the mapped array. The kernel reads an entry only after the tail has moved
-        // past it, in `enter`, and has consumed all earlier ones there.
+        // SAFETY: the masked index lies within the mapped array. The kernel reads an entry only
+        // after the tail has moved past it, in `enter`, and has consumed all earlier ones there.
         unsafe { self.submissions.start.cast::<Submission>().add(index).write(submission) };
         self.local_tail = self.local_tail.wrapping_add(1);
     }
@@ -253,12 +256,12 @@ impl Ring {
         self.local_tail.wrapping_sub(self.taken_tail)
     }
 
-    /// Tells the kernel of all submissions pushed and waits until `at_least` completions are there or `timeout` has
-    /// passed. Returns how many submissions it took.
+    /// Tells the kernel of all submissions pushed and waits until `at_least` completions are there
+    /// or `timeout` has passed. Returns how many submissions it took.
     ///
     /// # Errors
-    /// The kernel's error: `EAGAIN` and `EBUSY` if it has no room now, `EINTR`, `ETIME` if nothing was submitted and the
-    /// timeout passed.
+    /// The kernel's error: `EAGAIN` and `EBUSY` if it has no room now, `EINTR`, `ETIME` if nothing
+    /// was submitted and the timeout passed.
     #[inline(always)]
     pub(crate) fn enter(&mut self, at_least: u32, timeout: Option<Nanos>) -> Result<u32, Errno> {
         // SAFETY: the tail lies within the mapping that `self` keeps.
@@ -279,8 +282,9 @@ impl Ring {
         }
         let entered = match timeout {
             None => {
-                // SAFETY: `push` has the caller's word for everything the submissions name. The number is that of the
-                // ring's own descriptor or of its registration, as the flags say.
+                // SAFETY: `push` has the caller's word for everything the submissions name. The
+                // number is that of the ring's own descriptor or of its registration, as the flags
+                // say.
                 unsafe { io_uring_enter(self.number(), self.pushed(), at_least, flags) }
             }
             Some(timeout) => self.enter_timed(at_least, timeout, flags),
@@ -297,7 +301,8 @@ impl Ring {
 
     /// Takes submissions that the kernel has not taken back out of the ring.
     pub(crate) fn take_back(&mut self) {
-        // The kernel looks at entries only in `enter`, so what it has left may be forgotten. (A kernel thread takes all.)
+        // The kernel looks at entries only in `enter`, so what it has left may be forgotten. (A
+        // kernel thread takes all.)
         self.local_tail = self.taken_tail;
     }
 
@@ -327,8 +332,8 @@ impl Ring {
 
     #[inline(always)]
     fn number(&self) -> BorrowedFd<'_> {
-        // SAFETY: the descriptor is open as long as `self`; a registered index is only ever passed together with the
-        // flag that says so.
+        // SAFETY: the descriptor is open as long as `self`; a registered index is only ever passed
+        // together with the flag that says so.
         unsafe { BorrowedFd::borrow_raw(self.enter_number) }
     }
 
@@ -345,13 +350,14 @@ impl Ring {
         debug_assert!(count <= self.available());
         for step in 0..count {
             let index = (self.local_head.wrapping_add(step) & self.completion_mask) as usize;
-            // SAFETY: the masked index lies within the mapped array, and the acquire load of the tail in `available` has
-            // shown that the kernel has finished writing this entry.
+            // SAFETY: the masked index lies within the mapped array, and the acquire load of the
+            // tail in `available` has shown that the kernel has finished writing this entry.
             let completion = unsafe { *self.completions.add(index) };
             each(completion.user_data, completion.result);
         }
         self.local_head = self.local_head.wrapping_add(count);
-        // SAFETY: the head lies within the mapping that `self` keeps. Release: entries were read before.
+        // SAFETY: the head lies within the mapping that `self` keeps. Release: entries were read
+        // before.
         unsafe { (*self.completion_head).store(self.local_head, Ordering::Release) };
     }
 
@@ -376,8 +382,9 @@ impl Ring {
             padding: [0; 4],
         };
         let pointer = (&raw mut request).cast::<c_void>();
-        // SAFETY: the operation reads one structure behind the pointer, which is live. Failure (an old kernel, nothing to
-        // cancel, operations that run to their end) leaves the operations to complete as usual.
+        // SAFETY: the operation reads one structure behind the pointer, which is live. Failure (an
+        // old kernel, nothing to cancel, operations that run to their end) leaves the operations to
+        // complete as usual.
         let _ = unsafe {
             io_uring_register(
                 self.descriptor.as_fd(),
@@ -391,7 +398,8 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // A registered ring holds a reference of its own; give it back, or a thread could not open more than sixteen.
+        // A registered ring holds a reference of its own; give it back, or a thread could not open
+        // more than sixteen.
         if self.enter_flags.contains(IoringEnterFlags::REGISTERED_RING) {
             let mut update = Update {
                 offset: self.enter_number as u32,

@@ -12,15 +12,18 @@ pub fn ignore_file_size_signal() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// From now on Ctrl-C, SIGTERM and a closed terminal raise the flag that is returned; a second one ends the process at once.
+/// From now on Ctrl-C, SIGTERM and a closed terminal raise the flag that is returned; a second one
+/// ends the process at once.
 pub fn catch_stop() -> &'static AtomicBool {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: zero is a valid `sigaction`: no flags, an empty mask, and the handler is set below.
+        // SAFETY: zero is a valid `sigaction`: no flags, an empty mask, and the handler is set
+        // below.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         action.sa_sigaction = on_stop as extern "C" fn(libc::c_int) as libc::sighandler_t;
         // Calls that were interrupted go on: only the flag changes.
         action.sa_flags = libc::SA_RESTART;
-        // SAFETY: `action` is whole and outlives the call; the handler does only what is allowed in one.
+        // SAFETY: `action` is whole and outlives the call; the handler does only what is allowed in
+        // one.
         unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
     }
     &STOP
@@ -32,7 +35,8 @@ pub fn catch_report() -> &'static AtomicBool {
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = on_report as extern "C" fn(libc::c_int) as libc::sighandler_t;
     action.sa_flags = libc::SA_RESTART;
-    // SAFETY: `action` is whole and outlives the call; the handler does only what is allowed in one.
+    // SAFETY: `action` is whole and outlives the call; the handler does only what is allowed in
+    // one.
     unsafe { libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut()) };
     &REPORT
 }
@@ -58,7 +62,8 @@ pub fn stop_signal() -> Option<i32> {
 extern "C" fn on_stop(signal: libc::c_int) {
     if STOP.swap(true, Ordering::Relaxed) {
         super::terminal::put_back();
-        // SAFETY: `_exit` may be called in a signal handler; nothing of this process is used afterwards.
+        // SAFETY: `_exit` may be called in a signal handler; nothing of this process is used
+        // afterwards.
         unsafe { libc::_exit(128 + signal) };
     }
     SIGNAL.store(signal, Ordering::Relaxed);

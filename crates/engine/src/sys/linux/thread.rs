@@ -35,8 +35,9 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Gives this process all CPUs that it may have, where its launcher had left it fewer: launchers of MPI bind each process to
-/// one. Call it before there are other threads. How many it had before; `None` if nothing changed.
+/// Gives this process all CPUs that it may have, where its launcher had left it fewer: launchers of
+/// MPI bind each process to one. Call it before there are other threads. How many it had before;
+/// `None` if nothing changed.
 pub fn widen() -> Option<u32> {
     let before = usable_cpus().len();
     let mut all = CpuSet::new();
@@ -116,7 +117,8 @@ pub fn set_nice(value: i8) -> io::Result<()> {
 /// # Errors
 /// The system's error.
 pub fn run_only_when_idle() -> io::Result<()> {
-    // SAFETY: zero is valid for a structure of plain numbers, and the one that this class of scheduling wants.
+    // SAFETY: zero is valid for a structure of plain numbers, and the one that this class of
+    // scheduling wants.
     let parameters: libc::sched_param = unsafe { std::mem::zeroed() };
     // SAFETY: the structure is live and only read; a zero id means the calling thread.
     let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) };
@@ -126,8 +128,9 @@ pub fn run_only_when_idle() -> io::Result<()> {
     }
 }
 
-/// Lets the calling thread act as another user and group; its further groups stay. The other threads stay who they are: the
-/// wrapper of the C library would change all of them, the system call changes one.
+/// Lets the calling thread act as another user and group; its further groups stay. The other
+/// threads stay who they are: the wrapper of the C library would change all of them, the system
+/// call changes one.
 ///
 /// # Errors
 /// The system's error, such as `EPERM` for who is not root.
@@ -154,8 +157,8 @@ pub fn act_as(user: Option<u32>, group: Option<u32>) -> io::Result<()> {
 /// Threads have an I/O priority here.
 pub const HAVE_IO_PRIORITY: bool = true;
 
-/// Sets the I/O priority of the calling thread: class 1 real-time, 2 best effort, 3 idle; level 0 to 7; a
-/// hint for the device, 0 for none.
+/// Sets the I/O priority of the calling thread: class 1 real-time, 2 best effort, 3 idle; level 0
+/// to 7; a hint for the device, 0 for none.
 ///
 /// # Errors
 /// The system's error, such as `EPERM`.
@@ -179,7 +182,8 @@ pub fn sharpen_timers() {
 
 /// Sleeps for a length of time; returns early if a signal arrives.
 pub fn sleep(length: Nanos) {
-    // Against an absolute time, so that being interrupted before the call does not lengthen the sleep.
+    // Against an absolute time, so that being interrupted before the call does not lengthen the
+    // sleep.
     let end = super::clock::monotonic() + length;
     let request = Timespec {
         tv_sec: (end.0 / 1_000_000_000) as i64,

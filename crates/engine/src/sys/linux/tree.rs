@@ -1,7 +1,7 @@
 //! Calls on the files of a tree, by names relative to its root.
 //!
-//! No name is followed through a symbolic link that stands at its end, and the root is a directory that only this user may
-//! change.
+//! No name is followed through a symbolic link that stands at its end, and the root is a directory
+//! that only this user may change.
 
 use std::fs;
 use std::io;
@@ -121,8 +121,9 @@ impl TreeRoot {
         super::file::flush_file_system(&self.directory)
     }
 
-    /// Removes the files and directories that have names of a tree. Symbolic links and everything else stay, and so do the
-    /// directories that they are in. Returns how many names stay, without `marker`, which stays too.
+    /// Removes the files and directories that have names of a tree. Symbolic links and everything
+    /// else stay, and so do the directories that they are in. Returns how many names stay, without
+    /// `marker`, which stays too.
     ///
     /// # Errors
     /// The system's error where a directory cannot be read.

@@ -32,7 +32,8 @@ impl Parts<'_> {
     /// Adds a buffer behind the others.
     ///
     /// # Safety
-    /// The buffer stays where it is, and nothing else touches it, until the call was made or `self` is gone.
+    /// The buffer stays where it is, and nothing else touches it, until the call was made or `self`
+    /// is gone.
     pub(crate) unsafe fn add(&mut self, buffer: &mut [u8]) {
         self.0.push(libc::iovec {
             iov_base: buffer.as_mut_ptr().cast(),
@@ -43,7 +44,8 @@ impl Parts<'_> {
     /// Reads into all of them. Returns bytes, or a negative error number.
     pub(crate) fn read_at(self, file: &fs::File, offset: u64) -> i64 {
         let (fd, count) = (file.as_raw_fd(), self.0.len() as libc::c_int);
-        // SAFETY: the caller that added the buffers has promised that they are there and untouched until this has returned.
+        // SAFETY: the caller that added the buffers has promised that they are there and untouched
+        // until this has returned.
         result_of(unsafe { libc::preadv(fd, self.0.as_ptr(), count, offset as i64) })
     }
 

@@ -56,7 +56,8 @@ fn nanos_of(ticks: u64, frequency: u64) -> u64 {
     ticks / frequency * SECOND + ticks % frequency * SECOND / frequency
 }
 
-/// Nanoseconds that a clock is ahead of the time since 1970: only that time itself, number 0, is known here.
+/// Nanoseconds that a clock is ahead of the time since 1970: only that time itself, number 0, is
+/// known here.
 ///
 /// # Errors
 /// `Unsupported` for every other number.

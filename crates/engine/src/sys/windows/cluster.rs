@@ -1,9 +1,11 @@
-//! Failover clusters: which node owns the shared volume that a path lies on. The libraries for it exist where the feature is
-//! installed, so they are looked up while the program runs.
+//! Failover clusters: which node owns the shared volume that a path lies on. The libraries for it
+//! exist where the feature is installed, so they are looked up while the program runs.
 //!
-//! A path is asked about with `ClusterIsPathOnSharedVolume` and `ClusterGetVolumePathName` (resutils.dll), which know shared volumes on every
-//! node. The cluster's resources for shared volumes (`ClusterOpenEnum` with `CLUSTER_ENUM_SHARED_VOLUME_RESOURCE`) tell the volumes that they
-//! hold by `CLUSCTL_RESOURCE_STORAGE_GET_SHARED_VOLUME_INFO`, and `GetClusterResourceState` the node that owns one (clusapi.dll).
+//! A path is asked about with `ClusterIsPathOnSharedVolume` and `ClusterGetVolumePathName`
+//! (resutils.dll), which know shared volumes on every node. The cluster's resources for shared
+//! volumes (`ClusterOpenEnum` with `CLUSTER_ENUM_SHARED_VOLUME_RESOURCE`) tell the volumes that
+//! they hold by `CLUSCTL_RESOURCE_STORAGE_GET_SHARED_VOLUME_INFO`, and `GetClusterResourceState`
+//! the node that owns one (clusapi.dll).
 
 use std::ffi::c_void;
 use std::path::Path;
@@ -45,7 +47,8 @@ pub(crate) fn is_node() -> Option<bool> {
     (result == DONE).then_some(value == RUNNING)
 }
 
-/// The shared volume that a path lies on, and the node that owns it; absent where it lies on none, or where that is unknown.
+/// The shared volume that a path lies on, and the node that owns it; absent where it lies on none,
+/// or where that is unknown.
 pub(crate) fn volume_of(path: &Path) -> Option<ClusterVolume> {
     if is_node() != Some(true) {
         return None;
@@ -64,7 +67,8 @@ pub(crate) fn volume_of(path: &Path) -> Option<ClusterVolume> {
     })
 }
 
-/// Where the shared volume of a path is mounted, without a backslash at its end: `C:\ClusterStorage\Volume1`.
+/// Where the shared volume of a path is mounted, without a backslash at its end:
+/// `C:\ClusterStorage\Volume1`.
 fn shared_root(path: &Path) -> Option<String> {
     type IsShared = unsafe extern "system" fn(*const u16) -> i32;
     type RootOf = unsafe extern "system" fn(*const u16, *mut u16, u32) -> i32;
@@ -77,15 +81,17 @@ fn shared_root(path: &Path) -> Option<String> {
     };
     let path = wide(std::path::absolute(path).ok()?);
     let mut root = vec![0u16; path.len() + 64];
-    // SAFETY: the path ends with a zero, and the second call writes at most as many units as the list has.
+    // SAFETY: the path ends with a zero, and the second call writes at most as many units as the
+    // list has.
     let known =
         unsafe { is_shared(path.as_ptr()) != 0 && root_of(path.as_ptr(), root.as_mut_ptr(), root.len() as u32) != 0 };
     let root = text(&root).trim_end_matches('\\').to_owned();
     (known && !root.is_empty()).then_some(root)
 }
 
-/// True if the answer about a resource names the volume that is mounted there. The answer is one or several `CLUS_CSV_VOLUME_INFO`, with or
-/// without the heads of a list of values around them; the name in it (`szVolumeFriendlyName`) ends with a zero wherever it stands.
+/// True if the answer about a resource names the volume that is mounted there. The answer is one or
+/// several `CLUS_CSV_VOLUME_INFO`, with or without the heads of a list of values around them; the
+/// name in it (`szVolumeFriendlyName`) ends with a zero wherever it stands.
 fn names_volume(answer: &[u8], root: &str) -> bool {
     let lower = |unit: u16| u8::try_from(unit).map_or(unit, |byte| u16::from(byte.to_ascii_lowercase()));
     let wanted: Vec<u16> = wide(root).into_iter().map(lower).collect();
@@ -115,7 +121,8 @@ impl Open {
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // SAFETY: the handle was opened by the call that this one belongs to, is closed only here, and the library stays loaded.
+        // SAFETY: the handle was opened by the call that this one belongs to, is closed only here,
+        // and the library stays loaded.
         unsafe { (self.close)(self.handle) };
     }
 }
@@ -173,7 +180,8 @@ impl Calls {
         loop {
             let (mut kind, mut length) = (0u32, name.len() as u32);
             let index = names.len() as u32;
-            // SAFETY: the list is open; the call writes two live words and at most `length` units into the buffer, which has as many.
+            // SAFETY: the list is open; the call writes two live words and at most `length` units
+            // into the buffer, which has as many.
             let result = unsafe { (self.next)(list, index, &mut kind, name.as_mut_ptr(), &mut length) };
             match result {
                 DONE => names.push(text(&name)),
@@ -192,8 +200,8 @@ impl Calls {
         let mut answer = vec![0u8; 16 << 10];
         loop {
             let mut returned = 0u32;
-            // SAFETY: the resource is open, nothing is asked beside the code, and the call writes one live word and at most as many bytes as
-            // the buffer has.
+            // SAFETY: the resource is open, nothing is asked beside the code, and the call writes
+            // one live word and at most as many bytes as the buffer has.
             let result = unsafe {
                 let (room, nothing) = (answer.len() as u32, null());
                 let into = answer.as_mut_ptr().cast();
@@ -225,7 +233,8 @@ impl Calls {
         const UNKNOWN: i32 = -1;
         let mut name = [0u16; 256];
         let mut length = name.len() as u32;
-        // SAFETY: the resource is open; the call writes one live word and at most `length` units; the group is not asked for.
+        // SAFETY: the resource is open; the call writes one live word and at most `length` units;
+        // the group is not asked for.
         let state = unsafe { (self.state)(resource.handle, name.as_mut_ptr(), &mut length, null_mut(), null_mut()) };
         let name = text(&name);
         (state != UNKNOWN && !name.is_empty()).then_some(name)

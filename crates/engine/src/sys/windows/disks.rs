@@ -14,7 +14,8 @@ use super::ioctl::{device_io_control, device_io_control_all, open_for_query, tex
 use crate::probe::windows::answers::{self, AboutDisk, DiskCounters};
 use crate::probe::windows::{Disk, Place};
 
-/// `IOCTL_DISK_IS_CLUSTERED` (ntdddisk.h): `CTL_CODE(IOCTL_DISK_BASE, 0x3e, METHOD_BUFFERED, FILE_ANY_ACCESS)`.
+/// `IOCTL_DISK_IS_CLUSTERED` (ntdddisk.h):
+/// `CTL_CODE(IOCTL_DISK_BASE, 0x3e, METHOD_BUFFERED, FILE_ANY_ACCESS)`.
 const IS_CLUSTERED: u32 = 0x7 << 16 | 0x3e << 2;
 /// `STORAGE_PROPERTY_ID`s.
 const DEVICE: u32 = 0;
@@ -27,7 +28,8 @@ const SEEK_PENALTY: u32 = 7;
 pub(crate) fn numbers() -> Option<Vec<u32>> {
     let mut names = vec![0u16; 1 << 16];
     loop {
-        // SAFETY: without a name the call lists all of them, and writes at most as many units as the list has room for.
+        // SAFETY: without a name the call lists all of them, and writes at most as many units as
+        // the list has room for.
         let length = unsafe { QueryDosDeviceW(std::ptr::null(), names.as_mut_ptr(), names.len() as u32) };
         if length > 0 {
             break;

@@ -1,4 +1,5 @@
-//! Events of the kernel that processes know by name: set for good, seen by all, gone with the last process that has them.
+//! Events of the kernel that processes know by name: set for good, seen by all, gone with the last
+//! process that has them.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
@@ -23,7 +24,8 @@ impl Event {
     /// The system's error.
     pub fn open_or_make(name: &str) -> io::Result<Event> {
         let name = wide(name);
-        // SAFETY: the name ends with a zero and lives through the call; the other arguments are numbers or absent.
+        // SAFETY: the name ends with a zero and lives through the call; the other arguments are
+        // numbers or absent.
         let handle = unsafe { CreateEventW(null(), 1, 0, name.as_ptr()) };
         if handle.is_null() {
             return Err(io::Error::last_os_error());
@@ -59,8 +61,8 @@ impl Event {
         }
     }
 
-    /// Waits until it is set, but no longer than this. True if it is. An event that cannot be waited for counts as set, so that
-    /// no call waits forever.
+    /// Waits until it is set, but no longer than this. True if it is. An event that cannot be
+    /// waited for counts as set, so that no call waits forever.
     pub fn wait(&self, at_most: Duration) -> bool {
         let milliseconds = u32::try_from(at_most.as_millis()).unwrap_or(u32::MAX - 1);
         // SAFETY: the handle is open as long as this lives.

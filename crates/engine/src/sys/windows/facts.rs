@@ -50,13 +50,15 @@ pub fn names_a_device(path: &Path) -> bool {
 /// Size of the volume that a path lies on, and bytes that may still be used there.
 pub fn space_of(path: &Path) -> Option<(u64, u64)> {
     let (mut available, mut size) = (0u64, 0u64);
-    // SAFETY: the path ends with a zero, and the call writes two live words; the third may be left out.
+    // SAFETY: the path ends with a zero, and the call writes two live words; the third may be left
+    // out.
     let result = unsafe { GetDiskFreeSpaceExW(wide(path).as_ptr(), &mut available, &mut size, std::ptr::null_mut()) };
     (result != 0).then_some((size, available))
 }
 
-/// How the space of a file is allocated: what of it has none, what was never written beyond its valid data, and in how many extents the rest
-/// lies. `None` where the file system does not tell which parts have space.
+/// How the space of a file is allocated: what of it has none, what was never written beyond its
+/// valid data, and in how many extents the rest lies. `None` where the file system does not tell
+/// which parts have space.
 pub fn allocation(file: &fs::File, size: u64) -> Option<Allocation> {
     let held = allocated(file, size).ok()?;
     let extents = extents(file).unwrap_or(0);

@@ -57,7 +57,8 @@ pub fn open_own(path: &Path) -> io::Result<fs::File> {
 /// Files can be marked temporary (DiskSpd `-ft`).
 pub const KNOWS_TEMPORARY: bool = true;
 
-/// Arguments of `CreateFileW` about a file beside its name: flags, and attributes, which it heeds only when it makes one.
+/// Arguments of `CreateFileW` about a file beside its name: flags, and attributes, which it heeds
+/// only when it makes one.
 fn flags_and_attributes(how: &OpenHow) -> (u32, u32) {
     let flags = [
         (how.cache.direct, FILE_FLAG_NO_BUFFERING),
@@ -106,10 +107,12 @@ pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
     kinds::direct_alignment(file, kind)
 }
 
-/// Unbuffered I/O is passed on to the server as such here, so it is not what bypasses only the local cache.
+/// Unbuffered I/O is passed on to the server as such here, so it is not what bypasses only the
+/// local cache.
 pub const DIRECT_BYPASSES_LOCAL_CACHE: bool = false;
 
-/// Keeps the redirector from buffering an open file of a server in this machine (Windows 8 and later).
+/// Keeps the redirector from buffering an open file of a server in this machine (Windows 8 and
+/// later).
 ///
 /// # Errors
 /// The system's error, such as that the file is no server's.
@@ -119,8 +122,9 @@ pub fn bypass_local_cache(file: &fs::File) -> io::Result<()> {
     ioctl::device_io_control(file, DISABLE_LOCAL_BUFFERING, &[], 0).map(drop)
 }
 
-/// Gives all operations through an open file an I/O priority: class × 2¹³ + level, as Linux writes it. The idle class is the
-/// lowest of Windows, level 7 of best effort the one above; the rest is the usual one.
+/// Gives all operations through an open file an I/O priority: class × 2¹³ + level, as Linux writes
+/// it. The idle class is the lowest of Windows, level 7 of best effort the one above; the rest is
+/// the usual one.
 ///
 /// # Errors
 /// The system's error; `Unsupported` for the real-time class, which there is not.
@@ -137,7 +141,8 @@ pub(crate) fn set_priority(file: &fs::File, priority: u16) -> io::Result<()> {
     let wanted = Aligned(FILE_IO_PRIORITY_HINT_INFO { PriorityHint: hint });
     let (place, length) = (&raw const wanted.0, size_of::<FILE_IO_PRIORITY_HINT_INFO>() as u32);
     let handle: HANDLE = file.as_raw_handle();
-    // SAFETY: the handle belongs to a live file, and the structure is live and of the type that belongs to the class.
+    // SAFETY: the handle belongs to a live file, and the structure is live and of the type that
+    // belongs to the class.
     match unsafe { SetFileInformationByHandle(handle, FileIoPriorityHintInfo, place.cast(), length) } {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(()),
@@ -223,8 +228,8 @@ pub fn flush_file_system(file: &fs::File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Discards a range: of a drive or volume by its data set attributes, of a file by telling the file system that its content is not
-/// needed. Returns the length or a negative error number.
+/// Discards a range: of a drive or volume by its data set attributes, of a file by telling the file
+/// system that its content is not needed. Returns the length or a negative error number.
 pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) -> i64 {
     let sent = match kind {
         FileKind::BlockDevice => trim_device(file, offset, length),
@@ -241,7 +246,8 @@ pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) ->
 fn trim_device(file: &fs::File, offset: u64, length: u64) -> io::Result<()> {
     /// `DeviceDsmAction_Trim`.
     const TRIM: u32 = 1;
-    /// `DEVICE_DSM_FLAG_TRIM_NOT_FS_ALLOCATED`: the range belongs to no file system; the guard lets only such devices be written.
+    /// `DEVICE_DSM_FLAG_TRIM_NOT_FS_ALLOCATED`: the range belongs to no file system; the guard lets
+    /// only such devices be written.
     const NOT_FS_ALLOCATED: u32 = 0x8000_0000;
     /// Bytes of DEVICE_MANAGE_DATA_SET_ATTRIBUTES; ranges begin at a multiple of eight.
     const HEAD: u32 = 28;
@@ -259,7 +265,8 @@ fn trim_device(file: &fs::File, offset: u64, length: u64) -> io::Result<()> {
 }
 
 fn trim_file(file: &fs::File, offset: u64, length: u64) -> io::Result<()> {
-    // FILE_LEVEL_TRIM: a key, of which zero is none, how many ranges, and each with its offset and length.
+    // FILE_LEVEL_TRIM: a key, of which zero is none, how many ranges, and each with its offset and
+    // length.
     let (key, ranges) = (0u32.to_le_bytes(), 1u32.to_le_bytes());
     let question = [
         &key[..],
@@ -300,8 +307,9 @@ pub fn remove_attribute(_file: &fs::File, _name: &str) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// A text that no other file has: the numbers of its volume and its own there, its time of birth and its size. The time alone says little, since a
-/// file that takes the name of one that was just removed is given its time too (tunnelling); and not every file system gives a number only once.
+/// A text that no other file has: the numbers of its volume and its own there, its time of birth
+/// and its size. The time alone says little, since a file that takes the name of one that was just
+/// removed is given its time too (tunnelling); and not every file system gives a number only once.
 pub fn identity(file: &fs::File) -> Option<String> {
     use std::os::windows::fs::MetadataExt;
     let (meta, (volume, number)) = (file.metadata().ok()?, kinds::numbers(file)?);
@@ -309,7 +317,8 @@ pub fn identity(file: &fs::File) -> Option<String> {
     Some(format!("{volume:x}:{number:x} {born} {size}"))
 }
 
-/// A text that no other file has as long as this one is there, whatever becomes of it: the numbers of its volume and its own there.
+/// A text that no other file has as long as this one is there, whatever becomes of it: the numbers
+/// of its volume and its own there.
 pub fn lasting_identity(file: &fs::File) -> Option<String> {
     let (volume, number) = kinds::numbers(file)?;
     Some(format!("{volume:x}-{number:x}"))
@@ -326,7 +335,8 @@ pub fn stamp(file: &fs::File) -> io::Result<FileStamp> {
         id: FileId {
             file_system: volume,
             number,
-            // NTFS and ReFS never give a number twice, and where the time of birth is not kept it is that of the last change.
+            // NTFS and ReFS never give a number twice, and where the time of birth is not kept it
+            // is that of the last change.
             born_ns: 0,
         },
         length: file.metadata()?.len(),
@@ -357,12 +367,14 @@ pub fn remove(path: &Path, id: FileId) -> io::Result<()> {
 /// Nothing to say: what is read ahead of single reads is decided by each handle when it is opened.
 pub fn no_read_ahead(_file: &fs::File) {}
 
-/// Nothing to take: an open file is as good as locked, since an unlocked one is opened alone (see [`open_left`]).
+/// Nothing to take: an open file is as good as locked, since an unlocked one is opened alone (see
+/// [`open_left`]).
 pub fn try_lock(_file: &fs::File) -> bool {
     true
 }
 
-/// Opens a file that no other process has open, to remove it. No other process can open it meanwhile.
+/// Opens a file that no other process has open, to remove it. No other process can open it
+/// meanwhile.
 pub fn open_left(path: &Path) -> Option<fs::File> {
     let mut how = fs::OpenOptions::new();
     how.access_mode(FILE_GENERIC_READ | DELETE).share_mode(0);
@@ -376,7 +388,8 @@ pub fn open_left(path: &Path) -> Option<fs::File> {
 pub fn remove_left(file: fs::File, _path: &Path) -> io::Result<()> {
     let wanted = FILE_DISPOSITION_INFO { DeleteFile: true };
     let (place, length) = (&raw const wanted, size_of::<FILE_DISPOSITION_INFO>() as u32);
-    // SAFETY: the handle belongs to a live file, and the structure is live and of the type that belongs to the class.
+    // SAFETY: the handle belongs to a live file, and the structure is live and of the type that
+    // belongs to the class.
     match unsafe { SetFileInformationByHandle(file.as_raw_handle(), FileDispositionInfo, place.cast(), length) } {
         0 => Err(io::Error::last_os_error()),
         // It goes when it is closed, which is now.

@@ -26,7 +26,8 @@ pub(crate) struct Answer {
     pub(crate) truncated: bool,
 }
 
-/// Opens a file, folder, disk or volume to query it, without access to its contents. That needs no privilege.
+/// Opens a file, folder, disk or volume to query it, without access to its contents. That needs no
+/// privilege.
 ///
 /// # Errors
 /// The system's error.
@@ -51,13 +52,15 @@ pub(crate) fn device_io_control(file: &fs::File, code: u32, question: &[u8], roo
     let event = unsafe { OwnedHandle::from_raw_handle(event) };
     // SAFETY: the structure is plain numbers and pointers, for which zero is valid.
     let mut overlapped: OVERLAPPED = unsafe { std::mem::zeroed() };
-    // The low bit keeps the answer out of a completion port that the handle may belong to (GetQueuedCompletionStatus).
+    // The low bit keeps the answer out of a completion port that the handle may belong to
+    // (GetQueuedCompletionStatus).
     overlapped.hEvent = (event.as_raw_handle() as usize | 1) as *mut _;
     let mut bytes = vec![0u8; room];
     let (length, room) = (question.len() as u32, room as u32);
     let mut returned = 0u32;
-    // SAFETY: the question is read and the answer written within the given lengths; both, the structure and the event live until
-    // the operation is over, which is awaited below where it is not at once.
+    // SAFETY: the question is read and the answer written within the given lengths; both, the
+    // structure and the event live until the operation is over, which is awaited below where it is
+    // not at once.
     let mut done = unsafe {
         let question = question.as_ptr().cast();
         let answer = bytes.as_mut_ptr().cast();
@@ -144,7 +147,8 @@ unsafe impl FileFacts for FILE_REMOTE_PROTOCOL_INFO {
 pub(crate) fn information<T: FileFacts>(file: &fs::File) -> io::Result<T> {
     let mut facts = MaybeUninit::<T>::zeroed();
     let length = size_of::<T>() as u32;
-    // SAFETY: the call writes at most `length` bytes behind the pointer, which is live and of that size.
+    // SAFETY: the call writes at most `length` bytes behind the pointer, which is live and of that
+    // size.
     let done =
         unsafe { GetFileInformationByHandleEx(file.as_raw_handle(), T::CLASS, facts.as_mut_ptr().cast(), length) };
     match done {

@@ -1,7 +1,8 @@
-//! The submission ring of Windows (IoRing): operations are written into a ring that the program and the system share, handed over
-//! several in a call, and found in a second ring without a call.
+//! The submission ring of Windows (IoRing): operations are written into a ring that the program and
+//! the system share, handed over several in a call, and found in a second ring without a call.
 //!
-//! Windows before 11 and Server 2025 have none of its functions, so they are looked up while the program runs.
+//! Windows before 11 and Server 2025 have none of its functions, so they are looked up while the
+//! program runs.
 
 use std::ffi::c_void;
 use std::fs;
@@ -29,13 +30,15 @@ use crate::clock::Clock;
 
 type Hresult = i32;
 
-/// Where the functions are. The two that came with version 3 are documented for kernel32.dll, which hands them on to this one.
+/// Where the functions are. The two that came with version 3 are documented for kernel32.dll, which
+/// hands them on to this one.
 const LIBRARY: &str = "kernelbase.dll";
 /// `S_OK`.
 const DONE: Hresult = 0;
 /// The longest wait in the system. It bounds what a missed end could cost.
 const LONGEST_MS: u32 = 100;
-/// `IORING_E_WAIT_TIMEOUT`, which only the documentation of SubmitIoRing names: the value after those of winerror.h.
+/// `IORING_E_WAIT_TIMEOUT`, which only the documentation of SubmitIoRing names: the value after
+/// those of winerror.h.
 const WAIT_TIMED_OUT: u32 = 0x8046_0009;
 
 /// The functions (ioringapi.h).
@@ -133,7 +136,8 @@ impl Calls {
 
 /// A ring with the operations of one thread.
 ///
-/// The word that comes back with an operation is the number of its slot; that of a cancellation is beyond all slots.
+/// The word that comes back with an operation is the number of its slot; that of a cancellation is
+/// beyond all slots.
 pub(crate) struct Ring {
     calls: Calls,
     can: Capabilities,
@@ -188,8 +192,8 @@ impl Ring {
     /// Hands over what is in the ring, and waits for that many ends.
     fn submit(&mut self, wait_for: u32, milliseconds: u32) -> Result<(), u32> {
         let mut taken = 0;
-        // SAFETY: the ring is open, and the call writes one live number. What the operations name is kept alive by the code that
-        // began them.
+        // SAFETY: the ring is open, and the call writes one live number. What the operations name
+        // is kept alive by the code that began them.
         let result = unsafe { (self.calls.submit)(self.ring, wait_for, milliseconds, &mut taken) };
         match checked(result) {
             Err(error) if !is_timeout(result) => {
@@ -207,7 +211,8 @@ impl Ring {
     /// Hands over what is in the ring, and waits for one operation to end.
     fn submit_and_wait(&mut self, milliseconds: u32) -> Result<(), u32> {
         match self.submit(1, milliseconds.min(LONGEST_MS)) {
-            // The system may not wait for more than is in progress, and the last may have ended since it was looked for.
+            // The system may not wait for more than is in progress, and the last may have ended
+            // since it was looked for.
             Err(ERROR_INVALID_PARAMETER) => self.submit(0, 0),
             result => result,
         }
@@ -273,8 +278,8 @@ fn checked(result: Hresult) -> Result<(), u32> {
     }
 }
 
-/// The error number in a result: an error of Windows or a status of its kernel, each in the form that results have for it. What is
-/// neither stays whole.
+/// The error number in a result: an error of Windows or a status of its kernel, each in the form
+/// that results have for it. What is neither stays whole.
 fn error_of(result: Hresult) -> u32 {
     const OF_WINDOWS: u32 = 0x8007;
     const OF_KERNEL: u32 = 0x1000_0000;
@@ -314,7 +319,8 @@ impl Queue for Ring {
         let (file, buffer, slot) = (by_handle(handle), by_address(transfer.buffer), transfer.slot.0 as usize);
         let (length, offset) = (transfer.length, transfer.offset);
         match (transfer.writes, self.calls.changes) {
-            // SAFETY: the ring is open; the caller promises that file and buffer stay until the slot is found.
+            // SAFETY: the ring is open; the caller promises that file and buffer stay until the
+            // slot is found.
             (false, _) => self.put(|calls, ring| unsafe {
                 (calls.read)(ring, file, buffer, length, offset, slot, IOSQE_FLAGS_NONE)
             })?,
@@ -336,7 +342,8 @@ impl Queue for Ring {
     fn start_flush(&mut self, file: &fs::File, slot: Slot) -> Result<(), u32> {
         let (handle, slot): (HANDLE, usize) = (file.as_raw_handle(), slot.0 as usize);
         let changes = self.calls.changes.ok_or(ERROR_NOT_SUPPORTED)?;
-        // SAFETY: the ring is open, no memory is named, and the file stays open while the slot is in flight.
+        // SAFETY: the ring is open, no memory is named, and the file stays open while the slot is
+        // in flight.
         self.put(|_, ring| unsafe {
             (changes.flush)(ring, by_handle(handle), FILE_FLUSH_DEFAULT, slot, IOSQE_FLAGS_NONE)
         })?;
@@ -376,7 +383,8 @@ impl Queue for Ring {
             if handle.is_null() {
                 continue;
             }
-            // SAFETY: the ring is open, no memory is named, and the file is open as long as its operation is in flight.
+            // SAFETY: the ring is open, no memory is named, and the file is open as long as its
+            // operation is in flight.
             let asked = self.put(|calls, ring| unsafe { (calls.cancel)(ring, by_handle(handle), slot, slots + slot) });
             if asked.is_err() {
                 break;

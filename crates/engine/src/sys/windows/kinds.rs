@@ -27,7 +27,8 @@ pub(crate) fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64
         FILE_TYPE_CHAR => return Ok((FileKind::CharacterDevice, (0, 0), 0)),
         _ => return Ok((FileKind::Other, (0, 0), 0)),
     }
-    // A volume opened without a backslash at its end is no file, even where its file system would answer for it.
+    // A volume opened without a backslash at its end is no file, even where its file system would
+    // answer for it.
     if let Some(place) = disks::place(file)
         && file_information(file).is_err()
     {
@@ -58,15 +59,17 @@ pub(crate) fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64
 fn file_information(file: &fs::File) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
     // SAFETY: all fields of the structure are plain numbers, for which zero is valid.
     let mut facts: BY_HANDLE_FILE_INFORMATION = unsafe { std::mem::zeroed() };
-    // SAFETY: the handle belongs to a live file, and the structure is of the type that the call fills.
+    // SAFETY: the handle belongs to a live file, and the structure is of the type that the call
+    // fills.
     match unsafe { GetFileInformationByHandle(file.as_raw_handle(), &mut facts) } {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(facts),
     }
 }
 
-/// What makes it the same however it is named: the numbers of its disk and partition, or those of its volume and the file there. Absent for a
-/// volume over several disks, which the guard then takes for one in use.
+/// What makes it the same however it is named: the numbers of its disk and partition, or those of
+/// its volume and the file there. Absent for a volume over several disks, which the guard then
+/// takes for one in use.
 pub(crate) fn identity(file: &fs::File) -> Option<Identity> {
     let (kind, (first, second), _) = identify(file).ok()?;
     match kind {
@@ -86,8 +89,8 @@ fn file_identity(file: &fs::File) -> Option<Identity> {
     })
 }
 
-/// The number of the volume that a file lies on, and its own there: of 64 and 128 bits where the file system has them (ReFS needs them),
-/// else of 32 and 64.
+/// The number of the volume that a file lies on, and its own there: of 64 and 128 bits where the
+/// file system has them (ReFS needs them), else of 32 and 64.
 pub(crate) fn numbers(file: &fs::File) -> Option<(u64, u128)> {
     if let Ok(facts) = information::<FILE_ID_INFO>(file) {
         return Some((facts.VolumeSerialNumber, u128::from_le_bytes(facts.FileId.Identifier)));
@@ -97,8 +100,8 @@ pub(crate) fn numbers(file: &fs::File) -> Option<(u64, u128)> {
     Some((u64::from(facts.dwVolumeSerialNumber), u128::from(number)))
 }
 
-/// What offsets, lengths and buffers of unbuffered I/O must be multiples of: the logical sector. 4096 fits every disk there is, and
-/// is used where it is unknown.
+/// What offsets, lengths and buffers of unbuffered I/O must be multiples of: the logical sector.
+/// 4096 fits every disk there is, and is used where it is unknown.
 pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
     const ANY: u64 = 4096;
     let reported = match kind {

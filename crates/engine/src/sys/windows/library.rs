@@ -1,4 +1,5 @@
-//! Functions that only some versions of the system have, looked up by name in the system's own libraries.
+//! Functions that only some versions of the system have, looked up by name in the system's own
+//! libraries.
 
 use std::ffi::{CStr, c_void};
 use std::ptr::null_mut;
@@ -8,18 +9,20 @@ use windows_sys::Win32::System::LibraryLoader::{
     GetModuleHandleW, GetProcAddress, LOAD_LIBRARY_SEARCH_SYSTEM32, LoadLibraryExW,
 };
 
-/// The address of a function in a library that every process has loaded; absent where there is no such function. The caller
-/// casts it to the documented type.
+/// The address of a function in a library that every process has loaded; absent where there is no
+/// such function. The caller casts it to the documented type.
 pub(crate) fn find(library: &str, function: &CStr) -> Option<*const c_void> {
     let name = wide(library);
     // SAFETY: the name is live and ends with a zero.
     address(unsafe { GetModuleHandleW(name.as_ptr()) }, function)
 }
 
-/// The same for a library that may have to be loaded, from the folder of the system and no other. It stays loaded.
+/// The same for a library that may have to be loaded, from the folder of the system and no other.
+/// It stays loaded.
 pub(crate) fn load(library: &str, function: &CStr) -> Option<*const c_void> {
     let name = wide(library);
-    // SAFETY: the name is live and ends with a zero; the flag keeps libraries of others from being taken for the system's.
+    // SAFETY: the name is live and ends with a zero; the flag keeps libraries of others from being
+    // taken for the system's.
     address(
         unsafe { LoadLibraryExW(name.as_ptr(), null_mut(), LOAD_LIBRARY_SEARCH_SYSTEM32) },
         function,
@@ -33,7 +36,8 @@ pub(crate) fn load(library: &str, function: &CStr) -> Option<*const c_void> {
 pub(crate) unsafe fn function<F: Copy>(library: &str, name: &CStr) -> Option<F> {
     const { assert!(size_of::<F>() == size_of::<*const c_void>()) };
     let found = load(library, name)?;
-    // SAFETY: both are pointers of the same size, and this one leads to a function; the caller vouches for its type.
+    // SAFETY: both are pointers of the same size, and this one leads to a function; the caller
+    // vouches for its type.
     Some(unsafe { std::mem::transmute_copy::<*const c_void, F>(&found) })
 }
 
@@ -45,7 +49,8 @@ fn address(module: HMODULE, function: &CStr) -> Option<*const c_void> {
     if module.is_null() {
         return None;
     }
-    // SAFETY: the module is loaded and is not unloaded again; the name is live and ends with a zero.
+    // SAFETY: the module is loaded and is not unloaded again; the name is live and ends with a
+    // zero.
     let address = unsafe { GetProcAddress(module, function.as_ptr().cast()) };
     address.map(|function| function as *const c_void)
 }

@@ -118,7 +118,8 @@ fn build() -> Option<String> {
 fn string(key: &str, name: &str) -> Option<String> {
     let mut value = [0u16; 512];
     let mut length = size_of_val(&value) as u32;
-    // SAFETY: both names end with a zero; the call writes one live word and at most `length` bytes, and ends a text with a zero.
+    // SAFETY: both names end with a zero; the call writes one live word and at most `length` bytes,
+    // and ends a text with a zero.
     let result = unsafe {
         let (key, name) = (wide(key), wide(name));
         let into = value.as_mut_ptr().cast();
@@ -139,7 +140,8 @@ fn string(key: &str, name: &str) -> Option<String> {
 /// A number of the registry below `HKEY_LOCAL_MACHINE`.
 fn word(key: &str, name: &str) -> Option<u32> {
     let (mut value, mut length) = (0u32, 4u32);
-    // SAFETY: both names end with a zero; the call writes one live word and at most four bytes into another.
+    // SAFETY: both names end with a zero; the call writes one live word and at most four bytes into
+    // another.
     let result = unsafe {
         let (key, name) = (wide(key), wide(name));
         let into = (&raw mut value).cast();
@@ -156,7 +158,8 @@ fn word(key: &str, name: &str) -> Option<u32> {
     (result == 0).then_some(value)
 }
 
-/// The power scheme in use, as DiskSpd shows it: `High performance (8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c)`.
+/// The power scheme in use, as DiskSpd shows it:
+/// `High performance (8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c)`.
 fn power_scheme() -> Option<String> {
     let mut scheme: *mut GUID = null_mut();
     // SAFETY: the first argument is reserved, and the call writes one live pointer.
@@ -168,8 +171,8 @@ fn power_scheme() -> Option<String> {
     let guid = unsafe { *scheme };
     let mut name = [0u16; 256];
     let mut length = size_of_val(&name) as u32;
-    // SAFETY: the GUID is live; the call writes one live word and at most `length` bytes. Without a subgroup and a setting it is the
-    // scheme's own name.
+    // SAFETY: the GUID is live; the call writes one live word and at most `length` bytes. Without a
+    // subgroup and a setting it is the scheme's own name.
     let named = unsafe {
         let into = name.as_mut_ptr().cast();
         PowerReadFriendlyName(

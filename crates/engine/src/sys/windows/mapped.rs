@@ -1,8 +1,9 @@
 //! Memory maps of files, with copies that survive an I/O error.
 //!
-//! The system answers a failed page-in with an exception, which would end the process. While a copy runs, a handler lets the
-//! copy end where it stands, and it is reported as a failed operation. Only exceptions of our copies are handled, by the address
-//! of the instruction; any other takes its usual way.
+//! The system answers a failed page-in with an exception, which would end the process. While a copy
+//! runs, a handler lets the copy end where it stands, and it is reported as a failed operation.
+//! Only exceptions of our copies are handled, by the address of the instruction; any other takes
+//! its usual way.
 
 use std::ffi::{CStr, c_void};
 use std::fs;
@@ -96,8 +97,8 @@ impl FileMap {
         let free = find(c"RtlFreeNonVolatileToken")?;
         let flush = find(c"RtlFlushNonVolatileMemory")?;
         let mut token = std::ptr::null_mut();
-        // SAFETY: these are the documented types of the functions; the range is the view, which is live, and the call writes
-        // one live pointer.
+        // SAFETY: these are the documented types of the functions; the range is the view, which is
+        // live, and the call writes one live pointer.
         let (status, free, flush) = unsafe {
             let get: Get = std::mem::transmute(get);
             let status = get(self.start.cast(), self.length, &mut token);
@@ -115,8 +116,9 @@ impl FileMap {
     /// Copies from the map. False if a page could not be read in.
     pub(crate) fn read(&self, offset: usize, buffer: &mut [u8]) -> bool {
         self.check(offset, buffer.len());
-        // SAFETY: the range lies within the map (checked above), which lives as long as `self`. Other processes may change it
-        // during the copy; the bytes are only ever treated as bytes. A failed page-in ends the copy.
+        // SAFETY: the range lies within the map (checked above), which lives as long as `self`.
+        // Other processes may change it during the copy; the bytes are only ever treated as bytes.
+        // A failed page-in ends the copy.
         unsafe { copying::copy(buffer.as_mut_ptr(), self.start.add(offset), buffer.len(), false) }
     }
 
@@ -124,8 +126,9 @@ impl FileMap {
     pub(crate) fn write(&mut self, offset: usize, buffer: &[u8], non_temporal: bool) -> bool {
         assert!(self.writable, "the map is read-only");
         self.check(offset, buffer.len());
-        // SAFETY: the range lies within the map (checked above), which is writable and lives as long as `self`; `buffer` is
-        // memory of the program's own and cannot overlap it. A failed page-in ends the copy.
+        // SAFETY: the range lies within the map (checked above), which is writable and lives as
+        // long as `self`; `buffer` is memory of the program's own and cannot overlap it. A failed
+        // page-in ends the copy.
         unsafe { copying::copy(self.start.add(offset), buffer.as_ptr(), buffer.len(), non_temporal) }
     }
 
@@ -134,21 +137,24 @@ impl FileMap {
         assert!(end.is_some_and(|end| end <= self.length), "a copy beyond the map");
     }
 
-    /// Writes changed pages of a range back, as far as the device's cache. Returns 0 or a negative error number.
+    /// Writes changed pages of a range back, as far as the device's cache. Returns 0 or a negative
+    /// error number.
     pub(crate) fn flush_view(&self, offset: usize, length: usize) -> i64 {
         let length = length.min(self.length.saturating_sub(offset));
         // A length of zero would mean everything.
         if length == 0 {
             return 0;
         }
-        // SAFETY: the range lies within the map, which lives as long as `self`; the call changes no memory.
+        // SAFETY: the range lies within the map, which lives as long as `self`; the call changes no
+        // memory.
         match unsafe { FlushViewOfFile(self.start.add(offset).cast(), length) } {
             0 => -i64::from(last_error()),
             _ => 0,
         }
     }
 
-    /// Writes changed pages of a range back, and what the device has in its cache. Returns 0 or a negative error number.
+    /// Writes changed pages of a range back, and what the device has in its cache. Returns 0 or a
+    /// negative error number.
     pub(crate) fn flush(&self, offset: usize, length: usize) -> i64 {
         let flushed = self.flush_view(offset, length);
         if flushed < 0 || !self.writable {
@@ -161,8 +167,8 @@ impl FileMap {
         }
     }
 
-    /// Writes cache lines of a range back to persistent memory, and waits for them with `drain`. Returns 0 or a negative error
-    /// number.
+    /// Writes cache lines of a range back to persistent memory, and waits for them with `drain`.
+    /// Returns 0 or a negative error number.
     pub(crate) fn flush_lines(&self, offset: usize, length: usize, drain: bool) -> i64 {
         const NO_DRAIN: u32 = 1;
         self.check(offset, length);
@@ -189,8 +195,8 @@ fn error_of(status: i32) -> u32 {
 
 impl Drop for FileMap {
     fn drop(&mut self) {
-        // SAFETY: token, view and section were made for this value, are given back once, in this order, and no borrow of the
-        // view can outlive `self`.
+        // SAFETY: token, view and section were made for this value, are given back once, in this
+        // order, and no borrow of the view can outlive `self`.
         unsafe {
             if let Some(lines) = self.lines {
                 (lines.free)(lines.token);
@@ -213,8 +219,9 @@ mod copying {
         AddVectoredExceptionHandler, EXCEPTION_CONTINUE_EXECUTION, EXCEPTION_CONTINUE_SEARCH, EXCEPTION_POINTERS,
     };
 
-    // Both take target, source and length in rcx, rdx and r8, and answer 1 in rax. What faults lies between `begin` and `end`;
-    // the handler continues at `failed`, which answers 0. They touch no memory but the two ranges and have nothing to unwind.
+    // Both take target, source and length in rcx, rdx and r8, and answer 1 in rax. What faults lies
+    // between `begin` and `end`; the handler continues at `failed`, which answers 0. They touch no
+    // memory but the two ranges and have nothing to unwind.
     global_asm!(
         ".globl fathom_copy_plain",
         "fathom_copy_plain:",
@@ -287,11 +294,12 @@ mod copying {
         static fathom_copy_past_failed: u8;
     }
 
-    /// Copies bytes, past the processor's caches if asked. False if a page of one of the ranges could not be had; what was copied by
-    /// then stays.
+    /// Copies bytes, past the processor's caches if asked. False if a page of one of the ranges
+    /// could not be had; what was copied by then stays.
     ///
     /// # Safety
-    /// Both ranges are mapped memory of that length and do not overlap; the target is not borrowed by anyone else.
+    /// Both ranges are mapped memory of that length and do not overlap; the target is not borrowed
+    /// by anyone else.
     pub(super) unsafe fn copy(target: *mut u8, source: *const u8, length: usize, non_temporal: bool) -> bool {
         // SAFETY: the functions touch nothing but the two ranges, which the caller vouches for.
         let done = unsafe {
@@ -306,7 +314,8 @@ mod copying {
     pub(super) fn install_handler() {
         static HANDLER: Once = Once::new();
         HANDLER.call_once(|| {
-            // SAFETY: the handler is a function of this program, which lives as long as the process.
+            // SAFETY: the handler is a function of this program, which lives as long as the
+            // process.
             unsafe { AddVectoredExceptionHandler(1, Some(on_exception)) };
         });
     }
@@ -325,7 +334,8 @@ mod copying {
             ],
         ];
         let places = places.map(|of_copy| of_copy.map(|place| place as usize));
-        // SAFETY: the system passes valid structures, whose registers it takes over when the handler says so.
+        // SAFETY: the system passes valid structures, whose registers it takes over when the
+        // handler says so.
         unsafe {
             let registers = (*of).ContextRecord;
             let at = (*registers).Rip as usize;
@@ -344,7 +354,8 @@ mod copying {
     /// Copies bytes.
     ///
     /// # Safety
-    /// Both ranges are mapped memory of that length and do not overlap; the target is not borrowed by anyone else.
+    /// Both ranges are mapped memory of that length and do not overlap; the target is not borrowed
+    /// by anyone else.
     pub(super) unsafe fn copy(target: *mut u8, source: *const u8, length: usize, _non_temporal: bool) -> bool {
         // SAFETY: the caller vouches for both ranges.
         unsafe { std::ptr::copy_nonoverlapping(source, target, length) };
@@ -373,7 +384,8 @@ mod tests {
                 // SAFETY: both are live, as long as they must be, and apart.
                 assert!(unsafe { copying::copy(target.as_mut_ptr(), source.as_ptr(), length, non_temporal) });
                 assert!(target[..length] == source && target[length] == 0, "{length}");
-                // SAFETY: the range may not be touched, which is what is tested: the copy ends and says so.
+                // SAFETY: the range may not be touched, which is what is tested: the copy ends and
+                // says so.
                 assert!(!unsafe { copying::copy(nowhere, source.as_ptr(), length, non_temporal) });
                 // SAFETY: the same from there.
                 assert!(!unsafe { copying::copy(target.as_mut_ptr(), nowhere, length, non_temporal) });

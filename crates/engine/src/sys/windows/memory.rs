@@ -32,12 +32,12 @@ impl Mapping {
     /// Every allocation begins at a multiple of this.
     const GRANULARITY: usize = 64 << 10;
 
-    /// Allocates `length` bytes aligned to `alignment` (a power of two); with `huge`, in large pages, in multiples of that many
-    /// bytes, which is no less than a large page.
+    /// Allocates `length` bytes aligned to `alignment` (a power of two); with `huge`, in large
+    /// pages, in multiples of that many bytes, which is no less than a large page.
     ///
     /// # Errors
-    /// The system's error. With `huge`: `ERROR_NOT_ALL_ASSIGNED` (1300) where the account may not lock pages, and
-    /// `ERROR_NO_SYSTEM_RESOURCES` (1450) where memory is too scattered.
+    /// The system's error. With `huge`: `ERROR_NOT_ALL_ASSIGNED` (1300) where the account may not
+    /// lock pages, and `ERROR_NO_SYSTEM_RESOURCES` (1450) where memory is too scattered.
     pub(crate) fn new(length: usize, alignment: usize, huge: Option<usize>) -> io::Result<Mapping> {
         let (step, flags) = match huge {
             Some(wanted) => (large_page(wanted)?, MEM_RESERVE | MEM_COMMIT | MEM_LARGE_PAGES),
@@ -78,7 +78,8 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Allocates pieces that begin `stride` bytes apart, a multiple of `alignment`. What lies between them takes memory too.
+    /// Allocates pieces that begin `stride` bytes apart, a multiple of `alignment`. What lies
+    /// between them takes memory too.
     ///
     /// # Errors
     /// The system's error.
@@ -100,14 +101,16 @@ impl Mapping {
     /// All bytes.
     #[inline(always)]
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
-        // SAFETY: `start` and `length` lie within the allocation, which lives as long as `self`, is readable and writable, and
-        // zeroed by the system. The exclusive borrow keeps the program from making a second reference; the caller
-        // (`Buffers`) keeps slices of slots that the system is using from being made.
+        // SAFETY: `start` and `length` lie within the allocation, which lives as long as `self`, is
+        // readable and writable, and zeroed by the system. The exclusive borrow keeps the program
+        // from making a second reference; the caller (`Buffers`) keeps slices of slots that the
+        // system is using from being made.
         unsafe { std::slice::from_raw_parts_mut(self.start, self.length) }
     }
 }
 
-/// Bytes of a large page, or a larger multiple that is asked for. Switches on the privilege that large pages need.
+/// Bytes of a large page, or a larger multiple that is asked for. Switches on the privilege that
+/// large pages need.
 fn large_page(wanted: usize) -> io::Result<usize> {
     // SAFETY: the call only returns a number.
     let page = unsafe { GetLargePageMinimum() };
@@ -118,8 +121,8 @@ fn large_page(wanted: usize) -> io::Result<usize> {
     Ok(page.max(wanted))
 }
 
-// SAFETY: the memory is the process's, not a thread's, and only the owner of the value uses it: all access
-// goes through an exclusive borrow of it.
+// SAFETY: the memory is the process's, not a thread's, and only the owner of the value uses it: all
+// access goes through an exclusive borrow of it.
 unsafe impl Send for Mapping {}
 
 impl Drop for Mapping {
@@ -149,13 +152,15 @@ impl Pinned {
     /// Pins that many bytes.
     ///
     /// # Errors
-    /// The system's error where there is not enough memory, or the process may not have so much of it.
+    /// The system's error where there is not enough memory, or the process may not have so much of
+    /// it.
     pub fn new(bytes: u64) -> io::Result<Pinned> {
         let length = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
         let mapping = Mapping::new(length, Mapping::PAGE, None)?;
         // A process may lock no more than its smallest working set.
         let (mut least, mut most) = (0, 0);
-        // SAFETY: the pseudo handle names this process; the calls write two live numbers and take two.
+        // SAFETY: the pseudo handle names this process; the calls write two live numbers and take
+        // two.
         let grown = unsafe {
             let process = GetCurrentProcess();
             GetProcessWorkingSetSize(process, &mut least, &mut most) != 0
@@ -169,7 +174,8 @@ impl Pinned {
     }
 }
 
-/// What stands in the way of large pages, and what to do, where it is neither a lack of them nor of memory.
+/// What stands in the way of large pages, and what to do, where it is neither a lack of them nor of
+/// memory.
 pub(crate) fn huge_page_refusal(error: &io::Error) -> Option<(&'static str, &'static str)> {
     const NOT_HELD: i32 = 1300;
     match error.raw_os_error() {

@@ -1,4 +1,5 @@
-//! Operations that the system carries out while the program continues, and the structures through which it tells of them.
+//! Operations that the system carries out while the program continues, and the structures through
+//! which it tells of them.
 
 use std::cell::UnsafeCell;
 use std::fs;
@@ -50,14 +51,17 @@ pub(crate) trait Queue: Sized {
     /// Lets operations be begun on a file, which must have been opened for queues.
     fn add(&mut self, file: &fs::File) -> io::Result<()>;
 
-    /// Begins an operation, whose slot will be found; or says, by error number, why it was refused. Then it will not be.
+    /// Begins an operation, whose slot will be found; or says, by error number, why it was refused.
+    /// Then it will not be.
     ///
     /// # Safety
-    /// The slot is free, and its buffer holds `length` bytes. Until the slot is found the buffer stays where it is, is lent to
-    /// no one else, and the queue lives or is asked to [`Queue::abandon`].
+    /// The slot is free, and its buffer holds `length` bytes. Until the slot is found the buffer
+    /// stays where it is, is lent to no one else, and the queue lives or is asked to
+    /// [`Queue::abandon`].
     unsafe fn start(&mut self, transfer: &Transfer<'_>) -> Result<(), u32>;
 
-    /// Waits for an operation to end, that many milliseconds at most, and finds those that have. Returns when it looked.
+    /// Waits for an operation to end, that many milliseconds at most, and finds those that have.
+    /// Returns when it looked.
     fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Found>) -> Result<Nanos, u32>;
 
     /// Gives up the memory that the system may still write to, without returning it.
@@ -107,7 +111,8 @@ impl Operations {
     /// No operation of the slot is in flight.
     pub(crate) unsafe fn ready(&self, slot: Slot, offset: u64, own: usize) -> *mut OVERLAPPED {
         let place = self.all[slot.0 as usize].get();
-        // SAFETY: the place is live, and with no operation in flight nothing else uses it. Zero is valid for all its fields.
+        // SAFETY: the place is live, and with no operation in flight nothing else uses it. Zero is
+        // valid for all its fields.
         unsafe {
             place.write(std::mem::zeroed());
             (*place).Anonymous.Anonymous.Offset = offset as u32;
@@ -141,13 +146,15 @@ pub(crate) fn slot_of(start: usize, place: *const OVERLAPPED) -> Slot {
 impl Drop for Operations {
     fn drop(&mut self) {
         if !self.abandoned {
-            // SAFETY: this happens once, and the caller that drops the value has made sure that the system uses none of them.
+            // SAFETY: this happens once, and the caller that drops the value has made sure that the
+            // system uses none of them.
             unsafe { ManuallyDrop::drop(&mut self.all) };
         }
     }
 }
 
-/// The result of an operation that ended with an error. The end of a file is no error: nothing was read.
+/// The result of an operation that ended with an error. The end of a file is no error: nothing was
+/// read.
 pub(crate) fn of_error(error: u32) -> i64 {
     match error {
         ERROR_HANDLE_EOF => 0,
@@ -163,7 +170,7 @@ pub(crate) fn last_error() -> u32 {
 
 /// Asks for the end of everything that is in flight on a file.
 pub(crate) fn cancel_all(file: &fs::File) {
-    // SAFETY: the handle belongs to a live file; without a structure the call means all of its operations. It fails where
-    // there is none left, which is as good.
+    // SAFETY: the handle belongs to a live file; without a structure the call means all of its
+    // operations. It fails where there is none left, which is as good.
     unsafe { CancelIoEx(file.as_raw_handle(), std::ptr::null()) };
 }

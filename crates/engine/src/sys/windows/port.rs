@@ -24,8 +24,8 @@ const FILE_SKIP_SET_EVENT_ON_HANDLE: u8 = 2;
 
 /// A completion port with the operations of one thread.
 ///
-/// Every operation that was begun is reported by the port, also if it has ended within the call that began it: one way of
-/// counting for all, as DiskSpd has it. What the call refuses is not.
+/// Every operation that was begun is reported by the port, also if it has ended within the call
+/// that began it: one way of counting for all, as DiskSpd has it. What the call refuses is not.
 pub(crate) struct Port {
     port: HANDLE,
     operations: Operations,
@@ -40,7 +40,8 @@ impl Port {
     fn take(&mut self, milliseconds: u32) -> Result<(usize, Nanos), u32> {
         let (room, mut count) = (self.entries.len() as u32, 0);
         let entries = self.entries.as_mut_ptr();
-        // SAFETY: the port is open, and the call writes no more entries than there is room for and one live number.
+        // SAFETY: the port is open, and the call writes no more entries than there is room for and
+        // one live number.
         let taken = unsafe { GetQueuedCompletionStatusEx(self.port, entries, room, &mut count, milliseconds, 0) };
         // Before any of them is looked at.
         let at = self.clock.now();
@@ -61,8 +62,9 @@ impl Port {
         }
     }
 
-    /// Windows tells of an operation by the port only if the call that began it did not refuse it. Wine tells of some that
-    /// it has refused, and the slot may be used again by then. So they are looked for at once.
+    /// Windows tells of an operation by the port only if the call that began it did not refuse it.
+    /// Wine tells of some that it has refused, and the slot may be used again by then. So they are
+    /// looked for at once.
     #[cold]
     fn forget(&mut self, refused: Slot) -> Result<(), u32> {
         loop {
@@ -82,22 +84,23 @@ impl Port {
 
 /// Bytes, or a negative error number.
 fn result_of(entry: &OVERLAPPED_ENTRY) -> i64 {
-    // SAFETY: the entry names a structure of ours, whose operation has ended: the system is done with it.
+    // SAFETY: the entry names a structure of ours, whose operation has ended: the system is done
+    // with it.
     let status = unsafe { (*entry.lpOverlapped).Internal };
     if status == 0 {
         return i64::from(entry.dwNumberOfBytesTransferred);
     }
     let mut bytes = 0;
-    // SAFETY: the key is the handle that the operation was begun on, and the structure is the one of the operation, which
-    // has ended, so that nothing is waited for.
+    // SAFETY: the key is the handle that the operation was begun on, and the structure is the one
+    // of the operation, which has ended, so that nothing is waited for.
     match unsafe { GetOverlappedResult(entry.lpCompletionKey as HANDLE, entry.lpOverlapped, &mut bytes, 0) } {
         0 => of_error(last_error()),
         _ => i64::from(bytes),
     }
 }
 
-/// True if the status that an operation was refused with is a warning. Then the system has ended it in its own way, and tells
-/// of it.
+/// True if the status that an operation was refused with is a warning. Then the system has ended it
+/// in its own way, and tells of it.
 fn is_warning(status: usize) -> bool {
     status as u32 >> 30 == 2
 }
@@ -133,8 +136,8 @@ impl Queue for Port {
         if unsafe { CreateIoCompletionPort(handle, self.port, handle as usize, 0) }.is_null() {
             return Err(io::Error::last_os_error());
         }
-        // The file itself is never waited for. Where the system does not know this, nothing is lost but time.
-        // SAFETY: the handle is open; the call takes a number.
+        // The file itself is never waited for. Where the system does not know this, nothing is lost
+        // but time. SAFETY: the handle is open; the call takes a number.
         unsafe { SetFileCompletionNotificationModes(handle, FILE_SKIP_SET_EVENT_ON_HANDLE) };
         Ok(())
     }
@@ -144,8 +147,8 @@ impl Queue for Port {
         let handle: HANDLE = transfer.file.as_raw_handle();
         // SAFETY: the slot is free, as the caller promises.
         let place: *mut OVERLAPPED = unsafe { self.operations.ready(transfer.slot, transfer.offset, 0) };
-        // SAFETY: the structure stays until the operation is found, since `self` does or is asked to abandon it; the caller
-        // promises the same of the buffer.
+        // SAFETY: the structure stays until the operation is found, since `self` does or is asked
+        // to abandon it; the caller promises the same of the buffer.
         let done = unsafe {
             match transfer.writes {
                 false => ReadFile(handle, transfer.buffer, transfer.length, null_mut(), place),
@@ -156,7 +159,8 @@ impl Queue for Port {
             return Ok(());
         }
         let error = last_error();
-        // SAFETY: the structure is live; the system may be writing the word that is read, which no value can break.
+        // SAFETY: the structure is live; the system may be writing the word that is read, which no
+        // value can break.
         if error == ERROR_IO_PENDING || is_warning(unsafe { (&raw const (*place).Internal).read_volatile() }) {
             return Ok(());
         }

@@ -1,7 +1,8 @@
 //! Making a file as long as it shall be: its end, its space, and how much of it counts as written.
 //!
-//! NTFS and ReFS keep the length of a file's *valid data* beside its size. What lies beyond has space, but reads of it bring zeros without asking
-//! the disk, and a write far beyond first fills all that lies before it. So a file is only ready when its valid data reaches its end.
+//! NTFS and ReFS keep the length of a file's *valid data* beside its size. What lies beyond has
+//! space, but reads of it bring zeros without asking the disk, and a write far beyond first fills
+//! all that lies before it. So a file is only ready when its valid data reaches its end.
 
 use std::fs;
 use std::io;
@@ -17,7 +18,8 @@ use crate::probe::windows::answers;
 
 /// `FSCTL_QUERY_FILE_REGIONS` (winioctl.h): which regions of a file hold valid data.
 const QUERY_REGIONS: u32 = 0x9_0284;
-/// `FILE_REGION_USAGE_VALID_CACHED_DATA`, which NTFS knows, and `FILE_REGION_USAGE_VALID_NONCACHED_DATA`, which ReFS knows.
+/// `FILE_REGION_USAGE_VALID_CACHED_DATA`, which NTFS knows, and
+/// `FILE_REGION_USAGE_VALID_NONCACHED_DATA`, which ReFS knows.
 const USAGES: [u32; 2] = [1, 2];
 /// The privilege for [`declare_valid`].
 const MANAGE_VOLUME: &str = "SeManageVolumePrivilege";
@@ -44,7 +46,8 @@ pub(crate) fn reserve(file: &fs::File, length: u64) -> io::Result<()> {
 
 fn set<T>(file: &fs::File, class: i32, facts: &T) -> io::Result<()> {
     let pointer: *const T = facts;
-    // SAFETY: the call reads that many bytes behind the pointer, which is live; the caller names the class of the structure.
+    // SAFETY: the call reads that many bytes behind the pointer, which is live; the caller names
+    // the class of the structure.
     let done =
         unsafe { SetFileInformationByHandle(file.as_raw_handle(), class, pointer.cast(), size_of::<T>() as u32) };
     match done {
@@ -53,8 +56,9 @@ fn set<T>(file: &fs::File, class: i32, facts: &T) -> io::Result<()> {
     }
 }
 
-/// Declares all of a file up to a length valid without writing it: reads then bring what the disk held before. It takes the privilege to
-/// manage volumes, which administrators have, and a file that is neither sparse nor compressed.
+/// Declares all of a file up to a length valid without writing it: reads then bring what the disk
+/// held before. It takes the privilege to manage volumes, which administrators have, and a file
+/// that is neither sparse nor compressed.
 ///
 /// # Errors
 /// The system's error: 1300 without the privilege.

@@ -35,7 +35,8 @@ fn enable_in(token: HANDLE, name: &str) -> io::Result<()> {
         LowPart: 0,
         HighPart: 0,
     };
-    // SAFETY: the name is live and ends with a zero, a missing machine name means this one, and the call writes one live number.
+    // SAFETY: the name is live and ends with a zero, a missing machine name means this one, and the
+    // call writes one live number.
     if unsafe { LookupPrivilegeValueW(std::ptr::null(), wide.as_ptr(), &mut luid) } == 0 {
         return Err(io::Error::last_os_error());
     }
@@ -46,7 +47,8 @@ fn enable_in(token: HANDLE, name: &str) -> io::Result<()> {
             Attributes: SE_PRIVILEGE_ENABLED,
         }],
     };
-    // SAFETY: the structure is live and holds the one privilege that it counts; what was set before is not asked for.
+    // SAFETY: the structure is live and holds the one privilege that it counts; what was set before
+    // is not asked for.
     let result = unsafe { AdjustTokenPrivileges(token, 0, &wanted, 0, null_mut(), null_mut()) };
     // SAFETY: no memory is involved.
     let error = unsafe { GetLastError() };

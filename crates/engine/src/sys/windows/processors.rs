@@ -17,7 +17,8 @@ pub(crate) fn topology() -> Vec<LogicalCpu> {
     // Records begin with words of eight bytes.
     let mut words = vec![0u64; (length as usize).div_ceil(8) + 8];
     let mut room = (words.len() * 8) as u32;
-    // SAFETY: the call writes at most `room` bytes into the buffer, which is that long and aligned for the records.
+    // SAFETY: the call writes at most `room` bytes into the buffer, which is that long and aligned
+    // for the records.
     let done = unsafe { GetLogicalProcessorInformationEx(RelationAll, words.as_mut_ptr().cast(), &mut room) };
     let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
     match done {
@@ -33,7 +34,8 @@ pub(crate) fn count() -> u32 {
     unsafe { GetActiveProcessorCount(ALL) }
 }
 
-/// `NtQuerySystemInformationEx`: class, question and its length, room and its length, length of the answer.
+/// `NtQuerySystemInformationEx`: class, question and its length, room and its length, length of the
+/// answer.
 type Query = unsafe extern "system" fn(u32, *const u16, u32, *mut u64, u32, *mut u32) -> i32;
 
 /// The times of all processors, group by group.
@@ -51,8 +53,8 @@ pub(crate) fn times() -> Vec<CoreUse> {
     let of_group = |group: u16| {
         let mut words = vec![0u64; ROOM];
         let mut length = 0u32;
-        // SAFETY: the question is one word of two bytes, the group; the call writes at most the given length into the buffer, which is that
-        // long and aligned for the records.
+        // SAFETY: the question is one word of two bytes, the group; the call writes at most the
+        // given length into the buffer, which is that long and aligned for the records.
         let status = unsafe { query(TIMES, &group, 2, words.as_mut_ptr(), (ROOM * 8) as u32, &mut length) };
         if status < 0 {
             return Vec::new();

@@ -52,7 +52,8 @@ pub fn since_start() -> Option<Duration> {
     Some(Duration::from_millis(machine::since_start()))
 }
 
-/// The file system that a path lies on, and the devices under it, the nearest first; absent where unknown.
+/// The file system that a path lies on, and the devices under it, the nearest first; absent where
+/// unknown.
 pub fn file_system(path: &Path) -> Option<(FileSystem, Vec<Device>)> {
     let lies = volumes::of_path(path)?;
     let storage = volumes::storage();

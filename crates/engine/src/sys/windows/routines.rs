@@ -1,4 +1,5 @@
-//! Operations that call a routine of the thread that began them. The system calls it while the thread waits for just that.
+//! Operations that call a routine of the thread that began them. The system calls it while the
+//! thread waits for just that.
 
 use std::cell::UnsafeCell;
 use std::fs;
@@ -15,7 +16,8 @@ use windows_sys::Win32::System::Threading::SleepEx;
 use super::overlapped::{Found, Operations, Queue, Transfer, last_error, of_error, slot_of};
 use crate::clock::Clock;
 
-/// The operations of one thread, whose routines all do the same: they note what has ended, and when.
+/// The operations of one thread, whose routines all do the same: they note what has ended, and
+/// when.
 pub(crate) struct Routines {
     operations: Operations,
     ended: ManuallyDrop<Box<UnsafeCell<Ended>>>,
@@ -31,10 +33,12 @@ struct Ended {
     clock: Clock,
 }
 
-/// Called by the system in the thread that began the operation, within [`Queue::look`] of the same queue.
+/// Called by the system in the thread that began the operation, within [`Queue::look`] of the same
+/// queue.
 unsafe extern "system" fn on_end(error: u32, bytes: u32, place: *mut OVERLAPPED) {
-    // SAFETY: the system calls this for structures of ours only, each of which names the notes of its queue. They live as long as
-    // operations of the queue are in flight, and while routines run no reference to them exists.
+    // SAFETY: the system calls this for structures of ours only, each of which names the notes of
+    // its queue. They live as long as operations of the queue are in flight, and while routines run
+    // no reference to them exists.
     let ended = unsafe { &mut *((*place).hEvent as *mut Ended) };
     let at = ended.clock.now();
     ended.found.push(Found {
@@ -77,8 +81,9 @@ impl Queue for Routines {
         let notes = self.ended.get() as usize;
         // SAFETY: the slot is free, as the caller promises.
         let place = unsafe { self.operations.ready(transfer.slot, transfer.offset, notes) };
-        // SAFETY: structure and notes stay until the operation is found, since `self` does or is asked to abandon them; the
-        // caller promises the same of the buffer. The word for an event is free for us, since these calls use none.
+        // SAFETY: structure and notes stay until the operation is found, since `self` does or is
+        // asked to abandon them; the caller promises the same of the buffer. The word for an event
+        // is free for us, since these calls use none.
         let begun = unsafe {
             match transfer.writes {
                 false => ReadFileEx(handle, transfer.buffer, transfer.length, place, Some(on_end)),
@@ -93,7 +98,8 @@ impl Queue for Routines {
 
     #[inline]
     fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Found>) -> Result<Nanos, u32> {
-        // SAFETY: the call takes numbers. The routines that run within it use the notes, to which no reference exists now.
+        // SAFETY: the call takes numbers. The routines that run within it use the notes, to which
+        // no reference exists now.
         unsafe { SleepEx(milliseconds, 1) };
         // SAFETY: the notes are live, and no routine runs outside of the call above.
         let ended = unsafe { &mut *self.ended.get() };
@@ -114,7 +120,8 @@ impl Queue for Routines {
 impl Drop for Routines {
     fn drop(&mut self) {
         if !self.abandoned {
-            // SAFETY: this happens once, and the caller that drops the value has made sure that no routine is called any more.
+            // SAFETY: this happens once, and the caller that drops the value has made sure that no
+            // routine is called any more.
             unsafe { ManuallyDrop::drop(&mut self.ended) };
         }
     }

@@ -17,8 +17,8 @@ const TO_END: i32 = 15;
 /// Nothing to do: there is no such signal.
 pub fn ignore_file_size_signal() {}
 
-/// From now on Ctrl-C, Ctrl-Break, a closed console, a user who signs out and a system that shuts down raise the flag that is
-/// returned; a second Ctrl-C or Ctrl-Break ends the process at once.
+/// From now on Ctrl-C, Ctrl-Break, a closed console, a user who signs out and a system that shuts
+/// down raise the flag that is returned; a second Ctrl-C or Ctrl-Break ends the process at once.
 pub fn catch_stop() -> &'static AtomicBool {
     // A parent may have had Ctrl-C ignored, which children inherit.
     // SAFETY: without a handler the call only lets Ctrl-C through again.
@@ -38,7 +38,8 @@ pub fn ask_to_stop() {
     stop(INTERRUPTED);
 }
 
-/// The number that a shell on other systems would know the request by: 2 for Ctrl-C, 15 for all else.
+/// The number that a shell on other systems would know the request by: 2 for Ctrl-C, 15 for all
+/// else.
 pub fn stop_signal() -> Option<i32> {
     match SIGNAL.load(Ordering::Relaxed) {
         0 => None,
@@ -60,7 +61,8 @@ unsafe extern "system" fn on_stop(event: u32) -> i32 {
     match event {
         CTRL_C_EVENT => stop(INTERRUPTED),
         CTRL_BREAK_EVENT => stop(TO_END),
-        // The system ends the process when this returns, and some seconds later in any case; the report has until then.
+        // The system ends the process when this returns, and some seconds later in any case; the
+        // report has until then.
         _ => {
             STOP.store(true, Ordering::Relaxed);
             let _ = SIGNAL.compare_exchange(0, TO_END, Ordering::Relaxed, Ordering::Relaxed);

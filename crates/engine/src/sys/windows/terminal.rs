@@ -1,4 +1,5 @@
-//! What must be written to a console before the process ends, where nothing but the handler of a second Ctrl-C is left to write it.
+//! What must be written to a console before the process ends, where nothing but the handler of a
+//! second Ctrl-C is left to write it.
 
 use std::ptr::{null, null_mut};
 use std::sync::OnceLock;
@@ -24,8 +25,8 @@ pub fn is_in_foreground() -> bool {
     true
 }
 
-/// The console on stderr is about to be changed. Should a second Ctrl-C end the process at once, its modes are put back as they are
-/// now, and `farewell` is written to it.
+/// The console on stderr is about to be changed. Should a second Ctrl-C end the process at once,
+/// its modes are put back as they are now, and `farewell` is written to it.
 pub fn keep(farewell: &'static [u8]) {
     if mode_of(errors()).is_none() {
         return;
@@ -54,7 +55,8 @@ pub(super) fn put_back() {
         return;
     };
     let (farewell, mut written) = (kept.farewell, 0);
-    // SAFETY: pointer and length are those of a slice that lives for ever; the call writes one live number.
+    // SAFETY: pointer and length are those of a slice that lives for ever; the call writes one live
+    // number.
     unsafe {
         WriteFile(
             errors(),

@@ -1,6 +1,7 @@
 //! Threads: placement, timers, and what they used.
 //!
-//! Windows numbers processors within groups of 64 at most. A CPU number here is 64 × group + number, as DiskSpd counts them.
+//! Windows numbers processors within groups of 64 at most. A CPU number here is 64 × group +
+//! number, as DiskSpd counts them.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -37,7 +38,8 @@ fn cpus_of(group: u16, mask: usize) -> impl Iterator<Item = u32> {
         .map(move |cpu| first + cpu)
 }
 
-/// CPUs that this process may use, ascending: those of all groups, unless it is bound to some of one.
+/// CPUs that this process may use, ascending: those of all groups, unless it is bound to some of
+/// one.
 pub fn usable_cpus() -> Vec<u32> {
     let (mut process, mut system) = (0usize, 0usize);
     // SAFETY: the call writes two words behind live pointers.
@@ -76,7 +78,8 @@ fn active_masks() -> Vec<usize> {
     if length == 0 || unsafe { GetLogicalProcessorInformationEx(RelationGroup, start, &mut length) } == 0 {
         return Vec::new();
     }
-    // SAFETY: for this relation the call writes one structure, with that many groups behind its head as it says.
+    // SAFETY: for this relation the call writes one structure, with that many groups behind its
+    // head as it says.
     unsafe {
         let of_groups = &raw const (*start).Anonymous.Group;
         let first = (&raw const (*of_groups).GroupInfo).cast::<PROCESSOR_GROUP_INFO>();
@@ -104,7 +107,8 @@ fn affinity_of((group, mask): (u16, usize)) -> GROUP_AFFINITY {
     }
 }
 
-/// Lets the calling thread run on these CPUs only. Those of several groups take Windows 11 or Windows Server 2022.
+/// Lets the calling thread run on these CPUs only. Those of several groups take Windows 11 or
+/// Windows Server 2022.
 ///
 /// # Errors
 /// The system's error, and `InvalidInput` for CPUs of several groups on an older Windows.
@@ -113,7 +117,8 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
     type SelectCpus = unsafe extern "system" fn(HANDLE, *const GROUP_AFFINITY, u16) -> i32;
     let affinities: Vec<GROUP_AFFINITY> = masks_of(cpus).into_iter().map(affinity_of).collect();
     if let [affinity] = &affinities[..] {
-        // SAFETY: the pseudo handle names the calling thread; the structure is live, and what was before is not asked for.
+        // SAFETY: the pseudo handle names the calling thread; the structure is live, and what was
+        // before is not asked for.
         return checked(unsafe { SetThreadGroupAffinity(GetCurrentThread(), affinity, null_mut()) });
     }
     // SAFETY: the function has these arguments (processthreadsapi.h).
@@ -122,7 +127,8 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
         let why = "a thread of this Windows can be bound to processors of one group only (64 × group + number)";
         return Err(io::Error::new(io::ErrorKind::InvalidInput, why));
     };
-    // SAFETY: the pseudo handle names the calling thread; the call reads as many live structures as its count says.
+    // SAFETY: the pseudo handle names the calling thread; the call reads as many live structures as
+    // its count says.
     checked(unsafe { select(GetCurrentThread(), affinities.as_ptr(), affinities.len() as u16) })
 }
 
@@ -134,8 +140,8 @@ fn checked(result: i32) -> io::Result<()> {
     }
 }
 
-/// CPUs of a NUMA node, ascending. Of a node that spans several groups, those of all where the system tells them (Windows 11, Windows
-/// Server 2022), else those of its first.
+/// CPUs of a NUMA node, ascending. Of a node that spans several groups, those of all where the
+/// system tells them (Windows 11, Windows Server 2022), else those of its first.
 ///
 /// # Errors
 /// The system's error where there is no such node.
@@ -150,7 +156,8 @@ pub fn cpus_of_node(node: u32) -> io::Result<Vec<u32>> {
     Ok(cpus_of_masks(&[(affinity.Group, affinity.Mask)]))
 }
 
-/// The processors of a node in each of its groups; absent where there is no such call or no such node.
+/// The processors of a node in each of its groups; absent where there is no such call or no such
+/// node.
 fn all_masks_of_node(node: u16) -> Option<Vec<(u16, usize)>> {
     /// `GetNumaNodeProcessorMask2`.
     type MasksOfNode = unsafe extern "system" fn(u16, *mut GROUP_AFFINITY, u16, *mut u16) -> i32;
@@ -161,7 +168,8 @@ fn all_masks_of_node(node: u16) -> Option<Vec<(u16, usize)>> {
     unsafe { ask(node, null_mut(), 0, &mut count) };
     let mut masks = vec![affinity_of((0, 0)); usize::from(count)];
     let room = count;
-    // SAFETY: the call writes at most as many structures as there is live room for, and how many there are.
+    // SAFETY: the call writes at most as many structures as there is live room for, and how many
+    // there are.
     let done = unsafe { ask(node, masks.as_mut_ptr(), room, &mut count) };
     masks.truncate(usize::from(count));
     let answered = done != 0 && !masks.is_empty();
@@ -175,8 +183,8 @@ fn cpus_of_masks(masks: &[(u16, usize)]) -> Vec<u32> {
     cpus
 }
 
-/// Threads of Windows have no such choice: memory comes from the node of the processor that touches it first, which is the
-/// usual and the local choice at once.
+/// Threads of Windows have no such choice: memory comes from the node of the processor that touches
+/// it first, which is the usual and the local choice at once.
 ///
 /// # Errors
 /// `Unsupported` for every other choice.
@@ -195,8 +203,8 @@ fn set_priority(priority: THREAD_PRIORITY) -> io::Result<()> {
     checked(unsafe { SetThreadPriority(GetCurrentThread(), priority) })
 }
 
-/// Sets the priority of the calling thread that comes nearest to a `nice` value: two steps above the usual one from −20 to −16, one
-/// up to −1, one below from 1 to 15, and the lowest beyond.
+/// Sets the priority of the calling thread that comes nearest to a `nice` value: two steps above
+/// the usual one from −20 to −16, one up to −1, one below from 1 to 15, and the lowest beyond.
 ///
 /// # Errors
 /// The system's error.
@@ -240,7 +248,8 @@ pub fn set_io_priority(class: u8, _level: u8, _hint: u16) -> io::Result<()> {
     }
 }
 
-/// Gives the calling thread a name for debuggers and traces, where the system knows names (Windows 10 1607 and later).
+/// Gives the calling thread a name for debuggers and traces, where the system knows names (Windows
+/// 10 1607 and later).
 pub fn set_name(name: &str) {
     let Some(function) = library::find("kernelbase.dll", c"SetThreadDescription") else {
         return;
@@ -252,9 +261,11 @@ pub fn set_name(name: &str) {
     unsafe { function(GetCurrentThread(), wide.as_ptr()) };
 }
 
-/// Asks for a tick of the system's timer every millisecond, by which waits with a timeout end, as long as the process lives.
+/// Asks for a tick of the system's timer every millisecond, by which waits with a timeout end, as
+/// long as the process lives.
 pub fn sharpen_timers() {
-    // Of a library that small installations of Windows lack; waits are later there, and engines learn by how much.
+    // Of a library that small installations of Windows lack; waits are later there, and engines
+    // learn by how much.
     static ASKED: std::sync::Once = std::sync::Once::new();
     ASKED.call_once(|| {
         if let Some(function) = library::load("winmm.dll", c"timeBeginPeriod") {
@@ -270,7 +281,8 @@ pub fn sharpen_timers() {
 struct Timer(HANDLE);
 
 impl Timer {
-    /// Windows 10 1803 and later have precise ones; the others end with a tick of the system's timer.
+    /// Windows 10 1803 and later have precise ones; the others end with a tick of the system's
+    /// timer.
     fn new() -> Option<Timer> {
         [CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, 0]
             .into_iter()
@@ -374,7 +386,8 @@ mod tests {
         assert_eq!(cpus_of_masks(&[(1, 0b11), (0, 1 << 63)]), [63, 64, 65]);
         assert_eq!(cpus_of_masks(&[]), [0; 0]);
         assert_eq!(masks_of(&[65, 63, 64, 191]), [(0, 1 << 63), (1, 0b11), (2, 1 << 63)]);
-        // There are not that many nodes; of the first the process has some processors. Wine 8 has no such call.
+        // There are not that many nodes; of the first the process has some processors. Wine 8 has
+        // no such call.
         match cpus_of_node(0) {
             Ok(first) => assert!(first.iter().any(|cpu| usable_cpus().contains(cpu)), "{first:?}"),
             Err(error) => assert_eq!(error.kind(), io::ErrorKind::Unsupported),

@@ -115,8 +115,9 @@ impl TreeRoot {
         Ok(())
     }
 
-    /// Removes the files and directories that have names of a tree. Links and everything else stay, and so do the
-    /// directories that they are in. Returns how many names stay, without `marker`, which stays too.
+    /// Removes the files and directories that have names of a tree. Links and everything else stay,
+    /// and so do the directories that they are in. Returns how many names stay, without `marker`,
+    /// which stays too.
     ///
     /// # Errors
     /// The system's error where a directory cannot be read.

@@ -96,7 +96,8 @@ fn drive_type(root: &str) -> u32 {
 }
 
 fn volume(name: String) -> Volume {
-    // Without the backslash at the end it is the volume, and with it the root folder of its file system.
+    // Without the backslash at the end it is the volume, and with it the root folder of its file
+    // system.
     let opened = open_for_query(Path::new(name.trim_end_matches('\\'))).ok();
     let extents = opened.as_ref().and_then(|file| {
         let answer = device_io_control_all(file, IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, &[], 1024).ok()?;
@@ -137,8 +138,8 @@ fn holds(root: &str) -> (Holds, bool) {
 fn file_system(root: &str) -> io::Result<(String, u32, u32)> {
     let mut kind = [0u16; 64];
     let (mut serial, mut flags) = (0u32, 0u32);
-    // SAFETY: the path ends with a zero; the call writes two live words and at most as many units as the array has. The label and
-    // the length of names are not asked for.
+    // SAFETY: the path ends with a zero; the call writes two live words and at most as many units
+    // as the array has. The label and the length of names are not asked for.
     let done = unsafe {
         let root = wide(root);
         let (label, longest) = (null_mut(), null_mut());
@@ -166,7 +167,8 @@ fn mounted_at(name: &str) -> Option<Vec<String>> {
     let mut names = vec![0u16; 1024];
     loop {
         let mut length = 0u32;
-        // SAFETY: the name ends with a zero, and the call writes one live word and at most as many units as the list has.
+        // SAFETY: the name ends with a zero, and the call writes one live word and at most as many
+        // units as the list has.
         let done = unsafe {
             GetVolumePathNamesForVolumeNameW(name.as_ptr(), names.as_mut_ptr(), names.len() as u32, &mut length)
         };
@@ -185,7 +187,8 @@ fn page_files() -> Option<Vec<String>> {
         _: *mut ENUM_PAGE_FILE_INFORMATION,
         name: PCWSTR,
     ) -> BOOL {
-        // SAFETY: the system hands back the pointer that it was given, to a list that nothing else uses during the call.
+        // SAFETY: the system hands back the pointer that it was given, to a list that nothing else
+        // uses during the call.
         let found = unsafe { &mut *found.cast::<Vec<String>>() };
         let mut length = 0;
         // SAFETY: the name ends with a zero.
@@ -197,7 +200,8 @@ fn page_files() -> Option<Vec<String>> {
         1
     }
     let mut found: Vec<String> = Vec::new();
-    // SAFETY: the function is called with this pointer only before the call returns, and the list lives longer.
+    // SAFETY: the function is called with this pointer only before the call returns, and the list
+    // lives longer.
     let done = unsafe { K32EnumPageFilesW(Some(take), (&raw mut found).cast()) };
     // The system names them as it does itself: `\??\C:\pagefile.sys`.
     let plain = |name: String| name.strip_prefix(r"\??\").map(str::to_owned).unwrap_or(name);
@@ -237,7 +241,8 @@ pub(crate) fn of_path(path: &Path) -> Option<Lies> {
     }
     let mount_point = text(&mount);
     let mut name = [0u16; 64];
-    // SAFETY: the mount point ends with a zero, and the call writes at most as many units as the array has.
+    // SAFETY: the mount point ends with a zero, and the call writes at most as many units as the
+    // array has.
     let done = unsafe { GetVolumeNameForVolumeMountPointW(mount.as_ptr(), name.as_mut_ptr(), name.len() as u32) };
     let (kind, _, flags) = file_system(&mount_point).ok()?;
     Some(Lies {
@@ -249,7 +254,8 @@ pub(crate) fn of_path(path: &Path) -> Option<Lies> {
     })
 }
 
-/// A path with its links resolved, in the form that users write: without the `\\?\` that says that no more is to be interpreted in it.
+/// A path with its links resolved, in the form that users write: without the `\\?\` that says that
+/// no more is to be interpreted in it.
 ///
 /// # Errors
 /// The system's error.

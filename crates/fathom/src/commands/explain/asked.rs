@@ -1,4 +1,5 @@
-//! What a result is held against: limits from the catalogue or from the command line, requirements, policies.
+//! What a result is held against: limits from the catalogue or from the command line, requirements,
+//! policies.
 
 use std::path::Path;
 
@@ -15,7 +16,8 @@ use crate::limits::{self, LimitArgs, Storage, StorageArgs};
 /// The heading of what is required.
 const HEADING: &str = "Requirements";
 
-/// What results are held against. Nothing is run that could be run again, and the result may come from another machine.
+/// What results are held against. Nothing is run that could be run again, and the result may come
+/// from another machine.
 #[derive(clap::Args)]
 pub struct PromiseArgs {
     #[command(flatten)]
@@ -91,7 +93,8 @@ fn take_policy(asked: &mut Asked, args: &PromiseArgs, name: &str) -> Result<(), 
     Ok(())
 }
 
-/// The exit code of verdicts: one that is not kept outweighs one that is undecided. `None` without verdicts.
+/// The exit code of verdicts: one that is not kept outweighs one that is undecided. `None` without
+/// verdicts.
 pub(super) fn exit(verdicts: &[Outcome]) -> Option<Exit> {
     if verdicts.is_empty() {
         None

@@ -114,7 +114,8 @@ fn document<T: serde::Serialize + ?Sized>(value: &T) -> String {
     serde_json::to_string_pretty(value).expect("an explanation is plain JSON") + "\n"
 }
 
-/// The worst verdict decides; without one only errors in the figures do, and warnings if none are wanted.
+/// The worst verdict decides; without one only errors in the figures do, and warnings if none are
+/// wanted.
 fn exit(explanations: &[Explanation], strict: bool) -> Exit {
     let loads = || explanations.iter().flat_map(|explanation| &explanation.loads);
     let verdicts: Vec<_> = loads()

@@ -125,7 +125,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
                 errand.tell(&next, &results);
                 sweep.take(next, results);
             }
-            // What cannot be done at all is reported at once; what cannot be done at one point is reported in the report.
+            // What cannot be done at all is reported at once; what cannot be done at one point is
+            // reported in the report.
             Err(faults) if next.number == 1 => return Err(faults),
             Err(_) if session.process.is_interrupted() => {}
             Err(faults) => {
@@ -164,7 +165,8 @@ pub(super) fn show(
     finish(outputs, &report, study)
 }
 
-/// The code of all runs together: that of the first which did not end well. `failed` says that some could not be made.
+/// The code of all runs together: that of the first which did not end well. `failed` says that some
+/// could not be made.
 pub(super) fn exit(runs: &[model::study::StudyRun], failed: bool, session: &Session) -> Exit {
     if session.process.is_interrupted() {
         return Exit::Interrupted(engine::sys::signals::stop_signal().unwrap_or(2));
@@ -231,7 +233,8 @@ fn asked(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<A
     }
     let varies = |parameter: Parameter| varied.iter().any(|varied| varied.parameter == parameter);
     let job = &mut document.jobs[0];
-    // A rate that is offered needs slots for all that is in flight; a depth that the user gave is kept.
+    // A rate that is offered needs slots for all that is in flight; a depth that the user gave is
+    // kept.
     let opens = varies(Parameter::Rate) && !varies(Parameter::Depth) && job.depth.is_none();
     let slots_max = opens.then(|| verify::slots_max(largest_block(job, &varied)));
     let counted = job.operations.is_some() || job.bytes.is_some() || job.passes.is_some();
@@ -294,7 +297,8 @@ fn set(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
     native::apply(job, &setting.name, &setting.value, place).map_err(|complaint| Faults::from(vec![complaint]))
 }
 
-/// Every value is tried on the job before anything is measured: a mistake in the last of them does not come up after an hour.
+/// Every value is tried on the job before anything is measured: a mistake in the last of them does
+/// not come up after an hour.
 fn try_settings(document: &Document, asked: &Asked) -> Result<(), Faults> {
     let mut settings = asked.varied.iter().flat_map(|varied| &varied.values);
     settings.try_for_each(|setting| set(&mut document.jobs[0].clone(), setting))

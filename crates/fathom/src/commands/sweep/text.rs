@@ -214,7 +214,8 @@ fn of_usl(usl: &Scalability, unit: &str, knee: &Knee) -> String {
     const LAW: &str = "universal scalability law (USL)";
     let last = knee.points.last().map_or(0.0, |point| point.load);
     let most = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
-    // A device that saturates has a corner where the law has a curve; the fit then falls where the rate does not.
+    // A device that saturates has a corner where the law has a curve; the fit then falls where the
+    // rate does not.
     let end = match (usl.peak_at, usl.roof_iops) {
         (Some(peak), _) if peak < last && !knee.retrograde => {
             return format!(

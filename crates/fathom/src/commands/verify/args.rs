@@ -109,7 +109,8 @@ pub struct Args {
     pub(super) junit: Option<PathBuf>,
     #[command(flatten)]
     pub(super) dry: DryRunArgs,
-    /// Watch for so long before the test what others do to its devices; 0 does not [default: 10s, with --quick 3s]
+    /// Watch for so long before the test what others do to its devices; 0 does not
+    /// [default: 10s, with --quick 3s]
     #[arg(long, value_name = "TIME", help_heading = "Safety")]
     pub(super) preflight: Option<String>,
     #[command(flatten)]

@@ -77,7 +77,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             question: question(&verdict),
             ..asked.known.clone()
         };
-        // What the user named, what the policy knows, and what the system itself limits: one of them may be why.
+        // What the user named, what the policy knows, and what the system itself limits: one of
+        // them may be why.
         results.diagnoses = match &shallower {
             // The probes are what --confirm does elsewhere.
             Some(shallower) => study::diagnosis::diagnoses_repeated(&results, shallower, &known),
@@ -108,7 +109,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     Ok(Exit::of_verdict(&results, verified.verdict.outcome, strict))
 }
 
-/// What the diagnosis is to explain: a rate that was kept says nothing about a latency that was not.
+/// What the diagnosis is to explain: a rate that was kept says nothing about a latency that was
+/// not.
 fn question(verdict: &Verdict) -> Question {
     let is_missed = |judged: &&ClauseVerdict| judged.outcome != Outcome::Pass;
     let of_rate = |judged: &ClauseVerdict| matches!(judged.clause.metric, Metric::Iops | Metric::Throughput);
@@ -118,7 +120,8 @@ fn question(verdict: &Verdict) -> Question {
     }
 }
 
-/// The verdict names the generator or others: a diagnosis that does not know why has nothing to add.
+/// The verdict names the generator or others: a diagnosis that does not know why has nothing to
+/// add.
 fn is_cause_elsewhere(verdict: &Verdict) -> bool {
     let clauses = verdict.clauses.iter().filter_map(|judged| judged.cause);
     let reasons = verdict.reasons.iter().filter_map(|reason| reason.cause);
@@ -133,8 +136,8 @@ struct IssuedLast {
     search: Search,
 }
 
-/// Runs probes and windows until the promise is judged. Where the probes found saturation, the results
-/// of the one before the last are there too: half the depth of the window.
+/// Runs probes and windows until the promise is judged. Where the probes found saturation, the
+/// results of the one before the last are there too: half the depth of the window.
 fn attempts(
     session: &Session,
     args: &Args,
@@ -176,7 +179,8 @@ fn attempts(
         let Some(observed) = Observation::from_results(&results, 0, 0) else {
             return Err(nothing_measured(&results));
         };
-        // A run that was cut short is judged as it is: what is left of it tells no depth, and a lost host takes no more work.
+        // A run that was cut short is judged as it is: what is left of it tells no depth, and a
+        // lost host takes no more work.
         let cut_short = Exit::is_cut_short(&results);
         if attempt.is_probe && !cut_short && observed.errors.unwrap_or(0) == 0 {
             verification.record_probe(&mut search, &attempt, observed.total.iops.unwrap_or(0.0));
@@ -219,8 +223,8 @@ fn plan_of(session: &Session, asked: &Asked, attempt: &Attempt) -> Plan {
     plan
 }
 
-/// A promise is about all hosts together: they divide the rate, what is in flight where each has at least one of it, and a
-/// shared target where it is gone through in order.
+/// A promise is about all hosts together: they divide the rate, what is in flight where each has at
+/// least one of it, and a shared target where it is gone through in order.
 pub(super) fn shared_among(ranks: Option<u32>, mut plan: Plan) -> Plan {
     let Some(ranks) = ranks else { return plan };
     let has_own = plan

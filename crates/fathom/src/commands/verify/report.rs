@@ -57,7 +57,8 @@ pub(super) fn page(asked: &Asked, results: &Results, verified: &Verified) -> Str
     html::file(&page)
 }
 
-/// The verdict, what weakens it, and what limited the load. `strict` names the warnings that decide the exit code.
+/// The verdict, what weakens it, and what limited the load. `strict` names the warnings that decide
+/// the exit code.
 pub(super) fn text(verified: &Verified, strict: bool) -> String {
     let mut text = String::new();
     for paragraph in verify::text(verified) {

@@ -106,8 +106,8 @@ impl Targets {
         Ok(())
     }
 
-    /// Refuses a path that does not exist without a size for a new file. With a size it warns: if the path is misspelt, the
-    /// file is on another disk than the user means.
+    /// Refuses a path that does not exist without a size for a new file. With a size it warns: if
+    /// the path is misspelt, the file is on another disk than the user means.
     pub(super) fn check_missing(&self, file_size: Option<Bytes>) -> Result<(), Faults> {
         let has_folder = |path: &Path| match path.parent() {
             Some(folder) if folder != Path::new("") => folder.is_dir(),
@@ -141,8 +141,9 @@ impl Targets {
         Ok(())
     }
 
-    /// Twice the memory over all files, so that no cache of this machine can hold them, but at most half of the space that
-    /// may be used, as if all directories lay on one file system. The short form takes the usual size of a small file.
+    /// Twice the memory over all files, so that no cache of this machine can hold them, but at most
+    /// half of the space that may be used, as if all directories lay on one file system. The short
+    /// form takes the usual size of a small file.
     pub(super) fn default_size(&self, quick: bool) -> Option<Bytes> {
         let folders = || self.paths.iter().map(Path::new).filter(|path| path.is_dir());
         let count = folders().count() as u64;
@@ -155,7 +156,8 @@ impl Targets {
         };
         let least = folders().filter_map(usable).min_by(f64::total_cmp)?;
         let wanted = (2 * memory_total(&System::live())).min(least as u64) / count;
-        // Whole MiB; where there is hardly any space, the usual size of a run is found out and explained there.
+        // Whole MiB; where there is hardly any space, the usual size of a run is found out and
+        // explained there.
         (wanted >= Bytes::gib(1).0).then_some(Bytes(wanted >> 20 << 20))
     }
 }

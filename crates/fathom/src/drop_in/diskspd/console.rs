@@ -1,4 +1,5 @@
-//! What DiskSpd says and does while it runs: verbose lines, progress dots, the word about Ctrl-C, named events.
+//! What DiskSpd says and does while it runs: verbose lines, progress dots, the word about Ctrl-C,
+//! named events.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -243,7 +244,8 @@ impl<'a> Console<'a> {
 }
 
 impl Dots {
-    /// Dots that are due whatever the share of each thread: each of them may have begun one that is not full.
+    /// Dots that are due whatever the share of each thread: each of them may have begun one that is
+    /// not full.
     fn surely(&self) -> u64 {
         let full = self.operations.checked_div(self.every).unwrap_or(0);
         full.saturating_sub(self.threads.saturating_sub(1))

@@ -1,4 +1,5 @@
-//! Error codes of Windows (winerror.h) that DiskSpd's messages show where no system call has failed.
+//! Error codes of Windows (winerror.h) that DiskSpd's messages show where no system call has
+//! failed.
 
 /// `ERROR_FILE_NOT_FOUND`.
 pub(super) const FILE_NOT_FOUND: i32 = 2;

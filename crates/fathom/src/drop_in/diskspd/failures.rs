@@ -126,7 +126,8 @@ pub fn of_results(results: &Results, profile: &Profile) -> Option<Messages> {
     (!messages.stderr.is_empty()).then(|| messages.closed(of_threads, profile.result_format))
 }
 
-/// Files that were to be made and are not whole. One that was not there before has been removed again.
+/// Files that were to be made and are not whole. One that was not there before has been removed
+/// again.
 pub fn half_made(plan: &Plan) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for target in &plan.targets {

@@ -252,8 +252,8 @@ fn conclude(mut results: Results, profile: &Profile) -> u8 {
     complain(&lost.iter().map(|line| format!("ERROR: {line}")).collect::<Vec<_>>());
     let kept = keep(&results, EntryKind::Diskspd);
     note_findings(&results);
-    // DiskSpd shows nothing of a time span in which a thread has failed, and says of those that did not begin that they
-    // were interrupted too. The saved result has all that was measured.
+    // DiskSpd shows nothing of a time span in which a thread has failed, and says of those that did
+    // not begin that they were interrupted too. The saved result has all that was measured.
     for (plan, step) in results.plan.steps.iter().zip(&mut results.steps) {
         if step
             .jobs

@@ -98,7 +98,8 @@ impl Surroundings for Here {
     }
 }
 
-/// Text with or without a byte order mark. Scripts of PowerShell write UTF-16 unless something else is asked for.
+/// Text with or without a byte order mark. Scripts of PowerShell write UTF-16 unless something else
+/// is asked for.
 fn decoded(bytes: &[u8]) -> Option<String> {
     let wide = |bytes: &[u8], of: fn([u8; 2]) -> u16| {
         let (pairs, rest) = bytes.as_chunks::<2>();

@@ -1,6 +1,8 @@
-//! `--client`: jobs that other hosts carry out, each with `fathom fio --server`, and one report of all of them.
+//! `--client`: jobs that other hosts carry out, each with `fathom fio --server`, and one report of
+//! all of them.
 //!
-//! What is asked of files is left to the host that has them: here nothing is known of them but their names.
+//! What is asked of files is left to the host that has them: here nothing is known of them but
+//! their names.
 
 use std::collections::HashSet;
 use std::io;

@@ -1,4 +1,5 @@
-//! Commands before and after a job (`exec_prerun`, `exec_postrun`), which are carried out only where the user allows it.
+//! Commands before and after a job (`exec_prerun`, `exec_postrun`), which are carried out only
+//! where the user allows it.
 
 use std::fs::File;
 use std::process::{Command, Stdio};
@@ -61,12 +62,14 @@ impl Commands {
         }
     }
 
-    /// Carries out what stands before the jobs of the first step. The jobs, by number, that must not run then.
+    /// Carries out what stands before the jobs of the first step. The jobs, by number, that must
+    /// not run then.
     pub(super) fn before_all(&self, output: &mut Output) -> Vec<(usize, usize)> {
         self.before(0, output)
     }
 
-    /// Carries out what stands before the jobs of a later step, whose workers wait meanwhile. The jobs that must not begin.
+    /// Carries out what stands before the jobs of a later step, whose workers wait meanwhile. The
+    /// jobs that must not begin.
     pub(super) fn before_step(&mut self, step: usize, output: &mut Output) -> Vec<(usize, usize)> {
         let failed = self.before(step, output);
         self.called_off.extend(&failed);

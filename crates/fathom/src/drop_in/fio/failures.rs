@@ -80,7 +80,8 @@ fn place(errno: i32, function: &str) -> String {
     format!("file:fathom:0, func={function}, error={why}")
 }
 
-/// Workers whose files cannot be used as they need them, as far as that shows before anything is made.
+/// Workers whose files cannot be used as they need them, as far as that shows before anything is
+/// made.
 pub(super) fn unusable_targets(plan: &Plan, known: &[Unusable]) -> Vec<Unusable> {
     let mut found: Vec<Unusable> = Vec::new();
     for ((step, number), job) in plan.jobs() {
@@ -133,7 +134,8 @@ fn first_unusable(plan: &Plan, worker: &Worker) -> Option<Unusable> {
             if worker.placement.user.is_some() || worker.placement.group.is_some() {
                 return None;
             }
-            // A pipe would wait for its other end. What is neither file nor device is refused when targets are examined.
+            // A pipe would wait for its other end. What is neither file nor device is refused when
+            // targets are examined.
             if sys::facts::kind_of(Path::new(&target.path)).is_ok_and(|kind| kind == FileKind::Other) {
                 return None;
             }

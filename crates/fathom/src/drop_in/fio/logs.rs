@@ -22,7 +22,8 @@ pub(super) struct Logs {
 }
 
 impl Logs {
-    /// Reads what is asked for and has the plan keep single operations where a log has a line for each.
+    /// Reads what is asked for and has the plan keep single operations where a log has a line for
+    /// each.
     ///
     /// # Errors
     /// The line that says why they cannot be kept.

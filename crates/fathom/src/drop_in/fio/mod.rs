@@ -99,7 +99,8 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
     }
 }
 
-/// Does what is asked for in place of jobs. fio prints it where it is, whatever `--output` says; here it goes there too.
+/// Does what is asked for in place of jobs. fio prints it where it is, whatever `--output` says;
+/// here it goes there too.
 fn go(session: &Session, errand: &Errand, output: &mut Output) -> u8 {
     match errand {
         Errand::CalibrateIdle => match IdleProfile::new() {
@@ -323,7 +324,8 @@ fn prepared<'a>(
     })
 }
 
-/// Tells the report how far the clocks of starts are ahead of the wall's, and whether idleness is shown of each processor.
+/// Tells the report how far the clocks of starts are ahead of the wall's, and whether idleness is
+/// shown of each processor.
 ///
 /// # Errors
 /// The line that refuses a clock.

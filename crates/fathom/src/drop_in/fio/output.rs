@@ -10,7 +10,8 @@ use super::super::{complain, tell, text_mode};
 #[derive(Debug)]
 pub(super) struct Output {
     to: Destination,
-    /// Lines of information are printed: not where the report is JSON alone, so that programs find a document and nothing else.
+    /// Lines of information are printed: not where the report is JSON alone, so that programs find
+    /// a document and nothing else.
     informs: bool,
     failed: Option<io::Error>,
 }
@@ -19,13 +20,15 @@ pub(super) struct Output {
 enum Destination {
     /// stdout, and stderr for complaints.
     Terminal,
-    /// A file that is written as things are reported: a pipe, or a report that is renewed during the run.
+    /// A file that is written as things are reported: a pipe, or a report that is renewed during
+    /// the run.
     Direct(File),
     /// A file that appears whole at the end or not at all, so that half a document is never read.
     Whole { path: PathBuf, bytes: Vec<u8> },
 }
 
-/// True if a file can be put in place of what is at a path: nothing, or a regular file in a folder that takes another one.
+/// True if a file can be put in place of what is at a path: nothing, or a regular file in a folder
+/// that takes another one.
 fn can_replace(path: &Path) -> bool {
     // These names lead to files that another process has open.
     if ["/dev", "/proc"].iter().any(|special| path.starts_with(special)) {
@@ -70,7 +73,8 @@ impl Output {
         }
     }
 
-    /// A line about an error that fio has on stdout. Where nothing but reports stands there it is a complaint like others.
+    /// A line about an error that fio has on stdout. Where nothing but reports stands there it is a
+    /// complaint like others.
     pub(super) fn error_line(&mut self, line: &str) {
         match self.informs {
             true => self.line(line),
@@ -87,7 +91,8 @@ impl Output {
         }
     }
 
-    /// What to do about an error: a line that fio does not have, so it is kept out of files that are read by programs.
+    /// What to do about an error: a line that fio does not have, so it is kept out of files that
+    /// are read by programs.
     #[expect(clippy::unused_self, reason = "all output goes this way")]
     pub(super) fn hint(&self, text: &str) {
         complain(&[format!("hint: {text}")]);

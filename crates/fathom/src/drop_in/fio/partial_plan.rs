@@ -63,7 +63,8 @@ impl<'a> PartialPlan<'a> {
         }
     }
 
-    /// The same where each of that many hosts executes all of it: its workers side by side, in the order of the hosts.
+    /// The same where each of that many hosts executes all of it: its workers side by side, in the
+    /// order of the hosts.
     pub(super) fn on_hosts(&self, hosts: u32, whole: Plan) -> PartialPlan<'static> {
         let clones = |(step, job): (usize, usize)| self.whole.steps[step].jobs[job].workers.len();
         let origin = |origin: &Origin| {

@@ -1,5 +1,5 @@
-//! `--crctest`, `--memcpytest` and `--cpuclock-test`: how fast checksums and copies are on this machine, and whether its
-//! processors agree on the time. No file is touched.
+//! `--crctest`, `--memcpytest` and `--cpuclock-test`: how fast checksums and copies are on this
+//! machine, and whether its processors agree on the time. No file is touched.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,7 +30,8 @@ const CHECKSUMS: &[(&str, VerifyMethod)] = &[
     ("sha3-384", VerifyMethod::Sha3_384), ("sha3-512", VerifyMethod::Sha3_512),
 ];
 
-/// Copies as many bytes as the number says from a place in the first half of a buffer to the same in the second.
+/// Copies as many bytes as the number says from a place in the first half of a buffer to the same
+/// in the second.
 type Copy = fn(&mut [u8], usize, usize);
 
 const COPIES: &[(&str, Copy)] = &[
@@ -125,7 +126,8 @@ fn speed(bytes: usize, length: Duration, mut once: impl FnMut()) -> f64 {
     (count * bytes) as f64 / f64::from(1 << 20) / begun.elapsed().as_secs_f64()
 }
 
-/// `--cpuclock-test`: each processor reads the clock in turns with the first one; none may read less than the one before.
+/// `--cpuclock-test`: each processor reads the clock in turns with the first one; none may read
+/// less than the one before.
 pub(super) fn clocks(clock: Clock, output: &mut Output) -> u8 {
     let cpus = usable_cpus();
     let is_counter = clock.describe().frequency_hz > 0;

@@ -1,4 +1,5 @@
-//! `--server`: carries out what `--client` of another process asks for, as `fathom agent --listen` does.
+//! `--server`: carries out what `--client` of another process asks for, as `fathom agent --listen`
+//! does.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, ToSocketAddrs};
@@ -33,7 +34,8 @@ pub(super) fn given_token() -> Result<Option<String>, String> {
 /// The addresses of a host.
 ///
 /// # Errors
-/// The line that says that there is none, or that others than this machine are reached with a token only.
+/// The line that says that there is none, or that others than this machine are reached with a token
+/// only.
 pub(super) fn addresses(
     (host, port, version_6): (&str, u16, Option<bool>),
     has_token: bool,
@@ -107,7 +109,8 @@ fn listener(flags: &Flags, has_token: bool) -> Result<(Listener, String), String
     Ok((Listener::Network(listener), format!("{},{port}", bound[0].ip())))
 }
 
-/// Starts this program again without a terminal, writes its process ID into the file, and waits until it listens.
+/// Starts this program again without a terminal, writes its process ID into the file, and waits
+/// until it listens.
 fn in_background(process: &Process, words: &[String], listener: Listener, file: &Path) -> io::Result<()> {
     let mut rest = words.iter();
     let mut kept = Vec::new();
@@ -119,7 +122,8 @@ fn in_background(process: &Process, words: &[String], listener: Listener, file: 
         }
     }
     let mut command = Command::new(std::env::current_exe()?);
-    // A link or a copy named `fio` is called by that name again: then no word `fio` precedes the arguments.
+    // A link or a copy named `fio` is called by that name again: then no word `fio` precedes the
+    // arguments.
     #[cfg(unix)]
     std::os::unix::process::CommandExt::arg0(&mut command, &process.arguments[0]);
     let subcommand = &process.arguments[1..process.arguments.len() - words.len()];

@@ -1,4 +1,5 @@
-//! What fio shows while it runs: the line that is renewed about once a second, and the word about a signal.
+//! What fio shows while it runs: the line that is renewed about once a second, and the word about a
+//! signal.
 
 use std::io::IsTerminal;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,8 +40,8 @@ pub(super) struct Status {
     jobs: Vec<Watched>,
 }
 
-/// From now on the flag that is returned is raised whenever a report is due before the end: every `--status-interval`, for
-/// SIGUSR1, and for a file that asks.
+/// From now on the flag that is returned is raised whenever a report is due before the end: every
+/// `--status-interval`, for SIGUSR1, and for a file that asks.
 pub(super) fn reports_wanted(jobs: &Jobs) -> &'static AtomicBool {
     let wanted = engine::sys::signals::catch_report();
     let every = Duration::from_micros(jobs.flags.status_interval_us);

@@ -166,8 +166,8 @@ impl Disk for RealDisk {
     }
 }
 
-/// Standard input, in a file that has no name and goes with this process: it is read more than once. Several clones have
-/// the same.
+/// Standard input, in a file that has no name and goes with this process: it is read more than
+/// once. Several clones have the same.
 fn spooled_input() -> std::io::Result<(String, fs::File)> {
     static INPUT: Mutex<Option<fs::File>> = Mutex::new(None);
     let mut input = INPUT.lock().unwrap_or_else(PoisonError::into_inner);

@@ -1,5 +1,5 @@
-//! What ends a run from outside: a file that appears, a time that is over (`--trigger-file`, `--trigger-timeout`), and the command
-//! that is carried out then.
+//! What ends a run from outside: a file that appears, a time that is over (`--trigger-file`,
+//! `--trigger-timeout`), and the command that is carried out then.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -41,7 +41,8 @@ struct Wanted {
 }
 
 impl Trigger {
-    /// Waits from now on, if anything is to be waited for; `interrupt` is raised then. Time counts from `started`.
+    /// Waits from now on, if anything is to be waited for; `interrupt` is raised then. Time counts
+    /// from `started`.
     ///
     /// # Errors
     /// The line that refuses the command.

@@ -294,8 +294,8 @@ impl<'a> Follow<'a> {
         self.output.write("status", &line);
     }
 
-    /// Writes what is left, the averages, histograms and what only results have. `totals_headers` puts headers above the row in
-    /// `totals.html`.
+    /// Writes what is left, the averages, histograms and what only results have. `totals_headers`
+    /// puts headers above the row in `totals.html`.
     pub fn end(mut self, results: &Results, workload_of: &[Vec<Vec<usize>>], totals_headers: bool) -> Outcome {
         while self.has_more() {
             self.show_interval();
@@ -356,8 +356,8 @@ impl<'a> Follow<'a> {
         }
     }
 
-    /// Files of workloads and their shares. Where several workloads share a run, their intervals are known from the measured
-    /// window only.
+    /// Files of workloads and their shares. Where several workloads share a run, their intervals
+    /// are known from the measured window only.
     fn write_workloads(
         &mut self,
         results: &Results,

@@ -278,7 +278,8 @@ impl<'a> Drive<'a> {
         self.finish("execution")
     }
 
-    /// Lowers every run and asks the guard about its targets, so that nothing is refused after an hour of other runs.
+    /// Lowers every run and asks the guard about its targets, so that nothing is refused after an
+    /// hour of other runs.
     fn ask_guard(&self, runs: &[Run], formats: &[Format], parameters: &Parameters) -> Result<(), Failure> {
         let permissions = permissions::from_env();
         let mut asked = Vec::new();
@@ -506,7 +507,8 @@ impl<'a> Drive<'a> {
         Ok(())
     }
 
-    /// Keeps the native result where that is asked for: that of the first run under the name itself, others with their number.
+    /// Keeps the native result where that is asked for: that of the first run under the name
+    /// itself, others with their number.
     fn keep(&mut self, results: &Results) -> Result<(), Failure> {
         self.kept += 1;
         let path = std::env::var_os("FATHOM_RESULT")

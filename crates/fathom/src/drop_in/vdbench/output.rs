@@ -43,7 +43,8 @@ pub fn timestamp() -> String {
     Zoned::now().strftime("%m/%d/%Y-%H:%M:%S-%Z").to_string()
 }
 
-/// The directory that `-o` means: `+` at its end stands for the next free number, `.tod` for the time.
+/// The directory that `-o` means: `+` at its end stands for the next free number, `.tod` for the
+/// time.
 fn resolve(name: &str) -> PathBuf {
     if let Some(stem) = name.strip_suffix('+') {
         let free = (1..=999)
@@ -58,7 +59,8 @@ fn resolve(name: &str) -> PathBuf {
 }
 
 impl Output {
-    /// Makes the directory, or removes Vdbench's own files from one that is there. The second value is true if it was made.
+    /// Makes the directory, or removes Vdbench's own files from one that is there. The second value
+    /// is true if it was made.
     ///
     /// # Errors
     /// Why it cannot be used.

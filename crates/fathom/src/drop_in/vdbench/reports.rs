@@ -1,4 +1,5 @@
-//! The files of an output directory: which there are, how they begin, and how they link to each other.
+//! The files of an output directory: which there are, how they begin, and how they link to each
+//! other.
 
 use std::fs;
 
@@ -157,8 +158,8 @@ fn link(title: &str, name: &str) -> String {
     format!("{title:<LINK$}{}", anchor(&format!("{name}.html"), name))
 }
 
-/// `Link to Run Definitions:` with the numbers that runs have in the order in which they are executed. A turn that differs from the
-/// one before in its last loop only shows that loop.
+/// `Link to Run Definitions:` with the numbers that runs have in the order in which they are
+/// executed. A turn that differs from the one before in its last loop only shows that loop.
 fn links_to_runs(runs: &[&Run]) -> Vec<String> {
     let mut lines = Vec::new();
     let mut before: Option<&Run> = None;

@@ -1,5 +1,6 @@
-//! What every pattern promises, whatever its parameters: it stays within its area, keeps its alignment, covers what it
-//! says it covers and hits the shares it names. A new variant joins by one line in [`every_pattern`].
+//! What every pattern promises, whatever its parameters: it stays within its area, keeps its
+//! alignment, covers what it says it covers and hits the shares it names. A new variant joins by
+//! one line in [`every_pattern`].
 
 mod shares;
 
@@ -160,8 +161,8 @@ fn ranges(basis: RangeBasis, rule: RangesRule, shares: &[(f64, f64)]) -> Placeme
     })
 }
 
-/// True where a position is the end of the operation before: it stays aligned only if lengths are multiples of the
-/// alignment.
+/// True where a position is the end of the operation before: it stays aligned only if lengths are
+/// multiples of the alignment.
 fn follows_lengths(access: &Access) -> bool {
     match access {
         Access::Sequential(sequential) => sequential.advance != Advance::Stride,
@@ -243,7 +244,8 @@ proptest! {
         area in any_area(), blocks in 1u64..4, form in any_form(), directions in any::<u64>(),
     ) {
         for (name, access) in every_pattern() {
-            // Positions in a zone count from its start: zones here begin at multiples of a power of two.
+            // Positions in a zone count from its start: zones here begin at multiples of a power of
+            // two.
             let area = match access {
                 Access::Zones(_) => Area { alignment: area.alignment.next_power_of_two(), ..area },
                 _ => area,
@@ -302,7 +304,8 @@ proptest! {
 
     #[test]
     fn a_pass_without_repetition_visits_every_position_once(area in any_area(), form in any_form()) {
-        // Where blocks are longer than their distance, a map of used blocks cuts them; a bijection repeats no position.
+        // Where blocks are longer than their distance, a map of used blocks cuts them; a bijection
+        // repeats no position.
         let whole = Area { block: area.alignment, length: area.length.max(area.alignment), ..area };
         for (name, placement) in every_placement() {
             let area = match &placement {
@@ -430,7 +433,8 @@ fn directions_of_different_blocks_share_the_numbers_of_a_map() {
         let number = (place.offset / area.block) as usize;
         assert!(!std::mem::replace(&mut used[number], true), "number {number} twice");
     }
-    // A write found none of the eight numbers of large blocks free; some of those beyond them are left.
+    // A write found none of the eight numbers of large blocks free; some of those beyond them are
+    // left.
     assert_eq!(last, Direction::Write);
     assert!(used.iter().any(|used| !*used), "{used:?}");
     assert_eq!(walk.next(Direction::Read, 0, small.block), None, "the pass stays over");
@@ -553,7 +557,8 @@ fn parameters_out_of_range_are_refused() {
     for access in &bad {
         assert!(refused(access, THOUSAND).is_err(), "{access:?}");
     }
-    // Whatever the pattern, an area without room for one block is refused, and so is a block of nothing.
+    // Whatever the pattern, an area without room for one block is refused, and so is a block of
+    // nothing.
     for (name, access) in every_pattern() {
         let short = Area {
             length: 4095,
@@ -568,7 +573,8 @@ fn parameters_out_of_range_are_refused() {
 
 #[test]
 fn a_draw_of_one_purpose_does_not_move_another() {
-    // Native draws: a question about the mix between two positions leaves the positions as they are.
+    // Native draws: a question about the mix between two positions leaves the positions as they
+    // are.
     let access = Access::Random {
         placement: Placement::Uniform(Uniform::default()),
     };

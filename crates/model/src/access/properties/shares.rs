@@ -14,7 +14,8 @@ fn counts(placement: Placement) -> Vec<u64> {
     counts
 }
 
-/// χ² against the expected chances, which must stay below its 99.99 % quantile (Wilson and Hilferty 1931).
+/// χ² against the expected chances, which must stay below its 99.99 % quantile (Wilson and Hilferty
+/// 1931).
 fn assert_chances(what: &str, counts: &[u64], chances: &[f64]) {
     let n = counts.iter().sum::<u64>() as f64;
     assert!((chances.iter().sum::<f64>() - 1.0).abs() < 1e-9, "{what}: not chances");
@@ -87,7 +88,8 @@ fn zipf_keeps_its_law_at_every_rank() {
         let sum: f64 = weights.iter().sum();
         let mut chances: Vec<f64> = weights.iter().map(|weight| weight / sum).collect();
         let mut at_start = counts(zipf(theta, Some(0.0)));
-        // Spread over the area, the same operations fall on the same number of positions, only elsewhere.
+        // Spread over the area, the same operations fall on the same number of positions, only
+        // elsewhere.
         let mut spread = counts(zipf(theta, None));
         // Cells with less than some twenty operations are put together.
         let keep = chances
@@ -165,7 +167,8 @@ fn mixed_patterns_jump_as_often_as_they_say() {
                 assert_eq!(pair[1].offset, pair[0].offset + 4096, "{what}: a run is without gaps");
             }
         }
-        // Lengths of runs are geometric: after each operation the run continues with the same chance.
+        // Lengths of runs are geometric: after each operation the run continues with the same
+        // chance.
         if (10..100).contains(&percent) {
             let mut lengths = vec![0u64; 20];
             let mut run = None;

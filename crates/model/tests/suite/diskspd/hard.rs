@@ -19,7 +19,8 @@ const OPERATIONS: usize = 500;
 /// Threads of the plain rules: seed, targets, requests in a common queue.
 type Threads = Vec<(u32, Vec<Rules>, Option<u32>)>;
 
-/// Compares a time span of a plan with the plain rules, thread by thread. `sizes` are those of the plan's targets.
+/// Compares a time span of a plan with the plain rules, thread by thread. `sizes` are those of the
+/// plan's targets.
 fn check_by_rules(plan: &Plan, step: usize, sizes: &[u64], threads: Threads) {
     let name = format!("{}, time span {step}", plan.name);
     let workers = &plan.steps[step].jobs[0].workers;
@@ -45,7 +46,8 @@ fn check_by_rules(plan: &Plan, step: usize, sizes: &[u64], threads: Threads) {
     }
 }
 
-/// `-X` profile: three threads choose among those of three targets that they are given, each by its own weights.
+/// `-X` profile: three threads choose among those of three targets that they are given, each by its
+/// own weights.
 #[test]
 fn threads_of_a_pool_choose_among_their_own_targets() {
     let streams = [
@@ -109,7 +111,8 @@ fn threads_of_a_pool_choose_among_their_own_targets() {
     assert!(issued[2].iter().all(|issued| issued.target == TargetId(1)));
 }
 
-/// Three time spans that share a path, create it anew with other sizes and contents, and have seeds of their own.
+/// Three time spans that share a path, create it anew with other sizes and contents, and have seeds
+/// of their own.
 #[test]
 fn each_time_span_has_its_own_targets_and_seeds() {
     let span = |workers| Job {
@@ -221,8 +224,9 @@ fn distributions_lie_within_bounds() {
             ..Rules::default()
         },
     );
-    // A base alone: the area ends with the target, which ends inside the second range. The third is dropped. (With
-    // blocks longer than the alignment DiskSpd would issue the last of them across the end; ours leave room.)
+    // A base alone: the area ends with the target, which ends inside the second range. The third is
+    // dropped. (With blocks longer than the alignment DiskSpd would issue the last of them across
+    // the end; ours leave room.)
     let absolute: &[(u32, u64)] = &[(50, M), (10, 2 * M), (40, 0)];
     check(
         "-b4k -r4k -w50 -B512k -rdabs50/1M:10/2M",
@@ -262,8 +266,9 @@ fn distributions_lie_within_bounds() {
             ..Rules::default()
         },
     );
-    // Ranges of a few percent of thirty positions: edges fall between positions, ranges are joined, handed on and
-    // extended. (Where two in a row hold no position DiskSpd loses the share of the first; ours keeps both.)
+    // Ranges of a few percent of thirty positions: edges fall between positions, ranges are joined,
+    // handed on and extended. (Where two in a row hold no position DiskSpd loses the share of the
+    // first; ours keeps both.)
     let narrow: [&[(u32, u64)]; 4] = [
         &[(5, 4), (20, 3), (5, 2), (40, 9), (30, 82)],
         &[(50, 1), (50, 99)],
@@ -286,7 +291,8 @@ fn distributions_lie_within_bounds() {
     }
 }
 
-/// `-T`, `-si` and `-p`: three ways to divide a sequential walk, each with its wrap, on targets of odd size.
+/// `-T`, `-si` and `-p`: three ways to divide a sequential walk, each with its wrap, on targets of
+/// odd size.
 #[test]
 fn sequential_walks_are_divided_among_threads_and_requests() {
     // After the first wrap every thread continues from the beginning, not from its own start.
@@ -368,7 +374,8 @@ fn sequential_walks_are_divided_among_threads_and_requests() {
     check_by_rules(&plan_p, 0, &[4 * M], vec![(0, vec![rules], None)]);
 }
 
-/// Two targets with three and one requests in a pool without a common queue, and every kind of draw in between.
+/// Two targets with three and one requests in a pool without a common queue, and every kind of draw
+/// in between.
 #[test]
 fn one_generator_serves_all_streams_of_a_thread() {
     let source = Content::Source {
@@ -438,8 +445,8 @@ fn completion_routines_start_at_the_first_target() {
     assert!(issued[8..].iter().any(|issued| issued.stream == 1));
 }
 
-/// `-g` in both units, per thread and target. An operation may go out when its own bytes are covered too, so the first
-/// one waits, and the k-th goes out at k × block / rate.
+/// `-g` in both units, per thread and target. An operation may go out when its own bytes are
+/// covered too, so the first one waits, and the k-th goes out at k × block / rate.
 #[test]
 fn throttles_hold_back_by_bytes_and_by_operations() {
     let check = |name: &str, rate: Rate, block: u64, due_ns: fn(u64) -> u64| {
@@ -464,13 +471,15 @@ fn throttles_hold_back_by_bytes_and_by_operations() {
         phase_ns: Nanos(1_000_000_000 / 3),
         ..Rate::iops(3)
     };
-    // DiskSpd's own arithmetic makes 0 bytes per millisecond of this, which means no throttle at all.
+    // DiskSpd's own arithmetic makes 0 bytes per millisecond of this, which means no throttle at
+    // all.
     check("-g3i -b512", operations, 512, |k| {
         (k - 1) * 1_000_000_000 / 3 + 333_333_333
     });
 }
 
-/// `-i` is a total of the target, divided among its threads; other requests stay in flight during the pause.
+/// `-i` is a total of the target, divided among its threads; other requests stay in flight during
+/// the pause.
 #[test]
 fn bursts_are_divided_among_threads() {
     let (burst, pause_ns) = (100u32, Nanos::millis(20));
@@ -507,8 +516,8 @@ fn bursts_are_divided_among_threads() {
     }
 }
 
-/// Everything that does not change positions: affinity over groups, caches, maps, flushes, hints, priorities, pages,
-/// interval series, precreation at the largest size.
+/// Everything that does not change positions: affinity over groups, caches, maps, flushes, hints,
+/// priorities, pages, interval series, precreation at the largest size.
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn settings_beside_the_pattern_do_not_disturb_it() {

@@ -171,7 +171,8 @@ fn recorded_mixtures_and_distributions_are_reproduced() {
             stream(0, placed(percent(&[(10, 1), (10, 1), (80, 98)])), 4096, 0, 50),
         ),
     );
-    // The third range begins at the end of the target and is dropped; all lengths are aligned, so nothing is trimmed.
+    // The third range begins at the end of the target and is dropped; all lengths are aligned, so
+    // nothing is trimmed.
     let absolute = ranges(RangeBasis::Bytes, &[(60, M), (0, M), (20, 2 * M), (20, 32 * M)]);
     check(
         "13-distribution-absolute-trimmed",
@@ -252,9 +253,9 @@ fn recorded_queues_buffers_and_pools_are_reproduced() {
     );
 }
 
-/// DiskSpd 2.2 sends every request of a pool without a common queue to the thread's first target, against its own
-/// documentation and its earlier versions. That recording tells the draws, though, and the targets are 1 and 2 MiB: the
-/// same draw modulo 1 MiB is the same offset on both.
+/// DiskSpd 2.2 sends every request of a pool without a common queue to the thread's first target,
+/// against its own documentation and its earlier versions. That recording tells the draws, though,
+/// and the targets are 1 and 2 MiB: the same draw modulo 1 MiB is the same offset on both.
 #[test]
 fn requests_of_a_pool_use_their_own_targets() {
     let case = "20-pool-without-O-first-target-only";
@@ -281,7 +282,8 @@ fn requests_of_a_pool_use_their_own_targets() {
     );
 }
 
-/// The second writing-down of the rules is worth something only if it reproduces the recordings too.
+/// The second writing-down of the rules is worth something only if it reproduces the recordings
+/// too.
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn the_plain_rules_reproduce_the_recordings() {

@@ -1,7 +1,8 @@
-//! DiskSpd's rules for positions, types and target choice, written down a second time and as plainly as possible.
+//! DiskSpd's rules for positions, types and target choice, written down a second time and as
+//! plainly as possible.
 //!
-//! The recorded sequences show that these rules are DiskSpd's; they then say what combinations must do of which no
-//! recording exists. Nothing of the crate under test is used here.
+//! The recorded sequences show that these rules are DiskSpd's; they then say what combinations must
+//! do of which no recording exists. Nothing of the crate under test is used here.
 
 use std::collections::VecDeque;
 
@@ -209,7 +210,8 @@ impl Target {
 }
 
 impl Thread {
-    /// `common` is the number of requests that choose their target anew each time; absent where each has its own.
+    /// `common` is the number of requests that choose their target anew each time; absent where
+    /// each has its own.
     pub fn new(seed: u32, targets: Vec<Target>, common: Option<u32>, routines: bool) -> Thread {
         let mut random = Random::new(seed);
         let queue: VecDeque<_> = match common {
@@ -245,7 +247,8 @@ impl Thread {
         }
     }
 
-    /// The next operation. `shared` holds the interlocked positions of all targets of the time span.
+    /// The next operation. `shared` holds the interlocked positions of all targets of the time
+    /// span.
     pub fn next(&mut self, shared: &mut [u64]) -> Io {
         let (owner, request) = self.queue.pop_front().unwrap();
         self.queue.push_back((owner, request));

@@ -1,4 +1,5 @@
-//! Combinations that were never recorded, about jobs: groups, rates, pauses, amounts, and everything beside the pattern.
+//! Combinations that were never recorded, about jobs: groups, rates, pauses, amounts, and
+//! everything beside the pattern.
 
 use std::collections::BTreeSet;
 
@@ -17,8 +18,8 @@ use super::parts::{
 };
 use crate::drive::{execute, only_worker, whole};
 
-/// Clone numbers, and with them the seeds, count over all jobs and steps: a job that comes second has the sequence of a
-/// second clone, wherever it stands.
+/// Clone numbers, and with them the seeds, count over all jobs and steps: a job that comes second
+/// has the sequence of a second clone, wherever it stands.
 #[test]
 fn stonewalls_groups_and_dependencies() {
     let reader = |target: u32| {
@@ -96,8 +97,8 @@ fn stonewalls_groups_and_dependencies() {
     assert_eq!(offsets(&execute(&plan, 0, 1, &sizes, 100)[0]), second);
 }
 
-/// `rate_iops=700,300`, `rate_process=poisson`, and a linear rate in bytes for one direction of three: the mix follows
-/// from the rates, whatever the mix says.
+/// `rate_iops=700,300`, `rate_process=poisson`, and a linear rate in bytes for one direction of
+/// three: the mix follows from the rates, whatever the mix says.
 #[test]
 fn rates_of_each_direction() {
     const N: usize = 20_000;
@@ -164,8 +165,8 @@ fn rates_of_each_direction() {
     assert_eq!(second, expected);
 }
 
-/// `thinktime` and its relatives: after blocks, after issued blocks, after a time, with a spin, with a rate that does not
-/// make up for it.
+/// `thinktime` and its relatives: after blocks, after issued blocks, after a time, with a spin,
+/// with a rate that does not make up for it.
 #[test]
 fn pauses_of_all_kinds() {
     let think = |operations: u32, after_ns: Option<Nanos>, count: ThinkCount, shifts_schedule: bool| Think {
@@ -218,7 +219,8 @@ fn pauses_of_all_kinds() {
     );
 }
 
-/// Amounts in parts of a target of unknown size end the job after that many bytes, however large it turns out to be.
+/// Amounts in parts of a target of unknown size end the job after that many bytes, however large it
+/// turns out to be.
 #[test]
 fn amounts_of_an_unknown_size() {
     let stop = Stop {
@@ -237,7 +239,8 @@ fn amounts_of_an_unknown_size() {
     assert_eq!(only_worker(&plan, &[64 * K], 100).len(), 6);
 }
 
-/// Everything beside the pattern: verification with a backlog, all flushes at once, error rules, batches, logs, controls.
+/// Everything beside the pattern: verification with a backlog, all flushes at once, error rules,
+/// batches, logs, controls.
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn settings_beside_the_pattern_are_kept() {

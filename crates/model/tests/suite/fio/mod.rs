@@ -1,5 +1,5 @@
-//! What fio can say, said as plans: every recorded sequence that is promised is reproduced exactly, and combinations that
-//! were never recorded keep what the rules say.
+//! What fio can say, said as plans: every recorded sequence that is promised is reproduced exactly,
+//! and combinations that were never recorded keep what the rules say.
 
 mod jobs;
 mod parts;

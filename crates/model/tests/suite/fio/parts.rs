@@ -40,7 +40,8 @@ pub fn random(placement: Placement) -> Access {
     Access::Random { placement }
 }
 
-/// `rw=read` and the like; `skip` is what stands behind the colon. A walk with holes begins again where a hole reaches the end.
+/// `rw=read` and the like; `skip` is what stands behind the colon. A walk with holes begins again
+/// where a hole reaches the end.
 pub fn sequential(skip: i64) -> Access {
     Access::Sequential(Sequential {
         advance: Advance::Length { skip },

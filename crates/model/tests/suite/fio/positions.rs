@@ -1,5 +1,5 @@
-//! Combinations that were never recorded, about positions and lengths: parts of a target, sizes and zones of each
-//! direction, loops, pairs, runs, file sets, windows.
+//! Combinations that were never recorded, about positions and lengths: parts of a target, sizes and
+//! zones of each direction, loops, pairs, runs, file sets, windows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +17,9 @@ use super::parts::{
 };
 use crate::drive::{Issued, execute, only_worker, whole};
 
-/// `offset=10%`, `offset_increment=20%`, `size=20%` for four clones of one device: parts of a size that the plan does not
-/// know. Positions are rounded up and amounts down to whole blocks, so that neighbours do not touch.
+/// `offset=10%`, `offset_increment=20%`, `size=20%` for four clones of one device: parts of a size
+/// that the plan does not know. Positions are rounded up and amounts down to whole blocks, so that
+/// neighbours do not touch.
 #[test]
 fn clones_divide_a_target_by_percent() {
     let percent = |percent: f64, round_up: bool| Extent {
@@ -64,7 +65,8 @@ fn clones_divide_a_target_by_percent() {
     }
 }
 
-/// An increment in percent beside an offset in bytes, and the last clone beyond the end: nothing is left for it.
+/// An increment in percent beside an offset in bytes, and the last clone beyond the end: nothing is
+/// left for it.
 #[test]
 fn a_region_never_reaches_beyond_its_target() {
     let check = |base: Extent, length: Option<Extent>, size: u64, expected: (u64, u64)| {
@@ -223,7 +225,8 @@ fn zones_of_each_direction() {
     );
 }
 
-/// fio begins every pass with the same draws: the second repeats the first, whatever the pattern remembers.
+/// fio begins every pass with the same draws: the second repeats the first, whatever the pattern
+/// remembers.
 #[test]
 fn loops_repeat_their_sequence() {
     let range = BlockSizes::Range {
@@ -303,7 +306,8 @@ fn trims_and_writes_come_in_pairs() {
     }
 }
 
-/// `percentage_random=20,80`: each direction continues from its own last operation, the first from the base.
+/// `percentage_random=20,80`: each direction continues from its own last operation, the first from
+/// the base.
 #[test]
 fn partly_random_directions_keep_their_own_place() {
     const N: usize = 20_000;
@@ -333,7 +337,8 @@ fn partly_random_directions_keep_their_own_place() {
     }
 }
 
-/// `nrfiles=3` with each service under which files come to their end, and with only two files open at once.
+/// `nrfiles=3` with each service under which files come to their end, and with only two files open
+/// at once.
 #[test]
 fn file_sets_are_served_in_turn() {
     let set_of = |open_at_once: u32, service: FileService, operations: u64, access: Access| Stream {
@@ -382,7 +387,8 @@ fn file_sets_are_served_in_turn() {
     assert_ne!(drawn, in_turn);
 }
 
-/// Windows: random ones in which each block is used once, and windows with a position for each direction.
+/// Windows: random ones in which each block is used once, and windows with a position for each
+/// direction.
 #[test]
 fn windows_move_over_the_region() {
     let zones = |within: Option<Placement>, work: u64| {
@@ -475,7 +481,8 @@ fn runs_and_lists() {
         .enumerate()
         .filter(|(_, pair)| pair[0].operation.offset + u64::from(pair[0].operation.length) != pair[1].operation.offset);
     let jumps: Vec<usize> = jumps.map(|(number, _)| number + 1).collect();
-    // A run that reaches the end of the file jumps too; 1000 runs of about 80 KiB in 64 MiB make about one.
+    // A run that reaches the end of the file jumps too; 1000 runs of about 80 KiB in 64 MiB make
+    // about one.
     let within_runs = jumps.iter().filter(|number| !number.is_multiple_of(8)).count();
     assert!(within_runs < 8, "{within_runs}");
     assert!(jumps.len() - within_runs > 990, "{}", jumps.len());

@@ -1,7 +1,7 @@
 //! The sequences that were recorded from fio 3.42.
 //!
-//! Positions drawn by `lfsr`, `tausworthe64`, `zipf`, `pareto`, `normal` and `zoned` are not promised to come in fio's
-//! order, but with its properties; those six lines are checked for them.
+//! Positions drawn by `lfsr`, `tausworthe64`, `zipf`, `pareto`, `normal` and `zoned` are not
+//! promised to come in fio's order, but with its properties; those six lines are checked for them.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -59,7 +59,8 @@ fn plan_of(options: &str, stop: Stop, streams: Vec<Stream>) -> Plan {
     ))
 }
 
-/// One clone for each stream, on a file of 128 KiB; the operations must be those recorded, to the last.
+/// One clone for each stream, on a file of 128 KiB; the operations must be those recorded, to the
+/// last.
 fn check(options: &str, stop: Stop, streams: Vec<Stream>) {
     let plan = plan_of(options, stop, streams);
     let issued = execute(&plan, 0, 0, &[128 * K], 100);
@@ -100,7 +101,8 @@ fn random_positions_and_their_map() {
         once(64 * K),
         vec![behind],
     );
-    // The half block at the end is not used: seven operations end the pass, 4 KiB before the amount is reached.
+    // The half block at the end is not used: seven operations end the pass, 4 KiB before the amount
+    // is reached.
     let partial = stream(0, Mix::READS, pattern(random(MAP), fixed(8 * K)), region(0, 60 * K));
     check("--rw=randread --size=60k --bs=8k", once(60 * K), vec![partial]);
     let mut finer = reading(random(NO_MAP), 64 * K);
@@ -272,7 +274,8 @@ fn offsets(plan: &Plan, most: usize) -> Vec<u64> {
     issued.iter().map(|issued| issued.operation.offset).collect()
 }
 
-/// The generators that are not promised in fio's order visit each block once, and the same ones every time.
+/// The generators that are not promised in fio's order visit each block once, and the same ones
+/// every time.
 #[test]
 fn other_generators_visit_each_block_once() {
     let map = OnceMethod::Map {
@@ -365,8 +368,9 @@ fn other_distributions_keep_their_shares() {
         "--rw=randread --size=64k --bs=4k --random_distribution=normal:20 --io_size=64k",
         normal,
     );
-    // Positions 5 to 10 are 6/32 of the area on either side of the middle: ±0.9375 deviations hold 65.148 %. What lies
-    // beyond the ends (1.24 %) comes in again at the other end, far from the middle.
+    // Positions 5 to 10 are 6/32 of the area on either side of the middle: ±0.9375 deviations hold
+    // 65.148 %. What lies beyond the ends (1.24 %) comes in again at the other end, far from the
+    // middle.
     near(by_position[5..11].iter().sum(), 0.65148, "normal");
 
     let share = |operations: f64, span: f64| RangeShare {

@@ -22,8 +22,8 @@ pub(super) struct Bucket {
 }
 
 impl Buckets {
-    /// Intervals without operations at the end do not count, those before do; what came after the planned end is
-    /// dropped.
+    /// Intervals without operations at the end do not count, those before do; what came after the
+    /// planned end is dropped.
     pub(super) fn from_points(points: &[Point], grid: BucketGrid) -> Buckets {
         let last = points.iter().rposition(|point| point.operations > 0);
         let valid = last.map_or(0, |last| last + 1);
@@ -47,8 +47,8 @@ impl Buckets {
         }
     }
 
-    /// Standard deviation of the operations per second, of the intervals as a whole population. A last interval that is
-    /// shorter counts as a full one, as it does there.
+    /// Standard deviation of the operations per second, of the intervals as a whole population. A
+    /// last interval that is shorter counts as a full one, as it does there.
     pub(super) fn deviation(&self) -> f64 {
         if self.list.is_empty() {
             return 0.0;
@@ -86,8 +86,8 @@ impl Bucket {
         self.operations += other.operations;
         self.latency_ns += other.latency_ns;
         self.latency_squares_ns2 += other.latency_squares_ns2;
-        // DiskSpd's rule: an interval without operations has the minimum 0, and 0 is smaller. `Point::merge` knows
-        // better, but then a thread that was idle would show nothing there.
+        // DiskSpd's rule: an interval without operations has the minimum 0, and 0 is smaller.
+        // `Point::merge` knows better, but then a thread that was idle would show nothing there.
         self.latency_ns_min = self.latency_ns_min.min(other.latency_ns_min);
         self.latency_ns_max = self.latency_ns_max.max(other.latency_ns_max);
     }

@@ -1,4 +1,5 @@
-//! The distributions that were in effect on the real targets: who shares one, and the ranges with their holes.
+//! The distributions that were in effect on the real targets: who shares one, and the ranges with
+//! their holes.
 
 use model::results::EffectiveShare;
 
@@ -16,7 +17,8 @@ pub(super) fn distinct<'a>(threads: &'a [Thread<'a>]) -> Vec<Shared<'a>> {
     let mut found: Vec<Shared<'a>> = Vec::new();
     for (number, thread) in threads.iter().enumerate() {
         for row in thread.rows.iter().filter(|row| !row.ranges.is_empty()) {
-            // Shares of the same distribution on targets of the same size are the same numbers, bit for bit.
+            // Shares of the same distribution on targets of the same size are the same numbers, bit
+            // for bit.
             let index = found.iter().position(|shared| shared.ranges == row.ranges);
             let index = index.unwrap_or_else(|| {
                 let users = Vec::new();
@@ -38,8 +40,8 @@ pub(super) fn distinct<'a>(threads: &'a [Thread<'a>]) -> Vec<Shared<'a>> {
     found
 }
 
-/// Ascending numbers with runs of three and more drawn together: `0 - 5 7 8 10`. DiskSpd prints a number alone before a
-/// gap twice, which is of no use.
+/// Ascending numbers with runs of three and more drawn together: `0 - 5 7 8 10`. DiskSpd prints a
+/// number alone before a gap twice, which is of no use.
 pub(super) fn runs(numbers: &[usize]) -> String {
     let mut words: Vec<String> = Vec::new();
     let mut rest = numbers;
@@ -56,7 +58,8 @@ pub(super) fn runs(numbers: &[usize]) -> String {
     words.join(" ")
 }
 
-/// The factor that makes the shares of ranges that were cut off at the end of a target a whole again, if any were.
+/// The factor that makes the shares of ranges that were cut off at the end of a target a whole
+/// again, if any were.
 pub(super) fn rescaling(ranges: &[EffectiveShare]) -> Option<f64> {
     let sum: f64 = ranges.iter().map(|range| range.operations_percent).sum();
     (sum > 0.0 && sum < 100.0 - 1e-6).then(|| 100.0 / sum)

@@ -1,7 +1,9 @@
-//! DiskSpd's view of results: time spans, threads, and the targets of each thread, with every figure computed once.
+//! DiskSpd's view of results: time spans, threads, and the targets of each thread, with every
+//! figure computed once.
 //!
-//! A step is a time span, the workers of its jobs are its threads in order, and a worker's streams are the targets of
-//! the thread. A step of another dialect may have several jobs; their workers are counted through.
+//! A step is a time span, the workers of its jobs are its threads in order, and a worker's streams
+//! are the targets of the thread. A step of another dialect may have several jobs; their workers
+//! are counted through.
 
 use std::borrow::Cow;
 
@@ -74,8 +76,8 @@ impl Figures {
 }
 
 impl<'a> Span<'a> {
-    /// The step with the given index; `None` if it was interrupted before anything was measured, or failed: then
-    /// DiskSpd shows no figures either.
+    /// The step with the given index; `None` if it was interrupted before anything was measured, or
+    /// failed: then DiskSpd shows no figures either.
     pub(super) fn for_step(results: &'a Results, machine: &Machine, step: usize) -> Option<Span<'a>> {
         let found = results.steps.get(step)?;
         if !found.jobs.iter().any(was_measured) {
@@ -204,8 +206,8 @@ fn series_of<'a>(job: &'a JobResults, (worker, stream): (usize, usize), grid: &B
     job.series.iter().find(fits)
 }
 
-/// The path as written and the size in bytes. A stream over several files, which DiskSpd does not have, goes by the
-/// first of them and the size of all.
+/// The path as written and the size in bytes. A stream over several files, which DiskSpd does not
+/// have, goes by the first of them and the size of all.
 fn place<'a>(results: &'a Results, stream: &StreamResults) -> (Cow<'a, str>, u64) {
     let facts = |target: u32| results.hosts.iter().find_map(|host| host.environment.target(target));
     let size = |target: &u32| Some(facts(*target)?.size.0);

@@ -69,8 +69,9 @@ impl Spread {
     }
 }
 
-/// The time in milliseconds as DiskSpd arrives at it: its histograms have microseconds in single precision as keys, and
-/// they are divided in single precision. So is this, for the same last digit.
+/// The time in milliseconds as DiskSpd arrives at it: its histograms have microseconds in single
+/// precision as keys, and they are divided in single precision. So is this, for the same last
+/// digit.
 fn milliseconds(nanos: u64) -> f32 {
     (nanos as f64 / 1e3) as f32 / 1e3
 }
@@ -85,9 +86,10 @@ pub(super) fn largest_ms(histogram: &Histogram) -> f32 {
 
 /// The latency that at least `fraction` of the operations do not exceed.
 ///
-/// DiskSpd takes the first value whose cumulative count reaches `fraction` × n, in double precision: 0.07 × 100 is
-/// above 7 there and asks for the eighth value. [`model::histogram::rank_of`] would correct that, so it is not used
-/// here. A bucket stands for its upper edge, so that what is said of the fraction is true of it.
+/// DiskSpd takes the first value whose cumulative count reaches `fraction` × n, in double
+/// precision: 0.07 × 100 is above 7 there and asks for the eighth value.
+/// [`model::histogram::rank_of`] would correct that, so it is not used here. A bucket stands for
+/// its upper edge, so that what is said of the fraction is true of it.
 pub(super) fn percentile_ms(histogram: &Histogram, fraction: f64) -> f32 {
     let rank = (fraction * histogram.n() as f64).ceil() as u64;
     milliseconds(match histogram.bucket_of_rank(rank) {

@@ -1,4 +1,5 @@
-//! The processors as Windows numbers them, and what they did: groups of 64, and within a group CPUs and cores from 0.
+//! The processors as Windows numbers them, and what they did: groups of 64, and within a group CPUs
+//! and cores from 0.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -74,8 +75,8 @@ impl Machine {
         self.highest_class() > 0
     }
 
-    /// What each CPU did in a step, in the order of the CPUs. One whose time was not counted was idle: a report without
-    /// it would have another shape.
+    /// What each CPU did in a step, in the order of the CPUs. One whose time was not counted was
+    /// idle: a report without it would have another shape.
     pub(super) fn shares(&self, step: &StepResults) -> Vec<Shares> {
         let used: BTreeMap<u32, &CoreUse> = cores_of_first_host(step).map(|core| (core.cpu, core)).collect();
         let of = |place: &Place| {
@@ -93,7 +94,8 @@ fn cores_of_first_host(step: &StepResults) -> impl Iterator<Item = &CoreUse> {
         .map(|entry| &entry.core)
 }
 
-/// Where the CPUs sit, as the system reports it or, where it does not, each a core of its own in one socket.
+/// Where the CPUs sit, as the system reports it or, where it does not, each a core of its own in
+/// one socket.
 fn places(cpu: &Cpu, counted: BTreeSet<u32>) -> Vec<Place> {
     let alone = |cpu: u32| LogicalCpu {
         cpu,
@@ -138,8 +140,8 @@ impl Shares {
         }
     }
 
-    /// DiskSpd's arithmetic. Its kernel time includes idle time, as Windows counts; interrupts and what the hypervisor
-    /// took count as kernel.
+    /// DiskSpd's arithmetic. Its kernel time includes idle time, as Windows counts; interrupts and
+    /// what the hypervisor took count as kernel.
     fn from_use(core: &CoreUse) -> Shares {
         let idle = core.idle_ns.0 as f64;
         let kernel = (core.system_ns + core.interrupt_ns + core.stolen_ns).0 as f64 + idle;

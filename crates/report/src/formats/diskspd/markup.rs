@@ -1,4 +1,5 @@
-//! XML line by line, in DiskSpd's layout: an element or a value on each line, two blanks for each level.
+//! XML line by line, in DiskSpd's layout: an element or a value on each line, two blanks for each
+//! level.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -20,7 +21,8 @@ impl<'a> Markup<'a> {
         }
     }
 
-    /// A line as it is. The line end comes before the next one, so that there is none at the end of the document.
+    /// A line as it is. The line end comes before the next one, so that there is none at the end of
+    /// the document.
     pub(super) fn line(&mut self, text: impl Display) -> io::Result<()> {
         if self.begun {
             writeln!(self.out)?;
@@ -63,8 +65,8 @@ impl<'a> Markup<'a> {
     }
 }
 
-/// Text as it stands in a document. DiskSpd escapes nothing and gives a malformed one; characters that XML cannot hold
-/// become the replacement character.
+/// Text as it stands in a document. DiskSpd escapes nothing and gives a malformed one; characters
+/// that XML cannot hold become the replacement character.
 pub(super) fn escaped(text: &str) -> Cow<'_, str> {
     // A tab and the two line ends are the only control characters of XML 1.0.
     let impossible = |c: char| (c < ' ' && !"\t\n\r".contains(c)) || matches!(c, '\u{fffe}' | '\u{ffff}');

@@ -1,18 +1,22 @@
-//! DiskSpd's result reports: the text that people and shell scripts read, and the XML that test frameworks read.
+//! DiskSpd's result reports: the text that people and shell scripts read, and the XML that test
+//! frameworks read.
 //!
-//! The form is that of version 2.2.0, and of the text also that of 2.0.17 to 2.0.20, because public parsers go by
-//! positions, titles and the number of blanks. `figures` turns results into DiskSpd's figures, once for both reports;
-//! `text` and `xml` only print. What the user asked for is echoed from [`Origin`](model::plan::Origin): this module
-//! knows no switch and no profile.
+//! The form is that of version 2.2.0, and of the text also that of 2.0.17 to 2.0.20, because public
+//! parsers go by positions, titles and the number of blanks. `figures` turns results into DiskSpd's
+//! figures, once for both reports; `text` and `xml` only print. What the user asked for is echoed
+//! from [`Origin`](model::plan::Origin): this module knows no switch and no profile.
 //!
 //! # What a plan's origin must hold
-//! * `arguments`: the command line with the program name, one argument an entry. Empty: no such line.
-//! * `profile`: the lines of the text profile, from the line after the empty one below the command line up to and
-//!   including the one before `System information:`, in the form of the version that the report has.
+//! * `arguments`: the command line with the program name, one argument an entry. Empty: no such
+//!   line.
+//! * `profile`: the lines of the text profile, from the line after the empty one below the command
+//!   line up to and including the one before `System information:`, in the form of the version that
+//!   the report has.
 //! * `profile_markup`: the lines from `<Profile>` to `</Profile>`, the outermost without indent.
-//! * `presentation.latency` and `presentation.iops_deviation`: DiskSpd's `-L` and `-D`, for every time span that does
-//!   not say otherwise.
-//! * `presentation.other`, by name; with `.1`, `.2` … behind it a value holds for that time span only, and comes first:
+//! * `presentation.latency` and `presentation.iops_deviation`: DiskSpd's `-L` and `-D`, for every
+//!   time span that does not say otherwise.
+//! * `presentation.other`, by name; with `.1`, `.2` … behind it a value holds for that time span
+//!   only, and comes first:
 //!
 //! | name | value |
 //! | --- | --- |
@@ -24,15 +28,15 @@
 //! | `bucket_ms` | length of an interval of which operations are counted (`-D`) |
 //! | `expected_ms` | planned length of the measured window: intervals beyond it do not count |
 //!
-//! Results that began in another dialect can be shown as well: with latencies, and without the part that echoes a
-//! profile.
+//! Results that began in another dialect can be shown as well: with latencies, and without the part
+//! that echoes a profile.
 //!
 //! # Where it differs from DiskSpd on purpose
-//! * Latencies stand in buckets less than 0.8 % wide; a percentile is the upper edge of its bucket, at most the
-//!   maximum. Means, deviations, minimum and maximum are exact.
+//! * Latencies stand in buckets less than 0.8 % wide; a percentile is the upper edge of its bucket,
+//!   at most the maximum. Means, deviations, minimum and maximum are exact.
 //! * The start time is the one at which the run began; DiskSpd prints when it ended.
-//! * XML is escaped, an unknown power scheme is called `unknown`, and the latency of each target's reads and writes
-//!   together is there, as it was up to version 2.1.
+//! * XML is escaped, an unknown power scheme is called `unknown`, and the latency of each target's
+//!   reads and writes together is there, as it was up to version 2.1.
 //! * Threads that share an effective distribution are listed once each.
 //! * Trims, which DiskSpd does not know, are left out.
 

@@ -1,5 +1,5 @@
-//! What the user asked of the report, read from the plan's origin. The names are listed in the documentation of the
-//! parent module.
+//! What the user asked of the report, read from the plan's origin. The names are listed in the
+//! documentation of the parent module.
 
 use std::str::FromStr;
 

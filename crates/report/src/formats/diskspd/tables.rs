@@ -1,4 +1,5 @@
-//! The tables of the text report. Widths, blanks and rules are part of the interface: scripts cut them by column.
+//! The tables of the text report. Widths, blanks and rules are part of the interface: scripts cut
+//! them by column.
 
 use std::io::{self, Write};
 

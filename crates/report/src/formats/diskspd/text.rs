@@ -73,7 +73,8 @@ pub(super) fn system(out: &mut dyn Write, results: &Results, machine: &Machine) 
     }
 }
 
-/// Name and GUID of the power scheme of Windows. Other systems have governors of their processors, which have no GUID.
+/// Name and GUID of the power scheme of Windows. Other systems have governors of their processors,
+/// which have no GUID.
 pub(super) fn power_scheme(results: &Results) -> Option<(&str, &str)> {
     let governor = results.hosts.first()?.environment.cpu.governor.as_deref()?;
     let (name, guid) = governor.strip_suffix(')')?.rsplit_once(" (")?;

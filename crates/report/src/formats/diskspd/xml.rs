@@ -1,5 +1,5 @@
-//! The XML result. Frameworks read it by element names, and buckets by position: every element is there in DiskSpd's
-//! order, whatever it means on this system.
+//! The XML result. Frameworks read it by element names, and buckets by position: every element is
+//! there in DiskSpd's order, whatever it means on this system.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -166,7 +166,8 @@ fn latency(xml: &mut Markup, latency: &Split<Histogram>) -> io::Result<()> {
             bucket(xml, latency, &percent.to_string(), &|of| percentile_ms(of, fraction))?;
         }
         for percent in NINES {
-            // The same division as for whole percentiles, which is not always the nearest number to the fraction.
+            // The same division as for whole percentiles, which is not always the nearest number to
+            // the fraction.
             let fraction = percent.parse::<f64>().expect("these are numbers") / 100.0;
             bucket(xml, latency, percent, &|of| percentile_ms(of, fraction))?;
         }

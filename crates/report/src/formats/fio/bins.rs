@@ -1,4 +1,5 @@
-//! fio's latency histogram: 1856 bins, into which our finer buckets fold without remainder, and what fio reads from it.
+//! fio's latency histogram: 1856 bins, into which our finer buckets fold without remainder, and
+//! what fio reads from it.
 
 use model::histogram::{BUCKETS, Histogram, bucket_high, bucket_low};
 
@@ -66,9 +67,10 @@ pub(super) fn percentiles(histogram: &Histogram, list: &[f64]) -> Vec<u64> {
 
 /// True if `counted` of `n` are at least that many percent.
 fn covers(counted: u64, percent: f64, n: u64) -> bool {
-    // fio computes in a wider floating point than we have. Rounding the product to our width would let 999 of 1000 be
-    // 99.9 %, which is a little more than 999/1000 as a binary number: so the comparison is made in whole numbers, which
-    // hold every digit of a percentage down to 2^-12 and counts up to 2^56.
+    // fio computes in a wider floating point than we have. Rounding the product to our width would
+    // let 999 of 1000 be 99.9 %, which is a little more than 999/1000 as a binary number: so the
+    // comparison is made in whole numbers, which hold every digit of a percentage down to 2^-12 and
+    // counts up to 2^56.
     const SHIFT: i32 = 64;
     let scaled = (percent * f64::powi(2.0, SHIFT)) as u128;
     (u128::from(counted) * 100) << SHIFT >= scaled * u128::from(n)
@@ -82,7 +84,8 @@ pub(super) struct Classes {
     pub ms: [f64; 12],
 }
 
-/// Upper ends of the classes of one unit. Milliseconds have one more, and one for all that lies beyond.
+/// Upper ends of the classes of one unit. Milliseconds have one more, and one for all that lies
+/// beyond.
 pub(super) const CLASS_ENDS: [u64; 10] = [2, 4, 10, 20, 50, 100, 250, 500, 750, 1000];
 /// The last end of the milliseconds.
 pub(super) const LAST_MS: u64 = 2000;
@@ -103,7 +106,8 @@ impl Classes {
     }
 }
 
-/// The middle of a bucket, within smallest and largest: what decides for a bucket that lies across the end of a class.
+/// The middle of a bucket, within smallest and largest: what decides for a bucket that lies across
+/// the end of a class.
 fn typical(histogram: &Histogram, bucket: usize) -> u64 {
     if bucket >= BUCKETS {
         return histogram.max();
@@ -158,7 +162,8 @@ mod tests {
     fn a_percentile_needs_at_least_its_share() {
         assert!(covers(50, 50.0, 100));
         assert!(!covers(49, 50.0, 100));
-        // As a binary number 99.9 is a little more than 99.9, and fio's arithmetic is wide enough to see it.
+        // As a binary number 99.9 is a little more than 99.9, and fio's arithmetic is wide enough
+        // to see it.
         assert!(!covers(999, 99.9, 1000));
         assert!(covers(1000, 99.9, 1000));
         assert!(covers(1000, 100.0, 1000));

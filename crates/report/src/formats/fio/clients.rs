@@ -1,8 +1,9 @@
-//! The reports of jobs that other hosts have carried out (`--client`): what each of them measured as a report of its own, and all
-//! together in an entry that is called `All clients`, where there is more than one.
+//! The reports of jobs that other hosts have carried out (`--client`): what each of them measured
+//! as a report of its own, and all together in an entry that is called `All clients`, where there
+//! is more than one.
 //!
-//! Hosts stand in the order in which they were named. An entry does not say how long is left: nothing waits for the host that it
-//! is of. The sum has no job options, as in fio.
+//! Hosts stand in the order in which they were named. An entry does not say how long is left:
+//! nothing waits for the host that it is of. The sum has no job options, as in fio.
 
 use std::io::{self, Write};
 

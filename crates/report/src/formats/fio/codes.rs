@@ -1,7 +1,7 @@
 //! Numbers of errors in fio's reports are those of C, also where the system has others.
 
-/// fio's number for an error of Windows (`win_to_posix_error` of its `os/windows/posix.c`), which is an I/O error unless it has a
-/// better one.
+/// fio's number for an error of Windows (`win_to_posix_error` of its `os/windows/posix.c`), which
+/// is an I/O error unless it has a better one.
 pub fn of_windows(code: i32) -> i32 {
     match code {
         // What is said of verification is fio's number already.

@@ -1,5 +1,5 @@
-//! Counters of the disks under the targets, as fio lists them: the disk instead of its partition, and beneath a device that
-//! is made of others these others.
+//! Counters of the disks under the targets, as fio lists them: the disk instead of its partition,
+//! and beneath a device that is made of others these others.
 
 use model::Nanos;
 use model::environment::{Device, DeviceUse, TargetFacts};
@@ -107,7 +107,8 @@ fn counters(results: &Results, host: u32) -> Vec<DeviceUse> {
     sums
 }
 
-/// The disks on which targets lie, with what each is made of. Where nothing is known of the targets, all that was counted.
+/// The disks on which targets lie, with what each is made of. Where nothing is known of the
+/// targets, all that was counted.
 fn tops<'a>(results: &'a Results, host: usize, counters: &'a [DeviceUse]) -> Vec<(&'a str, Vec<&'a str>)> {
     let facts = &results.hosts[host].environment.targets;
     if facts.iter().all(|facts| facts.devices.is_empty()) {

@@ -1,5 +1,5 @@
-//! What fio lists: one entry for each worker, or for a whole group with `group_reporting`, with every figure computed once
-//! for all forms of the report.
+//! What fio lists: one entry for each worker, or for a whole group with `group_reporting`, with
+//! every figure computed once for all forms of the report.
 
 use std::sync::LazyLock;
 
@@ -30,7 +30,8 @@ pub(super) struct Entry<'a> {
     /// Those of the last member.
     pub options: &'a Options,
     pub settings: JobSettings,
-    /// Time of its first operation on the clock that was asked for, usually milliseconds since 1970.
+    /// Time of its first operation on the clock that was asked for, usually milliseconds
+    /// since 1970.
     pub started_ms: u64,
     /// With mixed reporting everything stands under read.
     pub parts: PerDirection<Figures>,
@@ -134,14 +135,16 @@ impl Member<'_> {
         self.job.workers.get(self.index % self.job.workers.len().max(1))
     }
 
-    /// Some of its reads belong to the measured window: those of the job itself, and those that check a backlog of writes.
+    /// Some of its reads belong to the measured window: those of the job itself, and those that
+    /// check a backlog of writes.
     pub(super) fn reads_beside(&self) -> bool {
         let backlog = |stream: &Stream| stream.verify.as_ref().is_some_and(|verify| verify.backlog > 0);
         let reads = |stream: &Stream| stream.mix.includes(Direction::Read) || backlog(stream);
         self.planned().is_none_or(|worker| worker.streams.iter().any(reads))
     }
 
-    /// fio measures only how long it takes such engines to open a file, and nothing of its operations.
+    /// fio measures only how long it takes such engines to open a file, and nothing of its
+    /// operations.
     pub(super) fn works_on_names(&self) -> bool {
         self.planned().is_some_and(|worker| worker.engine.kind.works_on_names())
     }
@@ -191,7 +194,8 @@ pub(super) fn entries(results: &Results) -> Vec<Entry<'_>> {
     entries
 }
 
-/// Everything that several runs have measured, as one entry. Its percentiles are those that the first of them asks for.
+/// Everything that several runs have measured, as one entry. Its percentiles are those that the
+/// first of them asks for.
 pub(super) fn together<'a>(name: &'a str, all: &[&'a Results]) -> Option<Entry<'a>> {
     let mut every: Vec<Member> = Vec::new();
     for results in all {
@@ -228,7 +232,8 @@ fn members<'a>(job: &'a Job, found: &'a JobResults, number: usize) -> impl Itera
     })
 }
 
-/// The number of a job's group and whether its members are one entry. Without groups each step is one.
+/// The number of a job's group and whether its members are one entry. Without groups each step is
+/// one.
 fn group_of(plan: &Plan, job: (usize, usize)) -> (usize, bool) {
     let job = (job.0 as u32, job.1 as u32);
     let found = plan
@@ -332,7 +337,8 @@ impl Sums {
         self.flushes += flushes;
         self.cpu.add(worker);
         self.add_depth(&worker.depth, (operations, failed), flushes);
-        // fio does not count the calls of its engine that does nothing, as long as each is one operation.
+        // fio does not count the calls of its engine that does nothing, as long as each is one
+        // operation.
         if worker.engine.kind != EngineKind::Null || member.has_slat() {
             add_batches(&mut self.submitted, &worker.submitted);
             add_batches(&mut self.completed, &worker.completed);
@@ -347,7 +353,8 @@ impl Sums {
         for (class, count) in depth.classes.iter().enumerate().skip(1) {
             self.depth[(class - 1).min(6)] += count;
         }
-        // Flushes count in the classes though not in what they are percentages of, and wait for all before them.
+        // Flushes count in the classes though not in what they are percentages of, and wait for all
+        // before them.
         let counted: u64 = depth.classes.iter().skip(1).sum();
         if counted == 0 {
             return;

@@ -50,7 +50,8 @@ pub(super) fn of_member(member: &Member) -> Option<EntryError> {
     let directions = worker.streams.iter().flat_map(|stream| stream.directions.iter());
     let mut tolerated = directions.filter_map(|(_, found)| found.as_ref()?.first_error);
     if let Some(number) = tolerated.next() {
-        // fio names the place only where its engine waits for each operation, and not for what it checks itself.
+        // fio names the place only where its engine waits for each operation, and not for what it
+        // checks itself.
         let named = worker.engine.kind.is_synchronous() && number != MISMATCH;
         let place = named.then(|| "xfer".to_owned());
         return Some(EntryError { number, place });

@@ -1,5 +1,5 @@
-//! The line that fio rewrites about once a second while jobs run: its text. When it is written, and over which longer one,
-//! is for the owner of the terminal.
+//! The line that fio rewrites about once a second while jobs run: its text. When it is written, and
+//! over which longer one, is for the owner of the terminal.
 
 use super::numbers::{Style, Unit};
 
@@ -28,9 +28,10 @@ pub enum Limits {
 /// How far the run is, and how fast.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Progress {
-    /// A letter for each job: `P` not started, `C` created, `I` initialised or laying out, `p` reading in advance, `/` warming
-    /// up, `R` `W` `M` sequential reads, writes, both, `r` `w` `m` random ones, `D` `d` trims, `V` verifying, `F` flushing,
-    /// `f` finishing, `E` ended, `_` gone, `X` failed, `K` killed.
+    /// A letter for each job: `P` not started, `C` created, `I` initialised or laying out, `p`
+    /// reading in advance, `/` warming up, `R` `W` `M` sequential reads, writes, both, `r` `w` `m`
+    /// random ones, `D` `d` trims, `V` verifying, `F` flushing, `f` finishing, `E` ended, `_` gone,
+    /// `X` failed, `K` killed.
     pub states: Vec<char>,
     /// Absent while unknown.
     pub percent: Option<f64>,

@@ -84,7 +84,8 @@ impl Figures {
         }
     }
 
-    /// Adds what ran beside it: latencies as samples of one population, bandwidth and IOPS samples as sums.
+    /// Adds what ran beside it: latencies as samples of one population, bandwidth and IOPS samples
+    /// as sums.
     pub(super) fn add(&mut self, other: &Figures) {
         self.bytes += other.bytes;
         self.operations += other.operations;

@@ -20,7 +20,8 @@ use super::markup::{Object, Value};
 use super::normal::{idleness, mean};
 use super::settings::{JobSettings, Settings, Unified};
 
-/// Programs shorter than this many seconds have no estimate of their end, not even when they have ended.
+/// Programs shorter than this many seconds have no estimate of their end, not even when they have
+/// ended.
 const NO_ESTIMATE_BELOW_S: u64 = 3;
 const NO_ESTIMATE: u64 = i32::MAX as u64;
 

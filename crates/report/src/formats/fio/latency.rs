@@ -1,4 +1,5 @@
-//! A latency as fio states it: smallest, largest, mean and deviation, its percentiles, and the unit that suits them.
+//! A latency as fio states it: smallest, largest, mean and deviation, its percentiles, and the unit
+//! that suits them.
 
 use model::histogram::Histogram;
 
@@ -61,7 +62,8 @@ impl Scale {
     }
 }
 
-/// The percentiles of a latency in the unit that suits them, each with its percentage. Rounded up for every factor of 1000.
+/// The percentiles of a latency in the unit that suits them, each with its percentage. Rounded up
+/// for every factor of 1000.
 pub(super) fn scaled_percentiles(histogram: &Histogram, list: &[f64]) -> (Scale, Vec<(f64, u64)>) {
     let values = bins::percentiles(histogram, list);
     let (smallest, largest) = (values.first().copied(), values.last().copied());

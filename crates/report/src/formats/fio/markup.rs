@@ -1,6 +1,6 @@
-//! JSON as fio writes it: a blank on both sides of the colon, a line for each pair, six decimals for every real number and
-//! none for integers, and nothing escaped but quotes and backslashes. Readers test for these types, so they are in the
-//! value.
+//! JSON as fio writes it: a blank on both sides of the colon, a line for each pair, six decimals
+//! for every real number and none for integers, and nothing escaped but quotes and backslashes.
+//! Readers test for these types, so they are in the value.
 
 use std::borrow::Cow;
 use std::io::{self, Write};

@@ -1,13 +1,16 @@
-//! fio's outputs: the normal report, JSON, JSON+, terse, and the text of the line that is shown while jobs run.
+//! fio's outputs: the normal report, JSON, JSON+, terse, and the text of the line that is shown
+//! while jobs run.
 //!
-//! The form is that of version 3.42; public parsers go by labels, positions, key order and number types. `entries` turns
-//! results into fio's figures, once for all outputs; `normal`, `json` and `terse` only print. What the user asked for is
-//! echoed from [`Origin`](model::plan::Origin): this module knows no option.
+//! The form is that of version 3.42; public parsers go by labels, positions, key order and number
+//! types. `entries` turns results into fio's figures, once for all outputs; `normal`, `json` and
+//! `terse` only print. What the user asked for is echoed from [`Origin`](model::plan::Origin): this
+//! module knows no option.
 //!
 //! # How plans are read
-//! A job of the plan is a section of a job file and its workers are the clones (`numjobs`). Each worker is a report entry;
-//! all workers of the jobs of a merged [`Group`](model::plan::Group) are one (`group_reporting`), which has name, description,
-//! start and settings of its first member and the options of its last. Groups are numbered in the order of
+//! A job of the plan is a section of a job file and its workers are the clones (`numjobs`). Each
+//! worker is a report entry; all workers of the jobs of a merged [`Group`](model::plan::Group) are
+//! one (`group_reporting`), which has name, description, start and settings of its first member and
+//! the options of its last. Groups are numbered in the order of
 //! [`Plan::groups`](model::plan::Plan::groups); without any, each step is a group.
 //!
 //! | fio | results |
@@ -21,16 +24,16 @@
 //!
 //! # What a plan's origin must hold
 //! * `profile`: the banner lines (`NAME: (g=0): rw=read, bs=(R) …` and `...`), for [`preamble()`].
-//! * `jobs`: for each job in plan order the options of its section, with canonical names, as written. The name of an entry
-//!   is that of the job in the plan.
+//! * `jobs`: for each job in plan order the options of its section, with canonical names, as
+//!   written. The name of an entry is that of the job in the plan.
 //! * `global_options`: those of all global sections together.
 //! * `presentation.kilo`, `bits` (`unit_base=1`), `significant_figures`, `percentiles`, `unified`.
-//! * `presentation.percentiles_of`: which of `slat`, `clat` and `lat` get percentiles. Empty: `clat`; for none, any other
-//!   word, such as `none`.
-//! * `presentation.disabled`: which of `slat`, `clat` and `lat` are not shown (`disable_clat`, `gtod_reduce`). Without clat
-//!   there are no latency classes either.
-//! * `presentation.other`, by name; with `.0`, `.1` … behind it a value holds for the job of that number only, counted in
-//!   plan order over all steps, and comes first:
+//! * `presentation.percentiles_of`: which of `slat`, `clat` and `lat` get percentiles. Empty:
+//!   `clat`; for none, any other word, such as `none`.
+//! * `presentation.disabled`: which of `slat`, `clat` and `lat` are not shown (`disable_clat`,
+//!   `gtod_reduce`). Without clat there are no latency classes either.
+//! * `presentation.other`, by name; with `.0`, `.1` … behind it a value holds for the job of that
+//!   number only, counted in plan order over all steps, and comes first:
 //!
 //! | name | value |
 //! | --- | --- |
@@ -52,18 +55,22 @@
 //! | `bw_sample_ms`, `iops_sample_ms` | length of the windows of samples (`bwavgtime`, `iopsavgtime`) instead of 500 |
 //!
 //! # Plans that are not fio's
-//! Their reports show what was measured and nothing else: no latency target where there is no rule for one, no shares of depths,
-//! submissions and completions that were not counted. Workers are threads, and the normal report begins with the tool that
-//! measured. `fio version` of JSON and terse names the form, for programs choose by it how to read.
+//! Their reports show what was measured and nothing else: no latency target where there is no rule
+//! for one, no shares of depths, submissions and completions that were not counted. Workers are
+//! threads, and the normal report begins with the tool that measured. `fio version` of JSON and
+//! terse names the form, for programs choose by it how to read.
 //!
 //! # Where it differs from fio on purpose
-//! * Latencies are folded into fio's bins without loss. Where the end of a class of the latency distribution (10 µs, 750 ns)
-//!   lies within one of our buckets, the middle of the bucket decides: at most 0.4 % away.
+//! * Latencies are folded into fio's bins without loss. Where the end of a class of the latency
+//!   distribution (10 µs, 750 ns) lies within one of our buckets, the middle of the bucket decides:
+//!   at most 0.4 % away.
 //! * Means and deviations are computed from exact sums, not step by step.
-//! * Where a backlog of writes is checked while others go on, the reads took the measured window too; fio divides them by the
-//!   time of the check at the end. Processor time is that of the measured window, and so are its percentages.
+//! * Where a backlog of writes is checked while others go on, the reads took the measured window
+//!   too; fio divides them by the time of the check at the end. Processor time is that of the
+//!   measured window, and so are its percentages.
 //! * Nothing is dropped, so those counts are 0. The place in an error text is `file:fathom:0`.
-//! * A job with `stats=0` leaves no empty entry behind, and there is no part by priority and no `block`.
+//! * A job with `stats=0` leaves no empty entry behind, and there is no part by priority and no
+//!   `block`.
 //! * Clones are threads of one process: every entry shows the same number as its process.
 
 pub mod bins;

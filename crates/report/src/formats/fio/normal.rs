@@ -361,7 +361,8 @@ fn time(length: Nanos) -> String {
 }
 
 fn write_steady(out: &mut dyn Write, steady: &Steady, units: Units) -> io::Result<()> {
-    // fio hands KiB to a function that takes them for thousands of bytes when it writes the decimal form.
+    // fio hands KiB to a function that takes them for thousands of bytes when it writes the decimal
+    // form.
     let kib = mean(&steady.bandwidth) / 1024;
     let style = |binary: bool| Style {
         binary,

@@ -1,5 +1,5 @@
-//! fio's way of writing a number: as many digits as fit, then a prefix, then a unit. `tests/data/fio/numbers.tsv` holds
-//! what fio itself writes.
+//! fio's way of writing a number: as many digits as fit, then a prefix, then a unit.
+//! `tests/data/fio/numbers.tsv` holds what fio itself writes.
 
 /// How a number is scaled and what stands behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

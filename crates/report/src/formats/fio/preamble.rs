@@ -7,7 +7,8 @@ use model::results::Results;
 
 use super::settings::{self, Settings};
 
-/// The banners of the jobs, which are in fio's words already, the version, and how many workers start.
+/// The banners of the jobs, which are in fio's words already, the version, and how many workers
+/// start.
 pub(super) fn write(plan: &Plan, out: &mut dyn Write) -> io::Result<()> {
     for line in &plan.origin.profile {
         writeln!(out, "{line}")?;

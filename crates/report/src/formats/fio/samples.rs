@@ -1,5 +1,5 @@
-//! Samples of bandwidth and IOPS: what a worker did in each window of half a second, as statistics that fio *adds* over
-//! the clones of a job.
+//! Samples of bandwidth and IOPS: what a worker did in each window of half a second, as statistics
+//! that fio *adds* over the clones of a job.
 
 use model::results::{JobResults, Point, Series};
 use model::{Direction, Nanos, PerDirection};
@@ -47,8 +47,8 @@ impl Samples {
     }
 }
 
-/// What a worker did in each window of this length within its measured time, over all its streams. Empty where no such
-/// series was kept.
+/// What a worker did in each window of this length within its measured time, over all its streams.
+/// Empty where no such series was kept.
 pub(super) fn windows(job: &JobResults, worker: usize, length: Nanos, measured: Nanos) -> PerDirection<Vec<Point>> {
     let alone = job.workers.len() == 1;
     let of_worker = |series: &&Series| match series.of {

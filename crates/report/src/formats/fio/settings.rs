@@ -1,5 +1,5 @@
-//! What the user asked of the report, read from the plan's origin. The names are listed in the documentation of the
-//! parent module.
+//! What the user asked of the report, read from the plan's origin. The names are listed in the
+//! documentation of the parent module.
 
 use std::str::FromStr;
 
@@ -156,13 +156,14 @@ impl Units {
     }
 }
 
-/// The plan came from fio's own words. A report on any other leaves out what fio shows of settings that only it has, and what
-/// was not counted.
+/// The plan came from fio's own words. A report on any other leaves out what fio shows of settings
+/// that only it has, and what was not counted.
 pub(super) fn is_of_fio(plan: &Plan) -> bool {
     plan.origin.dialect == Dialect::Fio
 }
 
-/// Whether the workers of a job are processes or threads decides only how their number is announced. Ours are threads.
+/// Whether the workers of a job are processes or threads decides only how their number is
+/// announced. Ours are threads.
 pub(super) fn is_thread(plan: &Plan, number: usize) -> bool {
     value(&plan.origin.presentation, "thread", Some(number)).unwrap_or(!is_of_fio(plan))
 }

@@ -1,5 +1,5 @@
-//! The terse report: one line for each entry, fields between semicolons. Scripts address fields by number, so every field
-//! of a version is there, filled or not.
+//! The terse report: one line for each entry, fields between semicolons. Scripts address fields by
+//! number, so every field of a version is there, filled or not.
 
 use std::io::{self, Write};
 

@@ -116,8 +116,8 @@ impl Columns {
         Columns(cells)
     }
 
-    /// Columns 7 to 48, the processor's speed where `speed` is 1, and the bins. Without `speed` it is the row of all, which
-    /// has no raw times.
+    /// Columns 7 to 48, the processor's speed where `speed` is 1, and the bins. Without `speed` it
+    /// is the row of all, which has no raw times.
     pub(super) fn with(mut self, figures: &Figures, speed: Option<u8>) -> Columns {
         let (read, write) = (&figures.read, &figures.write);
         let mut both = read.latency.clone();

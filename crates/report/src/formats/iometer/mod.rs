@@ -1,17 +1,21 @@
-//! Iometer's result file, which its readers take apart by titles, order of rows and number of columns.
+//! Iometer's result file, which its readers take apart by titles, order of rows and number of
+//! columns.
 //!
-//! The form is that of 1.1.0 (80 columns) or of 2006.07.27 (56). What the configuration named is echoed from
-//! [`Origin`](model::plan::Origin): this module knows no configuration file.
+//! The form is that of 1.1.0 (80 columns) or of 2006.07.27 (56). What the configuration named is
+//! echoed from [`Origin`](model::plan::Origin): this module knows no configuration file.
 //!
 //! # What a plan's origin must hold
-//! * `presentation.other`: `version` (`1.1.0` or `2006.07.27`), `test_type` (its number), `description`, `record` (0–4).
-//! * `jobs`: one for each step. Its options in order: `access` and `access_line` for each specification in use; `index`, the
-//!   number of the specification index; then for each manager `manager` with its workers: `worker`, `spec`, `depth`, `start`,
-//!   `size`, and `disk` for each target.
+//! * `presentation.other`: `version` (`1.1.0` or `2006.07.27`), `test_type` (its number),
+//!   `description`, `record` (0–4).
+//! * `jobs`: one for each step. Its options in order: `access` and `access_line` for each
+//!   specification in use; `index`, the number of the specification index; then for each manager
+//!   `manager` with its workers: `worker`, `spec`, `depth`, `start`, `size`, and `disk` for each
+//!   target.
 //!
 //! # Where it differs from Iometer on purpose
 //! * Ticks are nanoseconds: raw times and `Processor Speed` agree with one another.
-//! * Bins count buckets that are less than 0.8 % wide; one that lies across a limit counts to the lower bin.
+//! * Bins count buckets that are less than 0.8 % wide; one that lies across a limit counts to the
+//!   lower bin.
 //! * DPCs, interrupts and network figures are not measured and written as 0.
 
 mod figures;

@@ -13,7 +13,8 @@ pub struct FileColumns {
     pub extra: bool,
 }
 
-/// Operations with their name in the flat file and their header. The first six always have columns in reports.
+/// Operations with their name in the flat file and their header. The first six always have columns
+/// in reports.
 const OPERATIONS: [(&str, &str, Option<FileOperationKind>); 11] = [
     // The directories of a tree are made before the run, so that none is made in it.
     ("Mkdir", "...mkdir....", None),

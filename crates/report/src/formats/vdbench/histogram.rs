@@ -10,7 +10,8 @@ pub const DEFAULT_LIMITS_US: [u64; 26] = [
     100_000, 200_000, 400_000, 600_000, 800_000, 1_000_000, 2_000_000,
 ];
 
-/// The lines of a run: a table for all operations and, where there are both, for reads and for writes.
+/// The lines of a run: a table for all operations and, where there are both, for reads and for
+/// writes.
 pub fn histogram(tally: &Tally, limits_us: &[u64]) -> Vec<String> {
     let limits: &[u64] = if limits_us.is_empty() {
         &DEFAULT_LIMITS_US

@@ -1,6 +1,8 @@
-//! The lines of Vdbench's output files: rows of intervals, of the flat file and of histograms, with their headers.
+//! The lines of Vdbench's output files: rows of intervals, of the flat file and of histograms, with
+//! their headers.
 //!
-//! Vdbench writes a row as soon as an interval is over, so these are lines of figures and no reports of whole results.
+//! Vdbench writes a row as soon as an interval is over, so these are lines of figures and no
+//! reports of whole results.
 
 mod files;
 mod flat;

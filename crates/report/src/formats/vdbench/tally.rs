@@ -12,8 +12,8 @@ pub struct Tally {
     pub reads: Side,
     /// Writes.
     pub writes: Side,
-    /// The times from queued to completed, added up; `None` where only response times are known, which under a rate hold the
-    /// wait for a slot as well.
+    /// The times from queued to completed, added up; `None` where only response times are known,
+    /// which under a rate hold the wait for a slot as well.
     pub in_flight_ns: Option<u128>,
     /// Operations of each kind on files.
     pub file_operations: Vec<FileOperationInterval>,

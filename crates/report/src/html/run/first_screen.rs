@@ -1,4 +1,5 @@
-//! The first screen of the page of a run: title, scope of the verdict, what limits, and the four figures that matter.
+//! The first screen of the page of a run: title, scope of the verdict, what limits, and the four
+//! figures that matter.
 
 use std::collections::BTreeSet;
 

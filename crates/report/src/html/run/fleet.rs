@@ -1,4 +1,5 @@
-//! The hosts of a test that several carried out together: what each of them did, how unlike they are, and when they began.
+//! The hosts of a test that several carried out together: what each of them did, how unlike they
+//! are, and when they began.
 
 use model::results::{JobResults, RankSeries, Results};
 
@@ -276,7 +277,8 @@ fn points(series: &RankSeries, rank: &RankSummary) -> Vec<(f64, f64)> {
     series.operations.chunks(each).enumerate().filter_map(of).collect()
 }
 
-/// The rates of the ranks over time; of many, the slowest, the middle and the fastest with all others in a band.
+/// The rates of the ranks over time; of many, the slowest, the middle and the fastest with all
+/// others in a band.
 fn over_time(place: &Place, job: &JobSummary, found: &JobResults) -> Option<Chart> {
     let of = |rank: &RankSummary| {
         let place = found.rank_series.binary_search_by_key(&rank.rank, |series| series.rank);

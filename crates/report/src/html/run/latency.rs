@@ -34,8 +34,8 @@ pub(super) fn nines(fraction: f64) -> f64 {
     -(1.0 - fraction).log10()
 }
 
-/// Latency over percentile, from the fastest operation to the slowest, with its 95 % interval; what hardly an operation
-/// lies beyond stands apart.
+/// Latency over percentile, from the fastest operation to the slowest, with its 95 % interval; what
+/// hardly an operation lies beyond stands apart.
 pub(super) fn percentiles(place: &Place, directions: &PerDirection<Option<DirectionResults>>) -> Option<Chart> {
     let found = series_of(directions);
     if found.is_empty() {

@@ -25,7 +25,8 @@ pub use resources::{PlanePoint, plane};
 
 /// Jobs that have their charts open when the page opens.
 const OPEN_JOBS: usize = 4;
-/// Of more jobs than these only the tables are shown: the page must stay readable, and open in any browser.
+/// Of more jobs than these only the tables are shown: the page must stay readable, and open in any
+/// browser.
 const MAX_JOBS_WITH_CHARTS: usize = 64;
 /// A queue of which so much was used on average was full.
 const FULL: f64 = 0.98;
@@ -319,7 +320,8 @@ fn charts(
     ]
 }
 
-/// Rates of each target of a job whose streams have one target each: name, operations and millions of bytes per second.
+/// Rates of each target of a job whose streams have one target each: name, operations and millions
+/// of bytes per second.
 fn by_target(results: &Results, found: &JobResults) -> Vec<(String, f64, f64)> {
     let mut sums: BTreeMap<u32, (u32, f64, f64)> = BTreeMap::new();
     for worker in &found.workers {

@@ -1,4 +1,5 @@
-//! Charts of what a load cost and what the system counted: processors, devices, operations in flight.
+//! Charts of what a load cost and what the system counted: processors, devices, operations in
+//! flight.
 
 use model::observation::Observation;
 use model::results::{HostResults, StepResults};
@@ -104,8 +105,8 @@ impl PlanePoint {
     }
 }
 
-/// Rate and latency of each load, with the lines on which a number of operations is in flight: by Little's law (1961) two of
-/// the three fix the third.
+/// Rate and latency of each load, with the lines on which a number of operations is in flight: by
+/// Little's law (1961) two of the three fix the third.
 pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
     let least = points.iter().map(|point| point.iops).fold(f64::INFINITY, f64::min);
     let most = points.iter().map(|point| point.iops).fold(0.0, f64::max);
@@ -159,8 +160,8 @@ pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
     })
 }
 
-/// How operations follow each other at a depth, as a picture: one after the other, or side by side. It is drawn from the two means that were
-/// measured, not from a record of operations, and says so.
+/// How operations follow each other at a depth, as a picture: one after the other, or side by side.
+/// It is drawn from the two means that were measured, not from a record of operations, and says so.
 pub(super) fn side_by_side(place: &Place, in_flight: f64, mean_ns: f64) -> Option<Chart> {
     const MAX_LANES: f64 = 8.0;
     const ROUNDS: u32 = 4;

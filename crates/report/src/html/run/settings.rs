@@ -1,4 +1,5 @@
-//! What the run was made with: the machine, the settings, the command in other dialects, and files to download.
+//! What the run was made with: the machine, the settings, the command in other dialects, and files
+//! to download.
 
 use model::environment::Environment;
 use model::plan::Dialect;

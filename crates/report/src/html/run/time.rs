@@ -24,8 +24,8 @@ const ROWS_PER_DECADE: f64 = 10.0;
 /// Lines of latencies over time.
 const SHOWN: [(f64, &str); 4] = [(0.5, "p50"), (0.95, "p95"), (0.99, "p99"), (0.999, "p99.9")];
 
-/// Operations per second, with what was done before and after the measured window; and bytes per second, unless all operations
-/// moved as many bytes, so that it would be the same curve.
+/// Operations per second, with what was done before and after the measured window; and bytes per
+/// second, unless all operations moved as many bytes, so that it would be the same curve.
 pub(super) fn rates(place: &Place, job: &JobResults, seen: &Observation, marks: &[Mark]) -> [Option<Chart>; 2] {
     let (around, phases) = around(job);
     let marks: Vec<Mark> = phases.into_iter().chain(marks.iter().cloned()).collect();
@@ -126,7 +126,8 @@ fn outside_window(around: &[(f64, &PhaseInterval)], value: &dyn Fn(&Counts) -> f
     phases.into_iter().map(of).collect()
 }
 
-/// What was done outside of the measured window, each with its seconds from the start of that window, and a band for each phase.
+/// What was done outside of the measured window, each with its seconds from the start of that
+/// window, and a band for each phase.
 fn around(job: &JobResults) -> (Vec<(f64, &PhaseInterval)>, Vec<Mark>) {
     let end = |phase: Phase| {
         let here = job.around.iter().filter(|one| one.phase == phase);

@@ -6,11 +6,13 @@ use super::{Area, Drawing, LETTER, LINE, guides, is_listed, marks, number, tone_
 use crate::html::chart::{Across, Mark, Series, X};
 use crate::html::escape::text;
 
-/// Rows of labels above the plot area; a mark that finds no room in them has its words when pointed at.
+/// Rows of labels above the plot area; a mark that finds no room in them has its words when pointed
+/// at.
 const MAX_LABEL_ROWS: usize = 3;
 
 impl<'a> Drawing<'a> {
-    /// Marks along the horizontal axis with the row of their words above the plot area, from the left.
+    /// Marks along the horizontal axis with the row of their words above the plot area, from the
+    /// left.
     pub(super) fn label_rows(&self) -> Vec<(&'a Mark, Option<usize>)> {
         let mut ends = [f64::NEG_INFINITY; MAX_LABEL_ROWS];
         let mut sorted: Vec<&Mark> = marks(self.chart, Across::X)

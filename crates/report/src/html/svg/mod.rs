@@ -1,6 +1,7 @@
-//! Draws a [`Chart`] as SVG: visible without a script, in print and in the dark. Colours come from the page's style sheet, by class.
-//! `page.js` adds what a reader can do with a drawing (point, zoom, hide a series); it finds the plot area and the ends of the
-//! horizontal axis in `data-` attributes.
+//! Draws a [`Chart`] as SVG: visible without a script, in print and in the dark. Colours come from
+//! the page's style sheet, by class. `page.js` adds what a reader can do with a drawing (point,
+//! zoom, hide a series); it finds the plot area and the ends of the horizontal axis in `data-`
+//! attributes.
 
 mod heat;
 mod labels;
@@ -98,7 +99,8 @@ pub(super) fn draw(chart: &Chart) -> String {
     out
 }
 
-/// The names of the series beside their colours; the scale of a heat map. Empty where one series needs no name.
+/// The names of the series beside their colours; the scale of a heat map. Empty where one series
+/// needs no name.
 pub(super) fn legend(chart: &Chart) -> String {
     if let Some(map) = &chart.heat {
         return heat::legend(map);
@@ -397,7 +399,8 @@ impl<'a> Drawing<'a> {
     }
 }
 
-/// The last step of a measured window is as long as the one before it. Phases beside the window name their end.
+/// The last step of a measured window is as long as the one before it. Phases beside the window
+/// name their end.
 fn has_open_end(chart: &Chart, series: &Series) -> bool {
     series.form == Form::Steps && !series.weak && chart.x.scale == Scale::Linear
 }

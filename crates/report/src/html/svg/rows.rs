@@ -1,5 +1,5 @@
-//! A row for each name: its point and its interval along one horizontal axis, with the words beside it. Nothing in it needs
-//! pointing at, so `page.js` leaves it alone.
+//! A row for each name: its point and its interval along one horizontal axis, with the words beside
+//! it. Nothing in it needs pointing at, so `page.js` leaves it alone.
 
 use std::fmt::Write;
 

@@ -58,7 +58,8 @@ impl Span {
         }
     }
 
-    /// Where a value lies: 0 at the low end, 1 at the high one. `None` for what a logarithm does not have.
+    /// Where a value lies: 0 at the low end, 1 at the high one. `None` for what a logarithm does
+    /// not have.
     pub(super) fn place(&self, value: f64) -> Option<f64> {
         let value = match self.scale {
             Scale::Linear => value,
@@ -94,7 +95,8 @@ impl Span {
             .collect()
     }
 
-    /// Multiples of 1, 2 and 5 of the powers of ten; of the powers alone over a wide range, and even steps within a narrow one.
+    /// Multiples of 1, 2 and 5 of the powers of ten; of the powers alone over a wide range, and
+    /// even steps within a narrow one.
     fn round_powers(&self) -> Vec<f64> {
         let decades = self.high - self.low;
         let factors: &[f64] = if decades > 3.0 { &[1.0] } else { &[1.0, 2.0, 5.0] };
@@ -124,7 +126,8 @@ fn multiples(low: f64, high: f64) -> Vec<f64> {
     (first..=last).map(|multiple| multiple as f64 * step).collect()
 }
 
-/// A value with the digits that tell it from its neighbour at `step`, in thousands (`k`) or millions (`M`) as the largest.
+/// A value with the digits that tell it from its neighbour at `step`, in thousands (`k`) or
+/// millions (`M`) as the largest.
 fn label(value: f64, step: f64, largest: f64) -> String {
     let (unit, suffix) = match largest {
         size if size >= 1e6 => (1e6, "M"),

@@ -73,7 +73,8 @@ impl Drawing<'_> {
         }
     }
 
-    /// Bars of one series: number `place.0` of `place.1` beside each other, or on top of those of `feet`.
+    /// Bars of one series: number `place.0` of `place.1` beside each other, or on top of those of
+    /// `feet`.
     fn bars(&self, series: &Series, span: &Span, place: (usize, usize), feet: Option<&mut Vec<f64>>, out: &mut String) {
         let slot = self.area.width / self.names.len().max(1) as f64;
         let wide = 0.8 * slot / place.1 as f64;
@@ -115,7 +116,8 @@ impl Drawing<'_> {
     }
 }
 
-/// The first, the last, the lowest and the highest point of each column; all points of a short series.
+/// The first, the last, the lowest and the highest point of each column; all points of a short
+/// series.
 fn thinned(points: &[Point]) -> Vec<Point> {
     if points.len() as f64 <= 2.0 * WIDTH {
         return points.to_vec();

@@ -1,5 +1,6 @@
-//! Everything that the live view shows, from events and from readings of the machine. Rates and times are those of the last
-//! interval of each job that runs, added up; what has ended stays until the next step begins.
+//! Everything that the live view shows, from events and from readings of the machine. Rates and
+//! times are those of the last interval of each job that runs, added up; what has ended stays until
+//! the next step begins.
 
 mod schedule;
 
@@ -559,8 +560,9 @@ impl State {
         machine.devices.iter().filter_map(row).collect()
     }
 
-    /// The processes that carry it out together in the order of their numbers; where only that many can be shown, those first that
-    /// are furthest from the others: what was lost, what is late, and then by how far the rate is from the middle one.
+    /// The processes that carry it out together in the order of their numbers; where only that many
+    /// can be shown, those first that are furthest from the others: what was lost, what is late,
+    /// and then by how far the rate is from the middle one.
     pub(super) fn ranks(&self, most: usize) -> Vec<RankRow> {
         let row = |(rank, here): (&u32, &RankHere)| RankRow {
             rank: *rank,
@@ -614,7 +616,8 @@ impl JobNow {
         }
     }
 
-    /// Counts an interval. False if it is the short rest of a phase, whose rates say nothing: those before stay.
+    /// Counts an interval. False if it is the short rest of a phase, whose rates say nothing: those
+    /// before stay.
     fn take(&mut self, interval: &Interval) -> bool {
         if interval.epoch != self.epoch {
             // Statistics have begun anew: what was measured before does not count.

@@ -49,7 +49,8 @@ impl StepAhead {
     fn from_step(step: &Step) -> StepAhead {
         let mut jobs: Vec<JobAhead> = Vec::new();
         for job in &step.jobs {
-            // Whom it waits for stands before it in every plan that can be carried out; otherwise nothing is promised.
+            // Whom it waits for stands before it in every plan that can be carried out; otherwise
+            // nothing is promised.
             let mut after = job
                 .after
                 .iter()

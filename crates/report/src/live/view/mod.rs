@@ -1,5 +1,5 @@
-//! The live view on a terminal of any size. What does not fit is left out in an order of importance; a figure is shown
-//! whole or not at all.
+//! The live view on a terminal of any size. What does not fit is left out in an order of
+//! importance; a figure is shown whole or not at all.
 
 mod text;
 
@@ -327,7 +327,8 @@ fn latency_table(state: &State, width: usize, marks: &mut [bool; 2]) -> Vec<Line
     let (last, measured) = state.windows();
     let Some(last) = last else { return Vec::new() };
     let mut rows = Vec::new();
-    // The last interval of each direction, then the whole of each: the former stays where there is no room.
+    // The last interval of each direction, then the whole of each: the former stays where there is
+    // no room.
     let windows = [
         (format!("last {}", duration(rounded(last))), true),
         (format!("all {}", duration(rounded(measured))), false),

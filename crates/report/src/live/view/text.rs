@@ -1,4 +1,5 @@
-//! Text in columns: pieces that are shown whole or not at all, names that are cut, tables that lose columns.
+//! Text in columns: pieces that are shown whole or not at all, names that are cut, tables that lose
+//! columns.
 
 use ratatui_core::style::{Modifier, Style};
 use ratatui_core::text::{Line, Span};

@@ -114,7 +114,8 @@ fn vm_fleet() {
     assert!(all(document.root_element(), "TimeSpan/Thread/Target").is_empty());
 }
 
-/// It makes a number of every child of a target but a few, and of every child of the latencies but the buckets.
+/// It makes a number of every child of a target but a few, and of every child of the latencies but
+/// the buckets.
 #[test]
 fn perfkit_benchmarker() {
     let xml = builder::xml(&run(true, false));

@@ -110,7 +110,8 @@ total:
     assert_eq!(text(&results), expected);
 }
 
-/// What the old form has only at times: several time spans, a pool's requests, several paths, several groups.
+/// What the old form has only at times: several time spans, a pool's requests, several paths,
+/// several groups.
 #[test]
 fn the_old_text_at_its_edges() {
     let mut results = results(&[("a", 1 << 30), ("b", 512)]);
@@ -240,7 +241,8 @@ fn a_time_span_without_operations() {
     assert!(!xml.contains("Milliseconds>"));
 }
 
-/// 0, 4, 8 and 0 operations in the half seconds of a window of two seconds, and one that came too late.
+/// 0, 4, 8 and 0 operations in the half seconds of a window of two seconds, and one that came too
+/// late.
 #[test]
 fn deviations_of_a_thread_and_of_all() {
     let mut results = results(&[("a.dat", 4096)]);
@@ -301,7 +303,8 @@ fn deviations_of_a_thread_and_of_all() {
     assert!(xml.contains("      <ReadIopsStdDev>6.633</ReadIopsStdDev>\n      <IopsStdDev>6.633</IopsStdDev>\n"));
 }
 
-/// Latencies of 1 to 100 ns have buckets of their own: 0.07 × 100 is more than 7 in double precision, as it is there.
+/// Latencies of 1 to 100 ns have buckets of their own: 0.07 × 100 is more than 7 in double
+/// precision, as it is there.
 #[test]
 fn percentiles_by_rank() {
     let mut results = results(&[("a.dat", 4096)]);
@@ -424,8 +427,8 @@ fn wait_statistics() {
     assert!(xml(&results).contains("<LookasideCompletion>1 2 3 4 5 6 7 88</LookasideCompletion>"));
 }
 
-/// Threads 0, 2, 4, 5 and 6 share a distribution on one target, thread 3 uses another path in the same way, and thread
-/// 1 has one of its own that was cut off at the end of its target.
+/// Threads 0, 2, 4, 5 and 6 share a distribution on one target, thread 3 uses another path in the
+/// same way, and thread 1 has one of its own that was cut off at the end of its target.
 #[test]
 fn effective_distributions_by_thread() {
     let mut results = results(&[("a.dat", 1 << 20), ("b.dat", 1 << 20)]);
@@ -494,7 +497,8 @@ fn the_shortest_time_that_counts() {
     assert!(!shown(&results) && xml(&results).contains("<Error>The test was interrupted"));
 }
 
-/// Results that began in another dialect: several jobs, several files of a stream, latencies without being asked.
+/// Results that began in another dialect: several jobs, several files of a stream, latencies
+/// without being asked.
 #[test]
 fn results_of_another_dialect() {
     let mut results = results(&[("a", 4096), ("b", 4096), ("c", 4096)]);

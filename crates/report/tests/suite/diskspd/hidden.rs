@@ -1,5 +1,6 @@
-//! Lines of DiskSpd's reports without their figures: labels, columns, elements, widths and decimals remain. Shared with the
-//! tests of the whole program, which hide what depends on the machine besides.
+//! Lines of DiskSpd's reports without their figures: labels, columns, elements, widths and decimals
+//! remain. Shared with the tests of the whole program, which hide what depends on the machine
+//! besides.
 
 /// A line of a text report.
 pub fn line(line: &str) -> String {
@@ -21,7 +22,8 @@ pub fn line(line: &str) -> String {
     [first].into_iter().chain(rest).collect::<Vec<String>>().join("|")
 }
 
-/// Digits and the blanks before them are one: what a column looks like does not depend on the figure.
+/// Digits and the blanks before them are one: what a column looks like does not depend on the
+/// figure.
 fn cell(text: &str) -> String {
     let figures = text.chars().all(|c| " .%-".contains(c) || c.is_ascii_digit());
     if !figures || !text.contains(|c: char| c.is_ascii_digit()) {
@@ -80,7 +82,8 @@ pub fn name(line: &str) -> String {
     element.take_while(char::is_ascii_alphabetic).collect()
 }
 
-/// The latency of reads and writes of a target together, which version 2.2 leaves out (`latency-per-target`).
+/// The latency of reads and writes of a target together, which version 2.2 leaves out
+/// (`latency-per-target`).
 pub fn without_total_latency(xml: &str) -> Vec<String> {
     let mut kept = Vec::new();
     let mut lines = xml.lines();

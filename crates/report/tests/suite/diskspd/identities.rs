@@ -33,7 +33,8 @@ fn loads() -> Vec<Results> {
     made
 }
 
-/// The rows of a table of the text, and its last, as numbers without the thread: bytes, I/Os, MiB/s, I/O per s, AvgLat.
+/// The rows of a table of the text, and its last, as numbers without the thread: bytes, I/Os,
+/// MiB/s, I/O per s, AvgLat.
 fn table(text: &str, title: &str) -> (Vec<Vec<f64>>, Vec<f64>) {
     let lines = builder::section(text, title);
     let figures = |line: &&str| -> Vec<f64> {

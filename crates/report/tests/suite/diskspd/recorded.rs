@@ -1,5 +1,5 @@
-//! Every recorded run of DiskSpd 2.2.0, line by line: the same lines, labels, columns, elements, order and number
-//! formats. Measured figures are masked so that width and decimals stay.
+//! Every recorded run of DiskSpd 2.2.0, line by line: the same lines, labels, columns, elements,
+//! order and number formats. Measured figures are masked so that width and decimals stay.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -305,7 +305,8 @@ fn recorded_intervals_give_the_recorded_deviations() {
     }
 }
 
-/// Threads with the counts of each recorded interval, and smallest and largest latencies as far as they were printed.
+/// Threads with the counts of each recorded interval, and smallest and largest latencies as far as
+/// they were printed.
 fn from_xml(span: roxmltree::Node, length_ms: u64) -> StepResults {
     let named = |node: roxmltree::Node, name: &'static str| {
         let found: Vec<_> = node

@@ -56,7 +56,8 @@ fn fio_plot() {
     }
 }
 
-/// A Go program with typed fields: a real number where an integer is expected fails, as does the reverse in others.
+/// A Go program with typed fields: a real number where an integer is expected fails, as does the
+/// reverse in others.
 #[test]
 fn typed_decoders() {
     let document = json(&run(), "fio-json");

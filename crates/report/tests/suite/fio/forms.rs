@@ -1,4 +1,5 @@
-//! Forms that no recorded run has: other versions, units and scales, errors, workers without I/O, members of groups.
+//! Forms that no recorded run has: other versions, units and scales, errors, workers without I/O,
+//! members of groups.
 
 use model::plan::{Control, Dialect, EngineKind, LatencyTarget, MinimumRate, SteadyState, Tracked};
 use model::results::{ControlOutcome, FailedOperation, Failure, Results};
@@ -47,7 +48,8 @@ fn terse_versions_by_position() {
             [at(1, 0), at(1, 1), at(1, 2), at(1, 3)],
             ["4000", "4000", "1000", "1000"]
         );
-        // The 30th of 3000 latencies spread over 10 to 1010 µs, and the middle of the bin that holds the last.
+        // The 30th of 3000 latencies spread over 10 to 1010 µs, and the middle of the bin that
+        // holds the last.
         assert_eq!(
             [at(0, 12), at(0, 28), at(0, 31)],
             ["1.000000%=19", "99.990000%=1011", "0%=0"]
@@ -243,7 +245,8 @@ fn each_scale_of_latency() {
             "    clat percentiles (nsec):"
         ]
     );
-    // The unit of the percentiles goes by the percentiles alone; without a deviation the line stays in nanoseconds.
+    // The unit of the percentiles goes by the percentiles alone; without a deviation the line stays
+    // in nanoseconds.
     let shown = spread(&mut results, &[1_250_000; 2]);
     assert_eq!(
         shown,
@@ -350,7 +353,8 @@ fn a_slope_of_latencies() {
     );
 }
 
-/// There is neither a latency target nor a version of fio, and what was not counted is not shown as zero.
+/// There is neither a latency target nor a version of fio, and what was not counted is not shown as
+/// zero.
 #[test]
 fn results_that_are_not_of_fio_show_only_what_was_measured() {
     let mut native = results(&[reader("job").queued(EngineKind::IoUring, 4)]);

@@ -1,4 +1,5 @@
-//! fio's log files: the recorded ones in every byte but the order of directions, and the rest worked out by hand.
+//! fio's log files: the recorded ones in every byte but the order of directions, and the rest
+//! worked out by hand.
 
 use model::operation_log::HEADER;
 use model::plan::{EngineKind, Priority, PriorityClass};

@@ -1,6 +1,7 @@
 //! Outputs with measured figures masked: what is left is their form.
 
-/// Lines without what fio prints in between and without the classes of latencies, which differ from run to run.
+/// Lines without what fio prints in between and without the classes of latencies, which differ from
+/// run to run.
 pub fn normal_lines(text: &str, fixed: bool) -> Vec<String> {
     let lines = text.lines().filter(|line| {
         let between = line.contains("Laying out IO file") || line.starts_with("note: ");
@@ -35,8 +36,8 @@ fn masked_date(line: &str) -> String {
         .collect()
 }
 
-/// Numbers become `#`, with decimals where they stand alone; labels before `=` or `th` stay. Blanks that fill a column are
-/// left out.
+/// Numbers become `#`, with decimals where they stand alone; labels before `=` or `th` stay. Blanks
+/// that fill a column are left out.
 fn masked_numbers(line: &str) -> String {
     let mut out = String::new();
     let mut rest = line;

@@ -1,5 +1,5 @@
-//! Every recorded run of fio 3.42, line by line: the same lines, labels, keys, order, types and number formats. Measured
-//! figures are masked; what a job fixes is compared.
+//! Every recorded run of fio 3.42, line by line: the same lines, labels, keys, order, types and
+//! number formats. Measured figures are masked; what a job fixes is compared.
 
 use model::mix::Mix;
 use model::plan::{Control, EngineKind, JobEcho, LatencyTarget, SteadyState, Tracked};

@@ -10,9 +10,10 @@ use crate::targets::MarkState;
 
 /// A target that was judged and may be used as asked.
 ///
-/// It holds the target open. A block device is held for exclusive use: as long as this lives the kernel does not
-/// mount it and gives it to no array or volume. The descriptor only reads; a writer opens another one, without asking
-/// for exclusive use again, and checks with [`Claim::is`] that it leads to the same thing.
+/// It holds the target open. A block device is held for exclusive use: as long as this lives the
+/// kernel does not mount it and gives it to no array or volume. The descriptor only reads; a writer
+/// opens another one, without asking for exclusive use again, and checks with [`Claim::is`] that it
+/// leads to the same thing.
 #[derive(Debug)]
 pub struct Claim {
     file: File,
@@ -44,9 +45,9 @@ impl Claim {
 }
 
 impl Guard<'_> {
-    /// Opens an existing target for reading, for exclusive use if it is a block device that would be changed, and decides on
-    /// the open descriptor. Nothing is ever opened for writing here, so the question alone does no harm. `inspect` checks
-    /// the mark of the open file.
+    /// Opens an existing target for reading, for exclusive use if it is a block device that would
+    /// be changed, and decides on the open descriptor. Nothing is ever opened for writing here, so
+    /// the question alone does no harm. `inspect` checks the mark of the open file.
     ///
     /// # Errors
     /// [`ClaimError`] if it cannot be opened or must not be used so.

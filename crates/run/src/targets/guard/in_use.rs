@@ -1,8 +1,9 @@
 //! Who uses a device or file: nothing that is in use may be changed, no matter who allows it.
 //!
-//! A device is in use if it is, or if anything that shares its blocks is: its partitions and all that is made of them
-//! upward, the disk it is a partition of, and the devices it is made of downward. Neighbours that share a disk but no
-//! block, such as another partition or another volume of the same group, are not asked.
+//! A device is in use if it is, or if anything that shares its blocks is: its partitions and all
+//! that is made of them upward, the disk it is a partition of, and the devices it is made of
+//! downward. Neighbours that share a disk but no block, such as another partition or another volume
+//! of the same group, are not asked.
 
 use engine::probe::{BlockDevice, Inventory, UseKind};
 use engine::{FileKind, Identity};
@@ -48,7 +49,8 @@ fn hidden(inventory: &Inventory) -> Vec<Reason> {
 /// How far the kernel's word about a related device counts.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reach {
-    /// The device itself, what is made of it, and the disk it is a part of: every use of those is a use of its blocks.
+    /// The device itself, what is made of it, and the disk it is a part of: every use of those is a
+    /// use of its blocks.
     All,
     /// What it is made of: other devices may be made of the same one without sharing a block.
     OnlyWhole,

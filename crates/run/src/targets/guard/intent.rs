@@ -38,8 +38,9 @@ impl Intent {
     /// It is made where nothing was.
     pub const CREATE: Intent = Intent(128);
 
-    /// Everything that a plan will do to a target, whatever its read and write mode: fio replaces a file that is too small
-    /// even for a job that only reads, and DiskSpd `-c` empties one for `-w0`.
+    /// Everything that a plan will do to a target, whatever its read and write mode: fio replaces a
+    /// file that is too small even for a job that only reads, and DiskSpd `-c` empties one for
+    /// `-w0`.
     pub fn for_target(plan: &Plan, id: TargetId, existing: Option<Existing>) -> Intent {
         let mut intent = Intent::default();
         let Some(target) = plan.targets.get(id.0 as usize) else {

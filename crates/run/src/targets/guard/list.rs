@@ -46,7 +46,8 @@ pub enum MayWrite {
     No(Refusal),
 }
 
-/// Every disk, partition and mounted file system of a system. Devices are opened for reading only, and not exclusively.
+/// Every disk, partition and mounted file system of a system. Devices are opened for reading only,
+/// and not exclusively.
 pub fn list(system: &System) -> Vec<Listing> {
     let permissions = Permissions::default();
     let guard = Guard::new(system, CallerKind::Native, &permissions);

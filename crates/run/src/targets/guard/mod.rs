@@ -1,12 +1,12 @@
 //! The guard: may a plan do to a target what it wants to do?
 //!
-//! It is asked what will be *done* to a path, whatever the read and write mode of the jobs, and answers with facts. What is
-//! in use is never given away. What holds something known must be named again. A blank device or a stranger's file must be
-//! named by a native command, while the drop-in modes go ahead as the tool that they stand for would. Reading is always
-//! allowed.
+//! It is asked what will be *done* to a path, whatever the read and write mode of the jobs, and
+//! answers with facts. What is in use is never given away. What holds something known must be named
+//! again. A blank device or a stranger's file must be named by a native command, while the drop-in
+//! modes go ahead as the tool that they stand for would. Reading is always allowed.
 //!
-//! It decides on the opened descriptor, by device and inode numbers, so that links, aliases and differently spelt names are
-//! one thing. It asks no questions and prints nothing.
+//! It decides on the opened descriptor, by device and inode numbers, so that links, aliases and
+//! differently spelt names are one thing. It asks no questions and prints nothing.
 
 mod claims;
 mod in_use;
@@ -66,8 +66,8 @@ impl Decision {
 
 /// Judges the targets of one command.
 ///
-/// It looks at the system once, when it is first asked about something that would change. Ask it after the targets were
-/// opened, or let [`Guard::claim`] open them.
+/// It looks at the system once, when it is first asked about something that would change. Ask it
+/// after the targets were opened, or let [`Guard::claim`] open them.
 #[derive(Debug)]
 pub struct Guard<'a> {
     system: &'a System,
@@ -109,11 +109,13 @@ impl<'a> Guard<'a> {
             FileKind::Nothing => Vec::new(),
             FileKind::BlockDevice => self.about_device(subject, &mut notes),
             FileKind::Regular => self.about_file(subject, &mut notes),
-            // The system removes a directory only if it is empty and nothing is mounted there: nothing can be lost.
+            // The system removes a directory only if it is empty and nothing is mounted there:
+            // nothing can be lost.
             FileKind::Directory if !(intent.includes(Intent::WRITE) || intent.includes(Intent::TRUNCATE)) => Vec::new(),
             FileKind::CharacterDevice | FileKind::Directory | FileKind::Other => self.about_other(subject),
         };
-        // What naming it again would lift is no news as long as nothing can lift the rest; what it holds is.
+        // What naming it again would lift is no news as long as nothing can lift the rest; what it
+        // holds is.
         let in_use = !reasons.is_empty();
         let matters = |reason: &Reason| !in_use || matches!(reason, Reason::Holds(_) | Reason::HasPartitions { .. });
         reasons.extend(others.into_iter().filter(matters));
@@ -128,7 +130,8 @@ impl<'a> Guard<'a> {
         let among_devices = intent.includes(Intent::CREATE) && self.is_among_devices(path);
         match (among_devices, self.caller) {
             (false, _) => Decision::Allowed { notes: Vec::new() },
-            // A misspelt device: the file would fill memory, and its figures would be those of memory.
+            // A misspelt device: the file would fill memory, and its figures would be those of
+            // memory.
             (true, CallerKind::Native) => {
                 let reasons = vec![Reason::AmongDevices];
                 Decision::Refused(Refusal::new(path, intent, reasons, self.caller))
@@ -176,7 +179,8 @@ impl<'a> Guard<'a> {
         }
         // An empty file has nothing to lose: `mktemp` makes them.
         let foreign = !matches!(subject.mark, MarkState::Intact { .. }) && subject.size > 0;
-        // A file that fathom prepared may have become a disk image since, so its contents count all the same.
+        // A file that fathom prepared may have become a disk image since, so its contents count all
+        // the same.
         let mut reasons = contents_of(subject);
         self.note_hidden_machines(notes);
         let unresolved = self

@@ -1,4 +1,5 @@
-//! How often each block of a stream was trimmed before an operation failed there (fio `block_error_percentiles`).
+//! How often each block of a stream was trimmed before an operation failed there (fio
+//! `block_error_percentiles`).
 
 use model::Direction;
 use model::block_lifetimes::{BlockLife, BlockLifetimes as Lifetimes, BlockState};

@@ -1,5 +1,6 @@
-//! Completion routines (DiskSpd `-x`): each completion issues the next operation of its slot by itself, and where streams
-//! share a pool the first operation of each slot goes to the first of them.
+//! Completion routines (DiskSpd `-x`): each completion issues the next operation of its slot by
+//! itself, and where streams share a pool the first operation of each slot goes to the first of
+//! them.
 
 use model::plan::Worker as Plan;
 

@@ -1,5 +1,5 @@
-//! Engines whose operations transfer no data: those that create, look up and remove files, use the processor, or run
-//! programs.
+//! Engines whose operations transfer no data: those that create, look up and remove files, use the
+//! processor, or run programs.
 
 use model::plan::Worker as Plan;
 

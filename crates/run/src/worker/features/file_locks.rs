@@ -1,4 +1,5 @@
-//! Locks of files around each turn (fio `lockfile`), which the streams of a step take from one another.
+//! Locks of files around each turn (fio `lockfile`), which the streams of a step take from one
+//! another.
 
 use std::sync::Arc;
 
@@ -31,7 +32,8 @@ impl FileLocks {
         if streams.iter().all(|stream| stream.lock.is_none()) {
             return None;
         }
-        // Streams that use the same file in the same way share its place; if one of them locks, it is locked for both.
+        // Streams that use the same file in the same way share its place; if one of them locks, it
+        // is locked for both.
         let mode = |place: usize| {
             let users = streams.iter().zip(&opened.streams).filter(|(_, opened)| {
                 let rule_files = opened.rules.iter().flat_map(|(_, files)| files);
@@ -57,8 +59,8 @@ impl FileLocks {
         (file.target, file.lock) = (target, Arc::clone(lock));
     }
 
-    /// Waits until all files of these requests may be used. Every worker takes locks in the order of targets, so that no
-    /// two wait for each other.
+    /// Waits until all files of these requests may be used. Every worker takes locks in the order
+    /// of targets, so that no two wait for each other.
     pub(super) fn take(&mut self, requests: &[Request]) {
         for request in requests {
             let file = &self.files[usize::from(request.file)];

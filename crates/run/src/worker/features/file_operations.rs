@@ -293,7 +293,8 @@ impl FileOperations {
         Err(NextOperation::EndOfPass)
     }
 
-    /// The group whose turn it is, among those that have not found nothing already; `None` if all have.
+    /// The group whose turn it is, among those that have not found nothing already; `None` if all
+    /// have.
     fn next_group(&self, draws: &mut Draws) -> Option<usize> {
         let groups = self.work.groups.len();
         if self.work.in_sequence {

@@ -1,7 +1,8 @@
-//! Streams on sets of files: each file has a sequence of its own, and only that many are open at once.
+//! Streams on sets of files: each file has a sequence of its own, and only that many are open at
+//! once.
 //!
-//! The sequence and the file of the present one lie in the stream itself, where the loop expects them; a change of file
-//! exchanges them. So a stream with a single file pays nothing for sets.
+//! The sequence and the file of the present one lie in the stream itself, where the loop expects
+//! them; a change of file exchanges them. So a stream with a single file pays nothing for sets.
 
 use engine::{File, OpenHow};
 use model::Direction;
@@ -110,7 +111,8 @@ struct Place {
 }
 
 impl FileSet {
-    /// A set with the sequences of all its files. Returns it without the sequence of the first, which goes to the stream.
+    /// A set with the sequences of all its files. Returns it without the sequence of the first,
+    /// which goes to the stream.
     pub(crate) fn new(
         mut choice: FileChoice,
         mut sequences: Vec<Sequence>,
@@ -177,7 +179,8 @@ impl FileSet {
         }
     }
 
-    /// Closes files that are done and idle: they count as open no longer, and their places may be had. True if some were.
+    /// Closes files that are done and idle: they count as open no longer, and their places may be
+    /// had. True if some were.
     fn close_idle(&mut self) -> bool {
         let idle: Vec<usize> = self
             .choice
@@ -188,7 +191,8 @@ impl FileSet {
         !idle.is_empty()
     }
 
-    /// A place for a file that is to be opened: its own if it still has one, else that of one that counts as closed.
+    /// A place for a file that is to be opened: its own if it still has one, else that of one that
+    /// counts as closed.
     fn place_for(&self, file: usize) -> Option<usize> {
         let own = self.places.iter().position(|place| place.occupant == file);
         own.or_else(|| {
@@ -201,7 +205,8 @@ impl FileSet {
         })
     }
 
-    /// Sees to it that some place may be had for a file, if need be by closing one that is idle. False if all are busy.
+    /// Sees to it that some place may be had for a file, if need be by closing one that is idle.
+    /// False if all are busy.
     fn make_room_for(&mut self, file: usize) -> bool {
         if self.place_for(file).is_some() {
             return true;
@@ -287,7 +292,8 @@ impl FileSet {
         if !self.exchanges_files() {
             return Ok(());
         }
-        // While a file waits to be opened there is room for it: some place is taken by one that counts as closed.
+        // While a file waits to be opened there is room for it: some place is taken by one that
+        // counts as closed.
         let Some(place) = self.place_for(file) else {
             return Ok(());
         };
@@ -327,7 +333,8 @@ impl FileSet {
         Ok(())
     }
 
-    /// Index of the file that a block is read back from, opened for that if need be; `None` while all places are busy.
+    /// Index of the file that a block is read back from, opened for that if need be; `None` while
+    /// all places are busy.
     pub(super) fn open_to_read(
         &mut self,
         io: &mut IoLoop,

@@ -9,14 +9,16 @@ use super::issue_trace::IssueTrace;
 use crate::worker::ReadyTarget;
 use crate::worker::io_loop::IoLoop;
 
-/// Files that are opened and closed while the worker runs, and the features that need to know of that.
+/// Files that are opened and closed while the worker runs, and the features that need to know of
+/// that.
 #[derive(Debug, Default)]
 pub(in crate::worker) struct Files {
     pub(in crate::worker) sets: Option<FileSets>,
     pub(in crate::worker) watchers: FileWatchers,
 }
 
-/// What needs to know which files are open: locks, which belong to targets, and the trace of what is issued.
+/// What needs to know which files are open: locks, which belong to targets, and the trace of what
+/// is issued.
 #[derive(Debug, Default)]
 pub(in crate::worker) struct FileWatchers {
     pub(in crate::worker) locks: Option<FileLocks>,
@@ -69,7 +71,8 @@ impl Files {
         sets.and_then(|sets| sets.get(number)).map_or(0, FileSet::present) as u32
     }
 
-    /// The engine's file for one of a stream's files, opened if need be. `None` if that cannot be now.
+    /// The engine's file for one of a stream's files, opened if need be. `None` if that cannot be
+    /// now.
     pub(super) fn open(&mut self, io: &mut IoLoop, number: usize, file: u32) -> Option<u16> {
         let Some(set) = self.sets.as_mut().and_then(|sets| sets.set(number)) else {
             return Some(io.streams[number].file);

@@ -1,4 +1,5 @@
-//! Operations that streams divide among themselves by weight (fio `flow`): a stream ahead of its share waits.
+//! Operations that streams divide among themselves by weight (fio `flow`): a stream ahead of its
+//! share waits.
 
 use model::Nanos;
 use model::plan::{Flow, Worker as Plan};
@@ -6,7 +7,8 @@ use model::plan::{Flow, Worker as Plan};
 use crate::flow::{Flows, Share};
 use crate::worker::io_loop::IoLoop;
 
-/// How soon a stream ahead of its share checks again where the plan leaves it open: soon enough for the fastest devices.
+/// How soon a stream ahead of its share checks again where the plan leaves it open: soon enough for
+/// the fastest devices.
 const POLL_INTERVAL: Nanos = Nanos::micros(2);
 
 /// The shares of a worker's streams.

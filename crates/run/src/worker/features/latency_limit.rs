@@ -36,8 +36,8 @@ impl LatencyLimits {
     }
 }
 
-/// Counts an operation that was too slow, whatever it brought. The one that ends the worker is counted as usual too: its data
-/// were moved.
+/// Counts an operation that was too slow, whatever it brought. The one that ends the worker is
+/// counted as usual too: its data were moved.
 #[cold]
 pub(super) fn reap_too_slow(io: &mut IoLoop, ended: &EndedOperation, too_slow: TooSlow) {
     let EndedOperation {

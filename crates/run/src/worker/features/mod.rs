@@ -1,8 +1,8 @@
 //! What a worker does per operation only where its plan asks for it.
 //!
-//! Each feature has a file with its state, `from_plan` and hooks. This page calls the hooks, in the order in which features
-//! depend on one another. A hook that must end the worker records a failure in the loop; the lifecycle leaves the phase
-//! right after.
+//! Each feature has a file with its state, `from_plan` and hooks. This page calls the hooks, in the
+//! order in which features depend on one another. A hook that must end the worker records a failure
+//! in the loop; the lifecycle leaves the phase right after.
 
 mod block_lifetimes;
 mod completion_routines;
@@ -352,8 +352,8 @@ impl Features {
         }
     }
 
-    /// True if a feature has held up the loop since the last call, for example a log without room: that time is no
-    /// operation's.
+    /// True if a feature has held up the loop since the last call, for example a log without room:
+    /// that time is no operation's.
     pub(super) fn take_stalls(&mut self) -> bool {
         let log = self.operation_log.as_mut().map(|log| &mut log.stalled);
         let trace = self.files.watchers.trace.as_mut().map(|trace| &mut trace.stalled);
@@ -370,7 +370,8 @@ impl Features {
 
 /// Operations on their way out.
 impl Features {
-    /// A slot is free. `Some` if the next operation is no matter of sequences: whether one was queued.
+    /// A slot is free. `Some` if the next operation is no matter of sequences: whether one was
+    /// queued.
     pub(super) fn before_issue(&mut self, io: &mut IoLoop, pool: usize, slot: Slot) -> Option<bool> {
         let first_stream = io.pools[pool].streams.start;
         if let Some(flow) = &mut self.flow
@@ -456,7 +457,8 @@ impl Features {
         next
     }
 
-    /// Keeps an operation from going out now. `Some` if it does: whether another one may be tried at once.
+    /// Keeps an operation from going out now. `Some` if it does: whether another one may be tried
+    /// at once.
     pub(super) fn withhold(
         &mut self,
         io: &mut IoLoop,
@@ -477,7 +479,8 @@ impl Features {
             .then_some(false)
     }
 
-    /// Makes the buffer of an operation ready. Returns the file that it goes to, and the bytes that it counts for.
+    /// Makes the buffer of an operation ready. Returns the file that it goes to, and the bytes that
+    /// it counts for.
     pub(super) fn prepare(&mut self, io: &mut IoLoop, number: usize, slot: Slot, operation: &Operation) -> (u16, u32) {
         match &mut self.verification {
             Some(verification) => verification.prepare(io, &self.files, number, slot, operation),

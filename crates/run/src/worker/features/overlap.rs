@@ -1,5 +1,5 @@
-//! Operations that touch the same bytes of a file are kept apart in time: the later one waits, and all behind it (fio
-//! `serialize_overlap`).
+//! Operations that touch the same bytes of a file are kept apart in time: the later one waits, and
+//! all behind it (fio `serialize_overlap`).
 
 use engine::Slot;
 use model::Nanos;
@@ -50,7 +50,8 @@ impl Overlap {
         self.in_flight.retain(|range| range.slot != slot);
     }
 
-    /// True if an operation overlaps one in flight. It is kept until [`Overlap::resume`] returns it.
+    /// True if an operation overlaps one in flight. It is kept until [`Overlap::resume`] returns
+    /// it.
     pub(super) fn must_wait(
         &mut self,
         pool: usize,

@@ -1,6 +1,7 @@
 //! I/O priorities of parts of a stream: which operation gets which, and where it is counted.
 //!
-//! An operation has the priority of the file that it goes to, so each target is open once for each priority.
+//! An operation has the priority of the file that it goes to, so each target is open once for each
+//! priority.
 
 use model::Direction;
 use model::plan::{Priority, PriorityClass, PriorityRule, Stream};
@@ -23,7 +24,8 @@ pub(crate) struct Priorities {
 #[derive(Clone, Debug)]
 struct StreamPriorities {
     groups: Vec<Group>,
-    /// For each file of its set, the same file with the priority of each rule; absent for those that share places.
+    /// For each file of its set, the same file with the priority of each rule; absent for those
+    /// that share places.
     files: Vec<Option<Vec<u16>>>,
     /// Cells that count an operation beside that of its direction, by direction and priority.
     cells: Vec<(Direction, u16, u32)>,
@@ -89,7 +91,8 @@ pub(crate) fn rules(stream: &Stream) -> Vec<PriorityRule> {
     rules
 }
 
-/// Priorities that operations of a direction can have, that of the others first; none if all have the same.
+/// Priorities that operations of a direction can have, that of the others first; none if all have
+/// the same.
 pub(crate) fn numbers_of(stream: &Stream, direction: Direction) -> Vec<u16> {
     let rules = rules(stream);
     if rules.is_empty() {
@@ -130,7 +133,8 @@ impl Priorities {
         })
     }
 
-    /// Another file of its set is the present one of a stream. Shares continue where they were: they are the stream's.
+    /// Another file of its set is the present one of a stream. Shares continue where they were:
+    /// they are the stream's.
     pub(super) fn turn_to(&mut self, number: usize, file: usize) {
         if let Some(stream) = &mut self.streams[number] {
             stream.turn_to(file);

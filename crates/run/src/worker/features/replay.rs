@@ -1,5 +1,5 @@
-//! Streams whose operations come from a trace: each is carried out when it is due, on the file that it names, and files
-//! are opened and closed where the trace says so.
+//! Streams whose operations come from a trace: each is carried out when it is due, on the file that
+//! it names, and files are opened and closed where the trace says so.
 
 use std::sync::Arc;
 
@@ -116,7 +116,8 @@ struct StreamReplay {
     /// Flushes are expected.
     flushes: bool,
     start: Nanos,
-    /// When the entry before the present one was carried out; times between entries count from there.
+    /// When the entry before the present one was carried out; times between entries count from
+    /// there.
     last: Nanos,
     /// The present entry was waited for, so that it counts as carried out when it was due.
     waited: bool,

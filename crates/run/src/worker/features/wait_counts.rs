@@ -14,7 +14,8 @@ impl WaitCounts {
         plan.batching.count_waits.then_some(WaitCounts)
     }
 
-    /// A turn has ended that waited for `at_least` completions until `until`; nothing of it is reaped yet.
+    /// A turn has ended that waited for `at_least` completions until `until`; nothing of it is
+    /// reaped yet.
     #[inline(never)]
     pub(super) fn after_turn(&self, io: &mut IoLoop, at_least: u32, until: Nanos) {
         let completed = io.batch.done.len();

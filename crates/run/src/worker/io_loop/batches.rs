@@ -8,8 +8,8 @@ use model::sequence::Operation;
 
 use super::{Budget, IoLoop, SlotTable, action_for};
 
-/// Fills the buffers of writes that were just queued. Filling takes longer than all the rest of the loop, so each of them
-/// is ready only then. Returns the time of the last.
+/// Fills the buffers of writes that were just queued. Filling takes longer than all the rest of the
+/// loop, so each of them is ready only then. Returns the time of the last.
 #[inline(never)]
 fn fill_queued(
     queued: &[Request],
@@ -35,8 +35,8 @@ fn fill_queued(
 }
 
 impl Budget {
-    /// Takes operations off the budget, no more than it has. Returns how many may be submitted: the last one may go beyond
-    /// the amount of bytes.
+    /// Takes operations off the budget, no more than it has. Returns how many may be submitted: the
+    /// last one may go beyond the amount of bytes.
     #[inline(always)]
     fn admit(&mut self, operations: &[Operation]) -> usize {
         let mut admitted = operations.len();
@@ -105,7 +105,8 @@ impl IoLoop {
                 let buffer = &mut self.engine.buffer(request.slot)[..request.length as usize];
                 filler.fill(buffer, request.offset, self.batch.reaped, &mut self.draws);
             }
-            // Filling takes longer than all the rest of this loop: the operations are ready only now.
+            // Filling takes longer than all the rest of this loop: the operations are ready only
+            // now.
             self.batch.reaped = self.engine.now();
         }
         stream.idle_pass &= taken == 0;
@@ -163,8 +164,8 @@ impl IoLoop {
 
 /// All other engines.
 impl IoLoop {
-    /// Queues an operation for every free slot. They are handed over in batches, but they count from here: a slot that
-    /// waits for its turn is not idle.
+    /// Queues an operation for every free slot. They are handed over in batches, but they count
+    /// from here: a slot that waits for its turn is not idle.
     #[inline(always)]
     pub(crate) fn submit_batches(&mut self) {
         if self.batching.refill_below.is_some() && self.defers_refill() {
@@ -183,8 +184,9 @@ impl IoLoop {
         for number in 0..pools {
             let pool = (self.batching.next_pool + number) % pools;
             self.submit_stream(pool);
-            // Where operations complete inside the call only one goes out at a time. Its slot is free again at once, so the
-            // pools take turns: otherwise the first would always be the first that has room.
+            // Where operations complete inside the call only one goes out at a time. Its slot is
+            // free again at once, so the pools take turns: otherwise the first would always be the
+            // first that has room.
             if self.batching.inline.seen && !self.requests.is_empty() {
                 self.batching.next_pool = pool + 1;
                 return;

@@ -1,5 +1,5 @@
-//! The general path: one operation at a time, which asks gates and features. For streams that wait for a schedule, pause or
-//! flush, for those that share slots, and for every worker with features.
+//! The general path: one operation at a time, which asks gates and features. For streams that wait
+//! for a schedule, pause or flush, for those that share slots, and for every worker with features.
 
 use engine::{Action, Request, Slot};
 use model::draws::Draws;
@@ -37,8 +37,9 @@ impl IoLoop {
         }
     }
 
-    /// Queues one operation, for a target that completes it inside the call. Its slot is free again at once, so the pools
-    /// take turns: otherwise the first would always be the first that has room.
+    /// Queues one operation, for a target that completes it inside the call. Its slot is free again
+    /// at once, so the pools take turns: otherwise the first would always be the first that has
+    /// room.
     fn submit_in_rotation(&mut self, mut features: Option<&mut Features>) {
         let pools = self.pools.len();
         for number in 0..pools {
@@ -51,7 +52,8 @@ impl IoLoop {
         }
     }
 
-    /// Queues operations of bursts, which go over all targets: their pools take turns, one operation each.
+    /// Queues operations of bursts, which go over all targets: their pools take turns, one
+    /// operation each.
     fn submit_bursts(&mut self, mut features: Option<&mut Features>) {
         let pools = self.pools.len();
         let mut refused = 0;
@@ -130,8 +132,9 @@ impl IoLoop {
         true
     }
 
-    /// The stream of a shared pool that the next operation belongs to. Where each has a schedule of its own and none weighs more
-    /// than the others, it is the one that is due first: another one would hold it up until its own time.
+    /// The stream of a shared pool that the next operation belongs to. Where each has a schedule of
+    /// its own and none weighs more than the others, it is the one that is due first: another one
+    /// would hold it up until its own time.
     fn choose_stream(&mut self, pool: usize) -> usize {
         let pool = &self.pools[pool];
         let has_schedules = self.pacing.meter.paced && !matches!(self.draws, Draws::Single(_)) && pool.equal_weights();
@@ -142,8 +145,8 @@ impl IoLoop {
         }
     }
 
-    /// When the next operation of a stream was due, and its direction where the schedule decides it; `None` if none is due
-    /// now.
+    /// When the next operation of a stream was due, and its direction where the schedule decides
+    /// it; `None` if none is due now.
     #[inline(always)]
     pub(crate) fn pass_gate(&mut self, number: usize) -> Option<(Nanos, Option<Direction>)> {
         let now = self.batch.reaped;
@@ -209,12 +212,14 @@ impl IoLoop {
         }
         if let Some(gate) = &mut self.streams[number].gate {
             gate.issued(operation.direction, operation.length, now, &mut self.draws);
-            // Each paced operation has a due time of its own, so none is counted together with another.
+            // Each paced operation has a due time of its own, so none is counted together with
+            // another.
             self.round = self.round.wrapping_add(1);
         }
     }
 
-    /// Queues an operation that no sequence has drawn and no schedule knows of. Flushes have a length of 0.
+    /// Queues an operation that no sequence has drawn and no schedule knows of. Flushes have a
+    /// length of 0.
     pub(crate) fn queue_unscheduled(&mut self, pool: usize, number: usize, request: Request) {
         let Request {
             offset,

@@ -1,8 +1,8 @@
 //! The I/O loop's parts: submit operations, hand them to the engine, reap what completed.
 //!
-//! A plain job takes the fast path (`batches`), which plans and counts operations in batches. All others take the general
-//! one (`general`), which asks gates and features for each operation. Nothing here knows phases, commands or what a feature
-//! does.
+//! A plain job takes the fast path (`batches`), which plans and counts operations in batches. All
+//! others take the general one (`general`), which asks gates and features for each operation.
+//! Nothing here knows phases, commands or what a feature does.
 
 mod batches;
 mod general;
@@ -35,7 +35,8 @@ pub(crate) struct IoLoop {
     /// Operations that the next turn hands over.
     pub(crate) requests: Requests,
     pub(crate) in_flight: u32,
-    /// Changes whenever operations are queued with another stamp: those of one round are counted together.
+    /// Changes whenever operations are queued with another stamp: those of one round are counted
+    /// together.
     pub(crate) round: u32,
     pub(crate) path: IssuePath,
     /// The engine is synchronous: several operations in a turn only save turns.
@@ -49,7 +50,8 @@ pub(crate) struct IoLoop {
     pub(crate) budget: Budget,
     /// Passes over its region that each stream makes.
     pub(crate) passes: Option<u32>,
-    /// Each pass draws as the first did, where the form of draws knows that; otherwise draws continue.
+    /// Each pass draws as the first did, where the form of draws knows that; otherwise draws
+    /// continue.
     pub(crate) passes_are_alike: bool,
     /// Nothing more is submitted.
     pub(crate) winding_down: bool,
@@ -172,8 +174,8 @@ impl IoLoop {
 
 /// Waiting and reaping.
 impl IoLoop {
-    /// How many completions the next turn waits for, and until when; `phase_end` is when the phase ends by time. A worker
-    /// that holds locks waits for none: others wait for the locks meanwhile.
+    /// How many completions the next turn waits for, and until when; `phase_end` is when the phase
+    /// ends by time. A worker that holds locks waits for none: others wait for the locks meanwhile.
     #[inline(always)]
     pub(crate) fn completions_to_await(&self, phase_end: Nanos, holds_locks: bool) -> (u32, Nanos) {
         if self.one_at_a_time && !self.requests.is_empty() {
@@ -225,7 +227,8 @@ impl IoLoop {
         }
     }
 
-    /// Counts what a turn has brought and frees its slots. True if some of it needs [`IoLoop::reap_exception`].
+    /// Counts what a turn has brought and frees its slots. True if some of it needs
+    /// [`IoLoop::reap_exception`].
     #[inline(always)]
     pub(crate) fn reap(&mut self) -> bool {
         let reaped = self.batch.reaped;
@@ -270,8 +273,8 @@ impl IoLoop {
         }
     }
 
-    /// Counts the operations of a synchronous engine, from `index` on and up to the first that needs
-    /// [`IoLoop::record_in_turn`]. Returns its index, and the end of the one before.
+    /// Counts the operations of a synchronous engine, from `index` on and up to the first that
+    /// needs [`IoLoop::record_in_turn`]. Returns its index, and the end of the one before.
     #[inline(always)]
     pub(crate) fn reap_in_turn(&mut self, index: usize, start: Nanos) -> (usize, Nanos) {
         match (self.path, &self.streams[..]) {
@@ -301,7 +304,8 @@ impl IoLoop {
         (index, start)
     }
 
-    /// Completes the record of one of these operations and frees its slot. `start` is the end of the one before.
+    /// Completes the record of one of these operations and frees its slot. `start` is the end of
+    /// the one before.
     #[inline(never)]
     pub(crate) fn record_in_turn(&mut self, index: usize, start: Nanos) -> SlotRecord {
         let slot = self.batch.done[index].slot;

@@ -38,7 +38,8 @@ pub(super) struct Batches {
 }
 
 impl Choice {
-    /// Chooses the engine, and refuses one that cannot do what the plan asks of it with these files.
+    /// Chooses the engine, and refuses one that cannot do what the plan asks of it with these
+    /// files.
     pub(super) fn make(assignment: &Assignment<'_>, opened: &Opened) -> Result<Choice, SetupError> {
         let plan = assignment.worker;
         let (choice, reason) = choose_engine(assignment, &opened.files, plan.slots());

@@ -1,4 +1,5 @@
-//! The files of a worker: opened as its streams want them, checked, and their caches emptied or filled.
+//! The files of a worker: opened as its streams want them, checked, and their caches emptied or
+//! filled.
 
 use std::path::{Path, PathBuf};
 
@@ -34,7 +35,8 @@ pub(crate) struct OpenedStream {
     pub(crate) priority: u16,
     /// Files whose cached pages are dropped before each pass.
     pub(crate) uncached: Vec<PathBuf>,
-    /// Index of each target's file. Of a set whose files cannot all be open at once, only the first ones have one.
+    /// Index of each target's file. Of a set whose files cannot all be open at once, only the first
+    /// ones have one.
     pub(crate) files: Vec<u16>,
     /// I/O priorities for parts of the operations, and the same files with each of them.
     pub(crate) rules: Vec<(PriorityRule, Vec<u16>)>,
@@ -61,7 +63,8 @@ pub(super) fn open(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
     Ok(opened)
 }
 
-/// Opens each target once for each way of using it. An I/O priority of single operations is a way of using it.
+/// Opens each target once for each way of using it. An I/O priority of single operations is a way
+/// of using it.
 fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
     let mut opening = Opening {
         assignment,
@@ -182,7 +185,8 @@ impl Opening<'_> {
     }
 }
 
-/// Opens a target, and no other that has taken its place since it was judged. Engines that work on names get the name.
+/// Opens a target, and no other that has taken its place since it was judged. Engines that work on
+/// names get the name.
 pub(crate) fn open_target(ready: &ReadyTarget, how: OpenHow, engine: EngineKind) -> Result<File, OpenError> {
     match &ready.what {
         ReadyKind::Path(path) if engine.works_on_names() => Ok(File::named(path, ready.size)),
@@ -199,7 +203,8 @@ fn how_of(stream: &Stream, worker: &Worker) -> OpenHow {
     let reads = stream.mix.includes(Direction::Read) || stream.verify.is_some();
     let access = match (reads, writes(&stream.mix)) {
         (true, true) => Access::ReadWrite,
-        // Their reads change what is allocated, or fail for another reason than that the file cannot be opened.
+        // Their reads change what is allocated, or fail for another reason than that the file
+        // cannot be opened.
         _ if matches!(engine.info().effect, Effect::Allocate | Effect::Truncate) => Access::ReadWrite,
         (false, true) => Access::Write,
         _ => Access::Read,
@@ -256,7 +261,8 @@ fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
             only_direct_fails: false,
         })
     };
-    // Where nothing can be dropped, nothing need be written back for it, which a file that is only read refuses there.
+    // Where nothing can be dropped, nothing need be written back for it, which a file that is only
+    // read refuses there.
     if stream.cache.drop_before && sys::file::CAN_DROP_CACHE {
         handle.sync_data().map_err(failed)?;
         sys::file::drop_cache(handle);
@@ -289,7 +295,8 @@ fn direct_alignment_of(file: &File) -> Option<u64> {
     file.how().cache.direct.then(|| file.direct_alignment())
 }
 
-/// Direct I/O takes only multiples of a sector. Better said before the test than by the first operation.
+/// Direct I/O takes only multiples of a sector. Better said before the test than by the first
+/// operation.
 fn check_alignment(stream: &Stream, file: &File) -> Result<(), SetupError> {
     let Some(alignment) = direct_alignment_of(file) else {
         return Ok(());

@@ -36,8 +36,8 @@ use crate::sources::Sources;
 use crate::setup_error::SetupError;
 pub(super) use files::{Opened, OpenedStream, open_target};
 
-/// Rows of interval series beyond those of one interval that a recorder holds for each cell: an interval may be joined to
-/// the next.
+/// Rows of interval series beyond those of one interval that a recorder holds for each cell: an
+/// interval may be joined to the next.
 const SPARE_ROWS: u64 = 128;
 /// The same for windows, which take more memory.
 const SPARE_WINDOWS: u64 = 16;
@@ -98,7 +98,8 @@ pub(crate) enum ReadyKind {
     },
 }
 
-/// Opens files and engine and makes everything ready. Call it on the worker's own thread: rings belong to a thread.
+/// Opens files and engine and makes everything ready. Call it on the worker's own thread: rings
+/// belong to a thread.
 pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'plan>, Inbox), SetupError> {
     let plan = assignment.worker;
     thread::place(plan, assignment.control_groups)?;
@@ -180,8 +181,8 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
 }
 
 impl IssuePath {
-    /// The fast path is for streams that nothing holds back, each with slots of its own: no feature, no pace, no pauses or
-    /// flushes.
+    /// The fast path is for streams that nothing holds back, each with slots of its own: no
+    /// feature, no pace, no pauses or flushes.
     fn choose(plan: &Plan, no_features: bool) -> IssuePath {
         let own_slots = plan.depth == Depth::PerStream || plan.streams.len() == 1;
         let free =
@@ -258,8 +259,8 @@ impl Assignment<'_> {
     }
 }
 
-/// The directions that operations of a stream have. What was written is read back by reads of the same stream, and
-/// discarded by trims of it.
+/// The directions that operations of a stream have. What was written is read back by reads of the
+/// same stream, and discarded by trims of it.
 fn occurring(stream: &Stream) -> impl Iterator<Item = Direction> {
     let verified = |direction: Direction| match (&stream.verify, direction) {
         (Some(_), Direction::Read) => true,

@@ -16,7 +16,8 @@ use crate::worker::slots::SlotPool;
 use crate::worker::stream::LiveStream;
 use crate::worker::{CellKey, CellKind};
 
-/// The longest read or write of a stream. A trim needs no buffer, but the write that follows it in trim-and-write is as long.
+/// The longest read or write of a stream. A trim needs no buffer, but the write that follows it in
+/// trim-and-write is as long.
 pub(super) fn max_buffer(stream: &Stream) -> usize {
     let directions: &[Direction] = match stream.mix {
         Mix::TrimThenWrite => &[Direction::Trim],
@@ -67,7 +68,8 @@ pub(super) fn build(
     Ok((streams, FileSets::from_streams(sets)))
 }
 
-/// The operations of a stream: on its target, or on the first of its files and the set of all of them.
+/// The operations of a stream: on its target, or on the first of its files and the set of all of
+/// them.
 fn sequence_and_set(
     assignment: &Assignment<'_>,
     stream: &Stream,

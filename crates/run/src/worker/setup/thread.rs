@@ -72,8 +72,8 @@ pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), S
     Ok(())
 }
 
-/// The I/O priority of the thread: where it is that of every operation, and threads have one. Otherwise each operation
-/// carries its own, by the file that it goes to.
+/// The I/O priority of the thread: where it is that of every operation, and threads have one.
+/// Otherwise each operation carries its own, by the file that it goes to.
 fn common_priority(plan: &Plan) -> Option<Priority> {
     if !sys::thread::HAVE_IO_PRIORITY {
         return None;

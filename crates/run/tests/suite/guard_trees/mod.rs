@@ -1,7 +1,8 @@
-//! The guard on recorded trees: machines with LVM, RAID, ZFS, multipath and more, none of which need exist here.
+//! The guard on recorded trees: machines with LVM, RAID, ZFS, multipath and more, none of which
+//! need exist here.
 //!
-//! The trees are described in `tests/data/trees/README.md`. What stands on a device is handed in, since a device cannot be
-//! recorded; everything else is read from the tree.
+//! The trees are described in `tests/data/trees/README.md`. What stands on a device is handed in,
+//! since a device cannot be recorded; everything else is read from the tree.
 
 mod files;
 
@@ -23,7 +24,8 @@ fn tree(name: &str) -> System {
     System::below(&folder)
 }
 
-/// A question to the guard. What is not said is usual: a native command wants to write to a blank, foreign target.
+/// A question to the guard. What is not said is usual: a native command wants to write to a blank,
+/// foreign target.
 struct Ask {
     tree: System,
     subject: Subject,
@@ -485,7 +487,8 @@ fn a_blank_disk() {
     ask("blank-disk", "/dev/sdb")
         .destroy("/dev/disk/by-id/scsi-BLANK")
         .allowed(&[]);
-    // Naming another device, or nothing, is no permission; nor is allowing a file to be overwritten.
+    // Naming another device, or nothing, is no permission; nor is allowing a file to be
+    // overwritten.
     for name in ["/dev/sda", "/dev/sdb1", "sdb", "", "/dev/missing"] {
         ask("blank-disk", "/dev/sdb").destroy(name).refused(&[NOT_NAMED]);
     }
@@ -573,7 +576,8 @@ fn a_refusal_reads_as_one_message() {
     );
 }
 
-/// Paths, names, what is mounted, and whether writing is possible at once (+), if named (?), or not (-).
+/// Paths, names, what is mounted, and whether writing is possible at once (+), if named (?), or not
+/// (-).
 #[track_caller]
 fn check_list(name: &str, expected: &[&str]) {
     let listed = list(&tree(name));

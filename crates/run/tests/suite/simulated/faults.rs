@@ -4,8 +4,8 @@ use super::*;
 
 #[test]
 fn a_frozen_host_is_charged_to_the_operations_that_were_due() {
-    // 300 ms of 2 s at 4,000 operations a second: the late ones waited up to 300 ms, evenly spread. 15 % of all waited,
-    // so the 99th percentile lies at 300 ms × (1 − 1/15) = 280 ms.
+    // 300 ms of 2 s at 4,000 operations a second: the late ones waited up to 300 ms, evenly spread.
+    // 15 % of all waited, so the 99th percentile lies at 300 ms × (1 − 1/15) = 280 ms.
     let mut one = stream();
     one.depth = 32;
     one.pacing = Pacing::Together { rate: Rate::iops(4000) };
@@ -109,7 +109,8 @@ fn every_single_fault_is_reported_and_nothing_is_lost() {
             "{failure:?}"
         );
         assert_eq!(job.ended, Some(EndReason::Failed));
-        // All that were issued came back, in the window or while draining; the failed one is no completed operation.
+        // All that were issued came back, in the window or while draining; the failed one is no
+        // completed operation.
         let lifetime = job.workers[0].streams[0].lifetime.read.operations;
         assert!((nth - 1..nth + 6).contains(&lifetime), "fault {nth}: {lifetime}");
     }

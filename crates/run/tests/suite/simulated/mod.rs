@@ -270,7 +270,8 @@ fn flushes_follow_every_n_writes_and_are_counted_apart() {
 
 #[test]
 fn a_flush_follows_its_write_and_waits_for_no_schedule() {
-    // A write every 10 ms. If its flush waited for the next of them, each write would start late by that flush.
+    // A write every 10 ms. If its flush waited for the next of them, each write would start late by
+    // that flush.
     let mut one = stream();
     one.mix = Mix::WRITES;
     one.sync = SyncRule {

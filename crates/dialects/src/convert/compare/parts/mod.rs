@@ -77,8 +77,8 @@ pub(super) fn time(at: &Place<'_>, _: &Place<'_>) -> String {
     at.job.stop.after_ns.map_or("no limit of time".into(), words::time)
 }
 
-/// What really ends a job: counts that repeat until the time is over end nothing, and neither do bytes, or a share of
-/// the region, that only repeat the number of passes.
+/// What really ends a job: counts that repeat until the time is over end nothing, and neither do
+/// bytes, or a share of the region, that only repeat the number of passes.
 fn effective_stop(at: &Place<'_>) -> Stop {
     let mut stop = folded(at.job.stop);
     if stop.repeat_until_time && stop.after_ns.is_some() {
@@ -332,7 +332,8 @@ pub(super) fn runs(pair: &Pair<'_>) -> Difference {
         .filter(|_| wanted_mix(pair).directions().count() > 1)
 }
 
-/// The directions of both; where there is none, the mix has been noted already, and patterns cannot be compared.
+/// The directions of both; where there is none, the mix has been noted already, and patterns cannot
+/// be compared.
 fn common(pair: &Pair<'_>) -> Vec<Direction> {
     let wanted = pair.wanted.stream.mix.directions();
     wanted

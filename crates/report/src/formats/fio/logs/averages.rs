@@ -198,14 +198,15 @@ impl Source<'_> {
         windows
     }
 
-    /// How many windows of this length the measured time of the worker has, the last perhaps shorter.
+    /// How many windows of this length the measured time of the worker has, the last perhaps
+    /// shorter.
     fn windows_of(&self, length: Nanos) -> u64 {
         let measured = self.worker().map_or(0, |worker| worker.measured_ns.0);
         measured.div_ceil(length.0.max(1))
     }
 
-    /// When a window ends, in milliseconds; that of the last, which may be cut short, is rounded up, so that it differs from
-    /// the one before.
+    /// When a window ends, in milliseconds; that of the last, which may be cut short, is rounded
+    /// up, so that it differs from the one before.
     fn end_of(&self, number: u64, length: Nanos) -> u64 {
         let measured = self.worker().map_or(0, |worker| worker.measured_ns.0);
         ((number + 1) * length.0).min(measured).div_ceil(1_000_000)

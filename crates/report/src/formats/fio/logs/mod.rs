@@ -1,12 +1,15 @@
 //! fio's log files: bandwidth, latencies, IOPS and histograms of each worker.
 //!
-//! What is in a file comes from one of two places, and which one is a matter of how much a run may leave behind:
+//! What is in a file comes from one of two places, and which one is a matter of how much a run may
+//! leave behind:
 //!
 //! * Without an averaging time a file has a line for every operation, so the job must keep its
-//!   [`operation_log`](model::plan::Job::operation_log), which is written while it runs and read here line by line.
+//!   [`operation_log`](model::plan::Job::operation_log), which is written while it runs and read
+//!   here line by line.
 //! * Averages and histograms are made of what workers add up while they run: the job's
-//!   [`windows`](model::plan::Job::windows) for latencies and histograms, an interval series for bandwidth and IOPS. An
-//!   hour at a million operations per second leaves as many entries as it has windows; its operation log would have 250 GB.
+//!   [`windows`](model::plan::Job::windows) for latencies and histograms, an interval series for
+//!   bandwidth and IOPS. An hour at a million operations per second leaves as many entries as it
+//!   has windows; its operation log would have 250 GB.
 //!
 //! # What a plan must hold for a request
 //!
@@ -17,14 +20,17 @@
 //! | `histogram` and `histogram_every` | `Job::windows` of that length with `histograms` |
 //! | no `average`, and `bandwidth`, `latency` or `iops` | `Job::operation_log` |
 //!
-//! Latencies that the plan's origin says are not shown (`disabled`, see the parent module) have no file, and without clat there
-//! are no histograms. The slat file of a worker whose engine has no submission latency is empty.
+//! Latencies that the plan's origin says are not shown (`disabled`, see the parent module) have no
+//! file, and without clat there are no histograms. The slat file of a worker whose engine has no
+//! submission latency is empty.
 //!
 //! # Where it differs from fio on purpose
-//! * A histogram stands at the end of its window, and its block size is the mean of the window's operations; fio takes
-//!   both from the operation that it saw last.
-//! * What bandwidth and IOPS were in a last window that was cut short is computed from its own length.
-//! * Priorities that only a part of the operations has are not shown: the priority of single operations is not kept.
+//! * A histogram stands at the end of its window, and its block size is the mean of the window's
+//!   operations; fio takes both from the operation that it saw last.
+//! * What bandwidth and IOPS were in a last window that was cut short is computed from its own
+//!   length.
+//! * Priorities that only a part of the operations has are not shown: the priority of single
+//!   operations is not kept.
 //! * Operations of a reading back that follows the measured window have no lines.
 
 mod averages;
@@ -55,7 +61,8 @@ pub struct LogRequest {
     pub histogram: Option<String>,
     /// Each worker has files of its own; otherwise all append to the same (`per_job_logs`).
     pub per_job: bool,
-    /// Length of the time that a line stands for (`log_avg_msec`); absent: a line for each operation.
+    /// Length of the time that a line stands for (`log_avg_msec`); absent: a line for each
+    /// operation.
     pub average: Option<Nanos>,
     /// Length of a sample of bandwidth (`bwavgtime`).
     pub bandwidth_sample: Nanos,
@@ -73,8 +80,9 @@ pub struct LogRequest {
     pub histogram_every: Option<Nanos>,
     /// This many times neighbouring bins are made one (`log_hist_coarseness`), 0 to 6.
     pub coarseness: u32,
-    /// Times are those of a clock instead of since the start (`log_unix_epoch`, `log_alternate_epoch`): nanoseconds that it is
-    /// ahead of the time since 1970, which is clock 0.
+    /// Times are those of a clock instead of since the start (`log_unix_epoch`,
+    /// `log_alternate_epoch`): nanoseconds that it is ahead of the time since 1970, which is
+    /// clock 0.
     pub clock_ahead_ns: Option<i64>,
     /// Files are compressed (`log_store_compressed`), and their names end in `.fz`.
     pub compressed: bool,
@@ -105,7 +113,8 @@ impl Default for LogRequest {
 }
 
 impl LogRequest {
-    /// Length of the intervals that an averaged bandwidth log is made of: a sample is never longer than what it is averaged over.
+    /// Length of the intervals that an averaged bandwidth log is made of: a sample is never longer
+    /// than what it is averaged over.
     pub fn bandwidth_window(&self) -> Nanos {
         self.bandwidth_sample.min(self.average.unwrap_or(Nanos::NEVER))
     }
@@ -189,7 +198,8 @@ impl LogKind {
 pub struct LogFile<'a> {
     /// Name of the file, as far as the request gives it.
     pub name: String,
-    /// What is in it goes behind what is there already. Several workers then have files of the same name.
+    /// What is in it goes behind what is there already. Several workers then have files of the same
+    /// name.
     pub appended: bool,
     /// What is in it is to be compressed.
     pub compressed: bool,
@@ -212,7 +222,8 @@ struct Source<'a> {
     epoch_ms: u64,
 }
 
-/// The log files of all workers, in the order of the plan. `requests` has an entry for each job of the plan, over all steps.
+/// The log files of all workers, in the order of the plan. `requests` has an entry for each job of
+/// the plan, over all steps.
 pub fn files<'a>(results: &'a Results, requests: &'a [Option<LogRequest>]) -> Vec<LogFile<'a>> {
     let mut files = Vec::new();
     // fio numbers the workers of all jobs through, from 1.
@@ -273,7 +284,8 @@ fn epoch_ms(results: &Results, worker: Option<&WorkerResults>, ahead_ns: i64) ->
 }
 
 impl LogFile<'_> {
-    /// True if it is made of the operation log of its job ([`write_operations`]) and not of results alone.
+    /// True if it is made of the operation log of its job ([`write_operations`]) and not of results
+    /// alone.
     pub fn needs_operations(&self) -> bool {
         self.request.average.is_none() && self.kind != LogKind::Histogram
     }

@@ -7,13 +7,15 @@ use model::plan::Priority;
 
 use super::{Entry, LogFile, LogKind, number_of};
 
-/// Writes logs of operations in one reading of their job's operation log, each to its own writer: so much is open at a time,
-/// and no more is held in memory than a line. All `files` must be of the same job and need operations.
+/// Writes logs of operations in one reading of their job's operation log, each to its own writer:
+/// so much is open at a time, and no more is held in memory than a line. All `files` must be of the
+/// same job and need operations.
 ///
 /// Operations that failed, and flushes, have no line, as they are not counted in results either.
 ///
 /// # Errors
-/// Those of the log and of the writers, and one of kind `InvalidData` if the log is not one that a run wrote.
+/// Those of the log and of the writers, and one of kind `InvalidData` if the log is not one that a
+/// run wrote.
 pub fn write_operations<W: Write>(files: &mut [(LogFile, W)], log: &mut dyn BufRead) -> io::Result<()> {
     let mut line = String::new();
     log.read_line(&mut line)?;
@@ -69,8 +71,8 @@ fn entry(file: &LogFile, operation: &LoggedOperation) -> Option<Entry> {
     })
 }
 
-/// The bandwidth of one operation: its size by its completion latency, rounded down. fio counts in units of 1000 bytes here,
-/// and in KiB everywhere else.
+/// The bandwidth of one operation: its size by its completion latency, rounded down. fio counts in
+/// units of 1000 bytes here, and in KiB everywhere else.
 fn kilobytes_per_second(operation: &LoggedOperation) -> u64 {
     let latency = operation.completion().0;
     (u64::from(operation.moved) * 1_000_000)

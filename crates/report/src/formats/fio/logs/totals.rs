@@ -1,9 +1,10 @@
 //! Logs of the rate of all jobs together (`--bandwidth-log`).
 //!
-//! fio writes a line whenever its status line is renewed; here there is one for each interval of the shortest `bwavgtime` of the
-//! jobs, whether a status line is shown or not. Times count from the start of the run, and a direction in which nothing was
-//! done has a line too. Workers that began at another time than the first share out what they did in an interval among
-//! the two that it lies in.
+//! fio writes a line whenever its status line is renewed; here there is one for each interval of
+//! the shortest `bwavgtime` of the jobs, whether a status line is shown or not. Times count from
+//! the start of the run, and a direction in which nothing was done has a line too. Workers that
+//! began at another time than the first share out what they did in an interval among the two that
+//! it lies in.
 
 use std::io::{self, Write};
 
@@ -69,7 +70,8 @@ impl Total {
         ) else {
             return Total::default();
         };
-        // What is left over belongs to the last interval where it is too short for a line with a time of its own.
+        // What is left over belongs to the last interval where it is too short for a line with a
+        // time of its own.
         let whole = end.since(start).0 / length.0.max(1);
         let left = Nanos(end.since(start).0 - whole * length.0);
         let count = (whole + u64::from(whole == 0 || left >= Nanos::millis(1))) as usize;

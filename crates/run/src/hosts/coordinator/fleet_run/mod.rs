@@ -158,7 +158,8 @@ impl<'a> FleetRun<'a> {
         })
     }
 
-    /// Receives from the others, stops all when one has failed, and gives up on those that are silent.
+    /// Receives from the others, stops all when one has failed, and gives up on those that are
+    /// silent.
     fn listen(&self) {
         let begun = Instant::now();
         let (mut asked, mut checked, mut heartbeat) = (begun, begun, begun);
@@ -167,7 +168,8 @@ impl<'a> FleetRun<'a> {
             let incoming = self.coordinator.comm.receive(POLL_INTERVAL);
             let mut state = self.state();
             let is_urgent = incoming.is_some_and(|incoming| self.handle_incoming(&mut state, incoming));
-            // What concerns all ranks is not checked with each message of one of them, unless it has failed: none may begin then.
+            // What concerns all ranks is not checked with each message of one of them, unless it
+            // has failed: none may begin then.
             if checked.elapsed() >= POLL_INTERVAL || is_urgent {
                 checked = Instant::now();
                 self.stop_if_due(&mut state, &mut interrupted);
@@ -210,7 +212,8 @@ impl<'a> FleetRun<'a> {
         agent.is_some_and(|agent| agent.lost.is_some() || matches!(agent.end, Some(AgentEnd::Failed(_))))
     }
 
-    /// Stops all ranks where the user asks for it or one has failed, and gives up on those that are silent or do not stop.
+    /// Stops all ranks where the user asks for it or one has failed, and gives up on those that are
+    /// silent or do not stop.
     fn stop_if_due(&self, state: &mut FleetState, interrupted: &mut Option<Instant>) {
         let give_up = |state: &mut FleetState, is_due: &dyn Fn(&AgentState) -> bool, why: &str| {
             for rank in self.other_ranks(state) {
@@ -315,8 +318,8 @@ impl<'a> FleetRun<'a> {
         }
     }
 
-    /// Waits until all that are left are ready for a step, agrees on a start, and tells it. `None` if none is left or the run
-    /// is to stop.
+    /// Waits until all that are left are ready for a step, agrees on a start, and tells it. `None`
+    /// if none is left or the run is to stop.
     fn agree_on_start(&self, step: u32, called_off: &[u32]) -> Option<Nanos> {
         let mut state = self.state();
         if self.coordinator.works {

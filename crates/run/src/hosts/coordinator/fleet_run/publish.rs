@@ -73,7 +73,8 @@ impl FleetRun<'_> {
                     let state = self.state();
                     let of = &state.ranks[number];
                     match &of.end {
-                        // What refuses a test before anything is measured is reported as such, once all have answered.
+                        // What refuses a test before anything is measured is reported as such, once
+                        // all have answered.
                         Some(AgentEnd::Failed(_)) if of.began.iter().all(Option::is_none) => None,
                         Some(AgentEnd::Failed(why)) => Some(why.clone()),
                         _ => of.lost.clone(),
@@ -176,7 +177,8 @@ impl FleetRun<'_> {
         }
     }
 
-    /// The number in the whole of a job of a rank, if that rank is the one chosen of those that have the job.
+    /// The number in the whole of a job of a rank, if that rank is the one chosen of those that
+    /// have the job.
     fn job_if(
         &self,
         rank: u32,
@@ -189,7 +191,8 @@ impl FleetRun<'_> {
         (choose(&mut ranks) == Some(rank)).then_some(number)
     }
 
-    /// Where the targets of a rank begin in the plan of the whole, and which job of it one of its jobs is.
+    /// Where the targets of a rank begin in the plan of the whole, and which job of it one of its
+    /// jobs is.
     fn job_of_whole(&self, rank: u32, step: u32, job: u32) -> Option<(u32, u32)> {
         let jobs = self.shares[rank as usize].jobs.get(step as usize)?;
         Some((self.shifts[rank as usize], *jobs.get(job as usize)?))

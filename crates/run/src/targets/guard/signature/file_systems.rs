@@ -26,7 +26,8 @@ fn ext(view: &View) -> Option<Signature> {
     }
     const HAS_JOURNAL: u32 = 0x4;
     const JOURNAL_DEVICE: u32 = 0x8;
-    /// Extents, 64-bit, flexible groups, inline data, encryption and other features that came with ext4.
+    /// Extents, 64-bit, flexible groups, inline data, encryption and other features that came with
+    /// ext4.
     const NEWER_INCOMPATIBLE: u32 = 0x3_f7c0;
     /// Huge files, checksums, many subdirectories, large inodes, quotas.
     const NEWER_READ_ONLY: u32 = 0x778;
@@ -52,7 +53,8 @@ fn ext(view: &View) -> Option<Signature> {
     })
 }
 
-/// The fields of a BIOS parameter block, which is all there is: many tools write no name (Microsoft's FAT specification).
+/// The fields of a BIOS parameter block, which is all there is: many tools write no name
+/// (Microsoft's FAT specification).
 fn fat(view: &View) -> Option<Signature> {
     let jump = view.at(0, 3)?;
     let (sector, cluster, reserved, tables, media) = (

@@ -1,8 +1,9 @@
-//! What a device or file holds, recognised by the marks that file systems, volume managers, databases and disk images leave at
-//! fixed places near its beginning and end.
+//! What a device or file holds, recognised by the marks that file systems, volume managers,
+//! databases and disk images leave at fixed places near its beginning and end.
 //!
-//! A mark is only ever a reason to ask, so a doubtful one counts. But random and patterned test data must not look like
-//! one: every rule looks at 32 bits or more. Nothing is interpreted beyond the name and a label.
+//! A mark is only ever a reason to ask, so a doubtful one counts. But random and patterned test
+//! data must not look like one: every rule looks at 32 bits or more. Nothing is interpreted beyond
+//! the name and a label.
 
 mod databases;
 mod file_systems;
@@ -82,7 +83,8 @@ fn sounds_like_a_vowel(name: &str) -> bool {
 
 /// Bytes looked at from the beginning: the last mark there is VMFS at 2 MiB.
 const HEAD: u64 = (2 << 20) + (64 << 10);
-/// Bytes looked at before the end: two ZFS labels of 256 KiB, whose place is rounded down to 256 KiB.
+/// Bytes looked at before the end: two ZFS labels of 256 KiB, whose place is rounded down to 256
+/// KiB.
 const TAIL: u64 = 768 << 10;
 /// Reads are made in whole units of this, so that a file open for direct I/O can be looked at too.
 const UNIT: u64 = 4096;

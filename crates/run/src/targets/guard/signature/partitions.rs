@@ -1,8 +1,10 @@
-//! The partition table of the PC, which has no magic of its own: two bytes that every boot sector ends with.
+//! The partition table of the PC, which has no magic of its own: two bytes that every boot sector
+//! ends with.
 
 use super::{Signature, SignatureKind, View};
 
-/// Runs last: file systems leave the same two bytes, and a protective table says no more than the GPT behind it.
+/// Runs last: file systems leave the same two bytes, and a protective table says no more than the
+/// GPT behind it.
 pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
     let explained = found.iter().any(|known| {
         known.name == "GPT"
@@ -18,7 +20,8 @@ pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
     }
 }
 
-/// Four entries of 16 bytes, all plausible and at least one of them used. A table without entries protects nothing.
+/// Four entries of 16 bytes, all plausible and at least one of them used. A table without entries
+/// protects nothing.
 fn has_entries(view: &View) -> Option<bool> {
     if !view.has(510, &[0x55, 0xaa]) {
         return Some(false);

@@ -1,5 +1,5 @@
-//! Marks made by hand after the documents of each format. Images made by the formats' own tools are in
-//! `tests/guard_system.rs`.
+//! Marks made by hand after the documents of each format. Images made by the formats' own tools are
+//! in `tests/guard_system.rs`.
 
 use std::io::Cursor;
 
@@ -322,8 +322,8 @@ proptest! {
         prop_assert!(names(&bytes).is_empty());
     }
 
-    /// A file that ends within a structure has none, and nothing panics over it. What is asked of ext ends 104 bytes into
-    /// its superblock.
+    /// A file that ends within a structure has none, and nothing panics over it. What is asked of
+    /// ext ends 104 bytes into its superblock.
     #[test]
     fn short_files_are_looked_at_as_far_as_they_go(size in 0usize..70_000) {
         let whole = image(MIB, &[(0, &fat_sector()), (1024, &ext(0, 0, 0)), (0x10040, b"_BHRfS_M")]);

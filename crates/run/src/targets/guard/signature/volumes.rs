@@ -8,7 +8,8 @@ pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
     found.extend(zfs(view));
 }
 
-/// A label in one of the first four sectors: `LABELONE`, its sector number, and the type at byte 24 (lvm2, `label.h`).
+/// A label in one of the first four sectors: `LABELONE`, its sector number, and the type at byte 24
+/// (lvm2, `label.h`).
 fn lvm(view: &View) -> Option<Signature> {
     let offset = (0..4).map(|sector| sector * 512).find(|offset| {
         view.has(*offset, b"LABELONE")
@@ -23,8 +24,8 @@ fn lvm(view: &View) -> Option<Signature> {
     })
 }
 
-/// Superblocks of md (linux/include/uapi/linux/raid/md_p.h): version 1.1 at the beginning, 1.2 at 4 KiB, 1.0 and 0.90
-/// near the end.
+/// Superblocks of md (linux/include/uapi/linux/raid/md_p.h): version 1.1 at the beginning, 1.2 at 4
+/// KiB, 1.0 and 0.90 near the end.
 fn raid(view: &View) -> Option<Signature> {
     const MAGIC: u32 = 0xa92b_4efc;
     let sectors = view.size / 512;
@@ -58,8 +59,8 @@ fn raid(view: &View) -> Option<Signature> {
     })
 }
 
-/// Four labels of 256 KiB, two at each end; in each a list of names and values at 16 KiB and, from 128 KiB on, an array of
-/// uberblocks (ZFS On-Disk Specification, chapter 1).
+/// Four labels of 256 KiB, two at each end; in each a list of names and values at 16 KiB and, from
+/// 128 KiB on, an array of uberblocks (ZFS On-Disk Specification, chapter 1).
 fn zfs(view: &View) -> Option<Signature> {
     const LABEL: u64 = 256 << 10;
     let end = view.size / LABEL * LABEL;
@@ -81,8 +82,8 @@ fn zfs(view: &View) -> Option<Signature> {
     })
 }
 
-/// The value of `name` in a packed list. A pair is written in XDR (RFC 4506): two lengths, the key with its length, the
-/// type (9: a string), how many, and the value with its length.
+/// The value of `name` in a packed list. A pair is written in XDR (RFC 4506): two lengths, the key
+/// with its length, the type (9: a string), how many, and the value with its length.
 fn pool_name(list: &[u8]) -> Option<String> {
     const KEY: &[u8] = b"\0\0\0\x04name\0\0\0\x09\0\0\0\x01";
     let start = list.windows(KEY.len()).position(|window| window == KEY)? + KEY.len();

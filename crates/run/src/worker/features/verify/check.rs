@@ -1,5 +1,5 @@
-//! Data that were read back: checked by the worker or by threads, reported, dumped. And the state that is left for a later
-//! check.
+//! Data that were read back: checked by the worker or by threads, reported, dumped. And the state
+//! that is left for a later check.
 
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -57,8 +57,8 @@ impl Verification {
         }
     }
 
-    /// Takes what was checked meanwhile, and waits for it: for all of it, or until there is room for another block. False if
-    /// no thread checks.
+    /// Takes what was checked meanwhile, and waits for it: for all of it, or until there is room
+    /// for another block. False if no thread checks.
     fn take_checked(&mut self, io: &mut IoLoop, number: usize, all: bool) -> bool {
         loop {
             let checkers = self.streams[number]
@@ -139,7 +139,8 @@ impl Verification {
         }
     }
 
-    /// Saves for a later check how far the writes came, whatever ended them. Returns what could not be saved, in sentences.
+    /// Saves for a later check how far the writes came, whatever ended them. Returns what could not
+    /// be saved, in sentences.
     pub(super) fn save_states(&self, io: &IoLoop) -> Vec<String> {
         let mut not_kept = Vec::new();
         for stream in self.streams.iter().flatten() {
@@ -160,7 +161,8 @@ impl Verification {
     }
 }
 
-/// Writes what was read and, where its seed is known, what was expected to files that are named as fio names them.
+/// Writes what was read and, where its seed is known, what was expected to files that are named as
+/// fio names them.
 fn dump(io: &IoLoop, stream: &StreamVerification, record: &SlotRecord, block: &Block, received: &[u8]) {
     let file = |kind: &str| dump_path(&stream.plan.directory, io.errors.path(record.file), block.offset, kind);
     let write = |path: PathBuf, bytes: &[u8]| std::fs::File::create(path).and_then(|mut file| file.write_all(bytes));

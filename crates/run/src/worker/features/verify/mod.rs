@@ -32,7 +32,8 @@ fn request_for(block: Block, slot: Slot, file: u16, action: Action) -> Request {
     }
 }
 
-/// Writes of a replay that the worker skips before it checks whether to stop, and that it computes ahead of reading back.
+/// Writes of a replay that the worker skips before it checks whether to stop, and that it computes
+/// ahead of reading back.
 const REPLAYED_AT_ONCE: u64 = 1024;
 
 /// The verification of a worker's streams.
@@ -193,8 +194,8 @@ impl Verification {
         true
     }
 
-    /// Works out again what was written: all of it where blocks may have been written again, and otherwise as much as is
-    /// read back next.
+    /// Works out again what was written: all of it where blocks may have been written again, and
+    /// otherwise as much as is read back next.
     fn work_out(&mut self, io: &mut IoLoop, number: usize) {
         let Some(stream) = &mut self.streams[number] else {
             return;
@@ -216,8 +217,9 @@ impl Verification {
         }
     }
 
-    /// Passes over an operation that must not go out: a write of a stream that only repeats what was written before, or a
-    /// read of what an earlier run did not record. `None` if it must; otherwise whether more may be passed over at once.
+    /// Passes over an operation that must not go out: a write of a stream that only repeats what
+    /// was written before, or a read of what an earlier run did not record. `None` if it must;
+    /// otherwise whether more may be passed over at once.
     pub(super) fn pass_over(
         &mut self,
         io: &mut IoLoop,
@@ -292,8 +294,8 @@ impl Verification {
         true
     }
 
-    /// Nothing is written any more in this round. `flushed` says for each stream whether a flush at the end has just
-    /// succeeded, which matters where only flushed writes count.
+    /// Nothing is written any more in this round. `flushed` says for each stream whether a flush at
+    /// the end has just succeeded, which matters where only flushed writes count.
     pub(crate) fn end_writes(&mut self, flushed: impl Fn(usize) -> bool) {
         for (number, stream) in self.streams.iter_mut().enumerate() {
             if let Some(stream) = stream

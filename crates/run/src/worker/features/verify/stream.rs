@@ -1,4 +1,5 @@
-//! What one stream has written and how it is checked: which writes are kept, and when blocks are read back or discarded.
+//! What one stream has written and how it is checked: which writes are kept, and when blocks are
+//! read back or discarded.
 
 use engine::Slot;
 use model::Nanos;
@@ -34,7 +35,8 @@ pub(crate) struct StreamVerification {
     trims: Option<TrimWritten>,
     /// Blocks that are still to be discarded at present.
     trims_left: u64,
-    /// What is written is kept in the history; otherwise it is worked out again, or not read back at all.
+    /// What is written is kept in the history; otherwise it is worked out again, or not read back
+    /// at all.
     remembers: bool,
     /// What was written since the stream began anew, where it is worked out again.
     pub(super) replayed: Option<Replayed>,
@@ -194,8 +196,8 @@ impl StreamVerification {
         self.has_just_read = false;
     }
 
-    /// Passes over an operation on `file` that must not go out. `None` if it must; otherwise whether more may be passed over
-    /// at once.
+    /// Passes over an operation on `file` that must not go out. `None` if it must; otherwise
+    /// whether more may be passed over at once.
     pub(super) fn pass_over(&mut self, file: u32, operation: &Operation, draws: &mut Draws) -> Option<bool> {
         if self.checks_reads {
             let recorded = self.recorded.as_ref()?;
@@ -264,8 +266,8 @@ impl StreamVerification {
         self.backlog_left = self.backlog_left.saturating_sub(1);
     }
 
-    /// The same rule for blocks that are to be discarded. As in fio, the one that is found due begins a batch and does not
-    /// belong to it.
+    /// The same rule for blocks that are to be discarded. As in fio, the one that is found due
+    /// begins a batch and does not belong to it.
     pub(super) fn trim_is_due(&mut self) -> bool {
         let Some(trims) = self.trims.filter(|trims| trims.backlog > 0) else {
             return false;
@@ -322,7 +324,8 @@ impl StreamVerification {
     }
 }
 
-/// The order of the operations of a stream depends on nothing but its seed, and nothing else has to be known of them.
+/// The order of the operations of a stream depends on nothing but its seed, and nothing else has to
+/// be known of them.
 fn can_be_worked_out(plan: &Plan, stream: &Stream, verify: &Verify) -> bool {
     let only_at_the_end = verify.backlog == 0 && verify.trims.is_none() && !verify.flushed_only && !verify.only;
     only_at_the_end
