@@ -214,7 +214,7 @@ mod tests {
         );
         assert!(reason.starts_with("flushes took"), "{reason}");
         let (_, reason) = why(Nanos::millis(1));
-        assert!(reason.contains("could not issue"), "{reason}");
+        assert!(reason.contains("could not submit"), "{reason}");
     }
 
     #[test]
