@@ -28,7 +28,15 @@ fn reports_at_intervals() {
     let place = Place::new();
     let ran = place.line(&format!("{JOB} --runtime=4 --output-format=json --status-interval=1"));
     let found = documents(&ran.out);
-    assert!((3..=5).contains(&found.len()), "{}: {}", found.len(), ran.out);
+    // A disk that stalls lengthens the run.
+    let stamps = [found.first(), found.last()].map(|report| report.unwrap()["timestamp_ms"].as_u64().unwrap());
+    let most = (stamps[1] - stamps[0]) / 1000 + 2;
+    assert!(
+        (3..=most as usize).contains(&found.len()),
+        "{}: {}",
+        found.len(),
+        ran.out
+    );
     let counts: Vec<u64> = found.iter().map(operations).collect();
     assert!(counts.is_sorted() && counts[0] < 500, "{counts:?}");
     let last = *counts.last().unwrap();
