@@ -150,8 +150,8 @@ fn blocks_of_a_device_are_discarded_and_their_lifetimes_reported() {
     };
     // As fio 3.33 counts: 64 trims before the writes, and 30 of what was written.
     assert_eq!(counts(&ran), [64, 64, 94]);
-    // A write is as long as the trim before it, whatever its own block size says. The map has numbers
-    // for blocks of 4 KiB, so that the pass ends before all 32 had their turn, as in fio.
+    // A write is as long as the trim before it, whatever its own block size says. The map has
+    // numbers for blocks of 4 KiB, so that the pass ends before all 32 had their turn, as in fio.
     let ran = place.line(&format!("{job} --bs=4k,4k,8k --output-format=json"));
     ran.expect(0, &[]);
     let [reads, writes, trims] = counts(&ran);
