@@ -175,7 +175,7 @@ impl Case<'_> {
             .is_some_and(|workload| workload.concurrency.is_some());
         let each = match self.promised_latency_secs() {
             // The storage may take what was promised; where it takes less than all clauses allow,
-            // more slots may bring more.
+            // more slots may raise the rate.
             Some(latency) if is_paced && self.service_keeps_latencies() => latency.max(own),
             Some(latency) => latency,
             // No clause promises a latency, so slow storage gets the benefit of the doubt.

@@ -10,8 +10,8 @@ use model::draws::DrawsForm;
 use model::mix::Mix;
 use model::plan::{
     AtEndOfJob, Depth, EndsWith, EngineChoice, EngineKind, FileGroup, FileOperationKind, FileSession, FileTree,
-    FileWork, Job, KeptTree, Pacing, Pattern, Phases, Prepare, SessionTransfers, Step, Stop, Stream, StreamTarget,
-    Target, TargetId, TargetKind, Worker,
+    FileWork, Job, KeptTree, Pacing, Pattern, Prepare, SessionTransfers, Step, Stop, Stream, StreamTarget, Target,
+    TargetId, TargetKind, Worker,
 };
 use model::{Bytes, Nanos, PerDirection};
 
@@ -21,7 +21,7 @@ use super::files::{FormatWords, Fsd, Fwd, OPERATIONS, TreeFormat};
 use super::lower::{Lowering, cannot, mixed_seed};
 use super::runs::{Run, RunRate};
 use super::streams::{gcd, pacing};
-use super::workloads::matches_name;
+use super::workloads::{find_named, matches_name};
 use crate::Diagnostic;
 
 /// A format that has not ended by then is not going to.
@@ -65,20 +65,8 @@ impl FileRun {
         if rd.fwds.is_empty() {
             return Ok(None);
         }
-        let mut fwds: Vec<Fwd> = Vec::new();
-        for wanted in &rd.fwds {
-            let before = fwds.len();
-            fwds.extend(
-                parameters
-                    .fwds
-                    .iter()
-                    .filter(|fwd| matches_name(wanted, &fwd.name))
-                    .cloned(),
-            );
-            if fwds.len() == before {
-                return Err(format!("Could not find fwd={wanted} for rd={}", rd.name));
-            }
-        }
+        let fwds = find_named(&rd.fwds, &parameters.fwds, |fwd| &fwd.name)
+            .map_err(|wanted| format!("Could not find fwd={wanted} for rd={}", rd.name))?;
         let used = |fsd: &&Fsd| {
             fwds.iter()
                 .flat_map(|fwd| &fwd.fsds)
@@ -335,14 +323,7 @@ impl Lowering<'_> {
             };
             jobs.push(Job {
                 name: load.fwd.name.clone(),
-                phases: Phases {
-                    warm_up_ns: Nanos::secs(match (files.can_run_out(), run.warmup) {
-                        (true, _) => 0,
-                        (false, 0) => run.interval,
-                        (false, warmup) => warmup,
-                    }),
-                    ..Phases::default()
-                },
+                phases: run.phases(files.can_run_out()),
                 stop: Stop {
                     // A format ends when no file is left to make.
                     after_ns: Some(Nanos::secs(measured.unwrap_or(MAX_FORMAT_SECONDS))),

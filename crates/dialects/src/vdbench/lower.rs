@@ -9,7 +9,7 @@ use model::draws::DrawsForm;
 use model::mix::Mix;
 use model::plan::{
     AllocateMode, AtEndOfJob, Consent, Depth, Dialect, EndsWith, EngineChoice, EngineKind, Extent, Flow, Grid,
-    GridScope, Job, Origin, Pattern, Phases, Plan, Prepare, Region, Step, Stop, Stream, StreamTarget, Target, TargetId,
+    GridScope, Job, Origin, Pattern, Plan, Prepare, Region, Step, Stop, Stream, StreamTarget, Target, TargetId,
     TargetKind, TargetRules, Worker,
 };
 use model::{Bytes, Nanos};
@@ -339,15 +339,7 @@ impl<'a> Lowering<'a> {
             let ends = on_sd.clone().count() > 0 && on_sd.clone().all(|(wd, _)| wd.seekpct < 0);
             jobs.push(Job {
                 name: sd.name.clone(),
-                phases: Phases {
-                    warm_up_ns: Nanos::secs(match (run.ends_with_data(), run.warmup) {
-                        // What ends with its data may end before the warm-up does.
-                        (true, _) => 0,
-                        (false, 0) => run.interval,
-                        (false, warmup) => warmup,
-                    }),
-                    ..Phases::default()
-                },
+                phases: run.phases(run.ends_with_data()),
                 stop: Stop {
                     passes: ends.then_some(1),
                     ..self.stop(run, count * workers_all)?

@@ -1,11 +1,14 @@
 //! Run definitions to runs: a run for each turn of the loops, with what the loops set.
 
+use model::Nanos;
+use model::plan::Phases;
+
 use super::data::Dedup;
 use super::definitions::{CURVE, Parameters, Rd, Sd, Transfer, Wd};
 use super::file_runs::FileRun;
 use super::files::{FormatWords, OPERATIONS};
 use super::values::{MAX_RATE, loop_text, rate_text};
-use super::workloads::matches_name;
+use super::workloads::{find_named, matches_name};
 use crate::Diagnostic;
 
 /// One run.
@@ -112,20 +115,8 @@ pub fn expand(parameters: &Parameters, from: Option<&str>) -> Result<Vec<Run>, D
 
 /// The workloads of an RD, in order.
 fn workloads(rd: &Rd, parameters: &Parameters) -> Result<Vec<Wd>, String> {
-    let mut found: Vec<Wd> = Vec::new();
-    for wanted in &rd.wds {
-        let before = found.len();
-        found.extend(
-            parameters
-                .wds
-                .iter()
-                .filter(|wd| matches_name(wanted, &wd.name))
-                .cloned(),
-        );
-        if found.len() == before {
-            return Err(format!("Could not find WD={wanted} for RD={}", rd.name));
-        }
-    }
+    let found = find_named(&rd.wds, &parameters.wds, |wd| &wd.name)
+        .map_err(|wanted| format!("Could not find WD={wanted} for RD={}", rd.name))?;
     match found.is_empty() && rd.fwds.is_empty() {
         true if rd.sds.is_empty() => Err(format!("No wd= or fwd= specified for rd={}", rd.name)),
         // Without a workload the latest defaults are one.
@@ -360,6 +351,18 @@ impl Run {
             Transfer::Shares(shares) => shares.iter().all(|(size, _)| size.is_multiple_of(unit)),
             Transfer::Steps(min, _, align) => min.is_multiple_of(unit) && align.is_multiple_of(unit),
         })
+    }
+
+    /// Its phases; what may end before the warm-up does has none.
+    pub(super) fn phases(&self, can_end_early: bool) -> Phases {
+        Phases {
+            warm_up_ns: Nanos::secs(match (can_end_early, self.warmup) {
+                (true, _) => 0,
+                (false, 0) => self.interval,
+                (false, warmup) => warmup,
+            }),
+            ..Phases::default()
+        }
     }
 
     /// It has a workload that ends with its SD.

@@ -106,3 +106,22 @@ pub(super) fn matches_name(wanted: &str, name: &str) -> bool {
         None => wanted == name,
     }
 }
+
+/// Definitions by name, in the order of the names that are wanted; the first name that none has is
+/// the error.
+pub(super) fn find_named<'a, T: Clone>(
+    wanted: &'a [String],
+    definitions: &[T],
+    name: impl Fn(&T) -> &str,
+) -> Result<Vec<T>, &'a str> {
+    let mut found = Vec::new();
+    for wanted in wanted {
+        let before = found.len();
+        let named = definitions.iter().filter(|one| matches_name(wanted, name(one)));
+        found.extend(named.cloned());
+        if found.len() == before {
+            return Err(wanted);
+        }
+    }
+    Ok(found)
+}

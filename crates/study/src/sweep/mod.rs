@@ -162,8 +162,8 @@ impl Sweep {
         }
     }
 
-    /// Takes in what came of a run. Operations that are too few bring a longer run of the same
-    /// settings next, and slots that are too few a run with more of them.
+    /// Records the results of a run. After too few operations the next run has the same settings
+    /// and is longer; after too few slots it has more of them.
     pub fn take(&mut self, next: Next, results: Results) {
         let found = Observation::from_results(&results, 0, 0);
         let whole = !results.interrupted && is_whole(&results);
@@ -201,7 +201,7 @@ impl Sweep {
     }
 
     /// The same settings with twice the slots, if operations waited for a slot although the device
-    /// kept the limit, and more slots may bring more.
+    /// kept the limit, and more slots may raise the rate.
     fn wider(&self, next: &Next, found: &Observation) -> Option<Next> {
         let slots = next
             .slots

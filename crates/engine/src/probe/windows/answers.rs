@@ -294,9 +294,9 @@ pub fn valid_length(bytes: &[u8]) -> Option<u64> {
     Some(ends?.into_iter().max().unwrap_or(0))
 }
 
-/// How a file of this size lies, from start and length of what has space and from where its valid
-/// data ends, where that is reported: space from there to the end is there, and reads of it bring
-/// zeros without asking the disk.
+/// How a file of this size is allocated: from start and length of its extents, and from the length
+/// of its valid data, where the file system reports it. Reads beyond the valid data return zeros
+/// without I/O.
 pub fn allocation(size: u64, held: &[(u64, u64)], valid: Option<u64>, extents: u64) -> Allocation {
     let used: u64 = held.iter().map(|(_, length)| length).sum();
     let beyond = |valid: u64| -> u64 {

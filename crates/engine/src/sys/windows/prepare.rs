@@ -1,8 +1,8 @@
-//! Making a file as long as it shall be: its end, its space, and how much of it counts as written.
+//! Preparing a file: its size, its allocation, and the length of its valid data.
 //!
-//! NTFS and ReFS keep the length of a file's *valid data* beside its size. What lies beyond has
-//! space, but reads of it bring zeros without asking the disk, and a write far beyond first fills
-//! all that lies before it. So a file is only ready when its valid data reaches its end.
+//! NTFS and ReFS keep the length of a file's *valid data* beside its size. Space beyond it is
+//! allocated, but reads there return zeros without I/O, and a write there first zeroes everything
+//! before it. So a file is ready only when its valid data reaches its end.
 
 use std::fs;
 use std::io;
@@ -56,9 +56,9 @@ fn set<T>(file: &fs::File, class: i32, facts: &T) -> io::Result<()> {
     }
 }
 
-/// Declares all of a file up to a length valid without writing it: reads then bring what the disk
-/// held before. It takes the privilege to manage volumes, which administrators have, and a file
-/// that is neither sparse nor compressed.
+/// Declares a file valid up to a length without writing it: reads then return what the disk held
+/// before. This needs the privilege to manage volumes, which administrators have, and a file that
+/// is neither sparse nor compressed.
 ///
 /// # Errors
 /// The system's error: 1300 without the privilege.
