@@ -59,6 +59,33 @@ fn an_interrupted_preparation_leaves_nothing() {
     assert_eq!(names(folder.path()), Vec::<String>::new());
 }
 
+/// `timeout` signals its child and then the process group, and a stop script may do the same.
+#[test]
+fn signals_at_once_are_one_request() {
+    let Some(folder) = need(Directory::on_disk()) else {
+        return;
+    };
+    let child = start(&[
+        "run",
+        "--target",
+        text(folder.path()),
+        "--size",
+        "8m",
+        "--warm-up",
+        "0",
+        "--time",
+        "1m",
+    ]);
+    std::thread::sleep(Duration::from_millis(1500));
+    assert_eq!(names(folder.path()).len(), 1, "the run has begun");
+    let id = child.id().to_string();
+    let burst = format!("kill -TERM {id}; sleep 0.02; kill -TERM {id}; sleep 0.02; kill -TERM {id}");
+    let sent = Command::new("sh").args(["-c", &burst]).status();
+    assert!(sent.unwrap().success());
+    end(child).expect(143, &["INTERRUPTED", "IOPS"]);
+    assert_eq!(names(folder.path()), Vec::<String>::new());
+}
+
 #[test]
 fn a_killed_run_leaves_no_torn_result_and_the_next_one_clears_up() {
     let Some(folder) = need(Directory::on_disk()) else {

@@ -1,7 +1,14 @@
 //! Signals that would end the program where it can report instead.
 
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
+use rustix::time::{ClockId, clock_gettime};
+
+/// The same signal again within this time is the same request: `timeout` signals its child and then
+/// their process group.
+const SAME_REQUEST_NS: u64 = 200_000_000;
+
+static FIRST_STOP_NS: AtomicU64 = AtomicU64::new(0);
 static STOP: AtomicBool = AtomicBool::new(false);
 static REPORT: AtomicBool = AtomicBool::new(false);
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
@@ -12,7 +19,7 @@ pub fn ignore_file_size_signal() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// From now on Ctrl-C, SIGTERM and a closed terminal raise the flag that is returned; a second one
+/// From now on Ctrl-C, SIGTERM and a closed terminal raise the flag that is returned; a later one
 /// ends the process at once.
 pub fn catch_stop() -> &'static AtomicBool {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
@@ -60,11 +67,20 @@ pub fn stop_signal() -> Option<i32> {
 }
 
 extern "C" fn on_stop(signal: libc::c_int) {
-    if STOP.swap(true, Ordering::Relaxed) {
-        super::terminal::put_back();
-        // SAFETY: `_exit` may be called in a signal handler; nothing of this process is used
-        // afterwards.
-        unsafe { libc::_exit(128 + signal) };
+    let now = clock_gettime(ClockId::Monotonic);
+    let now = now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64;
+    let is_same = signal == SIGNAL.load(Ordering::Relaxed);
+    match FIRST_STOP_NS.compare_exchange(0, now, Ordering::Relaxed, Ordering::Relaxed) {
+        Ok(_) => {
+            SIGNAL.store(signal, Ordering::Relaxed);
+            STOP.store(true, Ordering::Relaxed);
+        }
+        Err(first) if is_same && now.saturating_sub(first) < SAME_REQUEST_NS => {}
+        Err(_) => {
+            super::terminal::put_back();
+            // SAFETY: `_exit` may be called in a signal handler; nothing of this process is used
+            // afterwards.
+            unsafe { libc::_exit(128 + signal) };
+        }
     }
-    SIGNAL.store(signal, Ordering::Relaxed);
 }
