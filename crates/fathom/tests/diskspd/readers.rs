@@ -157,7 +157,11 @@ fn intervals_agree(span: Node) {
         .iter()
         .map(|bucket| attribute(*bucket, "SampleMillisecond"))
         .collect();
-    assert_eq!(ends, [500.0, 1000.0, 1500.0, 2000.0]);
+    // Intervals at the end without an operation are not listed.
+    assert!(
+        [500.0, 1000.0, 1500.0, 2000.0].starts_with(&ends) && !ends.is_empty(),
+        "{ends:?}"
+    );
     let seconds = BUCKET_MS as f64 / 1e3;
     let total = |buckets: &[Node], name: &str| {
         buckets
