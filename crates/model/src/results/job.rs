@@ -1,6 +1,7 @@
 //! One job: its workers, its interval series, and how results of the same job on several hosts are
 //! added.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use crate::JsonSchema;
@@ -74,13 +75,14 @@ pub struct ControlOutcome {
 
 impl JobResults {
     /// The results of each direction over all workers and streams, for directions that could occur.
-    pub fn directions(&self) -> PerDirection<Option<DirectionResults>> {
-        let mut merged = PerDirection::<Option<DirectionResults>>::default();
+    /// Histograms are large, so those of a single stream are borrowed.
+    pub fn directions(&self) -> PerDirection<Option<Cow<'_, DirectionResults>>> {
+        let mut merged = PerDirection::<Option<Cow<DirectionResults>>>::default();
         for stream in self.workers.iter().flat_map(|worker| &worker.streams) {
             for (direction, results) in stream.directions.iter() {
                 match (&mut merged[direction], results) {
-                    (Some(mine), Some(theirs)) => mine.merge(theirs),
-                    (mine @ None, Some(theirs)) => *mine = Some(theirs.clone()),
+                    (Some(mine), Some(theirs)) => mine.to_mut().merge(theirs),
+                    (mine @ None, Some(theirs)) => *mine = Some(Cow::Borrowed(theirs)),
                     (_, None) => {}
                 }
             }
@@ -104,7 +106,7 @@ impl JobResults {
     }
 
     /// All directions together; a job without any operation gives an empty result.
-    pub fn total(&self) -> DirectionResults {
+    pub fn total(&self) -> Cow<'_, DirectionResults> {
         sum_of(self.directions())
     }
 
@@ -140,12 +142,11 @@ impl JobResults {
     }
 }
 
-/// All directions together. Histograms are large, so the first becomes the sum and no empty one is
-/// added to.
-pub(crate) fn sum_of(directions: PerDirection<Option<DirectionResults>>) -> DirectionResults {
+/// All directions together; one alone is passed on as it is.
+pub(crate) fn sum_of(directions: PerDirection<Option<Cow<'_, DirectionResults>>>) -> Cow<'_, DirectionResults> {
     let PerDirection { read, write, trim } = directions;
     let sum = [read, write, trim].into_iter().flatten().reduce(|mut sum, results| {
-        sum.merge(&results);
+        sum.to_mut().merge(&results);
         sum
     });
     sum.unwrap_or_default()

@@ -630,7 +630,7 @@ fn a_result_that_lacks_what_may_be_absent_is_read() {
         "hosts": [], "steps": [{"jobs": [{"name": "job", "workers": []}]}]
     }"#;
     let results: Results = serde_json::from_str(text).expect("read");
-    assert_eq!(job(&results).total(), DirectionResults::default());
+    assert_eq!(*job(&results).total(), DirectionResults::default());
     assert_eq!(job(&results).ended, None);
     assert!(job(&results).in_flight().is_none());
 }

@@ -202,7 +202,7 @@ fn measured(results: &Results) -> Vec<Measured> {
                         escaped(&job.name),
                         direction.word()
                     ),
-                    found: found.clone(),
+                    found: DirectionResults::clone(found),
                     seconds,
                 });
             }

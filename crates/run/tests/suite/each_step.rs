@@ -257,7 +257,7 @@ fn interval_series_show_the_latency_that_is_asked_for() {
         let mut costly = device();
         costly.submit_cost_ns = Nanos::micros(5);
         let job = run_job(plan(costly, Stop::after(Nanos::secs(2)), workers));
-        let total = job.total();
+        let total = job.total().into_owned();
         let points: Vec<_> = job.series.iter().flat_map(|series| series.points.read.iter()).collect();
         let least = points.iter().map(|point| point.latency_ns_min).min().unwrap();
         let most = points.iter().map(|point| point.latency_ns_max).max().unwrap();

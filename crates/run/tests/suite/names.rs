@@ -154,7 +154,7 @@ fn trims_are_looked_up_like_any_other_block() {
     plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::Only {
         direction: model::Direction::Trim,
     };
-    let total = crate::support::run_job(plan).total();
+    let total = crate::support::run_job(plan).total().into_owned();
     assert_eq!((total.operations, total.total.n()), (2, 1));
     assert_eq!(
         fs::read(&path).expect("it is there"),

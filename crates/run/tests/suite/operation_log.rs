@@ -120,7 +120,7 @@ fn failures_short_transfers_and_delays_are_in_it() {
         .map(|line| u128::from(number(line, 7)))
         .sum();
     assert!(delays > 0);
-    assert_eq!(delays, job.total().schedule_delay.unwrap().sum());
+    assert_eq!(delays, job.total().schedule_delay.as_ref().unwrap().sum());
 }
 
 #[test]

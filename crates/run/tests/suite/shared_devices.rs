@@ -88,7 +88,9 @@ fn workers_share_the_cap_of_a_device() {
 fn workers_wait_for_the_servers_of_a_device() {
     let serial = SimulatedDevice { servers: 1, ..device() };
     let workers = vec![worker(vec![stream()]); 4];
-    let total = run_job(plan(serial, Stop::after(Nanos::secs(1)), workers)).total();
+    let total = run_job(plan(serial, Stop::after(Nanos::secs(1)), workers))
+        .total()
+        .into_owned();
     assert!(total.operations.abs_diff(10_000) <= 4, "{}", total.operations);
     assert_eq!(total.completion.max(), 400_000);
 }

@@ -1,5 +1,7 @@
 //! Charts of the whole distribution of latencies.
 
+use std::borrow::Cow;
+
 use model::PerDirection;
 use model::histogram::{Histogram, bucket_high, rank_of};
 use model::results::DirectionResults;
@@ -14,7 +16,7 @@ const POINTS_PER_NINE: usize = 20;
 /// Points of the cumulative distribution at most.
 const MAX_STEPS: usize = 400;
 
-fn series_of(directions: &PerDirection<Option<DirectionResults>>) -> Vec<(String, Tone, &Histogram)> {
+fn series_of<'a>(directions: &'a PerDirection<Option<Cow<DirectionResults>>>) -> Vec<(String, Tone, &'a Histogram)> {
     let found = directions
         .iter()
         .filter_map(|(direction, results)| Some((direction, results.as_ref()?.latency())));
@@ -36,7 +38,7 @@ pub(super) fn nines(fraction: f64) -> f64 {
 
 /// Latency over percentile, from the fastest operation to the slowest, with its 95 % interval; what
 /// hardly an operation lies beyond stands apart.
-pub(super) fn percentiles(place: &Place, directions: &PerDirection<Option<DirectionResults>>) -> Option<Chart> {
+pub(super) fn percentiles(place: &Place, directions: &PerDirection<Option<Cow<DirectionResults>>>) -> Option<Chart> {
     let found = series_of(directions);
     if found.is_empty() {
         return None;
@@ -153,7 +155,7 @@ fn ticks(furthest: f64) -> Vec<Tick> {
 }
 
 /// The share of operations that took no longer, over the time.
-pub(super) fn cumulative(place: &Place, directions: &PerDirection<Option<DirectionResults>>) -> Option<Chart> {
+pub(super) fn cumulative(place: &Place, directions: &PerDirection<Option<Cow<DirectionResults>>>) -> Option<Chart> {
     let found = series_of(directions);
     if found.is_empty() {
         return None;

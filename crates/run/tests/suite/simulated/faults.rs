@@ -65,6 +65,7 @@ fn a_stalled_device_shows_in_both_latencies() {
             vec![worker(vec![one])],
         ))
         .total()
+        .into_owned()
     };
     let closed = run(closed);
     assert!(
