@@ -186,7 +186,7 @@ impl<Q: Queue> Queued<Q> {
         loop {
             if self.buffers.outstanding() == 0 {
                 if wanted > 0 && until != Nanos::NEVER {
-                    self.sleep.until(until, &self.clock);
+                    self.sleep.sleep_until(until, &self.clock);
                 }
                 done.reaped = self.clock.now();
                 return Ok(());

@@ -199,7 +199,7 @@ impl Libaio {
             if until != Nanos::NEVER && now >= until {
                 break;
             }
-            let timer = self.sleep.timer(until);
+            let timer = self.sleep.wake_up_for(until);
             if until != Nanos::NEVER && timer <= now {
                 let before = done.done.len();
                 if self.context.has_ready() {
@@ -214,7 +214,7 @@ impl Libaio {
             let result = self.context.wait(wanted.min(room), &mut self.events, timeout);
             done.reaped = self.clock.now();
             match result {
-                Ok(0) => self.sleep.learn(timer, done.reaped),
+                Ok(0) => self.sleep.adjust_margin(timer, done.reaped),
                 Ok(count) => {
                     self.finish(count, done);
                     wanted = wanted.saturating_sub(count as u32);

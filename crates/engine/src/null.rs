@@ -64,7 +64,7 @@ impl Engine for Null {
             return self.one_by_one(requests, until, done);
         }
         if requests.is_empty() && at_least > 0 {
-            self.sleep.until(until, &self.clock);
+            self.sleep.sleep_until(until, &self.clock);
         }
         done.reaped = self.clock.now();
         done.returned = done.reaped;

@@ -204,7 +204,7 @@ impl Engine for Offload {
         }
         done.returned = self.clock.now();
         if self.in_flight == 0 && at_least > 0 && until != Nanos::NEVER {
-            self.sleep.until(until, &self.clock);
+            self.sleep.sleep_until(until, &self.clock);
         }
         while (done.done.len() as u32) < at_least && self.in_flight > 0 {
             if !self.wait(until, done) {

@@ -84,11 +84,11 @@ impl<C: Calls> Engine for OneByOne<C> {
         done.before = if chained { done.reaped } else { self.clock.now() };
         if requests.is_empty() {
             if at_least > 0 {
-                self.sleep.until(until, &self.clock);
+                self.sleep.sleep_until(until, &self.clock);
             }
             done.reaped = self.clock.now();
         } else if self.calls.rests_until() > done.before {
-            self.sleep.until(self.calls.rests_until().min(until), &self.clock);
+            self.sleep.sleep_until(self.calls.rests_until().min(until), &self.clock);
             done.reaped = self.clock.now();
             (done.before, done.returned, done.submitted) = (done.reaped, done.reaped, 0);
             if done.reaped < self.calls.rests_until() {

@@ -6,7 +6,7 @@ use crate::clock::Clock;
 use crate::sys::thread::sleep;
 
 /// Longer sleeps are cut, so that a stop request is seen: the caller looks for one after each turn.
-const LONGEST: Nanos = Nanos::millis(100);
+const MAX_SLEEP: Nanos = Nanos::millis(100);
 
 /// Sleeps that end at an instant of our own clock, within a microsecond where the processor is
 /// free.
@@ -34,12 +34,12 @@ impl PreciseSleep {
     }
 
     /// When the timer should fire for a wake-up at `until`.
-    pub(crate) fn timer(&self, until: Nanos) -> Nanos {
+    pub(crate) fn wake_up_for(&self, until: Nanos) -> Nanos {
         if self.spin { until - self.margin } else { until }
     }
 
-    /// Learns from a timer that was set for `timer` and fired at `woken`.
-    pub(crate) fn learn(&mut self, timer: Nanos, woken: Nanos) {
+    /// Adapts the margin to a timer that was set for `timer` and fired at `woken`.
+    pub(crate) fn adjust_margin(&mut self, timer: Nanos, woken: Nanos) {
         let late = woken.since(timer);
         // Follow a late wake-up quickly and forget it slowly, which settles near the 99th
         // percentile.
@@ -52,22 +52,22 @@ impl PreciseSleep {
     }
 
     /// Sleeps until the clock reaches `until`. Returns at once if it has.
-    pub(crate) fn until(&mut self, until: Nanos, clock: &Clock) {
+    pub(crate) fn sleep_until(&mut self, until: Nanos, clock: &Clock) {
         loop {
             let now = clock.now();
             if now >= until {
                 return;
             }
-            let timer = self.timer(until);
+            let timer = self.wake_up_for(until);
             if timer > now {
-                sleep(timer.since(now).min(LONGEST));
+                sleep(timer.since(now).min(MAX_SLEEP));
                 let woken = clock.now();
-                if timer.since(now) > LONGEST {
+                if timer.since(now) > MAX_SLEEP {
                     if woken < timer {
                         return;
                     }
                 } else {
-                    self.learn(timer, woken);
+                    self.adjust_margin(timer, woken);
                 }
                 continue;
             }

@@ -265,14 +265,14 @@ impl IoUring {
             if now >= until {
                 break;
             }
-            let timer = self.sleep.timer(until);
+            let timer = self.sleep.wake_up_for(until);
             if timer > now {
                 let result = self
                     .ring
                     .enter(at_least, Some(timer.since(now).min(Nanos::millis(100))));
                 accept(result)?;
                 if self.ring.available() < at_least {
-                    self.sleep.learn(timer, self.clock.now());
+                    self.sleep.adjust_margin(timer, self.clock.now());
                 }
             } else {
                 // Completions of this kind of ring appear only when the kernel is entered.

@@ -41,7 +41,7 @@ impl Vsync {
             return 1;
         }
         let mut end = first.offset;
-        let joins = requests.iter().take(Vectors::MOST).take_while(|next| {
+        let joins = requests.iter().take(Vectors::MAX_BUFFERS).take_while(|next| {
             let joins = next.file == first.file && next.action == first.action && next.offset == end;
             end = next.offset + u64::from(next.length);
             joins
@@ -78,7 +78,7 @@ impl Engine for Vsync {
         done.before = self.clock.now();
         done.submitted = 0;
         if requests.is_empty() && at_least > 0 {
-            self.sleep.until(until, &self.clock);
+            self.sleep.sleep_until(until, &self.clock);
         }
         let mut joined = &requests[..self.neighbours(requests)];
         let mut result = self.perform(joined);

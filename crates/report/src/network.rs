@@ -10,7 +10,7 @@ use crate::numbers::{count, duration, rate, some};
 /// Σ of times below which means say little: the kernel counts whole milliseconds of each operation.
 const COARSE: Nanos = Nanos::millis(20);
 /// Part of the time in the client from which on a cause is named.
-const MOST: f64 = 0.6;
+const DECISIVE_SHARE: f64 = 0.6;
 
 /// Titles of the columns of [`rows`].
 pub const HEAD: [&str; 10] = [
@@ -88,11 +88,11 @@ fn where_time_went(one: &RpcCounts) -> Option<String> {
     let part = |time: Nanos| time.0 as f64 / one.execute_ns.0 as f64;
     let percent = |time: Nanos| format!("{:.0} %", part(time) * 100.0);
     Some(match (part(one.rtt_ns), part(one.queue_ns)) {
-        (rtt, _) if rtt >= MOST => format!(
+        (rtt, _) if rtt >= DECISIVE_SHARE => format!(
             "{} of the time of {name} calls was between sending and the answer: the network and the server",
             percent(one.rtt_ns)
         ),
-        (_, queue) if queue >= MOST => format!(
+        (_, queue) if queue >= DECISIVE_SHARE => format!(
             "{} of the time of {name} calls was waiting in this client to be sent: more connections (nconnect) or slots \
              would help, a faster server would not",
             percent(one.queue_ns)

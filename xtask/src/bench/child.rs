@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use super::Trouble;
 
 /// Nothing that is measured here may take longer.
-const LONGEST: Duration = Duration::from_secs(300);
+const MAX_TIME: Duration = Duration::from_secs(300);
 
 /// What a program and all processes it waited for have taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -79,7 +79,7 @@ fn wait(child: Child) -> Result<std::process::Output, Trouble> {
     let number = nix::unistd::Pid::from_raw(child.id().cast_signed());
     let (done, ended) = std::sync::mpsc::channel::<()>();
     let guard = std::thread::spawn(move || {
-        if ended.recv_timeout(LONGEST) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+        if ended.recv_timeout(MAX_TIME) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
             let _ = nix::sys::signal::killpg(number, nix::sys::signal::Signal::SIGKILL);
         }
     });

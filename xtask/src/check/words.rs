@@ -6,7 +6,7 @@ use std::fs;
 use crate::command::{output, root};
 
 /// A word with what to write instead. In prose upper and lower case are the same.
-const WORDS: [(&str, &str); 15] = [
+const WORDS: [(&str, &str); 18] = [
     ("told", "report, print, notify"),
     ("whoever", "the user, the process, the caller"),
     ("somebody", "another user, another program"),
@@ -19,6 +19,9 @@ const WORDS: [(&str, &str); 15] = [
     ("fn of(", "from_…, for_…, parse_…"),
     ("fn look(", "check, detect, open"),
     ("MOST_", "MAX_"),
+    ("const MOST:", "MAX_…, or what it is the most of"),
+    ("const LEAST:", "MIN_…, or what it is the least of"),
+    ("const LONGEST:", "MAX_…, with what is limited"),
     ("LEAST_", "MIN_"),
     ("USUAL_", "DEFAULT_"),
     ("(given:", "args, options, or what it is"),

@@ -11,7 +11,7 @@ use super::Check;
 /// counters.
 const TOLERANCE: f64 = 0.02;
 /// Differences smaller than this say nothing.
-const LEAST: u64 = 4 << 20;
+const MIN_DIFFERENCE: u64 = 4 << 20;
 
 pub(super) const KERNEL: Check = Check {
     rules: &["CACHE-HITS", "READ-AHEAD", "NOT-ON-DEVICE", "OTHER-LOAD"],
@@ -77,7 +77,7 @@ fn look_at_device(
             device.counters.bytes[direction as usize],
         );
         let difference = kernels.abs_diff(mine);
-        if difference < LEAST || difference as f64 <= TOLERANCE * mine.max(kernels) as f64 {
+        if difference < MIN_DIFFERENCE || difference as f64 <= TOLERANCE * mine.max(kernels) as f64 {
             continue;
         }
         let less = kernels < mine;

@@ -17,7 +17,7 @@ const MIN_ADDED_IN_FLIGHT: f64 = 0.5;
 const MAX_OVERFULL: f64 = 0.15;
 /// Of a growth of the depth, at least this share must arrive in the rate for a load that waits for
 /// latency alone.
-const MOST: f64 = 0.5;
+const MIN_RATE_GAIN: f64 = 0.5;
 
 /// The same load at two depths.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -72,7 +72,7 @@ pub fn compare(observation: &Observation, deeper: &Observation) -> Option<Compar
     let verdict = match rate - 1.0 {
         gain if queue_grew && gain < -tolerance => Verdict::Decline,
         gain if queue_grew && gain <= tolerance => Verdict::Limit,
-        gain if gain >= MOST * (depth - 1.0) => Verdict::Latency,
+        gain if gain >= MIN_RATE_GAIN * (depth - 1.0) => Verdict::Latency,
         _ => Verdict::Between,
     };
     Some(Comparison {

@@ -17,7 +17,7 @@ const LATE: f64 = 0.10;
 /// A delay below this many nanoseconds is that of a timer.
 const LATE_NS_MIN: f64 = 50_000.0;
 /// The fault of most missing operations.
-const MOST: f64 = 0.5;
+const MAJORITY: f64 = 0.5;
 
 pub(super) const GENERATOR: Signature = Signature {
     answer: Answer::Generator,
@@ -97,7 +97,7 @@ fn late(subject: &Subject<'_>) -> Option<Sign> {
         return late_on_average(subject);
     };
     let missed = found.missing(Fault::Generator);
-    (found.share(Fault::Generator) > MOST && missed > 0.0).then(|| {
+    (found.share(Fault::Generator) > MAJORITY && missed > 0.0).then(|| {
         let seconds = found.seconds(Fault::Generator);
         let sentence = format!(
             "the program itself was the limit: in {seconds} of {} missed seconds slots were free and operations were issued late",

@@ -12,11 +12,11 @@ const DIP: f64 = 0.80;
 /// ... and that many deviations of the usual noise below it.
 const BEYOND_NOISE: f64 = 4.0;
 /// One dip may be anything.
-const FEWEST: usize = 2;
+const MIN_DIPS: usize = 2;
 /// Seconds after which a dip is a level of its own.
 const LASTING: usize = 10;
 /// The usual rate is that of most seconds.
-const MOST: f64 = 0.5;
+const MAJORITY: f64 = 0.5;
 
 pub(super) const NOISY: Signature = Signature {
     answer: Answer::Noisy,
@@ -50,14 +50,14 @@ pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
     let share = length as f64 / seconds.len() as f64;
     // A dip that lasts to the end is a new level rather than a visit.
     let comes_back = low.iter().rev().take_while(|low| **low).count() < LASTING;
-    if count < FEWEST || share > MOST || period(seconds).is_some() || !comes_back || sinks(subject, floor) {
+    if count < MIN_DIPS || share > MAJORITY || period(seconds).is_some() || !comes_back || sinks(subject, floor) {
         return None;
     }
     let sentence = format!("others used the same storage: {count} dips below {floor:.0} IOPS, at no regular distance");
     Some(
         Sign::new(sentence)
             .show(figure("usual rate", usual.0, "IOPS"))
-            .show(held("dips", count as f64, "", FEWEST as f64, "chance"))
+            .show(held("dips", count as f64, "", MIN_DIPS as f64, "chance"))
             .show(figure("time in dips", 100.0 * share, "%"))
             .advise("repeat at another time of day: dips at other moments prove it")
             .advise("judge percentiles over several runs, not one mean"),

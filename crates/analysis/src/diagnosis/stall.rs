@@ -10,7 +10,7 @@ use crate::attribution::{Attribution, Fault, Missed};
 /// An interval is empty by chance where this many operations or fewer are usual in it.
 const EXPECTED: f64 = 5.0;
 /// Shortest stall in seconds: one interval may fall between two batches of completions.
-const SHORTEST: f64 = 0.2;
+const MIN_STALL: f64 = 0.2;
 /// Longer than that many median latencies.
 const UNUSUAL: f64 = 5.0;
 
@@ -53,7 +53,7 @@ pub(super) fn stalls(subject: &Subject<'_>) -> Vec<(f64, f64)> {
         .latency
         .as_ref()
         .and_then(|latency| latency.quantile(0.5));
-    let shortest = (UNUSUAL * latency.unwrap_or(0.0) / 1e9).max(SHORTEST);
+    let shortest = (UNUSUAL * latency.unwrap_or(0.0) / 1e9).max(MIN_STALL);
     let mut found = Vec::new();
     if usual < EXPECTED {
         return found;

@@ -17,8 +17,8 @@ use sha2::{Digest, Sha256};
 use super::Trouble;
 
 /// Shorter ones can be tried out.
-const SHORTEST: usize = 16;
-const LONGEST: usize = 128;
+const MIN_TOKEN: usize = 16;
+const MAX_TOKEN: usize = 128;
 const PARAMETER: &str = "token";
 
 /// A word that only those know who may ask.
@@ -30,7 +30,7 @@ impl Token {
     /// cookie as it is.
     pub fn parse(word: &str) -> Option<Token> {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
-        ((SHORTEST..=LONGEST).contains(&word.len()) && word.chars().all(plain)).then(|| Token(word.into()))
+        ((MIN_TOKEN..=MAX_TOKEN).contains(&word.len()) && word.chars().all(plain)).then(|| Token(word.into()))
     }
 
     /// The word.

@@ -20,7 +20,7 @@ use crate::user_file;
 /// The name that stands for standard input.
 pub const STDIN: &str = "-";
 /// No report is longer; what is, is something else.
-const LONGEST: u64 = 1 << 30;
+const MAX_REPORT: u64 = 1 << 30;
 
 /// What a file holds.
 #[derive(Debug)]
@@ -90,8 +90,8 @@ fn bytes_of(file: &str) -> Result<Vec<u8>, Faults> {
         return history::document(file);
     }
     let read = match file {
-        STDIN => user_file::read_limited(std::io::stdin().lock(), LONGEST),
-        file => user_file::read_bytes(Path::new(file), LONGEST),
+        STDIN => user_file::read_limited(std::io::stdin().lock(), MAX_REPORT),
+        file => user_file::read_bytes(Path::new(file), MAX_REPORT),
     };
     read.map_err(|error| Faults::unreadable(Path::new(&shown(file)), &error))
 }

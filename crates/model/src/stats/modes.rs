@@ -14,9 +14,9 @@ const APART: usize = 4;
 /// A valley is at most this share of the lower peak.
 const VALLEY: f64 = 0.5;
 /// Each hump holds at least this share of all values.
-const LEAST: f64 = 0.01;
+const MIN_SHARE: f64 = 0.01;
 /// Fewer values have no shape.
-const FEWEST: u64 = 200;
+const MIN_VALUES: u64 = 200;
 
 /// A distribution with two humps.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,7 +37,7 @@ pub struct TwoModes {
 /// lower peak or less, and lower than it by three standard deviations of counts, so that the chance
 /// of few values makes none.
 pub fn two_modes(histogram: &Histogram) -> Option<TwoModes> {
-    if histogram.n() < FEWEST {
+    if histogram.n() < MIN_VALUES {
         return None;
     }
     let first = bin_of(histogram.min().max(1) as f64);
@@ -56,7 +56,7 @@ pub fn two_modes(histogram: &Histogram) -> Option<TwoModes> {
         .max_by(|a, b| smooth[a.0].total_cmp(&smooth[b.0]))?;
     let (bin, valley) = second;
     let above = counts[valley..].iter().sum::<f64>() / histogram.n() as f64;
-    let enough = (LEAST..=1.0 - LEAST).contains(&above);
+    let enough = (MIN_SHARE..=1.0 - MIN_SHARE).contains(&above);
     enough.then(|| TwoModes {
         low: value_of(first + main.min(bin)),
         high: value_of(first + main.max(bin)),

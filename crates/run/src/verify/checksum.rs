@@ -29,12 +29,12 @@ static CRC16: Crc<u16> = Crc::<u16>::new(&crc::CRC_16_ARC);
 static CRC7: Crc<u8> = Crc::<u8>::new(&crc::CRC_7_MMC);
 
 /// The most bytes that a checksum has.
-pub(super) const MOST: usize = 128;
+pub(super) const MAX_BYTES: usize = 128;
 
-/// A checksum of up to [`MOST`] bytes.
+/// A checksum of up to [`MAX_BYTES`] bytes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Checksum {
-    bytes: [u8; MOST],
+    bytes: [u8; MAX_BYTES],
     length: usize,
 }
 
@@ -42,7 +42,7 @@ impl Checksum {
     /// The checksum of `data`; of no bytes for methods that have none.
     pub(super) fn compute(method: VerifyMethod, data: &[u8]) -> Checksum {
         let mut sum = Checksum {
-            bytes: [0; MOST],
+            bytes: [0; MAX_BYTES],
             length: width(method),
         };
         let out = &mut sum.bytes[..sum.length];

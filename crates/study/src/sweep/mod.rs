@@ -30,9 +30,9 @@ pub const WARM_UP: Nanos = Nanos::secs(5);
 /// Operations that a point has at least, unless its length is given: a hundred beyond p99.
 pub const MIN_OPERATIONS: u64 = 10_000;
 /// No point is made longer than this for their sake.
-pub const LONGEST: Nanos = Nanos::secs(300);
+pub const MAX_POINT: Nanos = Nanos::secs(300);
 /// What is varied if nothing is named.
-pub const USUAL: &str = "depth=1..512";
+pub const DEFAULT_OVER: &str = "depth=1..512";
 /// Twice the queue slots that bring a smaller share more operations bring nothing.
 const GROWTH_MIN: f64 = 0.05;
 
@@ -398,7 +398,7 @@ impl Sweep {
 /// not above the longest.
 fn longer(asked: Nanos, seconds: f64) -> Nanos {
     let wanted = Nanos((seconds * 1.05).ceil().min(1e6) as u64 * 1_000_000_000);
-    wanted.min(LONGEST.max(asked)).max(asked)
+    wanted.min(MAX_POINT.max(asked)).max(asked)
 }
 
 /// Every combination of the values.

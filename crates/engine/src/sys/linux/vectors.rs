@@ -14,11 +14,11 @@ pub(crate) struct Parts<'a>(&'a mut Vec<libc::iovec>);
 
 impl Vectors {
     /// The kernel takes no more than this many buffers in a call (`IOV_MAX`).
-    pub(crate) const MOST: usize = 1024;
+    pub(crate) const MAX_BUFFERS: usize = 1024;
 
     /// Room for that many.
     pub(crate) fn new(most: usize) -> Vectors {
-        Vectors(Vec::with_capacity(most.min(Self::MOST)))
+        Vectors(Vec::with_capacity(most.min(Self::MAX_BUFFERS)))
     }
 
     /// Begins another call.

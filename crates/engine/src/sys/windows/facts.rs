@@ -93,7 +93,7 @@ fn allocated(file: &fs::File, size: u64) -> io::Result<Vec<(u64, u64)>> {
 /// How many extents a file has, those counted as one that follow each other on the volume.
 fn extents(file: &fs::File) -> Option<u64> {
     const ROOM: usize = 64 << 10;
-    const MOST: u64 = 1 << 20;
+    const MAX_EXTENTS: u64 = 1 << 20;
     let (mut count, mut from) = (0u64, 0u64);
     let mut end_before: Option<i64> = None;
     loop {
@@ -112,7 +112,7 @@ fn extents(file: &fs::File) -> Option<u64> {
             }
             start = next;
         }
-        if !answer.truncated || start <= from || count >= MOST {
+        if !answer.truncated || start <= from || count >= MAX_EXTENTS {
             return Some(count);
         }
         from = start;

@@ -221,7 +221,7 @@ pub(super) fn one_job(document: &Document, who: &str) -> Result<(), Faults> {
 }
 
 fn asked(args: &Args, document: &mut Document, limit: Option<Limit>) -> Result<Asked, Faults> {
-    let usual = args.over.is_empty().then_some(sweep::USUAL);
+    let usual = args.over.is_empty().then_some(sweep::DEFAULT_OVER);
     let mut varied = Vec::new();
     for text in args.over.iter().map(String::as_str).chain(usual) {
         let fault = |why: String| Faults::usage(Fault::new(why).at(format!("--over {text}")));

@@ -18,7 +18,7 @@ use super::machine::{Machine, Shares};
 use super::settings::{BucketGrid, SpanSettings};
 
 /// Below this nothing was measured: DiskSpd's limit.
-const SHORTEST: Nanos = Nanos(100);
+const MIN_TIME: Nanos = Nanos(100);
 
 /// A time span in which something was measured.
 pub(super) struct Span<'a> {
@@ -196,7 +196,7 @@ fn was_measured(job: &JobResults) -> bool {
             | EndReason::Interrupted,
         ) => true,
     };
-    whole && job.measured() >= SHORTEST
+    whole && job.measured() >= MIN_TIME
 }
 
 fn series_of<'a>(job: &'a JobResults, (worker, stream): (usize, usize), grid: &BucketGrid) -> Option<&'a Series> {

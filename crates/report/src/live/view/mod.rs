@@ -223,14 +223,14 @@ fn gauge(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
 
 /// A bar, its share in percent, and what fits behind it.
 fn bar(share: f64, mut texts: Vec<Piece>, look: Look, width: usize) -> Line<'static> {
-    const LEAST: usize = 10;
-    const MOST: usize = 40;
+    const MIN_BAR: usize = 10;
+    const MAX_BAR: usize = 40;
     let share = share.clamp(0.0, 1.0);
     texts.insert(0, strong(0, format!("{:.0} %", (100.0 * share).floor())));
     let mut spans = fitting(texts, width);
     let taken: usize = spans.iter().map(Span::width).sum();
-    let length = width.saturating_sub(taken + BETWEEN).min(MOST);
-    if length >= LEAST {
+    let length = width.saturating_sub(taken + BETWEEN).min(MAX_BAR);
+    if length >= MIN_BAR {
         let full = (share * length as f64).floor() as usize;
         let (on, off) = if look.unicode { ("█", "░") } else { ("#", "-") };
         let drawn = on.repeat(full) + &off.repeat(length - full);

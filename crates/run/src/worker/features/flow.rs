@@ -51,9 +51,10 @@ impl FlowShares {
         }
     }
 
-    /// True if a stream is ahead of its share and has to wait.
+    /// Whether a stream is ahead of its share. If so it is looked at again at the latest when it
+    /// may issue its next operation.
     #[inline(never)]
-    pub(super) fn is_ahead(&mut self, io: &mut IoLoop, number: usize) -> bool {
+    pub(super) fn wait_if_ahead(&mut self, io: &mut IoLoop, number: usize) -> bool {
         let now = io.batch.reaped;
         let next_due = &mut io.pacing.next_due;
         let Some(stream) = &mut self.streams[number] else {

@@ -375,7 +375,7 @@ impl Features {
     pub(super) fn before_issue(&mut self, io: &mut IoLoop, pool: usize, slot: Slot) -> Option<bool> {
         let first_stream = io.pools[pool].streams.start;
         if let Some(flow) = &mut self.flow
-            && flow.is_ahead(io, first_stream)
+            && flow.wait_if_ahead(io, first_stream)
         {
             return Some(false);
         }
