@@ -5,6 +5,8 @@
 //! its own (`-t`), or a pool works on all of them (`-F`). What this system cannot do is reported in
 //! notes, or refused; nothing is left out in silence.
 
+use std::collections::HashSet;
+
 use model::access::{
     Access, Continuation, Interlocked, Mixed, Parallel, Placement, RangeBasis, RangeShare, Ranges, RangesRule,
     Sequential, Uniform,
@@ -357,7 +359,7 @@ struct Lowering<'a> {
 
 impl Lowering<'_> {
     fn step(&mut self, number: usize, span: &TimeSpan) -> Step {
-        let mut used = Vec::new();
+        let mut used = HashSet::new();
         let ids: Vec<TargetId> = span
             .targets
             .iter()
@@ -391,7 +393,7 @@ impl Lowering<'_> {
 
     /// The entry of a target in the plan. Two targets of one time span never share one, whatever
     /// their path: each has an interlocked position of its own.
-    fn target(&mut self, target: &Target, used: &mut Vec<TargetId>) -> TargetId {
+    fn target(&mut self, target: &Target, used: &mut HashSet<TargetId>) -> TargetId {
         let once = self.once.iter().find(|(path, _)| *path == target.path);
         let size = match once {
             // Drives and volumes are never made: DiskSpd passes them over without a word.
@@ -428,16 +430,14 @@ impl Lowering<'_> {
             None => *known == entry,
         };
         let known = (0..self.targets.len() as u32).map(TargetId);
-        let known = known
-            .filter(|id| !used.contains(id) && same(&self.targets[id.0 as usize]))
-            .min();
-        let id = known.unwrap_or_else(|| {
+        let mut unused = known.filter(|id| !used.contains(id));
+        let id = unused.find(|id| same(&self.targets[id.0 as usize])).unwrap_or_else(|| {
             self.targets.push(entry);
             let id = TargetId(self.targets.len() as u32 - 1);
             self.prepare_once.extend(is_once.then_some(id));
             id
         });
-        used.push(id);
+        used.insert(id);
         id
     }
 

@@ -160,7 +160,7 @@ struct SoFar {
 impl SoFar {
     fn new(session: &Session, plan: &Plan) -> SoFar {
         SoFar {
-            whole: session.nothing_measured(plan.clone()),
+            whole: ::run::nothing_measured(plan.clone(), &session.process.clock()),
         }
     }
 
