@@ -24,7 +24,7 @@ use crate::{judged, outputs, pages, screen, user_file};
 #[command(
     long_about = "Makes a page with charts from saved results and studies, and from reports of other tools as `fathom explain` reads them. \
         fio's log files (db_bw.1.log, db_clat_hist.1.log, or a directory of them) are drawn over time. \
-        It is one file: it opens offline in any browser, can be mailed, printed, and used with a keyboard or a screen reader. Several results make a comparison.\n\n\
+        A page is one file: it opens offline in any browser, can be mailed, printed, and used with a keyboard or a screen reader. Several results make a comparison.\n\n\
         With --require or --policy the results are held to a promise, and the page begins with PASS, FAIL or INCONCLUSIVE; with --vm and --disk the limits of a cloud machine \
         are known, and the page says which one was met.",
     after_help = "Examples:\n  fathom report result.fathom\n  fathom report result.fathom --require 'iops>=4000,p99<=3ms' -o result.html\n  \

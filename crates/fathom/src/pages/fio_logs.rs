@@ -32,6 +32,8 @@ const MAX_CURVES: usize = 8;
 const MAX_POINTS: usize = 3600;
 /// Points that are drawn as such; of more only the line.
 const MAX_DOTS: usize = 60;
+/// Files that are no logs, by name.
+const MAX_NAMED: usize = 10;
 /// Logs of which this part of the time is shared ran at once.
 const OVERLAP: f64 = 0.9;
 
@@ -127,10 +129,12 @@ fn unread(logs: &[LogFile], others: &[String]) -> Vec<Finding> {
         .filter(|one| one.log.lines + one.log.unread == 0)
         .map(|one| Finding::new("REPORT-UNREAD", Severity::Note, "the log is empty").at(&*one.file));
     let files = (!others.is_empty()).then(|| {
-        let what = format!(
-            "not read, since their names are not those of logs: {}",
-            others.join(", ")
-        );
+        let named = others[..others.len().min(MAX_NAMED)].join(", ");
+        let more = match others.len().saturating_sub(MAX_NAMED) {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let what = format!("not read, since their names are not those of logs: {named}{more}");
         let help = "lines of a compressed log (.fz) are printed by `fio --inflate-log=FILE`";
         let finding = Finding::new("REPORT-UNREAD", Severity::Note, what);
         match others.iter().any(|file| file.ends_with(".fz")) {

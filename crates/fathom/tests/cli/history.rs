@@ -427,7 +427,7 @@ fn measured_on(place: &Place, entries: std::ops::RangeInclusive<u64>, kernel: &s
 }
 
 /// The table of a trend has every point of its figures, times in microseconds.
-fn assert_table_has_points(table: &str, figures: &[serde_json::Value]) {
+fn assert_table_has_points(table: &str, figures: &[Value]) {
     let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
     let points = figures.iter().flat_map(|figure| figure["points"].as_array().unwrap());
     assert_eq!(rows[0][4..], ["entry", "started_unix_ns", "figure", "value"]);
