@@ -110,7 +110,7 @@ const STORAGE: [&str; 4] = ["path", "role", "replicas", "hops"];
 
 /// The flags about the storage below loads, each with its value: of one load, or, where there may
 /// be several jobs, of one of them or all. `fathom run` has them among its options.
-pub struct StorageArgs<const OF_JOBS: bool>(Vec<(&'static str, String)>);
+pub struct StorageArgs<const OF_JOBS: bool>(pub Vec<(&'static str, String)>);
 
 impl<const OF_JOBS: bool> FromArgMatches for StorageArgs<OF_JOBS> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {

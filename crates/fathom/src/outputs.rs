@@ -35,7 +35,7 @@ pub const PAGE: &str = "html";
 /// Reports, each to stdout or to a file.
 #[derive(clap::Args)]
 pub struct OutputSpec {
-    /// Reports to write, each to stdout or a file: text, json, html [default: text]
+    /// Reports to write, each to stdout or a file: text, json, csv, html [default: text]
     #[arg(long, value_name = "FORMAT[=FILE],…", help_heading = "Output")]
     pub out: Vec<String>,
     /// Write a page with charts to this file: it opens offline in any browser

@@ -38,46 +38,71 @@ pub(super) const LITTLE: Check = Check {
 /// A finding names at most this many ranks.
 const MAX_NAMED: usize = 5;
 
-/// Finds ranks whose queue was not full, although the queue of the whole job was.
-fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Option<Finding> {
+/// Finds ranks whose queue was not full, although the queue of the whole job was: one finding for
+/// those that did not fill it, one for those whose flushes took the places.
+fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Vec<Finding> {
     let mut parts: BTreeMap<u32, Vec<&WorkerResults>> = BTreeMap::new();
     for worker in &job.results.workers {
         parts.entry(worker.rank).or_default().push(worker);
     }
     if parts.len() < 2 {
-        return None;
+        return Vec::new();
     }
     let before = before_the_window(job);
-    let mut short = Vec::new();
+    let (mut starved, mut flushing) = (Vec::new(), Vec::new());
     for (number, workers) in &parts {
         let facts = ranks.get(*number as usize).filter(|facts| facts.lost.is_none());
         let (Some(facts), Some(found)) = (facts, InFlight::from_workers(workers.iter().copied())) else {
             continue;
         };
-        if let Some(Filled::Short(Severity::Warning | Severity::Error)) = Little::exact(&found).filled(before) {
-            short.push(format!(
-                "{} (rank {number}) {:.1} of {}",
-                facts.host, found.average, found.depth
-            ));
+        let severity = match Little::exact(&found).filled(before) {
+            Some(Filled::Short(severity)) if severity >= Severity::Warning => severity,
+            _ => continue,
+        };
+        let figures = format!("{} (rank {number}) {:.1} of {}", facts.host, found.average, found.depth);
+        match flushes_explain(&found, severity, before) {
+            true => flushing.push(format!("{figures}, flushes took {:.1}", found.flushing)),
+            false => starved.push(figures),
         }
     }
-    let more = short.len().saturating_sub(MAX_NAMED);
-    let mut named = short.get(..short.len().min(MAX_NAMED))?.join(", ");
-    if named.is_empty() {
-        return None;
-    }
-    if more > 0 {
-        named += &format!(", and {more} more");
-    }
-    let what = format!("operations in flight on average: {named}");
-    let finding = Finding::new("QD-NOT-ACHIEVED", Severity::Warning, what).at(&*job.plan.name);
-    let why =
-        "the queue of these hosts was not kept full: their results are lower than what the target can deliver to them";
-    Some(
-        finding
-            .why(why)
-            .help("check what else runs on these hosts; use more workers there, or fewer on the other hosts"),
-    )
+    let finding = |short: &[String], (why, help): (&str, &str)| {
+        let named = short[..short.len().min(MAX_NAMED)].join("; ");
+        let more = match short.len().saturating_sub(MAX_NAMED) {
+            0 => String::new(),
+            more => format!("; and {more} more"),
+        };
+        let what = format!("operations in flight on average: {named}{more}");
+        let finding = Finding::new("QD-NOT-ACHIEVED", Severity::Warning, what).at(&*job.plan.name);
+        finding.why(why).help(help)
+    };
+    let reasons = [(starved, STARVED_RANKS), (flushing, FLUSHES)].into_iter();
+    let found = reasons.filter(|(short, _)| !short.is_empty());
+    found.map(|(short, reason)| finding(&short, reason)).collect()
+}
+
+/// Why some ranks did not fill their queues, and what to do.
+const STARVED_RANKS: (&str, &str) = (
+    "the queue of these hosts was not kept full: their results are lower than what the target can deliver to them",
+    "check what else runs on these hosts; use more workers there, or fewer on the other hosts",
+);
+/// The same where flushes did it.
+const FLUSHES: (&str, &str) = (
+    "flushes took the places that were not filled",
+    "nothing is wrong if that is what you test",
+);
+
+/// A flush takes a slot and is no part of any latency. It explains what it took, and no more:
+/// whether with it the queue is as full as it should be.
+fn flushes_explain(found: &InFlight, severity: Severity, before: f64) -> bool {
+    let with_flushes = InFlight {
+        average: found.average + found.flushing,
+        ..*found
+    };
+    let still_short = match Little::exact(&with_flushes).filled(before) {
+        Some(Filled::Short(short)) => short > Severity::Note || severity == Severity::Note,
+        _ => false,
+    };
+    found.flushing > 0.0 && !still_short
 }
 
 fn judge(job: &JobView<'_>) -> Option<Finding> {
@@ -104,20 +129,8 @@ fn judge(job: &JobView<'_>) -> Option<Finding> {
         Filled::Short(severity) => severity,
     };
     let finding = Finding::new("QD-NOT-ACHIEVED", severity, figures).at(&*job.plan.name);
-    // A flush takes a slot and is no part of any latency. It explains what it took, and no more.
-    let with_flushes = InFlight {
-        average: found.average + found.flushing,
-        ..found
-    };
-    let is_short = |found: &InFlight| match Little::exact(found).filled(before_the_window(job)) {
-        Some(Filled::Short(short)) => short > Severity::Note || severity == Severity::Note,
-        _ => false,
-    };
-    let (why, help) = if found.flushing > 0.0 && !is_short(&with_flushes) {
-        (
-            "flushes took the places that were not filled",
-            "nothing is wrong if that is what you test",
-        )
+    let (why, help) = if flushes_explain(&found, severity, before_the_window(job)) {
+        FLUSHES
     } else if severity == Severity::Note {
         (
             "submitting operations and generating write data takes time; the target can do slightly more",
@@ -240,9 +253,8 @@ mod tests {
         assert!(!rules(&results).contains(&mismatch));
     }
 
-    /// Four hosts, one of which has two operations in flight instead of 32.
-    #[test]
-    fn one_host_that_is_starved_does_not_hide_among_others() {
+    /// Forty hosts, one of which has two operations in flight instead of 32.
+    fn one_starved_host() -> Results {
         let mut results = samples::closed_loop(32, 32_000, Nanos::millis(1));
         let starved = samples::closed_loop(32, 2_000, Nanos::millis(1));
         let job = &mut results.steps[0].jobs[0];
@@ -252,30 +264,62 @@ mod tests {
         for (rank, worker) in job.workers.iter_mut().enumerate() {
             worker.rank = rank as u32;
         }
-        let alone = results.clone();
-        let ranks = vec![
-            RankFacts {
-                host: "db".into(),
-                ..RankFacts::default()
-            };
-            40
-        ];
+        results
+    }
+
+    fn on_hosts(mut results: Results) -> Results {
+        let facts = RankFacts {
+            host: "db".into(),
+            ..RankFacts::default()
+        };
         results.fleet = Some(Fleet {
-            ranks,
+            ranks: vec![facts; 40],
             ..Fleet::default()
         });
-        let reported = |results: &Results| -> Vec<String> {
-            let found = super::super::check(results).into_iter();
-            found
-                .filter(|finding| finding.rule == "QD-NOT-ACHIEVED" && finding.severity == Severity::Warning)
-                .map(|finding| finding.what)
-                .collect()
+        results
+    }
+
+    /// What is found and why, as warnings.
+    fn warnings(results: &Results) -> Vec<(String, String)> {
+        let found = super::super::check(results).into_iter();
+        found
+            .filter(|finding| finding.rule == "QD-NOT-ACHIEVED" && finding.severity == Severity::Warning)
+            .map(|finding| (finding.what, finding.why.expect("it has a reason")))
+            .collect()
+    }
+
+    #[test]
+    fn one_host_that_is_starved_does_not_hide_among_others() {
+        assert_eq!(warnings(&one_starved_host()), []);
+        let found = warnings(&on_hosts(one_starved_host()));
+        assert_eq!(found.len(), 1, "{found:?}");
+        assert_eq!(found[0].0, "operations in flight on average: db (rank 3) 2.0 of 32");
+        assert!(found[0].1.starts_with("the queue of these hosts"), "{found:?}");
+    }
+
+    /// The rank lacks 30 of its 32 operations for a second. Flushes that took 30 s explain them;
+    /// those that took 1 s do not.
+    #[test]
+    fn flushes_of_one_host_explain_what_they_took() {
+        let found = |each: Nanos| {
+            let mut results = one_starved_host();
+            let mut sync = SyncResults::default();
+            (0..30).for_each(|_| sync.latency.record(each.0));
+            sync.operations = 30;
+            results.steps[0].jobs[0].workers[3].streams[0].sync = Some(sync);
+            let mut found = warnings(&on_hosts(results));
+            assert_eq!(found.len(), 1, "{found:?}");
+            found.remove(0)
         };
-        assert_eq!(reported(&alone), Vec::<String>::new());
+        let (what, why) = found(Nanos::secs(1));
         assert_eq!(
-            reported(&results),
-            ["operations in flight on average: db (rank 3) 2.0 of 32"]
+            what,
+            "operations in flight on average: db (rank 3) 2.0 of 32, flushes took 30.0"
         );
+        assert!(why.starts_with("flushes took"), "{why}");
+        let (what, why) = found(Nanos(33_333_333));
+        assert_eq!(what, "operations in flight on average: db (rank 3) 2.0 of 32");
+        assert!(why.starts_with("the queue of these hosts"), "{why}");
     }
 
     #[test]

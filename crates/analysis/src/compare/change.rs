@@ -94,6 +94,23 @@ impl Figure {
         }
     }
 
+    /// Its name in CSV, which ends with the unit of a time.
+    pub fn column(self) -> String {
+        match self {
+            Figure::Iops => "iops".into(),
+            Figure::Mean => "latency_mean_us".into(),
+            Figure::Quantile(_) => format!("latency_{}_us", self.name()),
+        }
+    }
+
+    /// A value of it in the unit of [`Figure::column`].
+    pub fn in_column(self, value: f64) -> f64 {
+        match self {
+            Figure::Iops => value,
+            Figure::Mean | Figure::Quantile(_) => value / 1e3,
+        }
+    }
+
     /// More of it is better.
     pub fn higher_is_better(self) -> bool {
         match self {

@@ -20,6 +20,7 @@ use model::finding::{Finding, Severity};
 use model::observation::Observation;
 
 pub use decode::{Decoded, decode};
+pub use fio::logs;
 pub use refused::Foreign;
 
 use crate::{Diagnostic, Place};

@@ -36,6 +36,10 @@ pub(super) fn recognise(text: &str) -> Option<Foreign> {
             "its fields have no names and depend on the version",
             instead,
         )
+    } else if is_log(text) {
+        let why = "its lines say neither which figure they are nor what the whole run did";
+        let instead = "`fathom report FILE …` draws logs of fio with their own names (db_lat.1.log); to judge or compare, give its JSON report";
+        of("a log of fio", why, instead)
     } else if text.lines().any(is_dd) {
         let instead = "`fathom explain anti-patterns dd` tells why, and what to run instead";
         of("output of dd", "dd is not a storage test", instead)
@@ -50,6 +54,17 @@ fn is_terse(line: &str) -> bool {
         .next()
         .is_some_and(|field| matches!(field, "2" | "3" | "4" | "5"));
     version && fields.next().is_some_and(|field| field.starts_with("fio-"))
+}
+
+/// Its first lines are four whole numbers or more, the third a direction.
+fn is_log(text: &str) -> bool {
+    const LINES: usize = 5;
+    let is_one = |line: &str| {
+        let columns: Vec<&str> = line.split(", ").collect();
+        let numbers = columns.iter().take(4).filter(|column| column.parse::<u64>().is_ok());
+        numbers.count() == 4 && matches!(columns[2], "0" | "1" | "2")
+    };
+    !text.is_empty() && text.lines().take(LINES).all(is_one)
 }
 
 fn is_dd(line: &str) -> bool {
@@ -74,6 +89,8 @@ mod tests {
             name("Vdbench distribution: vdbench50407\nReporting of latency buckets"),
             Some("another page of Vdbench")
         );
+        assert_eq!(name("500, 2404, 0, 0, 0\n"), Some("a log of fio"));
+        assert_eq!(name(""), None);
         assert_eq!(name("hello"), None);
     }
 }

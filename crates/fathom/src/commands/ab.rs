@@ -14,7 +14,7 @@ use study::ab::{self, Report, Side, Turn};
 
 use super::results;
 use super::run;
-use super::study_outputs::{self, Contents, StudyArgs, StudyOutputs};
+use super::study_outputs::{self, Contents, StudyArgs, StudyOutputs, csv_number, csv_table};
 use super::sweep;
 use crate::command_line;
 use crate::exit::Exit;
@@ -96,6 +96,13 @@ pub struct MarginArgs {
     margin: Option<f64>,
 }
 
+impl MarginArgs {
+    /// A margin is named.
+    pub fn is_some(&self) -> bool {
+        self.margin.is_some()
+    }
+}
+
 /// The share that `--margin` gives.
 pub(super) fn margin(args: &MarginArgs) -> Result<f64, Faults> {
     let share = args.margin.map_or(MARGIN, |percent| percent / 100.0);
@@ -107,7 +114,7 @@ pub(super) fn margin(args: &MarginArgs) -> Result<f64, Faults> {
 
 /// Compares in turns.
 pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
-    let outputs = args.study.outputs(study_outputs::NO_TABLE)?;
+    let outputs = args.study.outputs(study_outputs::ALL)?;
     let margin = margin(&args.margin)?;
     if let Some(file) = &args.from {
         show(file, &results::study(file)?, margin, args.mirror, &outputs)?;
@@ -250,10 +257,30 @@ fn finish(outputs: &StudyOutputs, report: &Report, study: &model::study::Study) 
     outputs.finish(&Contents {
         text: text(report, study),
         json: report,
-        others: &[],
+        others: &[(study_outputs::Form::Csv, &|| csv(report))],
         page: Some(&|| pages::ab(report, study)),
         study: Some(study),
     })
+}
+
+/// A line for each figure; none where fewer than two pairs are whole.
+fn csv(report: &Report) -> String {
+    let rows = report.found.iter().flat_map(|found| {
+        found.changes.iter().map(|change| {
+            let in_column = |value: f64| change.figure.in_column(value).to_string();
+            vec![
+                change.figure.column(),
+                in_column(change.from),
+                in_column(change.to),
+                change.ratio.to_string(),
+                csv_number(change.low),
+                csv_number(change.high),
+                change.word.word().to_owned(),
+                found.pairs.to_string(),
+            ]
+        })
+    });
+    csv_table("figure,a,b,ratio,ratio_low,ratio_high,word,pairs", rows)
 }
 
 /// What one of the two words means, with the flags beside them.

@@ -10,7 +10,7 @@ use report::formats;
 use report::html::page::{Page, Table};
 use serde::Serialize;
 
-use super::study_outputs::{Contents, Form, StudyOutputs};
+use super::study_outputs::{Contents, Form, StudyOutputs, csv_number, csv_table};
 use super::{ab, results};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -404,31 +404,30 @@ fn markdown(comparison: &Comparison) -> String {
 
 /// A line for each figure of each result, from the best to the worst.
 fn csv(comparison: &Comparison) -> String {
-    const COLUMNS: &str = "job,place,result,figure,value,low,high,ratio_to_best,ratio_low,ratio_high,word";
-    let number = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
-    let mut table = csv::Writer::from_writer(Vec::new());
-    let in_memory = "writing to memory does not fail";
-    table.write_record(COLUMNS.split(',')).expect(in_memory);
+    let mut rows = Vec::new();
     for job in &comparison.jobs {
         for (place, one) in job.ranking.iter().enumerate() {
             for shown in &one.figures {
                 let to_best = one.to_best.as_ref().filter(|change| change.figure == shown.figure);
-                let row = [
+                let in_column = |value: f64| shown.figure.in_column(value);
+                rows.push(vec![
                     job.job.clone(),
                     (place + 1).to_string(),
                     comparison.files[one.index].clone(),
-                    shown.figure.name(),
-                    shown.value.to_string(),
-                    number(shown.interval.map(|interval| interval.0)),
-                    number(shown.interval.map(|interval| interval.1)),
-                    number(to_best.map(|change| change.ratio)),
-                    number(to_best.and_then(|change| change.low)),
-                    number(to_best.and_then(|change| change.high)),
+                    shown.figure.column(),
+                    in_column(shown.value).to_string(),
+                    csv_number(shown.interval.map(|interval| in_column(interval.0))),
+                    csv_number(shown.interval.map(|interval| in_column(interval.1))),
+                    csv_number(to_best.map(|change| change.ratio)),
+                    csv_number(to_best.and_then(|change| change.low)),
+                    csv_number(to_best.and_then(|change| change.high)),
                     to_best.map_or("", |change| change.word.word()).to_owned(),
-                ];
-                table.write_record(row).expect(in_memory);
+                ]);
             }
         }
     }
-    String::from_utf8_lossy(&table.into_inner().expect(in_memory)).into_owned()
+    csv_table(
+        "job,place,result,figure,value,low,high,ratio_to_best,ratio_low,ratio_high,word",
+        rows,
+    )
 }

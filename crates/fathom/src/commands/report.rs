@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use archive::Saved;
 use clap::ValueHint;
+use dialects::import::logs::{LogName, read_log};
 use model::results::Results;
 use report::html;
 use report::html::page::{Page, Verdict};
@@ -14,21 +15,25 @@ use super::{compare, results};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits;
+use crate::pages::fio_logs::{self, LogFile};
 use crate::session::Session;
-use crate::{judged, outputs, pages, screen};
+use crate::{judged, outputs, pages, screen, user_file};
 
 /// Write a page with charts from results
 #[derive(clap::Args)]
 #[command(
     long_about = "Makes a page with charts from saved results and studies, and from reports of other tools as `fathom explain` reads them. \
-        It is one file: it opens offline in any browser, can be mailed, printed, and used with a keyboard or a screen reader. Several results make a comparison.\n\n\
+        fio's log files (db_bw.1.log, db_clat_hist.1.log, or a directory of them) are drawn over time. \
+        A page is one file: it opens offline in any browser, can be mailed, printed, and used with a keyboard or a screen reader. Several results make a comparison.\n\n\
         With --require or --policy the results are held to a promise, and the page begins with PASS, FAIL or INCONCLUSIVE; with --vm and --disk the limits of a cloud machine \
         are known, and the page says which one was met.",
     after_help = "Examples:\n  fathom report result.fathom\n  fathom report result.fathom --require 'iops>=4000,p99<=3ms' -o result.html\n  \
-        fathom report before.fathom after.fathom -o comparison.html\n  fathom report fio.json --vm Standard_B2ms"
+        fathom report before.fathom after.fathom -o comparison.html\n  fathom report fio.json --vm Standard_B2ms\n  \
+        fathom report logs/ -o logs.html"
 )]
 pub struct Args {
-    /// Results: saved ones (--save), studies, reports of fio or DiskSpd; `-` is standard input
+    /// Results: saved ones (--save), studies, reports of fio or DiskSpd, logs of fio; `-` is
+    /// standard input
     #[arg(value_name = "RESULT", required = true, num_args = 1.., value_hint = ValueHint::FilePath)]
     file: Vec<String>,
     /// The file to write; `-` is standard output [default: the name of the result with .html]
@@ -54,7 +59,9 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         }
         outputs::prove_writable(std::iter::once(path.as_path()))?;
     }
+    let logs = find_logs(files)?;
     let (page, exit) = match files {
+        _ if !logs.files.is_empty() => (of_logs(args, &logs)?, Exit::Done),
         [one] => of_one(args, one)?,
         many => (compare::page_with(many, margin(&args.margin)?, args.force)?, Exit::Done),
     };
@@ -70,6 +77,78 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
         }
     }
     Ok(exit)
+}
+
+/// Files that are fio's logs, by their names.
+#[derive(Default)]
+struct Logs {
+    files: Vec<(PathBuf, LogName)>,
+    /// What else lies in a directory of logs.
+    others: Vec<String>,
+}
+
+/// The logs among the arguments; a directory stands for all that are in it.
+fn find_logs(args: &[String]) -> Result<Logs, Faults> {
+    let mut logs = Logs::default();
+    let mut others = Vec::new();
+    for arg in args {
+        let path = Path::new(arg);
+        let mut paths = vec![path.to_owned()];
+        if path.is_dir() {
+            let entries = path.read_dir().and_then(Iterator::collect::<Result<Vec<_>, _>>);
+            let entries = entries.map_err(|error| Faults::unreadable(path, &error))?;
+            paths = entries.iter().map(std::fs::DirEntry::path).collect();
+            paths.sort();
+        }
+        let before = logs.files.len();
+        for one in paths {
+            let name = one.file_name().map(|name| name.to_string_lossy().into_owned());
+            match name.as_deref().and_then(LogName::parse) {
+                Some(name) => logs.files.push((one, name)),
+                None if path.is_dir() => logs.others.extend(name),
+                None => others.push(arg),
+            }
+        }
+        if path.is_dir() && before == logs.files.len() {
+            let fault = Fault::new(format!("{arg} holds no log of fio"));
+            let help = "a log is named by its kind and worker, such as db_lat.1.log";
+            return Err(Faults::usage(fault.help(help)));
+        }
+    }
+    match others.first() {
+        Some(other) if !logs.files.is_empty() => {
+            let fault = Fault::new(format!("cannot draw {other} beside logs of fio"));
+            Err(Faults::usage(
+                fault.help("logs make a page of their own: name only logs"),
+            ))
+        }
+        _ => Ok(logs),
+    }
+}
+
+/// The page of logs. They hold no totals that could be judged or compared.
+fn of_logs(args: &Args, logs: &Logs) -> Result<Page, Faults> {
+    let asked = explain::asked(&args.promise)?;
+    let is_judged = !asked.clauses.is_empty() || !asked.layers.is_empty() || !asked.credits.is_empty();
+    if is_judged || args.force || args.margin.is_some() || args.promise.describes_storage() {
+        let fault = Fault::new("logs of fio can neither be judged nor compared: they hold no totals of a run");
+        return Err(Faults::usage(
+            fault.help("leave the option out, or give fio's JSON report"),
+        ));
+    }
+    let read = |(path, name): &(PathBuf, LogName)| {
+        let bytes = user_file::read_bytes(path, results::MAX_REPORT).map_err(|error| Faults::unreadable(path, &error))?;
+        let file = path.display().to_string();
+        let log = read_log(name.kind, &file, &String::from_utf8_lossy(&bytes));
+        let name = name.clone();
+        Ok(LogFile { file, name, log })
+    };
+    let read: Vec<LogFile> = logs.files.iter().map(read).collect::<Result<_, Faults>>()?;
+    let title = match &args.file[..] {
+        [one] => one.clone(),
+        many => format!("{} and {} more", many[0], many.len() - 1),
+    };
+    Ok(fio_logs::page(&title, &read, &logs.others))
 }
 
 /// Where it goes; `None` is standard output.

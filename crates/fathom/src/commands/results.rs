@@ -20,7 +20,7 @@ use crate::user_file;
 /// The name that stands for standard input.
 pub const STDIN: &str = "-";
 /// No report is longer; what is, is something else.
-const MAX_REPORT: u64 = 1 << 30;
+pub const MAX_REPORT: u64 = 1 << 30;
 
 /// What a file holds.
 #[derive(Debug)]

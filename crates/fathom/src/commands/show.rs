@@ -88,7 +88,7 @@ fn show_study(file: &str, study: &Study, args: &ShowArgs) -> Result<Exit, Faults
             study,
             analysis::compare::MARGIN,
             false,
-            &args.study_outputs(study_outputs::NO_TABLE)?,
+            &args.study_outputs(study_outputs::ALL)?,
         )?,
         Question::Suite { .. } => {
             let fault = Fault::new(format!("{file} holds the runs of a suite, whose report is a page"));

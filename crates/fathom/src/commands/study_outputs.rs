@@ -70,10 +70,24 @@ impl Form {
 
 /// All forms.
 pub const ALL: &[Form] = &[Form::Text, Form::Json, Form::Csv, Form::Html];
-/// Those of a study without a table.
-pub const NO_TABLE: &[Form] = &[Form::Text, Form::Json, Form::Html];
 /// Those of a list without a page.
 pub const NO_PAGE: &[Form] = &[Form::Text, Form::Json, Form::Csv];
+
+/// A table as CSV: `columns` divided by commas, and a row for each record.
+pub fn csv_table(columns: &str, rows: impl IntoIterator<Item = Vec<String>>) -> String {
+    let mut table = csv::Writer::from_writer(Vec::new());
+    let in_memory = "writing to memory does not fail";
+    table.write_record(columns.split(',')).expect(in_memory);
+    for row in rows {
+        table.write_record(row).expect(in_memory);
+    }
+    String::from_utf8_lossy(&table.into_inner().expect(in_memory)).into_owned()
+}
+
+/// A number of a table; empty where it is not known.
+pub fn csv_number(value: Option<f64>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
 
 /// The reports that were asked for.
 #[derive(Debug)]

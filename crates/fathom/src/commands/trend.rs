@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::ab::{MarginArgs, margin};
 use super::history::{FilterArgs, local, opened};
-use super::study_outputs::{Contents, NO_TABLE, StudyOutputs};
+use super::study_outputs::{ALL, Contents, Form, StudyOutputs, csv_table};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::outputs::OutputSpec;
@@ -86,6 +86,28 @@ struct TrendRun {
     p99_ns: Option<f64>,
 }
 
+/// A line for each figure of each run.
+fn csv(trends: &Trends) -> String {
+    let mut rows = Vec::new();
+    for test in &trends.tests {
+        for figure in &test.figures {
+            rows.extend(figure.points.iter().map(|point| {
+                vec![
+                    test.name.clone(),
+                    test.job.clone(),
+                    test.host.clone(),
+                    test.targets.join(" "),
+                    point.entry.to_string(),
+                    point.unix_ns.to_string(),
+                    figure.figure.column(),
+                    figure.figure.in_column(point.value).to_string(),
+                ]
+            }));
+        }
+    }
+    csv_table("test,job,host,targets,entry,started_unix_ns,figure,value", rows)
+}
+
 fn page(trends: &Trends) -> Page {
     let several = trends.tests.iter().any(|test| test.job != trends.tests[0].job);
     let tests: Vec<pages::Test<'_>> = trends
@@ -108,7 +130,7 @@ fn page(trends: &Trends) -> Page {
 
 /// Tells it.
 pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
-    let outputs = StudyOutputs::new(&args.output, None, NO_TABLE)?;
+    let outputs = StudyOutputs::new(&args.output, None, ALL)?;
     let margin = margin(&args.margin)?;
     let entries = entries(args)?;
     outputs.prove(&[])?;
@@ -141,7 +163,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     outputs.finish(&Contents {
         text: text(&trends),
         json: &trends,
-        others: &[],
+        others: &[(Form::Csv, &|| csv(&trends))],
         page: Some(&|| page(&trends)),
         study: None,
     })?;

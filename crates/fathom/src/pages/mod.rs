@@ -3,6 +3,7 @@
 //! comparisons come together.
 
 mod explained;
+pub mod fio_logs;
 mod rounds;
 mod sides;
 mod suite;
@@ -124,7 +125,7 @@ pub fn verdict(promised: &str, verdict: &Verdict) -> page::Verdict {
 /// What stands in brackets behind figures, where any does.
 fn brackets(verdict: &Verdict) -> Option<String> {
     let any = verdict.clauses.iter().any(|clause| clause.interval != (None, None));
-    any.then(|| "In brackets: the 95 % confidence interval.".to_owned())
+    any.then(|| "In parentheses: the 95 % confidence interval.".to_owned())
 }
 
 /// What the word means, for those who read it for the first time.

@@ -191,6 +191,23 @@ fn studies_and_verdicts_are_kept_with_what_they_came_to() {
         again.out
     );
     place.fathom(&["history", "show", "2"]).expect(0, &["What this means"]);
+    let table = place.fathom(&["ab", "--from", "history:2", "--out", "csv"]);
+    let json = place.fathom(&["ab", "--from", "history:2", "--out", "json"]).json();
+    let changes = json["found"]["changes"].as_array().unwrap();
+    let rows: Vec<Vec<&str>> = table
+        .expect(0, &[])
+        .out
+        .lines()
+        .map(|line| line.split(',').collect())
+        .collect();
+    assert_eq!(rows.len(), changes.len() + 1, "{}", table.out);
+    let number = |cell: &str| cell.parse::<f64>().unwrap();
+    assert_eq!(
+        (rows[0][0], rows[1][0], rows[2][0]),
+        ("figure", "iops", "latency_mean_us")
+    );
+    assert_eq!(number(rows[1][1]), changes[0]["from"].as_f64().unwrap());
+    assert_eq!(number(rows[2][2]), changes[1]["to"].as_f64().unwrap() / 1e3);
     place
         .fathom(&["ab", "--from", "history:1"])
         .expect(4, &["history:1 holds a study of another kind"]);
@@ -409,6 +426,22 @@ fn measured_on(place: &Place, entries: std::ops::RangeInclusive<u64>, kernel: &s
     }
 }
 
+/// The table of a trend has every point of its figures, times in microseconds.
+fn assert_table_has_points(table: &str, figures: &[Value]) {
+    let rows: Vec<Vec<&str>> = table.lines().map(|line| line.split(',').collect()).collect();
+    let points = figures.iter().flat_map(|figure| figure["points"].as_array().unwrap());
+    assert_eq!(rows[0][4..], ["entry", "started_unix_ns", "figure", "value"]);
+    assert_eq!(rows.len() - 1, points.clone().count());
+    for (row, point) in rows[1..].iter().zip(points) {
+        let factor = if row[6].ends_with("_us") { 1e3 } else { 1.0 };
+        assert_eq!(row[4], point["entry"].to_string());
+        assert_eq!(
+            row[7].parse::<f64>().unwrap(),
+            point["value"].as_f64().unwrap() / factor
+        );
+    }
+}
+
 #[test]
 fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
     let place = Place::new();
@@ -456,6 +489,10 @@ fn a_trend_tells_where_a_device_became_slower_and_what_changed_with_it() {
     let ran = place.fathom(&["trend", "--force", "--out", "json"]);
     let trends = ran.expect(0, &[]).json();
     let figures = trends["tests"][0]["figures"].as_array().unwrap();
+    assert_table_has_points(
+        &place.fathom(&["trend", "--force", "--out", "csv"]).expect(0, &[]).out,
+        figures,
+    );
     let change = &figures[0]["changes"][0];
     assert_eq!(
         (&change["before"], &change["after"], &change["word"]),

@@ -10,6 +10,7 @@ mod examples;
 mod explain;
 mod faults;
 mod files;
+mod fio_logs;
 mod guard;
 mod help;
 mod history;

@@ -467,12 +467,16 @@ fn saved_results_are_compared_and_ranked() {
     assert!(rows.iter().all(|row| row.len() == rows[0].len()), "{}", table.out);
     let iops: Vec<f64> = rows
         .iter()
-        .filter(|row| row[3] == "IOPS")
+        .filter(|row| row[3] == "iops")
         .map(|row| row[4].parse().unwrap())
         .collect();
     assert_eq!(iops.len(), 3);
+    // The name of a time ends with its unit: depth 8 is rate × mean latency.
+    let mean = rows.iter().find(|row| row[3] == "latency_mean_us").unwrap();
+    let in_flight = iops[0] * mean[4].parse::<f64>().unwrap() / 1e6;
+    assert!((in_flight - 8.0).abs() < 0.5, "{in_flight}");
     assert!(iops[0] > iops[1] && iops[1] >= iops[2], "{iops:?}");
-    let ratio: f64 = rows.iter().filter(|row| row[3] == "IOPS").nth(2).unwrap()[7]
+    let ratio: f64 = rows.iter().filter(|row| row[3] == "iops").nth(2).unwrap()[7]
         .parse()
         .unwrap();
     assert!((ratio - iops[2] / iops[0]).abs() < 1e-9);

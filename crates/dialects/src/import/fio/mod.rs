@@ -3,6 +3,7 @@
 
 pub(super) mod json;
 mod json_flows;
+pub mod logs;
 pub(super) mod normal;
 mod normal_lines;
 

@@ -37,6 +37,11 @@ pub struct PromiseArgs {
 }
 
 impl PromiseArgs {
+    /// Something is said of the storage below the loads.
+    pub fn describes_storage(&self) -> bool {
+        self.limits.host_cache || !self.storage.0.is_empty()
+    }
+
     /// What is said of the storage below the loads.
     pub fn storage(&self) -> Result<Storage, Faults> {
         Storage::parse(&self.storage, self.limits.host_cache)

@@ -27,17 +27,16 @@ pub(super) fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
             _ => String::new(),
         };
         let measured = duration(job.measured_ns);
-        let weakened: Vec<&str> = summary
+        let grave = summary
             .findings
             .iter()
-            .filter(|finding| finding.severity != Severity::Note)
-            .map(|finding| finding.rule.as_str())
-            .collect();
+            .filter(|finding| finding.severity != Severity::Note);
+        // A rule that several findings are of is named once.
+        let weakened: BTreeSet<&str> = grave.map(|finding| finding.rule.as_str()).collect();
         if !weakened.is_empty() {
-            verdict.notes.push(format!(
-                "The checks warn: {}. Read what they found below.",
-                weakened.join(", ")
-            ));
+            let rules = Vec::from_iter(weakened).join(", ");
+            let qualified = format!("With a reservation: the checks warn ({rules}). See what they found below.");
+            verdict.notes.insert(0, qualified);
         }
         verdict.notes.insert(
             0,

@@ -39,11 +39,19 @@ pub(super) fn nines(fraction: f64) -> f64 {
 /// Latency over percentile, from the fastest operation to the slowest, with its 95 % interval; what
 /// hardly an operation lies beyond stands apart.
 pub(super) fn percentiles(place: &Place, directions: &PerDirection<Option<Cow<DirectionResults>>>) -> Option<Chart> {
-    let found = series_of(directions);
+    percentile_curve(
+        place.id("percentiles"),
+        place.title("Latency by percentile"),
+        &series_of(directions),
+    )
+}
+
+/// The same of any histograms, each with its name and colour.
+pub fn percentile_curve(id: String, title: String, found: &[(String, Tone, &Histogram)]) -> Option<Chart> {
     if found.is_empty() {
         return None;
     }
-    let (unit, ns) = unit_of(&found);
+    let (unit, ns) = unit_of(found);
     let nines = |latency: &Histogram| (latency.n() as f64).log10();
     let furthest = found.iter().map(|(_, _, latency)| nines(latency)).fold(2.0, f64::max);
     let series = found
@@ -51,8 +59,8 @@ pub(super) fn percentiles(place: &Place, directions: &PerDirection<Option<Cow<Di
         .flat_map(|(name, tone, latency)| percentile_lines(name, *tone, latency, ns))
         .collect();
     Some(Chart {
-        id: place.id("percentiles"),
-        title: place.title("Latency by percentile"),
+        id,
+        title,
         about: "From the fastest operation (left: the device with nothing else to do) to the slowest (right: the moment of greatest contention). Each unit to the right \
                 is ten times rarer. The band is the 95 % confidence interval; the grey part has fewer than ten operations beyond it and says hardly more than the \
                 maximum, which is a single operation."

@@ -21,6 +21,7 @@ use crate::numbers::{count, duration, rate, throughput, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
 use crate::{diagnosis, words};
 
+pub use latency::percentile_curve;
 pub use resources::{PlanePoint, plane};
 
 /// Jobs that have their charts open when the page opens.

@@ -345,9 +345,11 @@ impl<'a> Drawing<'a> {
             label.chars().count() as f64 * WIDE_LETTER + 8.0
         }) {
             let x = left + place * width;
+            // The last label must not leave the drawing.
+            let middle = x.min(WIDTH - label.chars().count() as f64 * WIDE_LETTER / 2.0);
             let _ = writeln!(
                 out,
-                "<g class=\"tick\" data-at=\"{place:.4}\"><path class=\"grid\" d=\"M{x:.1} {top:.1}V{bottom:.1}\"/><text x=\"{x:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text></g>",
+                "<g class=\"tick\" data-at=\"{place:.4}\"><path class=\"grid\" d=\"M{x:.1} {top:.1}V{bottom:.1}\"/><text x=\"{middle:.1}\" y=\"{:.1}\" text-anchor=\"middle\">{}</text></g>",
                 bottom + 15.0,
                 text(&label)
             );

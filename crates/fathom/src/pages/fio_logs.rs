@@ -1,0 +1,514 @@
+//! The page of fio's log files: their time series and, from histograms or single operations,
+//! percentiles. What no line holds is named, not filled in.
+
+use std::collections::BTreeMap;
+
+use dialects::import::logs::{Log, LogKind, LogLines, LogName};
+use model::finding::{Finding, Severity};
+use model::histogram::Histogram;
+use model::stats::{Support, support};
+use model::{Direction, PerDirection};
+use report::html::chart::{Axis, Chart, Form, Series, Tone, X, time_unit};
+use report::html::page::{Block, Page, Section, Table, Tile, Verdict};
+use report::html::run::percentile_curve;
+use report::numbers::{count, rate, throughput, time};
+
+/// A log with its file.
+#[derive(Debug)]
+pub struct LogFile {
+    /// Its path, as the user named it.
+    pub file: String,
+    /// What its name says.
+    pub name: LogName,
+    /// What its lines say.
+    pub log: Log,
+}
+
+/// Times from here on are those of a clock: 1973 in milliseconds.
+const EPOCH_MS: u64 = 100_000_000_000;
+/// Curves of one chart.
+const MAX_CURVES: usize = 8;
+/// Points of a curve; more are averaged.
+const MAX_POINTS: usize = 3600;
+/// Points that are drawn as such; of more only the line.
+const MAX_DOTS: usize = 60;
+/// Files that are no logs, by name.
+const MAX_NAMED: usize = 10;
+/// Logs of which this part of the time is shared ran at once.
+const OVERLAP: f64 = 0.9;
+
+/// Kinds that are drawn over time: title, axis, option that writes them.
+const OVER_TIME: [(LogKind, &str, &str); 5] = [
+    (LogKind::Iops, "Operations per second over time", "write_iops_log"),
+    (LogKind::Bandwidth, "Throughput over time", "write_bw_log"),
+    (LogKind::Latency, "Latency over time", "write_lat_log"),
+    (LogKind::Completion, "Completion latency over time", "write_lat_log"),
+    (LogKind::Submission, "Submission latency over time", "write_lat_log"),
+];
+
+/// Values over time of a worker and direction: bytes or operations per second, or nanoseconds.
+struct Curve {
+    name: String,
+    direction: Direction,
+    /// Seconds and value; a gap where nothing ended.
+    points: Vec<(f64, Option<f64>)>,
+    form: Form,
+    /// What a point is.
+    each: String,
+}
+
+impl Curve {
+    fn values(&self) -> impl Iterator<Item = f64> + '_ {
+        self.points.iter().filter_map(|(_, value)| *value)
+    }
+
+    fn mean(&self) -> Option<f64> {
+        let n = self.values().count();
+        (n > 0).then(|| self.values().sum::<f64>() / n as f64)
+    }
+}
+
+/// The page. `others` are files of a directory that are no logs.
+pub fn page(title: &str, logs: &[LogFile], others: &[String]) -> Page {
+    let first = logs
+        .iter()
+        .filter_map(|one| one.log.times_ms)
+        .map(|times| times.0)
+        .min();
+    let origin = first.filter(|first| *first >= EPOCH_MS);
+    let mut jobs: BTreeMap<&str, Vec<&LogFile>> = BTreeMap::new();
+    for one in logs {
+        jobs.entry(&one.name.job).or_default().push(one);
+    }
+    let mut about = vec![format!("{} log files of fio", logs.len())];
+    about.extend(
+        origin
+            .and_then(|ms| jiff::Timestamp::from_millisecond(ms as i64).ok())
+            .map(|at| format!("first line: {at}")),
+    );
+    let several = jobs.len() > 1;
+    let mut page = Page {
+        title: title.into(),
+        about,
+        verdict: Verdict {
+            sentence: "Logs hold no totals of a run, so there is no PASS or FAIL. fio's JSON report can be judged: fathom report fio.json --require 'iops>=4000,p99<=3ms'.".into(),
+            ..Verdict::default()
+        },
+        findings: unread(logs, others),
+        provenance: format!("{title}, read by fathom {}", env!("CARGO_PKG_VERSION")),
+        ..Page::default()
+    };
+    for (number, (job, files)) in jobs.iter().enumerate() {
+        let prefix = if several { format!("l{number}-") } else { String::new() };
+        page.sections.push(section(&prefix, job, files, origin.unwrap_or(0)));
+        if !several {
+            page.tiles = tiles(files, origin.unwrap_or(0));
+        }
+    }
+    if !several {
+        page.raise_charts(&["iops", "percentiles"]);
+    }
+    page.sections.push(sources(logs));
+    page
+}
+
+/// Lines and files that are not shown.
+fn unread(logs: &[LogFile], others: &[String]) -> Vec<Finding> {
+    let lines = logs.iter().filter(|one| one.log.unread > 0).map(|one| {
+        let what = format!(
+            "{} of {} lines could not be read",
+            one.log.unread,
+            one.log.unread + one.log.lines
+        );
+        let finding = Finding::new("REPORT-UNREAD", Severity::Warning, what).why("they are left out");
+        let place = one.log.first_unread.as_ref().and_then(|first| first.at.as_ref());
+        finding.at(place.map_or_else(|| one.file.clone(), |place| format!("{}:{}", place.file, place.line)))
+    });
+    let empty = logs
+        .iter()
+        .filter(|one| one.log.lines + one.log.unread == 0)
+        .map(|one| Finding::new("REPORT-UNREAD", Severity::Note, "the log is empty").at(&*one.file));
+    let files = (!others.is_empty()).then(|| {
+        let named = others[..others.len().min(MAX_NAMED)].join(", ");
+        let more = match others.len().saturating_sub(MAX_NAMED) {
+            0 => String::new(),
+            more => format!(", and {more} more"),
+        };
+        let what = format!("not read, since their names are not those of logs: {named}{more}");
+        let help = "lines of a compressed log (.fz) are printed by `fio --inflate-log=FILE`";
+        let finding = Finding::new("REPORT-UNREAD", Severity::Note, what);
+        match others.iter().any(|file| file.ends_with(".fz")) {
+            true => finding.help(help),
+            false => finding,
+        }
+    });
+    lines.chain(empty).chain(files).collect()
+}
+
+fn section(prefix: &str, job: &str, files: &[&LogFile], origin: u64) -> Section {
+    let mut rows = Vec::new();
+    let mut blocks = Vec::new();
+    for (kind, title, _) in OVER_TIME {
+        let curves = curves(files, kind, origin);
+        rows.extend(curves.iter().filter_map(|curve| row(kind, curve)));
+        let parts = curves.chunks(MAX_CURVES).count();
+        for (number, some) in curves.chunks(MAX_CURVES).enumerate() {
+            let (id, title) = match parts {
+                1 => (format!("{prefix}{}", id_of(kind)), title.to_owned()),
+                _ => (
+                    format!("{prefix}{}-{number}", id_of(kind)),
+                    format!("{title} ({} of {parts})", number + 1),
+                ),
+            };
+            blocks.extend(Block::chart(Some(over_time(id, title, kind, some))));
+        }
+    }
+    let table = Table {
+        caption: "What the lines say".into(),
+        head: ["log", "points", "each", "mean of the points", "smallest", "largest"]
+            .map(str::to_owned)
+            .to_vec(),
+        rows,
+    };
+    if !table.rows.is_empty() {
+        blocks.insert(0, Block::Table(table));
+    }
+    blocks.extend(Block::chart(percentiles(prefix, files)));
+    Section {
+        title: job.into(),
+        blocks,
+        ..Section::default()
+    }
+}
+
+fn id_of(kind: LogKind) -> &'static str {
+    match kind {
+        LogKind::Bandwidth => "throughput",
+        LogKind::Iops => "iops",
+        LogKind::Latency => "latency",
+        LogKind::Submission => "submission",
+        LogKind::Completion => "completion",
+        LogKind::Histogram => "percentiles",
+    }
+}
+
+fn row(kind: LogKind, curve: &Curve) -> Option<Vec<String>> {
+    let words = |value: f64| match kind {
+        LogKind::Bandwidth => format!("{} MB/s", throughput(value / 1e6)),
+        LogKind::Iops => format!("{} IOPS", rate(value)),
+        LogKind::Latency | LogKind::Submission | LogKind::Completion | LogKind::Histogram => time(value),
+    };
+    let mean = curve.mean()?;
+    Some(vec![
+        format!("{}, {}", id_of(kind), curve.name),
+        count(curve.values().count() as u64),
+        curve.each.clone(),
+        words(mean),
+        words(curve.values().fold(f64::INFINITY, f64::min)),
+        words(curve.values().fold(0.0, f64::max)),
+    ])
+}
+
+fn curves(files: &[&LogFile], kind: LogKind, origin: u64) -> Vec<Curve> {
+    let mut curves = Vec::new();
+    for one in files.iter().filter(|one| one.name.kind == kind) {
+        for (direction, lines) in one.log.directions.iter() {
+            let name = match one.name.worker {
+                Some(worker) => format!("worker {worker}, {}s", direction.word()),
+                None => format!("all workers, {}s", direction.word()),
+            };
+            let curve = |name: String, points, form, each: String| Curve {
+                name,
+                direction,
+                points,
+                form,
+                each,
+            };
+            let averages = |samples: &[dialects::import::logs::Sample]| averaged(samples, kind, origin);
+            let form = match () {
+                () if one.log.is_merged => Form::Dots,
+                () if lines.samples.len() <= MAX_DOTS => Form::Points,
+                () => Form::Line,
+            };
+            if !lines.samples.is_empty() {
+                let (points, each) = averages(&lines.samples);
+                curves.push(curve(name.clone(), points, form, each));
+            }
+            if !lines.maxima.is_empty() {
+                let (points, each) = averages(&lines.maxima);
+                curves.push(curve(
+                    format!("{name}, maxima"),
+                    points,
+                    form,
+                    each.replace("average", "maximum"),
+                ));
+            }
+            if let Some((points, each)) = counted(lines, &one.log, kind, origin) {
+                curves.push(curve(name, points, Form::Steps, each));
+            }
+        }
+    }
+    curves
+}
+
+type Points = (Vec<(f64, Option<f64>)>, String);
+
+/// Averages, each at the end of its time; neighbours in one where there are too many.
+fn averaged(samples: &[dialects::import::logs::Sample], kind: LogKind, origin: u64) -> Points {
+    let factor = if kind == LogKind::Bandwidth { 1024.0 } else { 1.0 };
+    let together = samples.len().div_ceil(MAX_POINTS).max(1);
+    let point = |some: &[dialects::import::logs::Sample]| {
+        let mean = some.iter().map(|one| one.value).sum::<f64>() / some.len() as f64;
+        let end = some.last().map_or(0, |last| last.at_ms);
+        (end.saturating_sub(origin) as f64 / 1e3, Some(mean * factor))
+    };
+    let each = match together {
+        1 => "an average of the log".to_owned(),
+        some => format!("mean of {some} averages of the log"),
+    };
+    (samples.chunks(together).map(point).collect(), each)
+}
+
+/// Lines of operations by intervals: their rate, or their mean latency. The last interval of a log
+/// is not whole, and has no rate.
+fn counted(lines: &LogLines, log: &Log, kind: LogKind, origin: u64) -> Option<Points> {
+    let (first, last) = (
+        *lines.intervals.first_key_value()?.0,
+        *lines.intervals.last_key_value()?.0,
+    );
+    let directions = log.directions.iter();
+    let end = directions
+        .filter_map(|(_, lines)| lines.intervals.keys().next_back().copied())
+        .max()?;
+    let (begin_ms, seconds) = (log.times_ms?.0, log.interval_ms as f64 / 1e3);
+    let together = ((last - first + 1) as usize).div_ceil(MAX_POINTS).max(1) as u64;
+    let is_rate = matches!(kind, LogKind::Bandwidth | LogKind::Iops);
+    let point = |from: u64| {
+        let found = lines.intervals.range(from..from + together).map(|(_, one)| one);
+        let (operations, bytes, sum) = found.fold((0, 0, 0.0), |all: (u64, u64, f64), one| {
+            (all.0 + one.operations, all.1 + one.bytes, all.2 + one.sum)
+        });
+        let length = together as f64 * seconds;
+        let value = match kind {
+            LogKind::Bandwidth => Some(bytes as f64 / length),
+            LogKind::Iops => Some(operations as f64 / length),
+            _ => (operations > 0).then(|| sum / operations as f64),
+        };
+        (
+            (begin_ms.saturating_sub(origin) + from * log.interval_ms) as f64 / 1e3,
+            value,
+        )
+    };
+    let is_whole = |from: &u64| !is_rate || from + together <= end;
+    let points = (first..=last)
+        .step_by(together as usize)
+        .filter(is_whole)
+        .map(point)
+        .collect();
+    let length = report::numbers::duration(model::Nanos(log.interval_ms * together * 1_000_000));
+    let what = if is_rate {
+        "operations of"
+    } else {
+        "mean of the operations of"
+    };
+    Some((points, format!("{what} {length}")))
+}
+
+fn tone_of(direction: Direction) -> Tone {
+    match direction {
+        Direction::Read => Tone::Read,
+        Direction::Write => Tone::Write,
+        Direction::Trim => Tone::Trim,
+    }
+}
+
+fn over_time(id: String, title: String, kind: LogKind, curves: &[Curve]) -> Chart {
+    let slowest = curves.iter().flat_map(Curve::values).fold(0.0, f64::max);
+    let (unit, ns) = time_unit(slowest / 4.0);
+    let (y, factor) = match kind {
+        LogKind::Bandwidth => (Axis::from_zero("throughput", "MB/s"), 1e6),
+        LogKind::Iops => (Axis::from_zero("IOPS", "IOPS"), 1.0),
+        _ => (Axis::log("latency", unit), ns),
+    };
+    // A colour stands for a direction only where it has one curve.
+    let alone = |curve: &Curve| curves.iter().filter(|one| one.direction == curve.direction).count() == 1;
+    let line = |curve: &Curve| {
+        let (x, y) = curve
+            .points
+            .iter()
+            .map(|(at, value)| (X::Number(*at), value.map(|value| value / factor)))
+            .unzip();
+        Series {
+            name: curve.name.clone(),
+            form: curve.form,
+            x,
+            y,
+            tone: if alone(curve) {
+                tone_of(curve.direction)
+            } else {
+                Tone::Next
+            },
+            ..Series::default()
+        }
+    };
+    let mut kinds: Vec<&str> = curves.iter().map(|curve| curve.each.as_str()).collect();
+    kinds.sort_unstable();
+    kinds.dedup();
+    let merged = match curves.iter().any(|curve| curve.form == Form::Dots) {
+        true => " The log holds the lines of several workers and does not say whose they are: a point is one worker's.",
+        false => "",
+    };
+    let place = match curves.iter().all(|curve| curve.form == Form::Steps) {
+        true => "",
+        false => " An average stands at the end of its time.",
+    };
+    Chart {
+        id,
+        title,
+        about: format!("Each point is: {}.{place}{merged}", kinds.join("; ")),
+        x: Axis::linear("time in the log", "s"),
+        y,
+        series: curves.iter().map(line).collect(),
+        ..Chart::default()
+    }
+}
+
+/// The latencies of all workers: of the histogram logs, or else of single operations.
+fn latencies<'a>(files: &[&'a LogFile]) -> Option<(LogKind, PerDirection<Histogram>, Vec<&'a Log>)> {
+    [LogKind::Histogram, LogKind::Completion, LogKind::Latency]
+        .into_iter()
+        .find_map(|kind| {
+            let logs = files.iter().filter(|one| one.name.kind == kind).map(|one| &one.log);
+            let mut sum: PerDirection<Histogram> = PerDirection::default();
+            for (direction, lines) in logs.clone().flat_map(|log| log.directions.iter()) {
+                lines.latencies.iter().for_each(|found| sum[direction].merge(found));
+            }
+            let any = sum.iter().any(|(_, found)| !found.is_empty());
+            any.then(|| (kind, sum, logs.collect()))
+        })
+}
+
+fn percentiles(prefix: &str, files: &[&LogFile]) -> Option<Chart> {
+    let (kind, sum, logs) = latencies(files)?;
+    let found: Vec<(String, Tone, &Histogram)> = sum
+        .iter()
+        .filter(|(_, found)| !found.is_empty())
+        .map(|(direction, found)| (format!("{}s", direction.word()), tone_of(direction), found))
+        .collect();
+    let title = match kind {
+        LogKind::Latency => "Latency by percentile",
+        _ => "Completion latency by percentile",
+    };
+    let mut chart = percentile_curve(format!("{prefix}percentiles"), title.into(), &found)?;
+    let width = logs.iter().filter_map(|log| log.bin_width).fold(0.0, f64::max);
+    if kind == LogKind::Histogram {
+        chart.about += &format!(
+            " The logs count in bins of up to {:.1} % of the latency; the middle of a bin stands for its operations, the slowest one included.",
+            100.0 * width
+        );
+    }
+    Some(chart)
+}
+
+/// The figures that the logs decide.
+fn tiles(files: &[&LogFile], origin: u64) -> Vec<Tile> {
+    // Averages do not say how long each took, so only counted operations make a rate.
+    let sum = |kind: LogKind, name: &str, words: &dyn Fn(f64) -> String| {
+        let found = curves(files, kind, origin);
+        let logs = files.iter().filter(|one| one.name.kind == kind).map(|one| &one.log);
+        let ends: Vec<(u64, u64)> = logs.filter_map(|log| log.times_ms).collect();
+        let (start, end) = (ends.iter().map(|at| at.0).max()?, ends.iter().map(|at| at.1).min()?);
+        let length = ends.iter().map(|at| at.1 - at.0).max()?;
+        let at_once = end.saturating_sub(start) as f64 >= OVERLAP * length as f64;
+        if !at_once || found.iter().any(|curve| curve.form != Form::Steps) {
+            return None;
+        }
+        let means = found.iter().map(Curve::mean);
+        let value: f64 = means.sum::<Option<f64>>().filter(|value| *value > 0.0)?;
+        let note = match ends.len() {
+            1 => "mean over the log's time".to_owned(),
+            several => format!("sum of {several} workers, if they ran at once"),
+        };
+        Some(Tile {
+            name: name.into(),
+            value: words(value),
+            note,
+        })
+    };
+    let mut tiles = Vec::new();
+    tiles.extend(sum(LogKind::Iops, "Operations per second", &|iops| {
+        format!("{} IOPS", rate(iops))
+    }));
+    tiles.extend(sum(LogKind::Bandwidth, "Throughput", &|bytes| {
+        format!("{} MB/s", throughput(bytes / 1e6))
+    }));
+    let Some((kind, by_direction, _)) = latencies(files) else {
+        return tiles;
+    };
+    let mut all = Histogram::new();
+    by_direction.iter().for_each(|(_, found)| all.merge(found));
+    for (share, name) in [(0.5, "Half took no longer than"), (0.99, "99 % took no longer than")] {
+        if support(share, all.n()) != Support::None {
+            let what = if kind == LogKind::Latency {
+                "latency"
+            } else {
+                "completion latency"
+            };
+            tiles.push(Tile {
+                name: name.into(),
+                value: time(all.quantile(share) as f64),
+                note: format!("{what} of {} operations", count(all.n())),
+            });
+        }
+    }
+    tiles
+}
+
+/// Where everything comes from, and what logs cannot say.
+fn sources(logs: &[LogFile]) -> Section {
+    let row = |one: &LogFile| {
+        let worker = one
+            .name
+            .worker
+            .map_or_else(|| "all".to_owned(), |worker| worker.to_string());
+        vec![one.file.clone(), one.name.job.clone(), worker, count(one.log.lines)]
+    };
+    let has = |kind: LogKind| logs.iter().any(|one| one.name.kind == kind && one.log.lines > 0);
+    let mut lacks: Vec<String> = OVER_TIME
+        .iter()
+        .filter(|(kind, ..)| !has(*kind))
+        .map(|(_, title, option)| format!("{title}: no log of it ({option})."))
+        .collect();
+    let all: Vec<&LogFile> = logs.iter().collect();
+    if latencies(&all).is_none() {
+        lacks.push(
+            "Percentiles: averages do not hold them. write_hist_log, or write_lat_log without log_avg_msec, writes what they are made of.".into(),
+        );
+    }
+    lacks.push("The load (sizes, depth, engine), errors, processor time and the totals of the run: fio's JSON report has them (fathom report fio.json).".into());
+    let mut blocks = vec![Block::Table(Table {
+        caption: "Files".into(),
+        head: ["file", "job", "worker", "lines"].map(str::to_owned).to_vec(),
+        rows: logs.iter().map(row).collect(),
+    })];
+    blocks.push(Block::Text(
+        "Throughput is in KiB/s in the logs and in MB/s (10^6 bytes) here. Latencies are read as the nanoseconds of fio 3; versions before 3 wrote microseconds, which a log does not tell. \
+         \
+         The mean of averages weighs each equally, however long it took and however many operations it is of: it is not the rate or the mean of the run. Columns behind the block size (offset, priority, time of issue) are not drawn."
+            .into(),
+    ));
+    blocks.push(Block::Table(Table {
+        caption: "What these logs do not hold".into(),
+        rows: lacks
+            .iter()
+            .filter_map(|lack| lack.split_once(": "))
+            .map(|(what, why)| vec![what.to_owned(), why.to_owned()])
+            .collect(),
+        ..Table::default()
+    }));
+    Section {
+        title: "Source, and what it lacks".into(),
+        blocks,
+        ..Section::default()
+    }
+}
