@@ -153,8 +153,8 @@ fn any_form() -> impl Strategy<Value = DrawsForm> {
     ]
 }
 
-/// fio 3.33 ends `randwrite` with `bs=4k,8k` on 1 MiB after 51 of 128 blocks, with `bs=4k,16k` after
-/// 29 of 64.
+/// fio 3.33 ends `randwrite` with `bs=4k,8k` on 1 MiB after 51 of 128 blocks, with `bs=4k,16k`
+/// after 29 of 64.
 #[test]
 fn blocks_of_unused_directions_lengthen_the_random_map() {
     let sized = |read, write| {
