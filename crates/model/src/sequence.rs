@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use crate::access::{
-    Access, AccessError, Area, Cursor, EffectiveRange, Placement, PlacementCursor, SharedAccess, Wanted,
+    Access, AccessError, Area, Cursor, EffectiveRange, Once, OnceMethod, Placement, PlacementCursor, SharedAccess,
+    Wanted,
 };
 use crate::block_size::BlockSizes;
 use crate::direction::{Direction, PerDirection};
@@ -370,6 +371,19 @@ fn length_by_place(
     }
 }
 
+fn has_random_map(pattern: &Pattern) -> bool {
+    pattern.access.iter().any(|access| {
+        matches!(
+            access,
+            Access::Random {
+                placement: Placement::Once(Once {
+                    method: OnceMethod::Map { .. }
+                })
+            }
+        )
+    })
+}
+
 /// The areas of the three directions. Directions that cannot occur take the area of one that can,
 /// so that a check of all areas says nothing about operations that never happen.
 fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirection<Area> {
@@ -405,7 +419,14 @@ fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirec
         .into_iter()
         .find(|direction| mix.includes(*direction))
         .unwrap_or(Direction::Read);
-    let pick = |direction: Direction| area(if mix.includes(direction) { direction } else { first });
+    let used = area(first);
+    // As in fio, the random map has a number for each of the smallest blocks that were given, also
+    // those of directions that never occur.
+    let sizes_map = |unused: &Area| has_random_map(pattern) && unused.positions() > used.positions();
+    let pick = |direction: Direction| match area(direction) {
+        own if mix.includes(direction) || sizes_map(&own) => own,
+        _ => used,
+    };
     PerDirection {
         read: pick(Direction::Read),
         write: pick(Direction::Write),

@@ -6,6 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use model::plan::Flow;
 
+/// How many rounds of all streams one of them may be ahead.
+const MAX_LEAD: u128 = 16;
+
 /// What the workers of one number share.
 #[derive(Debug, Default)]
 struct Common {
@@ -38,11 +41,16 @@ impl Flows {
 impl Share {
     /// True if the stream has had more than its share already. The first operation of all counts as
     /// one that another stream has issued, as in fio, so that a stream alone never waits.
+    ///
+    /// A stream may lead by up to 1/128 of what the others did, and by [`MAX_LEAD`]: were each
+    /// round to wait for the scheduler, a busy machine would slow all of them down.
     #[inline]
     pub(crate) fn is_exceeded(&self) -> bool {
-        let all = u128::from(self.common.operations.load(Ordering::Relaxed)) + 1;
-        let weights = u128::from(self.common.weight.load(Ordering::Relaxed));
-        u128::from(self.mine) * weights > u128::from(self.plan.weight) * all
+        let others = u128::from(self.common.operations.load(Ordering::Relaxed)).saturating_sub(self.mine.into());
+        let weight = u128::from(self.plan.weight);
+        let other_weights = u128::from(self.common.weight.load(Ordering::Relaxed)).saturating_sub(weight);
+        let lead = (others / 128).min(MAX_LEAD * other_weights);
+        u128::from(self.mine) * other_weights > weight * (others + 1 + lead)
     }
 
     /// The stream issues an operation.
@@ -99,6 +107,26 @@ mod tests {
         let ratio = counts[0] as f64 / counts[1] as f64;
         assert!((3.9..4.1).contains(&ratio), "{counts:?}");
         assert_eq!(counts[2], 1000, "another number is another flow");
+    }
+
+    #[test]
+    fn a_stream_leads_by_a_few_rounds_at_most() {
+        let flows = Flows::default();
+        let mut shares = [flows.join(flow(1, 8)), flows.join(flow(1, 1))];
+        let lead = |shares: &mut [Share; 2], others: u64| {
+            while shares[1].mine < others {
+                shares[1].count();
+            }
+            while !shares[0].is_exceeded() {
+                shares[0].count();
+            }
+            shares[0].mine - 8 * others
+        };
+        // One operation each, as in fio, and then 8 for each round of the other.
+        assert_eq!(
+            [1, 127, 1280, 1 << 20].map(|others| lead(&mut shares, others)),
+            [9, 9, 89, 137]
+        );
     }
 
     #[test]

@@ -234,22 +234,21 @@ impl CommandLine<'_, '_> {
                 }
                 Err(why) => Err(self.session.halt(format!("fio: output file open error: {why}"))),
             },
-            flags::Action::Version => {
-                self.session.tell(show::VERSION);
+            flags::Action::Print(line) => {
+                self.session.tell(line);
                 Err(Halt(0))
             }
             flags::Action::Help => {
                 self.usage();
                 Err(Halt(0))
             }
-            flags::Action::OptionHelp(name) => match &self.profile {
-                Some(chosen) => {
-                    let lines = chosen.help();
-                    lines.into_iter().for_each(|line| self.session.tell(line));
-                    Err(Halt(0))
-                }
-                None => Err(self.answer(show::option_help(&name))),
-            },
+            flags::Action::OptionHelp(name) => {
+                let answer = match &self.profile {
+                    Some(chosen) => chosen.help(&name),
+                    None => show::option_help(&name),
+                };
+                Err(self.answer(answer))
+            }
             flags::Action::Errand(errand) => {
                 self.session.errand = Some(errand);
                 Err(Halt(0))

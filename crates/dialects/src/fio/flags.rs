@@ -1,5 +1,6 @@
 //! The flags of the command line: what concerns the run as a whole and no job.
 
+use super::show;
 use super::values::{self, Unit};
 
 /// The flags, typed, each with its default until it is given.
@@ -204,8 +205,8 @@ pub(super) enum Action {
     Unsupported,
     /// This file is opened for the output.
     Output(String),
-    /// The version is printed.
-    Version,
+    /// This line is printed, and the program ends.
+    Print(String),
     /// The usage is printed.
     Help,
     /// An option is explained.
@@ -409,13 +410,18 @@ pub const FLAGS: &[Flag] = &[
         "List engines, or the options of one.",
         |_, name| Action::EngineHelp(name.to_string()),
     ),
-    flag("version", "", "Print the version.", |_, _| Action::Version),
+    flag("version", "", "Print the version.", |_, _| {
+        Action::Print(show::VERSION.into())
+    }),
     flag("help", "", "Print this.", |_, _| Action::Help),
     flag(
         "debug",
         "LIST",
         "Print what is asked for: random, the seeds of each job; parse, the threshold of steadystate. Other words print nothing.",
         |flags, list| {
+            if list == "?" {
+                return Action::Print(format!("fio: dumping debug options:{}", DEBUG_WORDS.join(",")));
+            }
             let (known, unknown) = list
                 .split(',')
                 .map(str::to_string)

@@ -117,10 +117,31 @@ impl Chosen {
         true
     }
 
-    /// What `--cmdhelp` prints.
-    pub(super) fn help(&self) -> Vec<String> {
+    /// What `--cmdhelp` prints: of one option, or of all.
+    pub(super) fn help(&self, name: &str) -> show::Answer {
         let rows = self.options().iter();
-        rows.map(|option| show::help_line(option.name, option.help)).collect()
+        let mut answer = show::Answer {
+            code: 0,
+            stdout: Vec::new(),
+            stderr: Vec::new(),
+        };
+        match rows.clone().find(|option| option.name == name) {
+            Some(option) => answer.stdout.extend([
+                show::labelled(option.name, option.help),
+                show::labelled("valid", format!("only for profile '{}'", self.profile.name)),
+                String::new(),
+            ]),
+            None if name.is_empty() || name == "all" => {
+                answer
+                    .stdout
+                    .extend(rows.map(|option| show::help_line(option.name, option.help)));
+            }
+            None => {
+                answer.stderr.push(format!("No such command: {name}"));
+                answer.stdout.push(String::new());
+            }
+        }
+        answer
     }
 
     /// Adds the jobs.

@@ -30,7 +30,7 @@ pub fn usage(program: &str) -> Vec<String> {
 }
 
 /// A line of a description: the label, and what it says.
-fn labelled(label: &str, text: impl std::fmt::Display) -> String {
+pub(super) fn labelled(label: &str, text: impl std::fmt::Display) -> String {
     format!("{label:>20}: {text}")
 }
 

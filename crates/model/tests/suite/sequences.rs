@@ -153,6 +153,48 @@ fn any_form() -> impl Strategy<Value = DrawsForm> {
     ]
 }
 
+/// fio 3.33 ends `randwrite` with `bs=4k,8k` on 1 MiB after 51 of 128 blocks, with `bs=4k,16k`
+/// after 29 of 64.
+#[test]
+fn blocks_of_unused_directions_lengthen_the_random_map() {
+    let sized = |read, write| {
+        let fixed = |kib| BlockSizes::Fixed { size: Bytes::kib(kib) };
+        let method = OnceMethod::Map {
+            reduction: Reduction::MultiplyHigh32,
+            optional: false,
+        };
+        let pattern = Pattern {
+            access: vec![Access::Random {
+                placement: Placement::Once(Once { method }),
+            }],
+            sizes: PerDirection {
+                read: fixed(read),
+                write: fixed(write),
+                trim: fixed(write),
+            },
+            ..Pattern::default()
+        };
+        let form = DrawsForm::PerPurpose {
+            seed: 1,
+            number: 1,
+            same_sizes: false,
+        };
+        let only = Mix::Only {
+            direction: Direction::Write,
+        };
+        operations(only, &pattern, 0, 1 << 20, form, 1000)
+    };
+    let mut early = sized(4, 8);
+    assert!((2..128).contains(&early.len()), "{}", early.len());
+    assert!(early.iter().all(|operation| operation.length == 8192));
+    early.sort_by_key(|operation| operation.offset);
+    early.dedup_by_key(|operation| operation.offset);
+    // The last number below the end was used, which is what ended the pass.
+    assert_eq!(early.last().map(|last| last.offset), Some((1 << 20) - 8192));
+    assert_eq!(sized(8, 8).len(), 128);
+    assert_eq!(sized(16, 8).len(), 128, "larger blocks change nothing");
+}
+
 /// The length is one of those that were asked for; none was cut, since every position leaves room
 /// for the longest.
 fn allowed(sizes: &BlockSizes, length: u64) -> bool {

@@ -147,8 +147,7 @@ impl Lowering<'_> {
     /// Where a clone begins in files that its size may lengthen: a percentage is of the file as it
     /// is before that. Files of unlike sizes keep the percentage.
     fn at_setup(&self, options: &JobOptions, base: Extent, names: &[String]) -> Extent {
-        let has_size = matches!(options.pattern.size, Some(Amount::Bytes(1..))) || options.files.filesize.high > 0;
-        if base.percent == 0.0 || !has_size {
+        if base.percent == 0.0 || !has_size(options) {
             return base;
         }
         let mut sizes = names.iter().map(|name| {
@@ -206,12 +205,15 @@ impl Lowering<'_> {
             });
             return Prepare::Existing;
         }
-        let Some(size) = extents.file else {
+        let without_room = line_without_room(clone, extents.base);
+        let Some(size) = extents.file.filter(|_| without_room.is_none()) else {
             let offset = extents.base.resolve(found.map_or(0, |found| found.size));
-            let (what, function) = match found {
-                Some(found) if found.size > 0 && offset >= found.size => ("valid offset=", ""),
-                Some(found) if found.size > 0 => return Prepare::Existing,
-                _ => ("size=", "total_file_size"),
+            let needs = |what: &str| format!("{}: you need to specify {what}", clone.job.name());
+            let (line, function) = match (without_room, found) {
+                (Some(line), _) => (line, ""),
+                (None, Some(found)) if found.size > 0 && offset >= found.size => (needs("valid offset="), ""),
+                (None, Some(found)) if found.size > 0 => return Prepare::Existing,
+                (None, _) => (needs("size="), "total_file_size"),
             };
             // fio keeps the first error of a job, which is older than this one.
             let (errno, function) = match clone.job.include_missing {
@@ -221,7 +223,7 @@ impl Lowering<'_> {
             self.unusable.push(Unusable {
                 job: place,
                 clone: clone.index as usize,
-                line: format!("{}: you need to specify {what}", clone.job.name()),
+                line,
                 errno,
                 function: function.into(),
             });
@@ -381,7 +383,8 @@ fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
         Some(Amount::Zones(_)) | None => {}
     };
     add(pattern.offset, 1);
-    add(pattern.offset_increment, u64::from(clone.index));
+    let is_file = |name: &String| disk.find(name).is_none_or(|found| found.kind == FoundKind::File);
+    add(pattern.offset_increment, increments(clone, names.iter().all(is_file)));
     if base.percent > 0.0 {
         base.align = match pattern.offset_align {
             0 => pattern::shortest(&clone.job.options),
@@ -390,6 +393,35 @@ fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
         base.round_up = true;
     }
     base
+}
+
+/// How many times a clone adds `offset_increment`. fio makes the clones after the first in
+/// descending order, which shows where each lengthens the file that the next takes its share of.
+fn increments(clone: Clone<'_>, on_files: bool) -> u64 {
+    let options = &clone.job.options;
+    let clones = options.job.numjobs.max(1) as u64;
+    match (clone.index, options.pattern.offset_increment) {
+        (1.., Some(Amount::Percent(_))) if on_files && has_size(options) => clones - u64::from(clone.index),
+        (index, _) => u64::from(index),
+    }
+}
+
+/// Files are laid out to a size that the job gives.
+fn has_size(options: &JobOptions) -> bool {
+    matches!(options.pattern.size, Some(Amount::Bytes(1..))) || options.files.filesize.high > 0
+}
+
+/// What fio 3.33 prints where the offset leaves no room for a block within `filesize`.
+fn line_without_room(clone: Clone<'_>, base: Extent) -> Option<String> {
+    let options = &clone.job.options;
+    let Range { low, high } = options.files.filesize;
+    let offset = base.bytes.0;
+    let is_known = low == high && high > 0 && offset > 0 && base.percent == 0.0 && !options.files.file_append;
+    match is_known && offset.saturating_add(pattern::shortest(options)) > high {
+        true if offset > high => Some(format!("{}: you need to specify valid offset=", clone.job.name())),
+        true => Some("fio: blocksize is larger than data set range".into()),
+        false => None,
+    }
 }
 
 /// Files of a clone that get a block more than the others: what is left of the size when each has
@@ -416,10 +448,20 @@ fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: O
             true => range.high,
             false => drawn(clone.draws, number, range, block),
         };
+        let room = size.saturating_sub(base.bytes.0);
+        let area = match pattern.size {
+            Some(Amount::Percent(percent)) if percent < 100 => {
+                let part = (u128::from(size) * u128::from(percent) / 100) as u64;
+                room.min(part - part % block)
+            }
+            _ => room,
+        };
+        // A part of the size needs no larger file.
+        let file = if area < room { base.bytes.0 + area } else { size };
         return Extents {
             base,
-            file: Some(size).filter(|size| *size > 0),
-            length: Some(Extent::bytes(size.saturating_sub(base.bytes.0))),
+            file: Some(file).filter(|size| *size > 0),
+            length: Some(Extent::bytes(area)),
         };
     }
     match pattern.size {

@@ -84,6 +84,15 @@ pub const ROWS: &[Row] = rows! {
         .help("Size of each file, or a range from which it is drawn.")
         .effects(&[
             ("--filesize=2m --size=1m", "target.prepare.size=2097152"),
+            // A share of the size is a share of the size that is given, and the file no larger.
+            (
+                "--filename=f --filesize=1m --size=50% --offset=256k",
+                "target.prepare.size=786432; stream.region.length.bytes=524288",
+            ),
+            (
+                "--filesize=1m --size=75% --offset=512k",
+                "target.prepare.size=1048576; stream.region.length.bytes=524288",
+            ),
             // As fio 3.33 makes them.
             (
                 "--nrfiles=3 --filesize=1m-8m --size=30m",

@@ -120,6 +120,12 @@ pub const ROWS: &[Row] = rows! {
                 "--filename=f --size=64k --offset_increment=1m --numjobs=2",
                 "job.workers.*.streams.0.region.base.bytes=[0,1048576]",
             ),
+            // The last clone lengthens the file before the others, whose shares are larger then:
+            // recorded from fio 3.33.
+            (
+                "--filename=g --filesize=1m --size=10% --offset_increment=10% --numjobs=4",
+                "job.workers.*.streams.0.region.base.bytes=[0,32768,28672,16384]; target.prepare.size=135168",
+            ),
         ]),
     int(second(390), field!(pattern.offset_align)).default("0").example("4k")
         .help("Alignment of an offset in percent.")

@@ -121,6 +121,16 @@ fn private_options_need_their_engine_first() {
 }
 
 #[test]
+fn a_question_mark_lists_the_words_of_debug() {
+    let (code, read) = all(reading("--debug=? --name=x --size=64k"));
+    let lines: Vec<_> = read.stdout().collect();
+    assert!(
+        code == 0 && lines.len() == 1 && lines[0].starts_with("fio: dumping debug options:process,file,io,"),
+        "{code} {lines:?}"
+    );
+}
+
+#[test]
 fn an_unknown_word_of_debug_is_reported_and_the_job_runs() {
     let (code, read) = all(reading("--debug=parse,nosuch --name=x --size=64k --ioengine=null"));
     let lines: Vec<_> = read.stderr().collect();

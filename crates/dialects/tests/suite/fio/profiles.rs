@@ -115,4 +115,10 @@ fn its_own_options_come_behind_it() {
         (code, names.collect::<Vec<_>>()),
         (0, vec!["size", "block", "numruns", "dir", "threads"])
     );
+    let (code, read) = all(reading("--profile=tiobench --cmdhelp=threads"));
+    let lines: Vec<_> = read.stdout().map(str::trim).collect();
+    let expected = vec!["threads: Number of Threads", "valid: only for profile 'tiobench'", ""];
+    assert_eq!((code, lines), (0, expected));
+    let (_, read) = all(reading("--profile=tiobench --cmdhelp=bs"));
+    assert_eq!(read.stderr().collect::<Vec<_>>(), ["No such command: bs"]);
 }

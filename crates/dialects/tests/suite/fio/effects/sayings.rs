@@ -125,6 +125,16 @@ pub const SAYINGS: &[Saying] = &[
         "--ioengine=exec --program=p --arguments=-n_%n",
         "x : Saving output of p -n_x : stdout=x.stdout stderr=x.stderr",
     ),
+    (
+        "offset",
+        "--filename=g --filesize=1m --offset=2m",
+        "x: you need to specify valid offset=",
+    ),
+    (
+        "offset",
+        "--filename=g --filesize=1m --offset=1022k",
+        "fio: blocksize is larger than data set range",
+    ),
 ];
 
 /// Command lines that nothing is said of, because of the option.
