@@ -16,7 +16,7 @@ use testbed::{Directory, LoopDevice, LoopOptions, TraceFs, Zram, need};
 use crate::calling::{command, end, fathom, text};
 
 fn folder() -> Directory {
-    need(Directory::new()).expect("a temporary directory can always be made")
+    need(Directory::in_memory()).expect("a temporary directory can always be made")
 }
 
 /// The kernel's trace events, for one test at a time: a capture uses the first tracefs that is

@@ -44,7 +44,7 @@ fn what_was_measured_is_reported() {
 
 #[test]
 fn an_interrupted_preparation_leaves_nothing() {
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::in_memory()) else {
         return;
     };
     let path = folder.path().join("f");
@@ -92,7 +92,7 @@ fn signals_at_once_are_one_request() {
 
 #[test]
 fn a_killed_run_leaves_no_torn_result_and_the_next_one_clears_up() {
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::in_memory()) else {
         return;
     };
     let place = text(folder.path());
