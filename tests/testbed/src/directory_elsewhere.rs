@@ -48,7 +48,7 @@ impl Directory {
     ///
     /// # Errors
     /// As [`Directory::new`].
-    pub fn in_memory() -> Result<Directory, Unavailable> {
+    pub fn fast() -> Result<Directory, Unavailable> {
         Directory::new()
     }
 

@@ -45,7 +45,7 @@ impl Directory {
     ///
     /// # Errors
     /// Those of [`Directory::new`].
-    pub fn in_memory() -> Result<Directory, Unavailable> {
+    pub fn fast() -> Result<Directory, Unavailable> {
         let mut directory = Directory::new()?;
         if directory.mount("tmpfs", "mode=755").is_ok() && !directory.has_direct_io() {
             directory.mounted = None;

@@ -254,7 +254,7 @@ fn positions_kinds_and_files_are_as_the_options_say() {
 #[test]
 fn what_a_trace_would_write_to_is_judged_like_any_target() {
     let place = Place::new();
-    let disk = testbed::Directory::in_memory().unwrap();
+    let disk = testbed::Directory::fast().unwrap();
     let database = disk.path().join("data");
     let mut bytes = b"SQLite format 3\0".to_vec();
     bytes.resize(8192, 1);

@@ -16,7 +16,7 @@ use testbed::{Directory, LoopDevice, LoopOptions, TraceFs, Zram, need};
 use crate::calling::{command, end, fathom, text};
 
 fn folder() -> Directory {
-    need(Directory::in_memory()).expect("a temporary directory can always be made")
+    need(Directory::fast()).expect("a temporary directory can always be made")
 }
 
 /// The kernel's trace events, for one test at a time: a capture uses the first tracefs that is
@@ -91,7 +91,9 @@ fn rates_of_two_seconds<T>(device: &Path, run: impl FnOnce() -> T) -> (T, [f64; 
         let (to, after) = counts.iter().find(|(to, _)| *to - *from >= Duration::from_secs(2))?;
         Some((after - before) as f64 / (*to - *from).as_secs_f64())
     });
-    let range = rates.fold([f64::INFINITY, 0.0], |[low, high], rate| [rate.min(low), rate.max(high)]);
+    let range = rates.fold([f64::INFINITY, 0.0], |[low, high], rate| {
+        [rate.min(low), rate.max(high)]
+    });
     (ran, range)
 }
 

@@ -85,7 +85,7 @@ fn a_control_group_over_a_file_is_found_and_named() {
 
 #[test]
 fn limits_are_named_and_mistakes_reported() {
-    let Some(folder) = need(Directory::in_memory()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let file = folder.path().join("f");
     let arguments = [
         "run",
@@ -109,7 +109,7 @@ fn limits_are_named_and_mistakes_reported() {
 /// those of the machine.
 #[test]
 fn jobs_of_a_file_are_held_to_the_limits_of_their_paths() {
-    let Some(folder) = need(Directory::in_memory()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let file = folder.path().join("combined.toml");
     let jobs = "cap = \"array:iops=40000,path=uncached\"\n\
                 [defaults]\nblock = \"4KiB\"\ndepth = 512\ntime = \"30s\"\nwarm-up = \"0s\"\n\

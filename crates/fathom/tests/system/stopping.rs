@@ -44,7 +44,7 @@ fn what_was_measured_is_reported() {
 
 #[test]
 fn an_interrupted_preparation_leaves_nothing() {
-    let Some(folder) = need(Directory::in_memory()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let path = folder.path().join("f");
@@ -62,7 +62,7 @@ fn an_interrupted_preparation_leaves_nothing() {
 /// `timeout` signals its child and then the process group, and a stop script may do the same.
 #[test]
 fn signals_at_once_are_one_request() {
-    let Some(folder) = need(Directory::in_memory()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let child = start(&[
@@ -92,7 +92,7 @@ fn signals_at_once_are_one_request() {
 
 #[test]
 fn a_killed_run_leaves_no_torn_result_and_the_next_one_clears_up() {
-    let Some(folder) = need(Directory::in_memory()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let place = text(folder.path());

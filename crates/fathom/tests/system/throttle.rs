@@ -120,7 +120,7 @@ fn a_second_program_on_the_same_disk_is_named() {
     let Some((device, throttle)) = throttled_device(2000) else {
         return;
     };
-    let Some(folder) = need(Directory::in_memory()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let Some(_inside) = need(throttle.enter()) else { return };
     // The kernel calls a program by the name it was started with.
     let hammer = folder.path().join("hammer");
@@ -142,7 +142,7 @@ fn processors_that_other_programs_keep_busy_are_theirs() {
     let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::DIRECT)) else {
         return;
     };
-    let Some(folder) = need(Directory::in_memory()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let spin = folder.path().join("spin");
     symlink("/bin/sh", &spin).unwrap();
     let processors = thread::available_parallelism().unwrap().get();
