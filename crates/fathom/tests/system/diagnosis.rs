@@ -77,10 +77,10 @@ fn a_control_group_over_a_file_is_found_and_named() {
         let Some(_inside) = need(throttle.enter()) else { return };
         fathom(&[&size[..], &load].concat())
     };
-    ran.expect(
-        0,
-        &["D-CAP", "control group, reads of device", "out of reach", "--confirm"],
-    );
+    ran.expect(0, &["control group, reads of device", "out of reach"]);
+    if !ran.out.contains("D-CPU: other programs used") {
+        ran.expect(0, &["D-CAP", "--confirm"]);
+    }
 }
 
 #[test]
