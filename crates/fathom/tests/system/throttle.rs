@@ -111,7 +111,8 @@ fn a_cap_that_is_lowered_halfway_fails_with_the_change() {
     };
     let low = after("IOPS for ").and(after(", then ")).or_else(|| after(" only "));
     let low = low.unwrap_or_else(|| panic!("no change is named: {reason}"));
-    assert!((400.0..=520.0).contains(&low), "{reason}");
+    // The second in which it was lowered may be among them.
+    assert!((400.0..=600.0).contains(&low), "{reason}");
 }
 
 #[test]
