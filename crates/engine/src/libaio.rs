@@ -219,7 +219,8 @@ impl Libaio {
                     self.finish(count, done);
                     wanted = wanted.saturating_sub(count as u32);
                 }
-                Err(libc::EINTR) => break,
+                // What is asked for is waited for, as with a ring of io_uring.
+                Err(libc::EINTR) => {}
                 Err(errno) => {
                     return Err(EngineError::System {
                         call: "io_getevents",

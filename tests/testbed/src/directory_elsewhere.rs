@@ -44,6 +44,14 @@ impl Directory {
         Directory::new()
     }
 
+    /// The same: only on Linux is it in memory.
+    ///
+    /// # Errors
+    /// As [`Directory::new`].
+    pub fn fast() -> Result<Directory, Unavailable> {
+        Directory::new()
+    }
+
     /// Its path.
     pub fn path(&self) -> &Path {
         &self.path

@@ -63,7 +63,7 @@ impl FaultFs {
         if !Path::new("/dev/fuse").exists() {
             return Err(Unavailable::because("this system has no FUSE"));
         }
-        let (directory, backing) = (Directory::new()?, Directory::new()?);
+        let (directory, backing) = (Directory::new()?, Directory::fast()?);
         let file = fs::File::options()
             .read(true)
             .write(true)

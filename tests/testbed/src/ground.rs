@@ -7,17 +7,20 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use crate::Unavailable;
-use crate::tools::{cannot, run, text};
+use crate::tools::{cannot, need_root, run, text};
 
 /// A folder of its own on a real file system, removed with all it holds.
 #[derive(Debug)]
 pub struct Directory {
+    /// Of a tmpfs that is mounted on it.
+    mounted: Option<Undo>,
     path: PathBuf,
     ground: Arc<Ground>,
 }
@@ -32,7 +35,43 @@ impl Directory {
         let ground = Ground::of_this_process()?;
         let path = ground.path.join(format!("d{}", ground.number()));
         fs::create_dir(&path).map_err(cannot(format!("cannot create {}", path.display())))?;
-        Ok(Directory { path, ground })
+        let mounted = None;
+        Ok(Directory { mounted, path, ground })
+    }
+
+    /// For tests whose subject is no disk: in memory, so that no disk slows them down. Where
+    /// mounting is forbidden, or memory has no direct I/O (before Linux 6.6), the same as
+    /// [`Directory::new`].
+    ///
+    /// # Errors
+    /// Those of [`Directory::new`].
+    pub fn fast() -> Result<Directory, Unavailable> {
+        let mut directory = Directory::new()?;
+        if directory.mount("tmpfs", "mode=755").is_ok() && !directory.has_direct_io() {
+            directory.mounted = None;
+        }
+        Ok(directory)
+    }
+
+    pub(crate) fn mount(&mut self, kind: &str, options: &str) -> Result<(), Unavailable> {
+        need_root("mounting a file system in memory")?;
+        let path = text(&self.path);
+        let undo = Undo::by(Remedy::Unmount(self.path.clone()), &self.ground)?;
+        run("mount", &["-t", kind, "-o", options, "fathom-testbed", path])?;
+        self.mounted = Some(undo);
+        Ok(())
+    }
+
+    fn has_direct_io(&self) -> bool {
+        let probe = self.path.join("probe");
+        let mut options = fs::File::options();
+        let opened = options
+            .write(true)
+            .create(true)
+            .custom_flags(libc::O_DIRECT)
+            .open(&probe);
+        let _ = fs::remove_file(&probe);
+        opened.is_ok()
     }
 
     /// The same, on a file system that lies on a disk.
@@ -79,6 +118,7 @@ impl Directory {
 
 impl Drop for Directory {
     fn drop(&mut self) {
+        self.mounted = None;
         if let Err(error) = fs::remove_dir_all(&self.path) {
             crate::note(format!("{} stays behind: {error}", self.path.display()));
         }

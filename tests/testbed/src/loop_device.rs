@@ -39,12 +39,13 @@ impl LoopOptions {
 }
 
 impl LoopDevice {
-    /// A device over a new sparse file of this many bytes.
+    /// A device over a new sparse file of this many bytes, in memory where that can be had: what
+    /// limits it is what a test sets.
     ///
     /// # Errors
     /// [`Unavailable`] without root, `losetup` or a free device.
     pub fn of_size(bytes: u64, options: LoopOptions) -> Result<LoopDevice, Unavailable> {
-        let directory = Directory::new()?;
+        let directory = Directory::fast()?;
         let backing = directory.path().join("disk");
         let file = fs::File::create(&backing).map_err(cannot("cannot create a backing file"))?;
         file.set_len(bytes).map_err(cannot("cannot size a backing file"))?;

@@ -3,14 +3,11 @@
 use std::path::Path;
 
 use crate::Unavailable;
-use crate::ground::{Directory, Remedy, Undo};
-use crate::tools::{need_root, run, text};
+use crate::ground::Directory;
 
 /// A mounted tmpfs or ramfs, gone with all it holds when dropped.
 #[derive(Debug)]
 pub struct TmpFs {
-    /// Declared first: it is unmounted before its mount point goes.
-    _undo: Undo,
     directory: Directory,
 }
 
@@ -33,14 +30,9 @@ impl TmpFs {
     }
 
     fn mount(kind: &str, options: &str) -> Result<TmpFs, Unavailable> {
-        need_root("mounting a file system in memory")?;
-        let directory = Directory::new()?;
-        let undo = Undo::by(Remedy::Unmount(directory.path().to_owned()), directory.ground())?;
-        run(
-            "mount",
-            &["-t", kind, "-o", options, "fathom-testbed", text(directory.path())],
-        )?;
-        Ok(TmpFs { _undo: undo, directory })
+        let mut directory = Directory::new()?;
+        directory.mount(kind, options)?;
+        Ok(TmpFs { directory })
     }
 
     /// Where it is mounted.

@@ -12,7 +12,7 @@ fn data(path: &str) -> String {
 
 #[test]
 fn figures_are_kept_and_compared_with() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let kept = folder.path().join("kept");
     let baseline = |words: &[&str]| -> Ran {
         let mut line = vec!["baseline"];

@@ -99,7 +99,7 @@ fn without_a_dialect_both_others_are_said() {
 
 #[test]
 fn files_are_known_by_their_names() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = |name: &str| text(&folder.path().join(name)).to_owned();
     fs::write(path("p.xml"), PROFILE).unwrap();
     fs::write(path("j.toml"), "[[job]]\ntarget = \"a.dat\"\ntime = \"9s\"\n").unwrap();
@@ -167,7 +167,7 @@ fn every_result_carries_both_others() {
 /// fio's words are read and said again: what comes out means the same, and comes out again.
 #[test]
 fn fio_job_files_keep_their_meaning() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let jobs = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio/jobs");
     let mut files: Vec<_> = fs::read_dir(jobs)
         .unwrap()
@@ -197,7 +197,7 @@ fn fio_job_files_keep_their_meaning() {
 
 #[test]
 fn the_dialect_may_stand_behind_the_source() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let job = folder.path().join("job.toml");
     fs::write(
         &job,
@@ -218,7 +218,7 @@ fn the_dialect_may_stand_behind_the_source() {
 
 #[test]
 fn a_simulated_device_is_lost_in_plain_words() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let job = folder.path().join("job.toml");
     let content = "[[job]]\ntarget = \"simulated:d\"\ntime = \"5s\"\n[simulated.d]\nservers = 64\niops-cap = 4000\n";
     fs::write(&job, content).unwrap();

@@ -8,7 +8,7 @@ use crate::support::{command, finish, names, text};
 
 #[test]
 fn every_example_runs() {
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");
@@ -56,7 +56,7 @@ fn every_example_runs() {
 
 #[test]
 fn examples_of_other_tools_policies_and_suites_run() {
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let examples = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples");

@@ -137,7 +137,7 @@ fn paths_of_jobs_have_limits_of_their_own() {
 /// The same test as fio reports it: four clones of each job, which do not share an entry.
 #[test]
 fn clones_of_a_job_of_fio_share_its_path() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let clone = |name: &str, direction: &str, iops: f64| {
         let operations = (iops * 30.0) as u64;
         serde_json::json!({
@@ -251,7 +251,7 @@ fn a_pipe_and_json_serve_programs() {
 
 #[test]
 fn figures_that_contradict_each_other_fail() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("r.txt");
     let report = fs::read_to_string(data("diskspd/legacy/report.txt")).unwrap();
     fs::write(&path, report.replace("| 7177.32 |", "| 9177.32 |")).unwrap();
@@ -307,7 +307,7 @@ fn runs_of_vdbench_are_explained_and_judged() {
 
 #[test]
 fn figures_of_vdbench_that_contradict_each_other_fail() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("summary.html");
     let text_of = fs::read_to_string(data("vdbench/summary-50407.html")).unwrap();
     let spoiled = |from: &str, to: &str, only_strict: bool, expected: &str| {
@@ -351,7 +351,7 @@ fn results_of_iometer_are_explained_and_judged() {
     assert!(!answer.contains("MISMATCH") && !answer.contains("p99"), "{}", ran.out);
     fathom(&["explain", &results, "--require", "mean<=6ms"]).expect(0, &["PASS mean <= 6 ms"]);
     fathom(&["explain", &results, "--require", "p99<=60ms"]).expect(2, &["INCONCLUSIVE p99 <= 60 ms"]);
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("results.csv");
     let report = fs::read_to_string(&results).unwrap();
     // Twice the queue's places in flight; workers that no longer add up.
@@ -401,7 +401,7 @@ fn reports_without_a_needed_column_are_refused_with_the_line() {
 
 #[test]
 fn what_cannot_be_explained_is_refused_with_the_reason() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = |name: &str, content: &str| {
         let path = folder.path().join(name);
         fs::write(&path, content).unwrap();
@@ -474,7 +474,7 @@ fn saved_results_are_explained_and_shown_again() {
 /// all the same.
 #[test]
 fn a_stated_percentile_is_a_figure() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let file = folder.path().join("figures.toml");
     let figures = "tool = \"DiskSpd\"\ndepth = 32\nworkers = 1\ndirect = true\nrandom = true\nblock = \"4k\"\nread = 100\n\
                    iops = 5000\nmean = \"2.3ms\"\np99 = \"4.2ms\"\n";
@@ -496,7 +496,7 @@ fn a_stated_percentile_is_a_figure() {
 /// again, and nothing was held back.
 #[test]
 fn a_run_is_explained_without_repeating_its_findings() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let (job, saved) = (folder.path().join("job.toml"), folder.path().join("saved"));
     let explained = |load: &str, cap: &str, rule: &str| {
         let device = format!("servers = 64\nservice = \"bimodal 50us 5ms 0.3\"\n{cap}");

@@ -59,7 +59,7 @@ fn a_file_that_cannot_be_read_has_one_code() {
 
 #[test]
 fn errors_of_other_dialects_are_lines_of_their_own() {
-    let folder = need(Directory::new()).expect("a folder can be made");
+    let folder = need(Directory::fast()).expect("a folder can be made");
     let job = folder.path().join("wrong.fio");
     fs::write(&job, "[a]\nrw=randraed\n").unwrap();
     let ended = fathom(&["lint", text(&job)]);
@@ -98,7 +98,7 @@ fn counts_beyond_all_machines_are_refused_at_once() {
     fio("--random_distribution=zipf:nan").expect(1, &["random_distribution=zipf:nan"]);
     fathom(&["diskspd", "-t4294967295", "-d1", "-c1M", "x"]).expect(1, &["(-t)=2147483647", "65536"]);
 
-    let folder = need(Directory::new()).expect("a folder can be made");
+    let folder = need(Directory::fast()).expect("a folder can be made");
     let profile = folder.path().join("p.xml");
     let target = "<Target><Path>x</Path><ThreadsPerFile>2147483648</ThreadsPerFile></Target>";
     let span = format!("<TimeSpan><Duration>1</Duration><Targets>{target}</Targets></TimeSpan>");
@@ -116,11 +116,20 @@ fn a_clone_takes_less_memory_than_its_histograms() {
         ];
         let line = [&["fio"], &job[..], &[&count, "--time_based", "--runtime=4"]].concat();
         let mut running = command(&line).stdout(Stdio::null()).spawn().unwrap();
-        std::thread::sleep(Duration::from_secs(3));
-        let status = fs::read_to_string(format!("/proc/{}/status", running.id())).unwrap();
-        assert!(running.wait().unwrap().success());
-        let (_, resident) = status.split_once("VmHWM:").unwrap();
-        resident.split_whitespace().next().unwrap().parse::<u64>().unwrap()
+        // The last that is read has all clones in it.
+        let mut peak = 0;
+        let ended = loop {
+            let status = fs::read_to_string(format!("/proc/{}/status", running.id())).unwrap();
+            if let Some((_, resident)) = status.split_once("VmHWM:") {
+                peak = resident.split_whitespace().next().unwrap().parse::<u64>().unwrap();
+            }
+            if let Some(ended) = running.try_wait().unwrap() {
+                break ended;
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        };
+        assert!(ended.success());
+        peak
     };
     let each = (resident_kib(201) - resident_kib(1)) / 200;
     assert!(each < 350, "{each} KiB");
@@ -129,7 +138,7 @@ fn a_clone_takes_less_memory_than_its_histograms() {
 /// Opening a named pipe blocks until it has a writer; reading `/dev/zero` never ends.
 #[test]
 fn pipes_and_devices_are_no_job_files() {
-    let folder = need(Directory::new()).expect("a folder can be made");
+    let folder = need(Directory::fast()).expect("a folder can be made");
     let pipe = folder.path().join("pipe.toml");
     assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
     let socket = folder.path().join("socket.toml");
@@ -172,7 +181,7 @@ fn words_that_are_no_text_are_refused() {
 #[test]
 fn targets_that_are_not_there_are_refused() {
     fathom(&short("/no/such/folder/file", &[])).expect(3, &["/no/such/folder/file does not exist", "help:"]);
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let missing = folder.path().join("missing");
     fathom(&short(text(&missing), &[])).expect(3, &["does not exist", "give a size"]);
     let empty = folder.path().join("empty");
@@ -184,7 +193,7 @@ fn targets_that_are_not_there_are_refused() {
 
 #[test]
 fn a_directory_gets_a_file_that_is_gone_afterwards() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let ran = fathom(&short(text(folder.path()), &["--size", "16m"]));
     ran.expect(0, &["16 MiB of random data written for this run", "IOPS"]);
     assert_eq!(names(folder.path()), Vec::<String>::new());
@@ -194,7 +203,7 @@ fn a_directory_gets_a_file_that_is_gone_afterwards() {
 
 #[test]
 fn sizes_that_do_not_fit_are_explained() {
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let path = folder.path().join("f");
@@ -220,7 +229,7 @@ fn sizes_that_do_not_fit_are_explained() {
 
 #[test]
 fn a_missing_permission_to_open_is_reported() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let (program, secret) = (folder.path().join("fathom"), folder.path().join("secret"));
     fs::copy(PROGRAM, &program).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
@@ -310,11 +319,11 @@ fn errors_of_a_file_system_come_through() {
 
 #[test]
 fn a_file_that_vanishes_between_steps_costs_no_results() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let (file, job) = (folder.path().join("f"), folder.path().join("job.toml"));
     fs::write(&file, vec![7; MIB as usize]).unwrap();
     let jobs = format!(
-        "[defaults]\ntarget = \"{}\"\ntime = \"1500ms\"\nwarm-up = \"0s\"\ncache = \"buffered\"\n\
+        "[defaults]\ntarget = \"{}\"\ntime = \"4s\"\nwarm-up = \"0s\"\ncache = \"buffered\"\n\
          [[job]]\nname = \"first\"\n[[job]]\nname = \"second\"\nstep = 2\n",
         text(&file)
     );
@@ -324,7 +333,7 @@ fn a_file_that_vanishes_between_steps_costs_no_results() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    std::thread::sleep(Duration::from_millis(500));
+    std::thread::sleep(Duration::from_secs(2));
     fs::remove_file(&file).unwrap();
     end(child).expect(
         1,
@@ -350,7 +359,7 @@ fn a_file_that_would_fill_the_file_system_is_not_begun() {
 
 #[test]
 fn a_limit_on_file_sizes_is_an_error_and_no_end() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("f");
     let line = format!(
         "ulimit -f 4096; exec {PROGRAM} run --target {} --size 16m --time 1s",
@@ -365,7 +374,7 @@ fn a_limit_on_file_sizes_is_an_error_and_no_end() {
 /// part.
 #[test]
 fn names_of_files_and_jobs_are_printed_escaped() {
-    let folder = need(Directory::new()).expect("a folder can be made");
+    let folder = need(Directory::fast()).expect("a folder can be made");
     let hostile = "x\u{1b}[2J\u{7}\nerror: forged\u{202e}";
     let file = folder.path().join(format!("{hostile}.fio"));
     fs::write(&file, "[j\u{1b}[2J\u{202e}]\nbogus\u{9b}=3\nioengine=null\nsize=1m\n").unwrap();

@@ -30,7 +30,7 @@ fn system_disk() -> Option<String> {
 /// alone.
 #[test]
 fn a_bare_file_name_is_grown() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let run = |size: &str| {
         let words = [
             "run", "--target", "k.dat", "--size", size, "--time", "200ms", "--warm-up", "0",
@@ -103,7 +103,7 @@ fn what_holds_something_known_is_refused_until_it_is_named_again() {
 
 #[test]
 fn a_strangers_file_is_read_but_not_written() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("letters");
     fs::write(&path, vec![7; 4 * MIB as usize]).unwrap();
     let file = text(&path);
@@ -118,7 +118,7 @@ fn a_strangers_file_is_read_but_not_written() {
 
 #[test]
 fn a_relative_name_is_as_good_as_any() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     fs::write(folder.path().join("mine"), vec![7; 4 * MIB as usize]).unwrap();
     for name in ["mine", "./mine"] {
         let arguments = writing("mine", &["--allow-overwrite", name]);
@@ -128,7 +128,7 @@ fn a_relative_name_is_as_good_as_any() {
 
 #[test]
 fn a_file_of_ours_needs_no_permission() {
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let path = folder.path().join("ours");

@@ -18,7 +18,7 @@ fn column(titles: &[&str], title: &str) -> usize {
 
 #[test]
 fn four_workers_cycle_and_explain_reads_their_results() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let at = |name: &str| folder.path().join(name).display().to_string();
     for drive in ["d", "e"] {
         fs::create_dir(at(drive)).unwrap();
@@ -90,7 +90,7 @@ fn four_workers_cycle_and_explain_reads_their_results() {
 
 #[test]
 fn files_of_2006_have_its_layout_and_results_are_appended() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let results = folder.path().join("results.csv").display().to_string();
     fs::write(&results, "before\n").unwrap();
     let map = format!("D:={}", folder.path().display());
@@ -113,7 +113,7 @@ fn files_of_2006_have_its_layout_and_results_are_appended() {
 
 #[test]
 fn bursts_hold_for_all_targets_of_a_worker() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let at = |name: &str| folder.path().join(name).display().to_string();
     let (config, results) = (format!("{FILES}/v1998.10.08.icf"), at("r.csv"));
     let maps = [format!("D:={}", at("d.bin")), format!("E:={}", at("e.bin"))];
@@ -168,7 +168,7 @@ fn bursts_hold_for_all_targets_of_a_worker() {
 
 #[test]
 fn wrong_files_and_lines_are_refused_with_one() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let results = folder.path().join("r.csv").display().to_string();
     let config = format!("{FILES}/v2006.icf");
     fathom(&["iometer", &config, &results]).expect(

@@ -21,7 +21,7 @@ struct Pane {
 
 impl Pane {
     fn open(width: u32, height: u32) -> Result<Pane, Unavailable> {
-        let folder = Directory::new()?;
+        let folder = Directory::fast()?;
         let server = folder
             .path()
             .file_name()
@@ -313,7 +313,7 @@ fn it_can_be_stopped_for_a_while() {
 #[test]
 fn what_it_would_have_said_stands_before_the_report() {
     let Some(pane) = need(Pane::open(100, 30)) else { return };
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let place = text(folder.path());
@@ -336,7 +336,7 @@ fn what_it_would_have_said_stands_before_the_report() {
 #[test]
 fn a_target_that_fails_ends_it_with_the_reason() {
     let Some(pane) = need(Pane::open(80, 24)) else { return };
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let below = fs::File::create(folder.path().join("disk")).unwrap();
     below.set_len(64 << 20).unwrap();
     let device = LoopDevice::over(&folder.path().join("disk"), LoopOptions::default());
@@ -360,7 +360,7 @@ fn a_target_that_fails_ends_it_with_the_reason() {
 
 #[test]
 fn a_failure_is_on_stderr_where_no_report_is_on_stdout() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let below = fs::File::create(folder.path().join("disk")).unwrap();
     below.set_len(64 << 20).unwrap();
     let device = LoopDevice::over(&folder.path().join("disk"), LoopOptions::default());

@@ -30,7 +30,7 @@ fn machine_output_stands_alone_on_stdout() {
 
 #[test]
 fn several_outputs_are_written_at_once() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = |name: &str| text(&folder.path().join(name)).to_owned();
     let spec = format!("text,json={},csv={}", path("r.json"), path("r.csv"));
     let stream = format!("ndjson={}", path("r.ndjson"));
@@ -57,7 +57,7 @@ fn several_outputs_are_written_at_once() {
 
 #[test]
 fn a_summary_is_distinguished_from_a_saved_result() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = |name: &str| text(&folder.path().join(name)).to_owned();
     let (summary, saved) = (path("r.json"), path("r.fathom"));
     run(&["--out", &format!("json={summary}"), "--save", &saved]).expect(0, &[]);
@@ -105,7 +105,7 @@ fn a_result_that_can_no_longer_be_written_is_shown_instead() {
 
 #[test]
 fn a_report_replaces_nothing_that_is_tested_and_no_disk() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("f");
     fs::write(&path, vec![7; 1 << 20]).unwrap();
     let (file, alias) = (text(&path), folder.path().join(".").join("f"));
@@ -126,7 +126,7 @@ fn a_report_replaces_nothing_that_is_tested_and_no_disk() {
 
 #[test]
 fn an_older_result_stays_until_the_new_one_is_whole() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("r");
     run(&["--save", text(&path), "--seed", "1"]).expect(0, &[]);
     run(&["--save", text(&path), "--seed", "2"]).expect(0, &["seed 2"]);
@@ -151,7 +151,7 @@ fn a_reader_that_goes_away_is_no_error() {
 
 #[test]
 fn strict_turns_warnings_into_a_failure() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("f");
     fs::write(&path, vec![1; 4 << 20]).unwrap();
     // A synchronous engine cannot keep eight operations in flight, and says so.
@@ -192,7 +192,7 @@ fn the_same_seed_issues_the_same_operations() {
 /// What is done before the measured window is no figure of it, and is kept beside it.
 #[test]
 fn a_warm_up_is_kept_beside_the_measured_window() {
-    let folder = need(Directory::new()).expect("a temporary directory can always be made");
+    let folder = need(Directory::fast()).expect("a temporary directory can always be made");
     let (job, saved) = (folder.path().join("job.toml"), folder.path().join("saved.fathom"));
     let words = "[[job]]\ntarget = \"simulated:disk\"\ndepth = 4\ntime = \"2s\"\nwarm-up = \"3s\"\n\
                  [simulated.disk]\nsize = \"1GiB\"\nservers = 4\nservice = \"100us\"\n";

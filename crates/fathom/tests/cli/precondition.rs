@@ -11,7 +11,7 @@ use testbed::{Directory, LoopDevice, LoopOptions, need};
 use crate::support::{fathom, names, text};
 
 fn folder() -> Directory {
-    need(Directory::new()).expect("a temporary directory can always be made")
+    need(Directory::fast()).expect("a temporary directory can always be made")
 }
 
 /// A job file with a simulated device of 64 MiB.

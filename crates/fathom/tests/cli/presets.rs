@@ -8,7 +8,7 @@ use testbed::{Directory, need};
 use crate::support::{fathom, names, text};
 
 fn folder() -> Directory {
-    need(Directory::new()).expect("a temporary directory can always be made")
+    need(Directory::fast()).expect("a temporary directory can always be made")
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn every_preset_could_run() {
 
 #[test]
 fn a_result_keeps_its_preset_what_was_changed_and_its_objective() {
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let saved = folder.path().join("saved");

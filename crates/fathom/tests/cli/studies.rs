@@ -21,7 +21,7 @@ fn device(folder: &Path, name: &str, servers: u32, service: &str) -> PathBuf {
 }
 
 fn folder() -> Directory {
-    need(Directory::new()).expect("a temporary directory can always be made")
+    need(Directory::fast()).expect("a temporary directory can always be made")
 }
 
 #[test]
@@ -327,7 +327,7 @@ fn what_would_be_swept_is_shown_without_doing_it() {
 
 #[test]
 fn a_directory_is_prepared_once_and_left_as_it_was() {
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let words = [

@@ -10,7 +10,7 @@ use testbed::{Directory, need};
 use crate::support::{Ran, fathom, names, text};
 
 fn folder() -> Directory {
-    need(Directory::new()).expect("a temporary directory can always be made")
+    need(Directory::fast()).expect("a temporary directory can always be made")
 }
 
 /// Runs a suite of these lines on a device that serves 8 at once in 2 ms each on average: 4000 a
@@ -201,7 +201,7 @@ fn mistakes_are_reported_before_anything_runs() {
 
 #[test]
 fn one_file_in_a_directory_serves_all_and_goes() {
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let file = folder.path().join("suite.toml");

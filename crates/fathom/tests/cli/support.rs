@@ -45,7 +45,7 @@ impl Ran {
 /// has room for more.
 #[cfg(target_os = "linux")]
 pub fn device_that_ends() -> Option<(Directory, LoopDevice)> {
-    let folder = need(Directory::new())?;
+    let folder = need(Directory::fast())?;
     let below = fs::File::create(folder.path().join("disk")).unwrap();
     below.set_len(64 << 20).unwrap();
     let device = need(LoopDevice::over(&folder.path().join("disk"), LoopOptions::default()))?;

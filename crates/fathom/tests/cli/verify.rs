@@ -11,7 +11,7 @@ use crate::support::{Ran, fathom, text};
 /// A simulated device in a file of its own, and the test of a promise on it. Its time is simulated,
 /// so it is over at once.
 fn on_device(lines: &str, arguments: &[&str]) -> Option<Ran> {
-    let folder = need(Directory::new())?;
+    let folder = need(Directory::fast())?;
     let device = folder.path().join("device.toml");
     fs::write(&device, format!("[simulated.disk]\nsize = \"8GiB\"\n{lines}\n")).unwrap();
     let mut words = vec!["verify", text(&device), "--warm-up", "1s", "--quiet"];
@@ -354,7 +354,7 @@ fn slots_that_are_all_in_use_do_not_fail_a_rate() {
 
 #[test]
 fn a_file_without_a_device_is_refused() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let device = folder.path().join("device.toml");
     for (lines, part) in [
         (
@@ -370,7 +370,7 @@ fn a_file_without_a_device_is_refused() {
 
 #[test]
 fn a_verdict_is_written_for_people_programs_and_build_servers() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let (junit, json) = (folder.path().join("junit.xml"), folder.path().join("verdict.json"));
     let out = format!("text,json={}", text(&json));
     let arguments = [
@@ -460,7 +460,7 @@ fn what_is_asked_for_must_make_sense() {
 
 #[test]
 fn a_policy_can_be_a_file() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let file = folder.path().join("mine.toml");
     let policy = fathom(&["policies", "provider-sla/ssd-ultra", "--toml"])
         .expect(0, &["[policy]"])

@@ -9,7 +9,7 @@ use crate::support::{Ran, fathom, text};
 
 /// A verification of a simulated device, whose time is simulated too.
 fn on_device(lines: &str, arguments: &[&str]) -> Option<Ran> {
-    let folder = need(Directory::new())?;
+    let folder = need(Directory::fast())?;
     let device = folder.path().join("device.toml");
     fs::write(&device, format!("[simulated.disk]\nsize = \"8GiB\"\n{lines}\n")).unwrap();
     let words = ["verify", text(&device), "--quiet"];

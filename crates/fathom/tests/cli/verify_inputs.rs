@@ -13,7 +13,7 @@ use testbed::{Directory, need};
 use crate::support::{PROGRAM, Ran, command, fathom, finish, names, text};
 
 fn folder() -> Directory {
-    need(Directory::new()).expect("a temporary directory can always be made")
+    need(Directory::fast()).expect("a temporary directory can always be made")
 }
 
 fn file(folder: &Path, name: &str, content: &str) -> PathBuf {

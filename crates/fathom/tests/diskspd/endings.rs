@@ -294,7 +294,7 @@ fn an_end_beyond_the_end_is_warned_of() {
 
 #[test]
 fn a_missing_permission_to_open_is_reported() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let (program, secret) = (folder.path().join("diskspd"), folder.path().join("secret"));
     fs::copy(PROGRAM, &program).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();

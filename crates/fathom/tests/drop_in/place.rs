@@ -27,9 +27,9 @@ pub struct Place<T> {
 }
 
 impl<T: Tool> Place<T> {
-    /// Wherever the tests may write.
+    /// Wherever the tests may write, in memory where that can be had.
     pub fn new() -> Place<T> {
-        Place::from_folder(Directory::new()).expect("the tests may write somewhere")
+        Place::from_folder(Directory::fast()).expect("the tests may write somewhere")
     }
 
     /// On a file system that lies on a disk.

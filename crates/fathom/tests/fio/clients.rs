@@ -19,7 +19,7 @@ fn programs() -> Option<PathBuf> {
 #[test]
 fn charts_of_a_matrix() {
     let Some(programs) = programs() else { return };
-    let place = Place::on_disk().unwrap();
+    let place = Place::new();
     let call = |program: &str, arguments: &str| {
         let path = format!("{}:{}", place.programs().display(), std::env::var("PATH").unwrap());
         let output = Command::new(programs.join(program))
@@ -88,7 +88,7 @@ fn tools_beside_fio() {
     if testbed::need(there).is_none() {
         return;
     }
-    let place = Place::on_disk().unwrap();
+    let place = Place::new();
     let read = |name: &str| std::fs::read_to_string(place.path().join(name)).unwrap();
     let call = |program: &str, arguments: &str| {
         let mut command = Command::new(program);

@@ -108,7 +108,7 @@ fn a_directory_that_is_not_there() {
 
 #[test]
 fn a_missing_permission_to_open_is_reported() {
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let (program, secret) = (folder.path().join("fio"), folder.path().join("secret"));
     fs::copy(PROGRAM, &program).unwrap();
     fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();

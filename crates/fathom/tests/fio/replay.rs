@@ -99,7 +99,7 @@ fn a_trace_holds_what_was_done_and_is_done_again() {
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn ours_and_debians_fio_replay_the_traces_of_each_other() {
     const THEIRS: &str = "/usr/bin/fio";
-    let place = Place::on_disk().unwrap();
+    let place = Place::new();
     if !Command::new(THEIRS)
         .arg("--version")
         .output()
@@ -254,7 +254,7 @@ fn positions_kinds_and_files_are_as_the_options_say() {
 #[test]
 fn what_a_trace_would_write_to_is_judged_like_any_target() {
     let place = Place::new();
-    let disk = testbed::Directory::new().unwrap();
+    let disk = testbed::Directory::fast().unwrap();
     let database = disk.path().join("data");
     let mut bytes = b"SQLite format 3\0".to_vec();
     bytes.resize(8192, 1);
@@ -354,7 +354,7 @@ fn record(time: u64, sector: u64, bytes: u32, kind: u32) -> Vec<u8> {
 #[test]
 fn binary_traces_are_carried_out_on_another_file() {
     const THEIRS: &str = "/usr/bin/fio";
-    let place = Place::on_disk().unwrap();
+    let place = Place::new();
     let (reads, writes) = (1 << 16, 1 << 17);
     let requests = [
         (1_000, 8, 4096, writes),
@@ -393,7 +393,7 @@ fn binary_traces_are_carried_out_on_another_file() {
 
 #[test]
 fn binary_traces_are_merged_into_one() {
-    let place = Place::on_disk().unwrap();
+    let place = Place::new();
     let (reads, writes) = (1 << 16, 1 << 17);
     let inside = |name: &str| place.path().join(name);
     let first = [record(1_000, 8, 4096, writes), record(3_000, 16, 4096, writes)];

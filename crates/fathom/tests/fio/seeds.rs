@@ -32,7 +32,7 @@ fn words(file: &str) -> Vec<String> {
 }
 
 fn run(file: &str, text: &str) -> Ran {
-    let place = Place::on_disk().unwrap();
+    let place = Place::new();
     for folder in ["nocache", "readcache"] {
         fs::create_dir(place.path().join(folder)).unwrap();
     }

@@ -4,7 +4,7 @@ use crate::fio::support::Place;
 
 #[test]
 fn priorities_of_parts_have_figures_of_their_own() {
-    let place = Place::on_disk().unwrap();
+    let place = Place::new();
     let job = "--name=x --size=4m --rw=randrw --direct=1 --iodepth=4 --percentile_list=50:99";
     for engine in ["libaio", "io_uring"] {
         let line = format!(
@@ -48,7 +48,7 @@ fn priorities_of_parts_have_figures_of_their_own() {
 
 #[test]
 fn priorities_go_by_block_size() {
-    let place = Place::on_disk().unwrap();
+    let place = Place::new();
     let line = "--name=x --size=4m --rw=randread --bssplit=4k/50:8k/50 --direct=1 --ioengine=libaio --iodepth=4 \
                 --cmdprio_bssplit=4k/100/2/5:8k/0 --write_iolog=trace --output-format=json";
     let ran = place.line(line);

@@ -76,7 +76,7 @@ const FIO: &str = "[global]\nioengine=psync\nbs=4k\nsize=256k\n\
 
 #[test]
 fn mpirun_starts_job_files_of_fio() {
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let folder = folder.path();
@@ -98,7 +98,7 @@ fn mpirun_starts_job_files_of_fio() {
 
 #[test]
 fn mpirun_starts_command_lines_of_diskspd() {
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let folder = folder.path();
@@ -180,7 +180,7 @@ fn what_a_launcher_did_to_processors_is_undone_and_reported() {
 
 #[test]
 fn drop_ins_know_nothing_of_the_files_of_other_hosts() {
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let folder = folder.path();
@@ -211,7 +211,7 @@ fn drop_ins_know_nothing_of_the_files_of_other_hosts() {
 
 #[test]
 fn a_command_that_fails_calls_a_job_off_on_all_hosts() {
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let folder = folder.path();
@@ -247,7 +247,7 @@ fn a_command_that_fails_calls_a_job_off_on_all_hosts() {
 
 #[test]
 fn what_only_one_host_can_do_is_refused_by_name() {
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let folder = folder.path();
@@ -268,7 +268,7 @@ fn threads_take_the_processors_of_their_own_host() {
         eprintln!("skipped: there is one processor");
         return;
     }
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let folder = folder.path();
@@ -437,7 +437,7 @@ fn workers_that_connect_carry_a_test_out() {
 /// A job that was written for several hosts says the same on one.
 #[test]
 fn what_jobs_say_of_hosts_counts_on_one_alone_too() {
-    let Some(folder) = need(Directory::on_disk()) else {
+    let Some(folder) = need(Directory::fast()) else {
         return;
     };
     let run = |words: &[&str]| {

@@ -111,7 +111,8 @@ fn a_cap_that_is_lowered_halfway_fails_with_the_change() {
     };
     let low = after("IOPS for ").and(after(", then ")).or_else(|| after(" only "));
     let low = low.unwrap_or_else(|| panic!("no change is named: {reason}"));
-    assert!((400.0..=520.0).contains(&low), "{reason}");
+    // The second in which it was lowered may be among them.
+    assert!((400.0..=600.0).contains(&low), "{reason}");
 }
 
 #[test]
@@ -120,7 +121,7 @@ fn a_second_program_on_the_same_disk_is_named() {
     let Some((device, throttle)) = throttled_device(2000) else {
         return;
     };
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let Some(_inside) = need(throttle.enter()) else { return };
     // The kernel calls a program by the name it was started with.
     let hammer = folder.path().join("hammer");
@@ -142,7 +143,7 @@ fn processors_that_other_programs_keep_busy_are_theirs() {
     let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::DIRECT)) else {
         return;
     };
-    let Some(folder) = need(Directory::new()) else { return };
+    let Some(folder) = need(Directory::fast()) else { return };
     let spin = folder.path().join("spin");
     symlink("/bin/sh", &spin).unwrap();
     let processors = thread::available_parallelism().unwrap().get();
