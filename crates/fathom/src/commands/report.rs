@@ -137,7 +137,8 @@ fn of_logs(args: &Args, logs: &Logs) -> Result<Page, Faults> {
         ));
     }
     let read = |(path, name): &(PathBuf, LogName)| {
-        let bytes = user_file::read_bytes(path, results::MAX_REPORT).map_err(|error| Faults::unreadable(path, &error))?;
+        let bytes =
+            user_file::read_bytes(path, results::MAX_REPORT).map_err(|error| Faults::unreadable(path, &error))?;
         let file = path.display().to_string();
         let log = read_log(name.kind, &file, &String::from_utf8_lossy(&bytes));
         let name = name.clone();

@@ -1,6 +1,8 @@
 //! Output while jobs run: cumulative reports, the status line.
 
+use std::io::{BufRead, BufReader};
 use std::process::Stdio;
+use std::sync::mpsc;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -53,33 +55,55 @@ fn reports_at_intervals() {
 #[test]
 fn reports_on_demand() {
     let place = Place::new();
-    let arguments: Vec<String> = format!("{JOB} --runtime=4 --output-format=json")
+    let arguments: Vec<String> = format!("{JOB} --runtime=10 --output-format=json")
         .split_whitespace()
         .map(str::to_owned)
         .collect();
     let mut command = place.command(&arguments);
     let folder = place.path();
-    let child = command
+    let mut child = command
         .env("TMPDIR", &folder)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
+    let (lines, mut printed) = mpsc::channel();
+    let stdout = BufReader::new(child.stdout.take().unwrap());
+    std::thread::spawn(move || {
+        stdout
+            .lines()
+            .map_while(Result::ok)
+            .try_for_each(|line| lines.send(line))
+    });
+    // Not before the run has begun: its file is the first thing that it makes.
+    while !folder.join("a.0.0").exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     std::thread::sleep(Duration::from_millis(1500));
     let signalled = std::process::Command::new("kill")
         .args(["-USR1", &child.id().to_string()])
         .status()
         .unwrap();
     assert!(signalled.success());
+    let first = next_report(&mut printed);
     std::thread::sleep(Duration::from_millis(1000));
     std::fs::write(folder.join("fio-dump-status"), "").unwrap();
-    let ran = calling::end(child);
-    assert_eq!(ran.code, Some(0));
-    let found = documents(&ran.out);
-    assert_eq!(found.len(), 3, "{}", ran.out);
-    let counts: Vec<u64> = found.iter().map(operations).collect();
-    assert!(counts[0] < counts[1] && counts[1] < counts[2], "{counts:?}");
+    let second = next_report(&mut printed);
     assert!(!folder.join("fio-dump-status").exists());
+    let last = next_report(&mut printed);
+    assert_eq!(calling::end(child).code, Some(0));
+    assert_eq!(printed.try_iter().count(), 0, "a fourth report");
+    let counts = [first, second, last].map(|report| operations(&report));
+    assert!(counts[0] < counts[1] && counts[1] < counts[2], "{counts:?}");
+}
+
+fn next_report(lines: &mut mpsc::Receiver<String>) -> Value {
+    let mut text = String::new();
+    while !text.ends_with("\n}\n") {
+        text += &lines.recv_timeout(Duration::from_secs(30)).expect("a report");
+        text += "\n";
+    }
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"))
 }
 
 /// The line is on stdout where it is asked for, with rates and the time left once there is an

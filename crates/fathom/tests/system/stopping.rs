@@ -83,7 +83,8 @@ fn signals_at_once_are_one_request() {
     }
     std::thread::sleep(Duration::from_millis(1500));
     let id = child.id().to_string();
-    // All by the shell itself: a program in between may wait for a processor for longer than counts.
+    // All by the shell itself: a program in between may wait for a processor for longer than
+    // counts.
     let burst = format!("for each in 1 2 3 4 5 6 7 8 9; do kill -TERM {id}; done");
     let sent = Command::new("sh").args(["-c", &burst]).status();
     assert!(sent.unwrap().success());
