@@ -231,6 +231,14 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
             Section::Fsd => files::fsds(block, &mut parameters.fsds)?,
             Section::Fwd if block.name == "format" => parameters.format_fwd = files::format_fwd(block)?,
             Section::Fwd if block.name != "default" => parameters.fwds.push(files::fwd(block)?),
+            Section::Replay => parameters.refusals.push(
+                block
+                    .error(format!(
+                        "cannot carry out `rg={}`: traces of Swat are not replayed",
+                        block.name
+                    ))
+                    .help("remove `rg=`"),
+            ),
             Section::Rd | Section::Fwd => {}
         }
     }
