@@ -588,16 +588,6 @@ pub(super) fn flags(block: &Block) -> Result<Vec<String>, Diagnostic> {
     }
 }
 
-pub(super) fn percent(block: &Block, field: &str, default: f64) -> Result<f64, Diagnostic> {
-    let value = block.number(field)?.unwrap_or(default).abs();
-    match (0.0..=100.0).contains(&value) {
-        true => Ok(value),
-        false => Err(block
-            .error(format!("Invalid contents for '{field}=': {value}"))
-            .help("give 0 to 100")),
-    }
-}
-
 fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
     let seconds = |field: &str, default: f64| Ok::<u64, Diagnostic>(block.number(field)?.unwrap_or(default) as u64);
     let elapsed = command.elapsed.map_or_else(|| seconds("elapsed", 30.0), Ok)?;

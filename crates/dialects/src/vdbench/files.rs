@@ -1,9 +1,8 @@
 //! File system definitions: `fsd=`, `fwd=` and `format=`.
 
-use super::definitions::{Block, Transfer, flags, numbered, percent};
+use super::definitions::{Block, Transfer, flags, numbered};
 use super::table::Section;
-use super::workloads::matches_name;
-use super::workloads::transfer;
+use super::workloads::{matches_name, percent, transfer};
 use crate::Diagnostic;
 
 /// A file system definition.
