@@ -41,6 +41,8 @@ pub struct TreeSetup {
     pub block: u64,
     /// What sessions open their files for; absent: each operation opens what it needs.
     pub session: Option<OpenFor>,
+    /// Sessions bypass the page cache.
+    pub direct: bool,
 }
 
 pub(crate) struct Files {
@@ -48,6 +50,7 @@ pub(crate) struct Files {
     buffers: Buffers,
     block: u64,
     session: Option<OpenFor>,
+    direct: bool,
     /// The file of the present session.
     held: Option<fs::File>,
     path: String,
@@ -57,7 +60,13 @@ pub(crate) struct Files {
 
 impl Files {
     pub(crate) fn open(mut setup: Setup) -> Result<Files, EngineError> {
-        let Some(TreeSetup { tree, block, session }) = setup.tree.take() else {
+        let Some(TreeSetup {
+            tree,
+            block,
+            session,
+            direct,
+        }) = setup.tree.take()
+        else {
             let why = "there is no tree of files";
             return Err(EngineError::unavailable(
                 EngineKind::Files,
@@ -70,6 +79,7 @@ impl Files {
             buffers: Buffers::new(&setup)?,
             block,
             session,
+            direct,
             held: None,
             path: String::new(),
             other: String::new(),
@@ -89,7 +99,7 @@ impl Files {
         match (operation.kind, &self.held) {
             (FileOperationKind::Open | FileOperationKind::Create, _) => {
                 self.tree.shape.write_operation_path(operation, &mut self.path);
-                self.held = Some(self.tree.root.open_file(&self.path, open_for)?);
+                self.held = Some(self.tree.root.open_uncached(&self.path, open_for, self.direct)?);
                 Ok(0)
             }
             (FileOperationKind::ReadBlock, Some(file)) => read(file, buffer, start, length),

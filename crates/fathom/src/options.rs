@@ -86,9 +86,10 @@ fn load_option(option: &'static NativeOption) -> Arg {
         value => arg.action(ArgAction::Set).value_name(value).allow_hyphen_values(true),
     };
     // Each of them says what the operations are.
-    match DIRECTIONS.contains(&option.name) {
-        true => arg.conflicts_with_all(DIRECTIONS.iter().filter(|name| **name != option.name)),
-        false => arg,
+    let exclusive = [&DIRECTIONS[..], &["mix", "sequence"]];
+    match exclusive.into_iter().find(|names| names.contains(&option.name)) {
+        Some(names) => arg.conflicts_with_all(names.iter().filter(|name| **name != option.name)),
+        None => arg,
     }
 }
 

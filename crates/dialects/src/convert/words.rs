@@ -431,12 +431,14 @@ pub(super) fn file_work(work: &FileWork) -> String {
     let FileWork {
         in_sequence,
         in_order,
+        shares_files,
         block,
         session,
         groups: _,
     } = work;
     let how = if *in_sequence { "in sequence" } else { "drawn" };
     let order = if *in_order { "files in order" } else { "files at random" };
+    let shared = if *shares_files { ", shared by workers" } else { "" };
     let sessions = session
         .as_ref()
         .map_or(String::new(), |session| match &session.transfers {
@@ -448,7 +450,7 @@ pub(super) fn file_work(work: &FileWork) -> String {
                 transfers.write_percent
             ),
         });
-    format!("operations on files, {how}: {work}{sessions}; {order}, blocks of {block}")
+    format!("operations on files, {how}: {work}{sessions}; {order}{shared}, blocks of {block}")
 }
 
 pub(super) fn replay(replay: &Replay) -> String {

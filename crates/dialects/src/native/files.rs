@@ -232,6 +232,7 @@ fn work_of(spec: &JobSpec) -> FileWork {
         groups: spec.files.groups.clone(),
         in_sequence: spec.files.in_sequence,
         in_order: spec.files.in_order,
+        shares_files: false,
         block: spec.part.sizes.max(),
         session: None,
     }

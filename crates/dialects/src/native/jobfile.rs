@@ -37,6 +37,15 @@ const TOP: [&str; 8] = [
     "name", "seed", "objective", "cap", "defaults", "job", "simulated", "preset",
 ];
 const CAP: &str = "for example `cap = [\"VM, cached:iops=77000,mbps=485,kind=vm,path=cached\"]`";
+/// Keys of which a job has one at most, and what to do.
+const EXCLUSIVE_KEYS: [(&str, &str, &str); 2] = [
+    ("read", "write", "keep one; the other follows from it"),
+    (
+        "mix",
+        "sequence",
+        "keep one, or give each a `[[job]]` of its own on the same target",
+    ),
+];
 const EMPTY_OBJECTIVE: &str = "the objective says nothing";
 pub(super) const OBJECTIVE: &str = "for example `objective = \"most IOPS with p99 up to 3 ms\"`";
 
@@ -219,21 +228,19 @@ impl Reader<'_> {
         about
     }
 
-    /// `read` and `write` set the same share.
-    fn refuse_read_with_write(&mut self, table: &DeTable<'_>) {
+    /// Keys that set the same: the later would silently replace the other.
+    fn refuse_exclusive_keys(&mut self, table: &DeTable<'_>) {
         let named = |name: &str| table.keys().find(|key| key.get_ref().as_ref() == name);
-        if let (Some(read), Some(write)) = (named("read"), named("write")) {
-            let later = read.span().start.max(write.span().start);
-            self.complain(
-                later,
-                "`read` and `write` exclude each other",
-                "keep one; the other follows from it",
-            );
+        for (first, second, help) in EXCLUSIVE_KEYS {
+            if let (Some(one), Some(other)) = (named(first), named(second)) {
+                let later = one.span().start.max(other.span().start);
+                self.complain(later, format!("`{first}` and `{second}` exclude each other"), help);
+            }
         }
     }
 
     fn fill_job(&mut self, job: &mut JobSpec, table: &DeTable<'_>) {
-        self.refuse_read_with_write(table);
+        self.refuse_exclusive_keys(table);
         for (key, value) in table {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("name", DeValue::String(name)) => job.name = Some(name.to_string()),
@@ -285,7 +292,7 @@ impl Reader<'_> {
             part: job.part.clone(),
             ..JobSpec::default()
         };
-        self.refuse_read_with_write(table);
+        self.refuse_exclusive_keys(table);
         for (key, value) in table {
             let name = key.get_ref().as_ref();
             match (name, value.get_ref()) {
@@ -498,6 +505,8 @@ mod tests {
         check(&job("arrivals = \"poisson\""), "need a rate");
         check(&job("catch-up = \"1s\""), "need a rate");
         check(&job("read = 70\nwrite = 70"), "`read` and `write` exclude each other");
+        let on_files = job("kind = \"files\"\nmix = \"stat\"\nsequence = \"read\"");
+        check(&on_files, "`mix` and `sequence` exclude each other");
         check(&format!("{0}{0}", job("name = \"a\"\n")), "has this name");
         check(&job("rate = \"100MB\""), "write `100MB/s`");
         check(&job("after = \"b\""), "not an earlier job");

@@ -231,6 +231,14 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
             Section::Fsd => files::fsds(block, &mut parameters.fsds)?,
             Section::Fwd if block.name == "format" => parameters.format_fwd = files::format_fwd(block)?,
             Section::Fwd if block.name != "default" => parameters.fwds.push(files::fwd(block)?),
+            Section::Replay => parameters.refusals.push(
+                block
+                    .error(format!(
+                        "cannot carry out `rg={}`: traces of Swat are not replayed",
+                        block.name
+                    ))
+                    .help("remove `rg=`"),
+            ),
             Section::Rd | Section::Fwd => {}
         }
     }
@@ -577,16 +585,6 @@ pub(super) fn flags(block: &Block) -> Result<Vec<String>, Diagnostic> {
             .error(format!("Invalid 'openflags=' parameter for Linux: {flag}"))
             .help(format!("it takes {}", KNOWN.join(", ")))),
         None => Ok(flags),
-    }
-}
-
-pub(super) fn percent(block: &Block, field: &str, default: f64) -> Result<f64, Diagnostic> {
-    let value = block.number(field)?.unwrap_or(default).abs();
-    match (0.0..=100.0).contains(&value) {
-        true => Ok(value),
-        false => Err(block
-            .error(format!("Invalid contents for '{field}=': {value}"))
-            .help("give 0 to 100")),
     }
 }
 

@@ -9,9 +9,9 @@ use model::content::Content;
 use model::draws::DrawsForm;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, Depth, EndsWith, EngineChoice, EngineKind, FileGroup, FileOperationKind, FileSession, FileTree,
-    FileWork, Job, KeptTree, Pacing, Pattern, Prepare, SessionTransfers, Step, Stop, Stream, StreamTarget, Target,
-    TargetId, TargetKind, Worker,
+    AtEndOfJob, CacheMode, Depth, EndsWith, EngineChoice, EngineKind, FileGroup, FileOperationKind, FileSession,
+    FileTree, FileWork, Flow, Job, KeptTree, Pacing, Pattern, Prepare, SessionTransfers, Step, Stop, Stream,
+    StreamTarget, Target, TargetId, TargetKind, Worker,
 };
 use model::{Bytes, Nanos, PerDirection};
 
@@ -26,6 +26,10 @@ use crate::Diagnostic;
 
 /// A format that has not ended by then is not going to.
 const MAX_FORMAT_SECONDS: u64 = 100 * 24 * 3600;
+
+/// How long a thread ahead of its share sleeps. Threads that poll instead would take the
+/// processors from those behind.
+const SHARE_PAUSE: Nanos = Nanos::micros(100);
 
 /// What a run does to trees.
 #[derive(Clone, Debug, PartialEq)]
@@ -117,6 +121,35 @@ impl FileRun {
             }
         }
         loads
+    }
+
+    /// What keeps the shares of FWDs under `fwdrate=max`: their threads count operations together,
+    /// and those ahead wait. While they wait they hold files, so others must find some.
+    fn flow(&self, run: &Run, load: &FileLoad<'_>) -> Result<Option<Flow>, Diagnostic> {
+        let is_skewed = { self.fwds.iter() }.any(|(fwd, _)| fwd.skew.is_some_and(|skew| skew < 100.0));
+        if !is_skewed || self.makes.is_some() || !matches!(run.rate, RunRate::Max | RunRate::Curve) {
+            return Ok(None);
+        }
+        let all: u64 = self.loads().iter().map(|load| u64::from(load.threads)).sum();
+        let threads = load.useful_threads(None);
+        let files = load.fsd.tree().file_count()
+            / if load.has_own_files(None) {
+                u64::from(threads)
+            } else {
+                1
+            };
+        if !load.shares_files(None) && files <= all {
+            return Err(cannot(
+                run,
+                "`skew=` under `fwdrate=max` or `curve` with few files",
+                &format!("give the run a rate, or fsd={} more files than threads", load.fsd.name),
+            ));
+        }
+        Ok(Some(Flow {
+            id: 1,
+            weight: (load.share * 1e6 / f64::from(threads)).round().max(1.0) as u32,
+            pause_ns: SHARE_PAUSE,
+        }))
     }
 
     /// The run may have nothing left to do before its time is over.
@@ -213,6 +246,39 @@ fn split(sizes: &[(u64, f64)]) -> BlockSizes {
 }
 
 impl FileLoad<'_> {
+    /// Its threads take files that others use.
+    fn shares_files(&self, makes: Option<TreeFormat>) -> bool {
+        let changes_names = makes.is_some() || self.fwd.rdpct.is_none() && ["create", "delete"].contains(&self.name());
+        self.fwd.shares_files && !changes_names
+    }
+
+    /// Its threads take files in turn, each having its own.
+    fn has_own_files(&self, makes: Option<TreeFormat>) -> bool {
+        !self.shares_files(makes) && (makes.is_some() || !self.fwd.selects_at_random)
+    }
+
+    /// Threads that have a file of their own, where each needs one.
+    fn useful_threads(&self, makes: Option<TreeFormat>) -> u32 {
+        let files = self.fsd.tree().file_count().clamp(1, u64::from(u32::MAX)) as u32;
+        match self.has_own_files(makes) {
+            true => self.threads.min(files),
+            false => self.threads,
+        }
+    }
+
+    /// The open flags that hold.
+    fn flags<'a>(&'a self, run: &'a Run) -> &'a [String] {
+        let given = [&run.flags, &self.fwd.flags, &self.fsd.flags].into_iter();
+        given
+            .into_iter()
+            .find(|flags| !flags.is_empty())
+            .map_or(&[], Vec::as_slice)
+    }
+
+    fn is_direct(&self, run: &Run) -> bool {
+        self.flags(run).iter().any(|flag| flag != "none")
+    }
+
     fn name(&self) -> &'static str {
         OPERATIONS[self.operation]
     }
@@ -283,6 +349,7 @@ impl FileLoad<'_> {
             }],
             in_sequence: false,
             in_order: makes.is_some() || !fwd.selects_at_random,
+            shares_files: self.shares_files(makes),
             // Positions are multiples of every size.
             block: Bytes(sizes.iter().fold(0, |unit, (size, _)| gcd(unit, *size)).max(1)),
             session: is_session.then(|| FileSession {
@@ -305,9 +372,12 @@ impl Lowering<'_> {
         for (index, load) in files.loads().iter().enumerate() {
             let work = load.work(run, files.makes)?;
             let target = self.tree_target(run, load.fsd, files.makes)?;
+            let threads = load.useful_threads(files.makes);
+            let flow = files.flow(run, load)?;
+            let direct = load.is_direct(run);
             let seed = mixed_seed(self.seed, (self.steps.len() * 4096 + index) as u64);
             let worker = |thread: u32| {
-                let share = load.share / f64::from(load.threads);
+                let share = load.share / f64::from(threads);
                 Worker {
                     engine: EngineChoice {
                         kind: EngineKind::Files,
@@ -317,7 +387,14 @@ impl Lowering<'_> {
                     draws: DrawsForm::Native {
                         seed: mixed_seed(seed, u64::from(thread)),
                     },
-                    streams: vec![file_stream(run, &work, target, share, u64::from(thread))],
+                    streams: vec![Stream {
+                        flow,
+                        cache: CacheMode {
+                            direct,
+                            ..CacheMode::default()
+                        },
+                        ..file_stream(run, &work, target, share, u64::from(thread))
+                    }],
                     ..Worker::default()
                 }
             };
@@ -334,11 +411,10 @@ impl Lowering<'_> {
                     plan: true,
                     ..EndsWith::default()
                 },
-                workers: (0..load.threads).map(worker).collect(),
+                workers: (0..threads).map(worker).collect(),
                 ..Job::default()
             });
-            self.workload_of
-                .push((0..load.threads).map(|_| vec![load.number]).collect());
+            self.workload_of.push((0..threads).map(|_| vec![load.number]).collect());
         }
         self.steps.push(Step { jobs, prepare: None });
         Ok(())
@@ -412,10 +488,6 @@ fn file_stream(run: &Run, work: &FileWork, target: TargetId, share: f64, generat
 }
 
 fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
-    let has_skew = files
-        .fwds
-        .iter()
-        .any(|(fwd, _)| fwd.skew.is_some_and(|skew| skew < 100.0));
     if let Some((what, fwd)) = files
         .fwds
         .iter()
@@ -424,14 +496,7 @@ fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
         return Err(cannot(
             run,
             &format!("{what} of fwd={fwd}"),
-            "it can be `sequential` or `random`",
-        ));
-    }
-    if has_skew && matches!(run.rate, RunRate::Max | RunRate::Curve) {
-        return Err(cannot(
-            run,
-            "`skew=` under `fwdrate=max` or `curve`",
-            "give the run a rate",
+            "it can be `sequential` or `random`, and with `fileselect=sequential` `(random,shared)`",
         ));
     }
     if run.dedup.is_some() {
@@ -444,11 +509,29 @@ fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
     if run.maxdata.is_some() {
         return Err(cannot(run, "`maxdata=` on files", "give `elapsed=`"));
     }
-    if run.flags.iter().any(|flag| flag != "none") {
+    let loads = files.loads();
+    let known = ["none", "o_direct", "directio"];
+    if let Some(flag) = loads
+        .iter()
+        .flat_map(|load| load.flags(run))
+        .find(|flag| !known.contains(&flag.as_str()))
+    {
+        let what = format!("`openflags={flag}` on files");
+        return Err(cannot(run, &what, "give `o_direct`, or leave it out"));
+    }
+    let is_odd = |load: &FileLoad<'_>| {
+        let sizes = load.fsd.sizes.iter().map(|(size, _)| *size);
+        let one = match load.fwd.xfersize {
+            Transfer::One(size) => size,
+            _ => 512,
+        };
+        load.is_direct(run) && { sizes }.chain([one]).any(|size| !size.is_multiple_of(512))
+    };
+    if loads.iter().any(is_odd) {
         return Err(cannot(
             run,
-            "`openflags=` on files",
-            "files of a tree are read and written through the page cache",
+            "`openflags=o_direct` with sizes that are no multiples of 512 bytes",
+            "change `sizes=` or `xfersize=`, or leave the flag out",
         ));
     }
     if files.fwds.iter().any(|(fwd, _)| fwd.rdpct.is_some()) && !files.operations.is_empty() {

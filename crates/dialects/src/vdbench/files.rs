@@ -1,9 +1,8 @@
 //! File system definitions: `fsd=`, `fwd=` and `format=`.
 
-use super::definitions::{Block, Transfer, numbered, percent};
+use super::definitions::{Block, Transfer, flags, numbered};
 use super::table::Section;
-use super::workloads::matches_name;
-use super::workloads::transfer;
+use super::workloads::{matches_name, percent, transfer};
 use crate::Diagnostic;
 
 /// A file system definition.
@@ -21,6 +20,8 @@ pub struct Fsd {
     pub files: u32,
     /// `sizes=`, each with its percentage.
     pub sizes: Vec<(u64, f64)>,
+    /// `openflags=`.
+    pub flags: Vec<String>,
 }
 
 /// A file system workload definition.
@@ -36,6 +37,8 @@ pub struct Fwd {
     pub rdpct: Option<u8>,
     /// `fileio=random`.
     pub is_random: bool,
+    /// `fileio=(random,shared)`.
+    pub shares_files: bool,
     /// `fileselect=random`.
     pub selects_at_random: bool,
     /// `xfersize=`.
@@ -46,6 +49,8 @@ pub struct Fwd {
     pub stopafter: Option<f64>,
     /// `skew=`.
     pub skew: Option<f64>,
+    /// `openflags=`; empty: those of its FSDs.
+    pub flags: Vec<String>,
     /// What a run of it is refused for.
     pub refusal: Option<String>,
 }
@@ -58,11 +63,13 @@ impl Default for Fwd {
             operation: 0,
             rdpct: None,
             is_random: false,
+            shares_files: false,
             selects_at_random: false,
             xfersize: Transfer::One(4096),
             threads: 1,
             stopafter: None,
             skew: None,
+            flags: Vec::new(),
             refusal: None,
         }
     }
@@ -223,6 +230,7 @@ pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> 
             width: whole("width", 1.0, 1_000_000.0)?,
             files: whole("files", 10.0, 268_435_456.0)?,
             sizes: sizes.clone(),
+            flags: flags(block)?,
         });
     }
     Ok(())
@@ -239,8 +247,12 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
     };
     let is = |word: &str, known: &str| word.len() >= 3 && known.starts_with(word);
     let mut refusal = None;
+    let shares_files = matches!(&words("fileio")[..], [order, how] if is(order, "random") && how == "shared");
     let mut order = |field: &'static str| {
-        let words = words(field);
+        let mut words = words(field);
+        if shares_files && field == "fileio" {
+            words.truncate(1);
+        }
         let first = words.first().map_or("sequential", String::as_str);
         let known = is(first, "sequential") || is(first, "random");
         if words.len() > 1 || ["once", "poisson"].contains(&first) {
@@ -251,6 +263,9 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
         Ok(is(first, "random"))
     };
     let (is_random, selects_at_random) = (order("fileio")?, order("fileselect")?);
+    if shares_files && selects_at_random {
+        refusal.get_or_insert("`fileio=(random,shared)` with `fileselect=random`".into());
+    }
     let stopafter = match block.item("stopafter") {
         None => None,
         Some(item) => match super::values::number(&item.word(), false).filter(|value| *value != 0.0) {
@@ -270,11 +285,13 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
             _ => None,
         },
         is_random,
+        shares_files,
         selects_at_random,
         xfersize: transfer(block, "xfersizes")?,
         threads: threads(block, 1.0)?,
         stopafter,
         skew: block.number("skew")?.filter(|skew| *skew > 0.0),
+        flags: flags(block)?,
         refusal,
     })
 }
@@ -298,6 +315,7 @@ pub(super) fn format_fwd(block: &Block) -> Result<Fwd, Diagnostic> {
             None => default.xfersize.clone(),
         },
         threads: threads(block, 8.0)?,
+        flags: flags(block)?,
         ..default
     })
 }

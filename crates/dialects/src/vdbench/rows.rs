@@ -1,10 +1,9 @@
 //! The table of parameters.
 
 use super::table::Kind::{Numbers as N, Words as W};
-use super::table::Section::{Fsd, Fwd, General as G, Host as H, Rd, Sd, Wd};
+use super::table::Section::{Fsd, Fwd, General as G, Host as H, Rd, Replay, Sd, Wd};
 use super::table::{Row, row};
 
-const CACHED: &str = "files of a tree are read and written through the page cache";
 const WORKING_SET: &str = "a run uses all files of its tree; give it a smaller tree";
 const REPLAY: &str = "replaying traces of Swat is not built; fio's `read_iolog` replays blktrace";
 const DEDUP: &str =
@@ -120,6 +119,8 @@ pub const ROWS: &[Row] = &[
     row(H, N, "jvms", "1", "slaves").idle(LOCAL),
     row(H, N, "clients", "", "hosts `x_cl0`, `x_cl1`, …").idle(LOCAL),
     row(H, W, "mount", "", "command that mounts").refused(COMMANDS),
+    row(Replay, W, "rg", "", "name of a group of SDs that replay a trace").refused(REPLAY),
+    row(Replay, W, "devices", "", "devices of the trace").idle("it belongs to `rg=`"),
     row(Sd, W, "sd", "", "name, or `default`"),
     row(Sd, W, "lun", "required", "file or block device"),
     row(Sd, W, "host", "all", "hosts that have it").idle(LOCAL),
@@ -182,7 +183,13 @@ pub const ROWS: &[Row] = &[
     )
     .refused("only directories of the last level have files"),
     row(Fsd, W, "shared", "no", "several hosts use it").idle(LOCAL),
-    row(Fsd, W, "openflags", "none", "as for an SD").refused(CACHED),
+    row(
+        Fsd,
+        W,
+        "openflags",
+        "none",
+        "`o_direct`, `directio`: files are read and written past the page cache; others are refused",
+    ),
     row(Fsd, W, "journal", "", "").refused(VALIDATE),
     row(Fsd, N, "count", "", "`(start,n)`: n definitions"),
     row(Fsd, W, "log", "", "").idle(NO_NEED),
@@ -255,7 +262,7 @@ pub const ROWS: &[Row] = &[
         W,
         "fileio",
         "sequential",
-        "order in a file: `sequential` or `random`; `(random,shared)` and `(sequential,delete)` are refused",
+        "order in a file: `sequential`, `random`, or `(random,shared)`, with which threads take the same files; `(sequential,delete)` is refused",
     )
     .exact(),
     row(
@@ -285,11 +292,11 @@ pub const ROWS: &[Row] = &[
         N,
         "skew",
         "what others leave",
-        "percent of the operations; with a rate, not with `fwdrate=max`",
+        "percent of the operations",
     ),
     row(Fwd, W, "target", "", "where copy and move go").refused("files are neither copied nor moved"),
     row(Fwd, W, "host", "all", "hosts that run it").idle(LOCAL),
-    row(Fwd, W, "openflags", "those of the FSD", "as for an SD").refused(CACHED),
+    row(Fwd, W, "openflags", "those of the FSD", "as for an FSD"),
     row(Rd, W, "rd", "", "name, or `default`"),
     row(Rd, W, "wd", "", "workloads, with `*` at the end").exact(),
     row(Rd, W, "fwd", "", "file system workloads").exact(),

@@ -10,6 +10,8 @@ pub enum Section {
     General,
     /// `hd=`.
     Host,
+    /// `rg=`.
+    Replay,
     /// `fsd=`.
     Fsd,
     /// `sd=`.
@@ -119,7 +121,7 @@ impl Section {
         match self {
             Section::General => 0,
             Section::Host => 1,
-            Section::Fsd | Section::Sd => 2,
+            Section::Replay | Section::Fsd | Section::Sd => 2,
             Section::Wd | Section::Fwd => 3,
             Section::Rd => 4,
         }
@@ -129,6 +131,7 @@ impl Section {
     pub fn of_keyword(keyword: &str) -> Option<Section> {
         Some(match keyword {
             "hd" => Section::Host,
+            "rg" => Section::Replay,
             "fsd" => Section::Fsd,
             "sd" => Section::Sd,
             "wd" => Section::Wd,

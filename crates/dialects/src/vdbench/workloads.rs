@@ -1,6 +1,6 @@
 //! Workload definitions: `wd=`.
 
-use super::definitions::{Block, Parameters, Transfer, Wd, flags, percent, range};
+use super::definitions::{Block, Parameters, Transfer, Wd, flags, range};
 use crate::Diagnostic;
 
 /// A workload definition, or the defaults of those that follow.
@@ -64,6 +64,16 @@ fn seek(block: &Block) -> Result<i32, Diagnostic> {
             .error("cannot carry out `seekpct=poisson`: that distribution is not built".into())
             .help("`fathom fio` has `random_distribution=zipf` and `pareto`")),
         None => Err(block.error(format!("Invalid contents for 'seekpct=': {word}"))),
+    }
+}
+
+pub(super) fn percent(block: &Block, field: &str, default: f64) -> Result<f64, Diagnostic> {
+    let value = block.number(field)?.unwrap_or(default).abs();
+    match (0.0..=100.0).contains(&value) {
+        true => Ok(value),
+        false => Err(block
+            .error(format!("Invalid contents for '{field}=': {value}"))
+            .help("give 0 to 100")),
     }
 }
 

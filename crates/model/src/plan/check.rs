@@ -226,6 +226,9 @@ impl Plan {
                 if work.groups.iter().any(closes) {
                     faults.add("only a session closes files, and it does so by itself");
                 }
+                if work.shares_files && work.changes_names() {
+                    faults.add("operations that make, remove or rename files cannot share them");
+                }
                 if worker.slots() > 1 {
                     faults.add("operations on files come one at a time: its queue depth must be 1");
                 }

@@ -351,6 +351,10 @@ pub struct FileWork {
     pub in_sequence: bool,
     /// Files are taken in order of their numbers, each worker having its own, instead of at random.
     pub in_order: bool,
+    /// Workers also take files that others of them use, and with `in_order` each takes all files.
+    /// Only operations that leave names as they are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub shares_files: bool,
     /// Bytes of a block; in sessions the unit that positions are multiples of.
     pub block: Bytes,
     /// Files stay open for several operations. Its only group has the one operation that opens
@@ -414,6 +418,12 @@ impl FileWork {
         kinds.sort_unstable();
         kinds.dedup();
         kinds
+    }
+
+    /// True if an operation makes, removes or renames what it works on.
+    pub fn changes_names(&self) -> bool {
+        let mut kinds = self.groups.iter().flat_map(|group| &group.operations);
+        kinds.any(|kind| kind.existence() != Existence::Stays || *kind == FileOperationKind::Rename)
     }
 
     /// The shares of reads and writes.

@@ -271,18 +271,15 @@ impl Preparation<'_> {
             path: path.display().to_string(),
             source,
         };
-        let mut opened = match path.symlink_metadata() {
-            Ok(_) => TempTree::open_kept(path)?,
-            Err(_) if kept == KeptTree::Existing => {
-                return Err(TargetError::Missing {
-                    path: path.display().to_string(),
-                    help: "the directory has no tree yet; format it first (`format=yes`)".into(),
-                });
-            }
-            Err(_) => TempTree::create(path, true).map_err(failed)?,
+        let is_missing = path.symlink_metadata().is_err();
+        let mut opened = match is_missing {
+            false => TempTree::open_kept(path)?,
+            true => TempTree::create(path, true).map_err(failed)?,
         };
         let root = Arc::clone(&opened.root);
-        opened.is_kept = kept != KeptTree::Removed;
+        // Nothing can be done in a tree that was never made, and nothing of it stays.
+        let has_nothing = is_missing && kept == KeptTree::Existing;
+        opened.is_kept = kept != KeptTree::Removed && !has_nothing;
         ready.cleanup.remove_tree(opened);
         if kept == KeptTree::Emptied {
             root.remove_contents(MARKER).map_err(failed)?;
@@ -321,9 +318,12 @@ impl Preparation<'_> {
         }
         Ok(ReadyKind::Tree {
             path: path.to_owned(),
-            claims: Arc::new(FileClaims::from_existing(tree, |file| {
-                sizes[file as usize].is_some() && !(is_short(file) && kept == KeptTree::Completed)
-            })),
+            claims: Arc::new(match has_nothing {
+                true => FileClaims::without_directories(tree),
+                false => FileClaims::from_existing(tree, |file| {
+                    sizes[file as usize].is_some() && !(is_short(file) && kept == KeptTree::Completed)
+                }),
+            }),
             tree: OpenTree {
                 root,
                 shape: tree.clone(),

@@ -53,6 +53,7 @@ fn on_tree(
         groups: groups.iter().map(|operations| group(operations)).collect(),
         in_sequence: false,
         in_order: false,
+        shares_files: false,
         block: Bytes::kib(4),
         session: None,
     };
@@ -294,4 +295,20 @@ fn a_failed_operation_names_its_file() {
         .expect("files are gone");
     assert!(failure.what.starts_with("a read failed: No such file"), "{failure:?}");
     assert!(failure.at.contains(".tree/d0/d"), "{failure:?}");
+}
+
+#[test]
+fn operations_that_change_names_cannot_share_files() {
+    let folder = folder();
+    for (kind, is_refused) in [
+        (FileOperationKind::Stat, false),
+        (FileOperationKind::Delete, true),
+        (FileOperationKind::Rename, true),
+    ] {
+        let mut plan = on_tree(folder.path(), tree(100), &[&[kind]], 2, Some(20));
+        for worker in &mut plan.steps[0].jobs[0].workers {
+            worker.streams[0].files.as_mut().unwrap().shares_files = true;
+        }
+        assert_eq!(plan.check().is_err(), is_refused, "{kind:?}");
+    }
 }

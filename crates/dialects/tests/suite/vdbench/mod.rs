@@ -209,14 +209,57 @@ fn workloads_on_files_are_jobs_on_one_tree() {
 }
 
 #[test]
+fn threads_share_files_past_the_page_cache_and_keep_their_shares_under_max() {
+    let text = "fsd=default,files=50,sizes=(64k,50,1m,50),openflags=directio\nfsd=f,anchor=/d/t\n\
+                fwd=default,fsd=f,fileio=(random,shared),xfersize=8k\n\
+                fwd=a,threads=25,rdpct=100,skew=90\nfwd=b,threads=5,operation=write,skew=10\n\
+                rd=rd1,fwd=*,fwdrate=max,elapsed=4\n";
+    let plan = run("-f parmfile", text).unwrap().remove(0).plan;
+    plan.check().unwrap();
+    let jobs = &plan.steps[0].jobs;
+    assert_eq!((jobs[0].workers.len(), jobs[1].workers.len()), (25, 5));
+    for (job, weight) in jobs.iter().zip([3_600_000, 2_000_000]) {
+        for worker in &job.workers {
+            let stream = &worker.streams[0];
+            assert!(stream.cache.direct && stream.files.as_ref().unwrap().shares_files);
+            assert_eq!(stream.flow.unwrap().weight, weight);
+        }
+    }
+    // A thread that waits keeps its file, which others may need.
+    let few = text
+        .replace("(random,shared)", "random")
+        .replace("files=50", "files=20");
+    let what = run("-f parmfile", &few).unwrap_err();
+    assert!(what.contains("with few files"), "{what}");
+}
+
+#[test]
+fn threads_without_a_file_of_their_own_take_no_part_of_the_rate() {
+    let text = "fsd=f,anchor=/d/t,files=5\nfwd=w,fsd=f,threads=16\nrd=rd1,fwd=w,fwdrate=100,elapsed=4\n";
+    let workers = |text: &str| run("-f parmfile", text).unwrap()[0].plan.steps[0].jobs[0].workers.len();
+    assert_eq!(workers(text), 5);
+    let random = text.replace("threads=16", "threads=16,fileselect=random");
+    assert_eq!(workers(&random), 16);
+}
+
+#[test]
+fn a_group_that_replays_a_trace_is_refused_and_simulated() {
+    let text = format!("rg=group1,devices=(123,456)\n{SD}wd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max");
+    let what = run("-f parmfile", &text).unwrap_err();
+    assert!(what.contains("rg=group1"), "{what}");
+}
+
+#[test]
 fn what_is_not_built_on_files_is_refused_with_its_name() {
     for (fsd, fwd, rd, named) in [
         ("totalsize=1m", "", "", "totalsize"),
         ("distribution=all", "", "", "distribution"),
-        ("openflags=o_direct", "", "", "openflags"),
+        ("openflags=o_sync", "", "", "openflags=o_sync"),
+        ("openflags=o_direct,sizes=1000", "", "", "multiples of 512"),
         ("sizes=(4k,0)", "", "", "sizes=(size,0)"),
         ("", "operation=rmdir", "", "rmdir"),
-        ("", "fileio=(random,shared)", "", "fileio"),
+        ("", "fileio=(sequential,delete)", "", "fileio"),
+        ("", "fileio=(random,shared),fileselect=random", "", "fileselect=random"),
         ("", "fileselect=once", "", "fileselect"),
         ("", "skew=50", "", "Total skew must add up to 100: 50.0"),
         ("", "", "format=(yes,only,limited)", "format=limited"),

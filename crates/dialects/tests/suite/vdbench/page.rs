@@ -12,6 +12,7 @@ fn parameters() -> String {
     let sections = [
         (Section::General, "General parameters"),
         (Section::Host, "Hosts (`hd=`)"),
+        (Section::Replay, "Replay groups (`rg=`)"),
         (Section::Sd, "Storage (`sd=`)"),
         (Section::Wd, "Workloads (`wd=`)"),
         (Section::Rd, "Runs (`rd=`)"),

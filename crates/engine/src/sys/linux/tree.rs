@@ -45,13 +45,22 @@ impl TreeRoot {
     /// # Errors
     /// The system's error.
     pub fn open_file(&self, path: &str, open_for: OpenFor) -> io::Result<fs::File> {
+        self.open_uncached(path, open_for, false)
+    }
+
+    /// Opens a file, with `direct` past the page cache.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn open_uncached(&self, path: &str, open_for: OpenFor, direct: bool) -> io::Result<fs::File> {
         let flags = match open_for {
             OpenFor::Read => OFlags::RDONLY,
             OpenFor::Write => OFlags::WRONLY,
             OpenFor::ReadWrite => OFlags::RDWR,
             OpenFor::Create => OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
         };
-        let flags = flags | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let direct = if direct { OFlags::DIRECT } else { OFlags::empty() };
+        let flags = flags | direct | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&self.directory, path, flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 

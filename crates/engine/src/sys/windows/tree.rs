@@ -2,9 +2,12 @@
 
 use std::fs;
 use std::io;
+use std::os::windows::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use model::plan::is_tree_name;
+
+use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_NO_BUFFERING;
 
 use crate::sys::OpenFor;
 
@@ -44,6 +47,14 @@ impl TreeRoot {
     /// # Errors
     /// The system's error.
     pub fn open_file(&self, path: &str, open_for: OpenFor) -> io::Result<fs::File> {
+        self.open_uncached(path, open_for, false)
+    }
+
+    /// Opens a file, with `direct` past the cache of the system.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn open_uncached(&self, path: &str, open_for: OpenFor, direct: bool) -> io::Result<fs::File> {
         let mut options = fs::OpenOptions::new();
         match open_for {
             OpenFor::Read => options.read(true),
@@ -51,6 +62,9 @@ impl TreeRoot {
             OpenFor::ReadWrite => options.read(true).write(true),
             OpenFor::Create => options.write(true).create_new(true),
         };
+        if direct {
+            options.custom_flags(FILE_FLAG_NO_BUFFERING);
+        }
         options.open(self.path_of(path))
     }
 

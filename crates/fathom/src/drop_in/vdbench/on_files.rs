@@ -136,14 +136,14 @@ impl Drive<'_> {
             return;
         }
         for load in files.loads() {
-            let (verb, other) = match OPERATIONS[load.operation] {
-                "create" => ("create a new", "deleting files"),
-                "delete" => ("delete a", "creating new files"),
-                _ => continue,
+            let operation = OPERATIONS[load.operation];
+            let (object, other) = match operation {
+                "create" => ("a new", "deleting files"),
+                _ => ("a", "creating new files"),
             };
             self.output.say_now(&format!("Anchor: {}", load.fsd.anchor));
             self.output.say_now(&format!(
-                "Vdbench is trying to {verb} file, but no files are available, and no"
+                "Vdbench is trying to {operation} {object} file, but no files are available, and no"
             ));
             self.output.say_now(&format!("threads are currently active {other}."));
         }

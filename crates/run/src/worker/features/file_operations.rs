@@ -322,7 +322,11 @@ impl FileOperations {
         let (extra, present) = (first.is_on_extra_directory(), first.existence() != Existence::Made);
         let count = self.tree.file_count() as u32;
         let mut in_use = false;
-        let mut claim = |file: u32| match self.claims.claim(file, extra, present) {
+        let take = |file: u32| match self.work.shares_files {
+            true => self.claims.share(file),
+            false => self.claims.claim(file, extra, present),
+        };
+        let mut claim = |file: u32| match take(file) {
             Ok(state) => Some(ClaimResult::File(file, state)),
             Err(state) => {
                 in_use |= state == FileState::InUse;
@@ -330,7 +334,7 @@ impl FileOperations {
             }
         };
         if self.work.in_order {
-            let (worker, workers) = self.place;
+            let (worker, workers) = if self.work.shares_files { (0, 1) } else { self.place };
             let own = count.saturating_sub(worker).div_ceil(workers);
             for place in 0..own {
                 let number = ((u64::from(self.cursors[group]) + u64::from(place)) % u64::from(own)) as u32;
@@ -421,6 +425,10 @@ impl FileOperations {
     /// Gives back the file that the worker has, if it has one.
     pub(super) fn release_file(&mut self) {
         if let Some(held) = self.held.take() {
+            if self.work.shares_files {
+                self.claims.unshare(held.file);
+                return;
+            }
             let extra = self.work.groups[held.group].operations[0].is_on_extra_directory();
             self.claims.release(held.file, extra, held.state);
         }

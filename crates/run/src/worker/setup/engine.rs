@@ -137,6 +137,7 @@ impl Choice {
                 tree: tree.clone(),
                 block: work.block.0,
                 session: open_for(work),
+                direct: plan.streams.iter().any(|stream| stream.cache.direct),
             }),
             seed: draws.clone().word(Purpose::Delay),
             choice: self.choice.clone(),
