@@ -162,7 +162,7 @@ impl<'a> JobView<'a> {
     /// Operations follow one another as soon as there is a free place in the queue.
     fn is_closed_loop(&self) -> bool {
         // Some operations of these have no latency, or they rest in between.
-        let plain = |worker: &Worker| !worker.engine.kind.works_on_names() && !worker.engine.kind.moves_nothing();
+        let plain = |worker: &Worker| !worker.engine.kind.is_metadata_engine() && !worker.engine.kind.transfers_no_data();
         self.plan.workers.iter().all(plain)
             && self
                 .streams()

@@ -17,8 +17,8 @@ pub(crate) struct Dataless {
 impl Dataless {
     pub(crate) fn from_plan(plan: &Plan) -> Option<Dataless> {
         let dataless = Dataless {
-            is_metadata_engine: plan.engine.kind.works_on_names(),
-            transfers_no_data: plan.engine.kind.moves_nothing(),
+            is_metadata_engine: plan.engine.kind.is_metadata_engine(),
+            transfers_no_data: plan.engine.kind.transfers_no_data(),
         };
         (dataless.is_metadata_engine || dataless.transfers_no_data).then_some(dataless)
     }
