@@ -315,7 +315,7 @@ fn connect(session: &Session, hosts: &[At<'_>]) -> Result<Vec<Host>, Refused> {
         hints: Vec::new(),
     })?;
     let coordinator = fleet.coordinator.as_ref();
-    let machines = (0..hosts.len() as u32).filter_map(|rank| Some(coordinator?.machine_of_rank(rank).clone()));
+    let machines = (0..hosts.len() as u32).filter_map(|rank| Some(coordinator?.host_of_rank(rank).clone()));
     let machines = machines.collect();
     session.lead(fleet);
     Ok(machines)

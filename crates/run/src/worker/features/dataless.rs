@@ -5,12 +5,12 @@ use model::plan::Worker as Plan;
 
 use crate::worker::slots::SlotRecord;
 
-/// What the operations of such an engine stand for.
+/// How operations of such an engine are counted.
 #[derive(Debug)]
 pub(crate) struct Dataless {
     /// Only the operation at the start of a file does something to it; the others have no latency.
     is_metadata_engine: bool,
-    /// Operations stand for no bytes at all.
+    /// Operations count no bytes.
     transfers_no_data: bool,
 }
 
