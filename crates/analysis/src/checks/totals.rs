@@ -11,8 +11,8 @@ use super::{Check, JobView};
 pub(super) const TOTALS: Check = Check {
     rules: &["TOTALS-MISMATCH"],
     about: "Bytes against operations × block size; histograms and interval series against the totals.",
-    detect: |subject, findings| {
-        for job in subject.jobs() {
+    detect: |input, findings| {
+        for job in input.jobs() {
             let mut faults = Vec::new();
             let workers = job.plan.workers.iter().zip(&job.results.workers);
             for (plan, results) in workers {
