@@ -146,7 +146,8 @@ impl Member<'_> {
     /// fio measures only how long it takes such engines to open a file, and nothing of its
     /// operations.
     pub(super) fn is_metadata_engine(&self) -> bool {
-        self.planned().is_some_and(|worker| worker.engine.kind.is_metadata_engine())
+        self.planned()
+            .is_some_and(|worker| worker.engine.kind.is_metadata_engine())
     }
 
     /// It works in zones that are written from their start to their end.
