@@ -200,8 +200,7 @@ fn about_both(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<String> {
             // Neither path carries more than its own limit, so their sum is reached only where both
             // are.
             true if sum.is_met_by(all) => vec![format!(
-                "Both limits of the machine are reached. {together}, so a part of the load took the {other} path. To hold each \
-                 path against its own jobs, name the path of each (--path JOB={other}, or `path` in a job file)."
+                "Both limits of the machine are reached. {together}, so part of the load took the {other} path. To compare each path with its own jobs, name the path of each job (--path JOB={other}, or `path` in a job file)."
             )],
             true => vec![format!(
                 "{together}. One path cannot carry that, so a part of the load probably took the {other} path, but every job is \

@@ -70,7 +70,7 @@ fn native_aio(reason: String, refusal: Option<String>) -> (EngineKind, String) {
             let end = "so one operation is in flight at a time";
             (
                 EngineKind::Psync,
-                format!("{reason}; native AIO cannot be had ({why}), {end}"),
+                format!("{reason}; native AIO cannot be used ({why}), {end}"),
             )
         }
     }

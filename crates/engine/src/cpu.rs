@@ -27,7 +27,7 @@ impl Cpu {
             return Err(EngineError::unavailable(
                 EngineKind::Cpu,
                 "no load is given for the processor",
-                "this is a fault of the program; please report it",
+                "this is an internal error; please report it",
             ));
         };
         let count = match work {

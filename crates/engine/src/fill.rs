@@ -1,9 +1,9 @@
-//! Random buffer contents at the speed of a memory copy: the wide generator compiled for the
-//! processor at hand.
+//! Random buffer contents at the speed of a memory copy: the wide generator, compiled for the
+//! instruction sets of this CPU.
 
 use model::content::{RandomFill, WideRandom};
 
-/// The fastest way to fill a buffer here.
+/// The fastest fill function that this CPU supports.
 pub fn random_fill() -> RandomFill {
     #[cfg(target_arch = "x86_64")]
     {
@@ -25,14 +25,12 @@ mod x86 {
     use model::content::WideRandom;
 
     pub(super) fn avx512(random: &mut WideRandom, buffer: &mut [u8]) {
-        // SAFETY: `random_fill` hands this function out only after it has seen that the processor
-        // has these features.
+        // SAFETY: `random_fill` returns this function only if the CPU has these features.
         unsafe { with_avx512(random, buffer) }
     }
 
     pub(super) fn avx2(random: &mut WideRandom, buffer: &mut [u8]) {
-        // SAFETY: `random_fill` hands this function out only after it has seen that the processor
-        // has this feature.
+        // SAFETY: `random_fill` returns this function only if the CPU has this feature.
         unsafe { with_avx2(random, buffer) }
     }
 

@@ -78,7 +78,7 @@ impl<Q: Queue> Queued<Q> {
             Some(_) => Err(EngineError::unavailable(
                 Q::KIND,
                 format!("{} was not opened for it", file.path().display()),
-                "this is a fault of the program; please report it",
+                "this is an internal error; please report it",
             )),
         }
     }

@@ -179,7 +179,7 @@ fn open_one(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
         EngineKind::Auto => Err(EngineError::unavailable(
             EngineKind::Auto,
             "no engine was chosen before it was opened",
-            "this is a fault of the program; please report it",
+            "this is an internal error; please report it",
         )),
         EngineKind::Null => Ok(Box::new(null::Null::open(setup)?)),
         EngineKind::Psync => OneByOne::open(setup, psync::Psync::<false>::open),
@@ -195,7 +195,7 @@ fn open_one(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
         | EngineKind::DirectoryDelete => OneByOne::open(setup, names::Names::open),
         EngineKind::Files => OneByOne::open(setup, files::Files::open),
         EngineKind::Cpu => OneByOne::open(setup, cpu::Cpu::open),
-        EngineKind::Program => OneByOne::open(setup, program::Runner::open),
+        EngineKind::Program => OneByOne::open(setup, program::ProgramRunner::open),
         EngineKind::Simulated => Ok(Box::new(sim::Simulated::open(setup)?)),
         #[cfg(target_os = "linux")]
         EngineKind::IoUring => Ok(Box::new(uring::IoUring::open(setup)?)),

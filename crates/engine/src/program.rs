@@ -1,5 +1,5 @@
-//! Running a program beside the jobs and moving no data: the first operation starts it, each
-//! further one looks at it for a while. It never outlives the engine.
+//! The engine that runs a program and does no I/O. The first operation starts the program, each
+//! later one waits and checks its time limit. The program never outlives the engine.
 
 use std::fs;
 use std::io;
@@ -16,79 +16,79 @@ use crate::error::EngineError;
 use crate::one_by_one::{Calls, used};
 use crate::{File, Setup, sys};
 
-/// How often it is seen whether a program that was asked to end has ended.
+/// Time between two checks whether a terminated program has exited.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-pub(crate) struct Runner {
+pub(crate) struct ProgramRunner {
     program: Program,
     clock: Clock,
     running: Option<Child>,
     started: Option<Nanos>,
-    asked_to_end: bool,
+    is_terminated: bool,
 }
 
-impl Runner {
-    pub(crate) fn open(setup: Setup) -> Result<Runner, EngineError> {
+impl ProgramRunner {
+    pub(crate) fn open(setup: Setup) -> Result<ProgramRunner, EngineError> {
         let Some(program) = setup.choice.program else {
             return Err(EngineError::unavailable(
                 EngineKind::Program,
                 "no program is named",
-                "this is a fault of the program; please report it",
+                "this is an internal error; please report it",
             ));
         };
-        Ok(Runner {
+        Ok(ProgramRunner {
             program,
             clock: setup.clock,
             running: None,
             started: None,
-            asked_to_end: false,
+            is_terminated: false,
         })
     }
 
     fn start(&mut self) -> io::Result<()> {
-        let place = |file: &Option<String>| match file {
+        let redirect = |file: &Option<String>| match file {
             None => Ok(Stdio::inherit()),
             Some(path) => fs::File::create(path).map(Stdio::from),
         };
         let child = Command::new(&self.program.path)
             .args(&self.program.arguments)
             .stdin(Stdio::null())
-            .stdout(place(&self.program.output)?)
-            .stderr(place(&self.program.errors)?)
+            .stdout(redirect(&self.program.output)?)
+            .stderr(redirect(&self.program.errors)?)
             .spawn()?;
         (self.running, self.started) = (Some(child), Some(self.clock.now()));
         Ok(())
     }
 
-    /// Looks at the program for a while, and sees to it that it ends when its time is over.
-    fn watch_program(&mut self, started: Nanos) {
+    /// Waits one polling interval, and terminates the program once its time is over.
+    fn poll_program(&mut self, started: Nanos) {
         std::thread::sleep(Duration::from_nanos(self.program.look_ns.0));
-        if self.clock.now().since(started) > self.program.ends_after_ns && !self.asked_to_end {
-            self.ask_to_end();
+        if self.clock.now().since(started) > self.program.ends_after_ns && !self.is_terminated {
+            self.terminate();
         }
     }
 
-    /// Asks the program to end, and waits as long as it may take.
-    fn ask_to_end(&mut self) {
-        self.asked_to_end = true;
+    /// Asks the program to exit, and waits for at most its grace period.
+    fn terminate(&mut self) {
+        self.is_terminated = true;
         let Some(child) = &mut self.running else { return };
-        sys::program::ask_to_end(child);
-        let patience = Instant::now() + Duration::from_nanos(self.program.grace_ns.0);
-        while matches!(child.try_wait(), Ok(None)) && Instant::now() < patience {
+        sys::program::terminate(child);
+        let deadline = Instant::now() + Duration::from_nanos(self.program.grace_ns.0);
+        while matches!(child.try_wait(), Ok(None)) && Instant::now() < deadline {
             std::thread::sleep(POLL_INTERVAL);
         }
     }
 }
 
-impl Drop for Runner {
+impl Drop for ProgramRunner {
     fn drop(&mut self) {
-        if !self.asked_to_end
+        if !self.is_terminated
             && self
                 .running
                 .as_mut()
                 .is_some_and(|child| matches!(child.try_wait(), Ok(None)))
         {
-            self.ask_to_end();
+            self.terminate();
         }
         if let Some(child) = &mut self.running {
             let _ = child.kill();
@@ -97,10 +97,10 @@ impl Drop for Runner {
     }
 }
 
-impl Calls for Runner {
+impl Calls for ProgramRunner {
     fn perform(&mut self, io: &Request) -> i64 {
         match self.started {
-            Some(started) => self.watch_program(started),
+            Some(started) => self.poll_program(started),
             None => {
                 if let Err(error) = self.start() {
                     return -i64::from(error.raw_os_error().unwrap_or(sys::file::IO_ERROR));
@@ -115,7 +115,7 @@ impl Calls for Runner {
     }
 
     fn exchange_file(&mut self, _: u16, _: File) -> Result<(), EngineError> {
-        // It touches none.
+        // This engine uses no files.
         Ok(())
     }
 

@@ -151,7 +151,7 @@ fn leading(comm: Box<dyn Comm>, place: &LocalHost<'_>, goes_on: bool) -> Result<
     let coordinator = Coordinator::new(comm, true, place, &[])
         .map_err(|list| interrupted(place.interrupt).unwrap_or_else(|| faults(list)))?;
     Ok(Part::Leading(Box::new(Fleet {
-        coordinator: Some(coordinator.continuing_on_loss(goes_on)),
+        coordinator: Some(coordinator.with_continue_on_loss(goes_on)),
         journal: Journals::usual(),
         children: Vec::new(),
     })))
@@ -281,7 +281,7 @@ pub fn of_list(process: &Process, text: &str) -> Result<Fleet, Faults> {
         faults
     })?;
     Ok(Fleet {
-        coordinator: Some(coordinator.continuing_on_loss(goes_on)),
+        coordinator: Some(coordinator.with_continue_on_loss(goes_on)),
         journal: Journals::usual(),
         children: reached.children.into_iter().map(HostProcess::into_child).collect(),
     })
@@ -309,7 +309,7 @@ pub fn of_duplexes(process: &Process, duplexes: Vec<Duplex>, names: &[String]) -
     let comm = StreamComm::new(0, size, duplexes, "streams");
     let coordinator = Coordinator::new(Box::new(comm), false, &place(process, None), names)?;
     Ok(Fleet {
-        coordinator: Some(coordinator.continuing_on_loss(true).with_relative_names()),
+        coordinator: Some(coordinator.with_continue_on_loss(true).with_relative_names()),
         journal: Journals::usual(),
         children: Vec::new(),
     })

@@ -194,7 +194,7 @@ impl Outputs {
             return Err(Faults::usage(
                 fault
                     .at("--out")
-                    .help("give the others a file: --out text,json=result.json"),
+                    .help("write each of the others to a file: --out text,json=result.json"),
             ));
         }
         Ok(Outputs {

@@ -98,7 +98,7 @@ impl Session {
             .as_mut()
             .and_then(|fleet| fleet.coordinator.as_mut())
         {
-            Some(coordinator) => coordinator.hold_files(),
+            Some(coordinator) => coordinator.keep_files(),
             None => shared_files.assign_paths(plan)?,
         }
         Ok(())

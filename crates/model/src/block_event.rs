@@ -1,5 +1,5 @@
-//! Requests that a block device got, as a tracer of a live system sees them. Nothing of this is
-//! kept in results.
+//! Requests to a block device, as a tracer of a live system sees them. They are never part of
+//! results.
 
 use crate::units::Nanos;
 
@@ -12,20 +12,20 @@ pub enum BlockAction {
     Write,
     /// It discards or zeroes.
     Discard,
-    /// It empties the device's cache of writes, and carries no data.
+    /// It flushes the device's write cache and carries no data.
     Flush,
     /// Anything else, such as a command of the driver's.
     Other,
 }
 
-/// One thing that happened to a block device.
+/// An event of a block device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum BlockEvent {
     /// The device got a request.
     Issued(BlockRequest),
-    /// It has carried one out.
+    /// The device completed a request.
     Completed(BlockRequest),
-    /// This many events were not seen, because they came too fast.
+    /// This many events were lost because they came too fast.
     Lost(u64),
 }
 

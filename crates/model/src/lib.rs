@@ -7,14 +7,13 @@
 //!
 //! Counts are in bytes, nanoseconds and operations, and are never rounded or divided here, so
 //! merging results is addition. [`fleet`] divides a plan among hosts and merges their results;
-//! [`assigned`] combines plans that are each for one host (fio's `--client`). The parameters and
+//! [`host_plans`] merges separate plans for each host (fio's `--client`). The parameters and
 //! the generator of an access pattern share a file, take random numbers as an argument, and are
 //! tested by `access/properties`. The schemas of serialised types are in `docs/schema`.
 
 #![forbid(unsafe_code)]
 
 pub mod access;
-pub mod assigned;
 pub mod block_event;
 pub mod block_lifetimes;
 pub mod block_size;
@@ -28,6 +27,7 @@ pub mod file_choice;
 pub mod finding;
 pub mod fleet;
 pub mod histogram;
+pub mod host_plans;
 pub mod mismatch;
 pub mod mix;
 pub mod network_mount;

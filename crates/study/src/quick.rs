@@ -1,7 +1,8 @@
-//! A screening of a disk in less than a minute: seven cells that most people want to know first.
+//! A quick test of a disk in under a minute: the seven workloads that most people want to know
+//! first.
 //!
-//! It tells the order of magnitude. Four seconds are too short for caches to fill, for burst
-//! credits to run out and for rare events to show, and it says so.
+//! It gives the order of magnitude: four seconds are too short for caches to fill, for burst
+//! credits to run out and for rare events to show. The output states that.
 
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
@@ -16,24 +17,24 @@ use crate::crystal;
 use crate::figures::Figures;
 use crate::numbers::rounded;
 
-/// More workers than this tell nothing more about one disk in so short a time.
+/// More workers add nothing about one disk in so short a time.
 const MAX_WORKERS: u32 = 8;
 /// Length of the measured window of each cell.
 pub const MEASURED: Nanos = Nanos::secs(4);
-/// The block of the sequential rows.
-pub const LARGEST_BLOCK: Bytes = Bytes::mib(1);
-/// I/O before it.
+/// Length of the warm-up before it.
 pub const WARM_UP: Nanos = Nanos::secs(1);
+/// Block size of the sequential rows.
+pub const LARGEST_BLOCK: Bytes = Bytes::mib(1);
 
-/// What is screened.
+/// Settings of a screening.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Screening {
     /// A directory, file or block device.
     pub path: String,
-    /// Size of the file that is made in a directory; absent: 1 GiB, or 5 % of the free space if
-    /// that is less.
+    /// Size of the file to create in a directory. Default: 1 GiB, or 5 % of the free space if that
+    /// is less.
     pub size: Option<Bytes>,
-    /// The cells that write are part of it.
+    /// Include the cells that write.
     pub writes: bool,
     /// CPUs that workers may use.
     pub cpus: u32,
@@ -66,8 +67,8 @@ struct Cell {
     /// Percent of operations that read.
     reads: u32,
     depth: u32,
-    /// On all workers, not on one.
-    wide: bool,
+    /// Use all workers instead of one.
+    all_workers: bool,
 }
 
 const RANDOM_READ: Cell = Cell {
@@ -76,7 +77,7 @@ const RANDOM_READ: Cell = Cell {
     block: 4 << 10,
     reads: 100,
     depth: 1,
-    wide: false,
+    all_workers: false,
 };
 
 const CELLS: [Cell; 7] = [
@@ -89,14 +90,14 @@ const CELLS: [Cell; 7] = [
     Cell {
         name: "random read, depth 32",
         depth: 32,
-        wide: true,
+        all_workers: true,
         ..RANDOM_READ
     },
     Cell {
         name: "random write, depth 32",
         reads: 0,
         depth: 32,
-        wide: true,
+        all_workers: true,
         ..RANDOM_READ
     },
     Cell {
@@ -119,7 +120,7 @@ const CELLS: [Cell; 7] = [
         block: 8 << 10,
         reads: 70,
         depth: 32,
-        wide: true,
+        all_workers: true,
         ..RANDOM_READ
     },
 ];
@@ -181,7 +182,7 @@ impl Screening {
                     block: load.block().0,
                     reads,
                     depth: load.depth,
-                    wide: false,
+                    all_workers: false,
                 };
                 let round = |number| Workload {
                     name: format!("{}, round {number}", crystal::name(*load, direction)),
@@ -195,8 +196,8 @@ impl Screening {
         rounds
     }
 
-    fn name_of(&self, cell: &Cell) -> String {
-        match (cell.wide, self.workers()) {
+    fn cell_name(&self, cell: &Cell) -> String {
+        match (cell.all_workers, self.workers()) {
             (true, 2..) => format!("{} x {} workers", cell.name, self.workers()),
             _ => cell.name.to_owned(),
         }
@@ -229,20 +230,20 @@ impl Screening {
         };
         Workload {
             parts: vec![part],
-            workers: if cell.wide { self.workers() } else { 1 },
+            workers: if cell.all_workers { self.workers() } else { 1 },
             depth: cell.depth,
             phases: Phases {
                 warm_up_ns: WARM_UP,
                 ..Phases::default()
             },
             seed: self.seed,
-            ..Workload::new(&self.name_of(cell), vec![TargetId(0)], Stop::after(self.measured))
+            ..Workload::new(&self.cell_name(cell), vec![TargetId(0)], Stop::after(self.measured))
         }
     }
 }
 
-/// What the figures mean, in sentences that say no more than was measured.
-pub fn meaning(results: &Results) -> Vec<String> {
+/// Explains the figures in sentences that claim no more than was measured.
+pub fn explain_figures(results: &Results) -> Vec<String> {
     let find = |name: &str| {
         let named = |step: &Step| step.jobs.first().is_some_and(|job| job.name.starts_with(name));
         let step = results.plan.steps.iter().position(named)?;
@@ -253,8 +254,7 @@ pub fn meaning(results: &Results) -> Vec<String> {
     let write = find(CELLS[1].name);
     if let Some(one) = &one {
         sentences.push(format!(
-            "A program that waits for each 4 KiB read gets {} of them per second: one takes {} (median), one in a hundred \
-             more than {}.",
+            "One 4 KiB read at a time reaches {} IOPS: the median read takes {}, and one in a hundred takes more than {}.",
             rounded(one.iops),
             one.median,
             one.p99
@@ -264,13 +264,12 @@ pub fn meaning(results: &Results) -> Vec<String> {
         && write.median.0 * 10 < one.median.0 * 8
     {
         sentences.push(format!(
-            "A single write ({}) ends sooner than a single read: it ends in a cache of the device or of the host, not on \
-             the medium. Whether it survives a power cut was not tested; see the second command below.",
+            "A single write ({}) is faster than a single read: a cache of the device or the host takes it, not the medium. Whether it survives a power cut was not tested; see the second command below.",
             write.median
         ));
     }
     if let (Some(one), Some(many)) = (&one, find(CELLS[2].name)) {
-        sentences.push(of_depth(&one.clone(), &many, in_flight(results, 2)));
+        sentences.push(explain_depth(&one.clone(), &many, planned_depth(results, 2)));
     }
     if let (Some(read), Some(write)) = (find(CELLS[4].name), find(CELLS[5].name)) {
         sentences.push(format!(
@@ -279,12 +278,12 @@ pub fn meaning(results: &Results) -> Vec<String> {
             rounded(write.mib_per_sec)
         ));
     }
-    sentences.extend(of_generator(results));
+    sentences.extend(explain_cpu_limit(results));
     sentences
 }
 
-/// Operations that the job of a step meant to keep in flight.
-fn in_flight(results: &Results, cell: usize) -> u32 {
+/// Queue depth that the plan asks for, over all workers of a cell.
+fn planned_depth(results: &Results, cell: usize) -> u32 {
     let jobs = results.plan.jobs().map(|(_, job)| job);
     let mut named = jobs.filter(|job| job.name.starts_with(CELLS[cell].name));
     named
@@ -292,26 +291,25 @@ fn in_flight(results: &Results, cell: usize) -> u32 {
         .map_or(0, |job| job.workers.iter().map(|worker| worker.slots()).sum())
 }
 
-fn of_depth(one: &Figures, many: &Figures, depth: u32) -> String {
+fn explain_depth(one: &Figures, many: &Figures, depth: u32) -> String {
     let gain = many.iops / one.iops.max(1.0);
     let slower = many.median.0 as f64 / one.median.0.max(1) as f64;
     let figures = format!(
-        "With {depth} reads in flight it serves {} per second, {gain:.1} times as many as one at a time, while each takes \
-         {slower:.1} times as long ({} median)",
+        "With {depth} reads in flight the target reaches {} IOPS, {gain:.1} times as many as with one, and each read takes {slower:.1} times as long ({} median)",
         rounded(many.iops),
         many.median
     );
     if gain < 1.3 {
-        format!("{figures}: more in flight brings next to nothing here.")
+        format!("{figures}: a deeper queue gains almost nothing here.")
     } else if slower > 3.0 && slower > gain / 2.0 {
-        format!("{figures}: it is saturated, and most of that time is spent waiting in a queue.")
+        format!("{figures}: the target is saturated, and operations spend most of that time waiting in a queue.")
     } else {
         format!("{figures}.")
     }
 }
 
-/// Whether the generator, rather than the storage, may have been the limit.
-fn of_generator(results: &Results) -> Option<String> {
+/// Names the cells in which the CPUs, rather than the storage, may have been the limit.
+fn explain_cpu_limit(results: &Results) -> Option<String> {
     let usable = results.hosts.first()?.environment.cpu.usable.max(1);
     let names = results.plan.steps.iter().enumerate().filter_map(|(number, step)| {
         let job = step.jobs.first()?;
@@ -324,21 +322,22 @@ fn of_generator(results: &Results) -> Option<String> {
         return None;
     }
     Some(format!(
-        "The processors were busy all the time in: {}. There the limit may be this machine rather than the storage.",
+        "The CPUs were fully busy in: {}. The limit there may be this machine rather than the storage.",
         names.join("; ")
     ))
 }
 
-/// GiB of a larger file for which there is room, with half of what is free left; at most 10.
-fn larger_size(target: &TargetFacts) -> Option<u64> {
+/// Size in GiB, at most 10, of a larger test file: half of what is free beyond a fifth of the file
+/// system.
+fn larger_size_gib(target: &TargetFacts) -> Option<u64> {
     let files = target.file_system.as_ref()?;
     let spare = files.available.0.saturating_sub(files.size.0 / 5) / 2;
     let gib = (spare >> 30).min(10);
     (gib > target.size.0 >> 30).then_some(gib)
 }
 
-/// What the user allowed to be overwritten, as flags again.
-fn permissions(arguments: &[String]) -> String {
+/// The `--allow-` flags that the user gave.
+fn permission_flags(arguments: &[String]) -> String {
     let mut words = arguments.iter();
     let mut flags = String::new();
     while let Some(word) = words.next() {
@@ -354,18 +353,18 @@ fn permissions(arguments: &[String]) -> String {
     flags
 }
 
-/// Commands worth running next, each with its reason. They run as they stand. `program` is how this
-/// program was called.
-pub fn next(results: &Results, program: &str) -> Vec<(String, String)> {
+/// Suggests commands to run next, each with its reason; they can be pasted as they are. `program`
+/// is the name of this program on the command line.
+pub fn suggest_commands(results: &Results, program: &str) -> Vec<(String, String)> {
     let Some(target) = results.plan.targets.first() else {
         return Vec::new();
     };
     let path = shell_word(&target.path);
     let facts = results.hosts.first().and_then(|host| host.environment.targets.first());
-    // A file that was here before is used as large as it is.
+    // A file that existed before keeps its size.
     let made = facts.is_some_and(|facts| facts.prepared.ends_with("for this run"));
     let size = match facts.filter(|_| made) {
-        Some(facts) => match larger_size(facts) {
+        Some(facts) => match larger_size_gib(facts) {
             Some(gib) => format!(" --size {gib}g"),
             None => format!(" --size {}m", facts.size.0 >> 20),
         },
@@ -382,20 +381,20 @@ pub fn next(results: &Results, program: &str) -> Vec<(String, String)> {
     });
     let mut commands = vec![(
         format!("{program} run --target {path}{size} {load} --time 10m --until-precision 2"),
-        "longer, until the mean is known to 2 %: caches fill, burst credits run out".into(),
+        "a longer run, until the mean is precise to 2 %: caches fill, burst credits run out".into(),
     )];
     if writes {
         commands.push((
             format!(
                 "{program} run --target {path}{size} --write 100 --flush-every 1 --time 1m{}",
-                permissions(&results.plan.origin.arguments)
+                permission_flags(&results.plan.origin.arguments)
             ),
             "writes that are flushed to the medium, as a database log does".into(),
         ));
     }
     commands.push((
         format!("{program} run --target {path}{size} --block 8k --depth 64 --rate 1000iops --time 5m"),
-        "latency at the rate that you need, instead of at full load (put your own rate)".into(),
+        "latency at the rate that you need instead of at full load (replace 1000 with that rate)".into(),
     ));
     commands
 }
@@ -430,11 +429,11 @@ mod tests {
             }),
             ..TargetFacts::default()
         };
-        assert_eq!(larger_size(&target(90)), Some(10));
-        assert_eq!(larger_size(&target(30)), Some(5));
-        assert_eq!(larger_size(&target(22)), None, "no more than there is already");
-        assert_eq!(larger_size(&target(5)), None);
-        assert_eq!(larger_size(&TargetFacts::default()), None);
+        assert_eq!(larger_size_gib(&target(90)), Some(10));
+        assert_eq!(larger_size_gib(&target(30)), Some(5));
+        assert_eq!(larger_size_gib(&target(22)), None, "no more than there is already");
+        assert_eq!(larger_size_gib(&target(5)), None);
+        assert_eq!(larger_size_gib(&TargetFacts::default()), None);
     }
 
     #[test]
@@ -447,15 +446,15 @@ mod tests {
             .map(|(_, job)| job.phases.warm_up_ns.0 + job.stop.after_ns.unwrap_or_default().0)
             .sum();
         assert_eq!(Nanos(time), Nanos::secs(35));
-        let wide: Vec<usize> = plan.jobs().map(|(_, job)| job.workers.len()).collect();
-        assert_eq!(wide, [1, 1, 8, 8, 1, 1, 8], "no more than eight workers");
+        let workers: Vec<usize> = plan.jobs().map(|(_, job)| job.workers.len()).collect();
+        assert_eq!(workers, [1, 1, 8, 8, 1, 1, 8], "no more than eight workers");
     }
 
     #[test]
     fn what_was_allowed_is_allowed_again() {
         let words = "fathom quick /a --allow-overwrite /a --allow-destroy=/dev/b --size 64m";
         let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
-        assert_eq!(permissions(&words), " --allow-overwrite /a --allow-destroy /dev/b");
+        assert_eq!(permission_flags(&words), " --allow-overwrite /a --allow-destroy /dev/b");
     }
 
     #[test]
@@ -480,10 +479,10 @@ mod tests {
             cpu_per_operation: Nanos(0),
         };
         let check = |many: Figures, expected: &str| {
-            let said = of_depth(&figures(10_000.0, 100_000), &many, 32);
+            let said = explain_depth(&figures(10_000.0, 100_000), &many, 32);
             assert!(said.ends_with(expected), "{said}");
         };
-        check(figures(11_000.0, 2_900_000), "next to nothing here.");
+        check(figures(11_000.0, 2_900_000), "gains almost nothing here.");
         check(figures(40_000.0, 800_000), "waiting in a queue.");
         check(figures(300_000.0, 105_000), "(105 us median).");
     }

@@ -171,7 +171,7 @@ impl Both {
         let job = &self.read("fits.json")?["jobs"][0];
         same("engine", job["engine"].as_str().unwrap_or_default(), "psync")?;
         let reason = job["engine_reason"].as_str().unwrap_or_default();
-        for part in ["io_uring cannot be used", "native AIO cannot be had", NO_SUCH_CALL] {
+        for part in ["io_uring cannot be used", "native AIO cannot be used", NO_SUCH_CALL] {
             holds(reason, part)?;
         }
         same("operations", &job["total"]["operations"].to_string(), "200")?;

@@ -3,22 +3,22 @@
 use model::environment::Environment;
 use model::finding::{Finding, Severity};
 
-use super::{Check, Subject};
+use super::{Check, CheckInput};
 
-/// Processes that are named; the others are counted.
-const NAMED: usize = 4;
+/// Further processes are only counted.
+const MAX_LISTED: usize = 4;
 
-pub(super) const WIDENED: Check = Check {
+pub(super) const AFFINITY_WIDENED: Check = Check {
     rules: &["AFFINITY-WIDENED"],
     about: "Whether a launcher had bound the processes of the test to fewer processors than they may use.",
-    detect: |subject, findings| {
-        let mut bound: Vec<String> = subject.environments().filter_map(alone).collect();
-        bound.extend(of_ranks(subject));
+    detect: |input, findings| {
+        let mut bound: Vec<String> = input.environments().filter_map(describe_host).collect();
+        bound.extend(describe_ranks(input));
         if bound.is_empty() {
             return;
         }
-        let more = bound.len().saturating_sub(NAMED);
-        bound.truncate(NAMED);
+        let more = bound.len().saturating_sub(MAX_LISTED);
+        bound.truncate(MAX_LISTED);
         let mut text = bound.join(", ");
         if more > 0 {
             text += &format!(", and {more} more");
@@ -36,26 +36,26 @@ pub(super) const WIDENED: Check = Check {
     },
 };
 
-/// The only process of a launcher.
-fn alone(environment: &Environment) -> Option<String> {
-    Some(words(&environment.host.name, environment.widened_from?, environment))
+/// A test with a single process, which has no fleet.
+fn describe_host(environment: &Environment) -> Option<String> {
+    Some(describe(&environment.host.name, environment.widened_from?, environment))
 }
 
-fn of_ranks(subject: &Subject<'_>) -> Vec<String> {
-    let ranks = subject
+fn describe_ranks(input: &CheckInput<'_>) -> Vec<String> {
+    let ranks = input
         .results
         .fleet
         .iter()
         .flat_map(|fleet| fleet.ranks.iter().enumerate());
     let one = |(number, facts): (usize, &model::fleet::RankFacts)| {
-        let host = subject.results.hosts.get(facts.machine? as usize)?;
+        let host = input.results.hosts.get(facts.machine? as usize)?;
         let name = format!("{} (rank {number})", facts.host);
-        Some(words(&name, facts.widened_from?, &host.environment))
+        Some(describe(&name, facts.widened_from?, &host.environment))
     };
     ranks.filter_map(one).collect()
 }
 
-fn words(name: &str, from: u32, environment: &Environment) -> String {
+fn describe(name: &str, from: u32, environment: &Environment) -> String {
     format!("{name} {from} of {}", environment.cpu.usable)
 }
 
@@ -70,7 +70,7 @@ mod tests {
 
     fn found(results: &Results) -> Vec<String> {
         let mut findings = Vec::new();
-        (WIDENED.detect)(&Subject::new(results), &mut findings);
+        (AFFINITY_WIDENED.detect)(&CheckInput::new(results), &mut findings);
         findings.into_iter().map(|finding| finding.what).collect()
     }
 

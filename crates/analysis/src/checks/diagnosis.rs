@@ -7,9 +7,9 @@ pub(super) const DIAGNOSIS: Check = Check {
         "D-CAP", "D-BURST-END", "D-SLC-CLIFF", "D-THROTTLE-QUANTUM", "D-THERMAL", "D-GC", "D-NOISY", "D-STALL",
     ],
     about: "What limited a job, where the system's own limits or the series tell it beyond doubt.",
-    detect: |subject, findings| {
-        for (step, job, seen) in subject.observations() {
-            findings.extend(crate::diagnosis::finding_of(subject.results, (step, job), &seen));
+    detect: |input, findings| {
+        for (step, job, seen) in input.observations() {
+            findings.extend(crate::diagnosis::finding_of(input.results, (step, job), &seen));
         }
     },
 };

@@ -9,25 +9,25 @@ use model::finding::{Finding, Severity};
 use model::fleet::RankFacts;
 use model::results::{JobResults, WorkerResults};
 
-use super::{Check, Subject};
+use super::{Check, CheckInput};
 
-/// Starts that lie further apart than this share of the window are worth a warning;
-const APART: f64 = 0.01;
-/// they are worth nothing below this.
-const APART_AT_LEAST: Nanos = Nanos::millis(5);
-/// From here on they are worth a note, however long the window.
-const APART_IN_ANY_CASE: Nanos = Nanos::millis(50);
+/// A start skew above this share of the window is a warning.
+const WARNING_SKEW_SHARE: f64 = 0.01;
+/// A smaller skew is not reported.
+const MIN_SKEW: Nanos = Nanos::millis(5);
+/// A skew from here on is a note, however long the window.
+const NOTE_SKEW: Nanos = Nanos::millis(50);
 /// A rank with less than this share of the median is a straggler.
-const STRAGGLES: f64 = 0.8;
+const STRAGGLER_SHARE: f64 = 0.8;
 /// Memory that differs by less is the same.
-const MEMORY: f64 = 0.05;
+const MEMORY_TOLERANCE: f64 = 0.05;
 
 pub(super) const LOST: Check = Check {
     rules: &["HOST-LOST"],
     about: "Hosts of a test that were lost before it ended.",
-    detect: |subject, findings| {
-        let goes_on = subject.results.fleet.as_ref().is_some_and(|fleet| fleet.goes_on);
-        let ranks = subject
+    detect: |input, findings| {
+        let goes_on = input.results.fleet.as_ref().is_some_and(|fleet| fleet.goes_on);
+        let ranks = input
             .results
             .fleet
             .iter()
@@ -50,19 +50,19 @@ pub(super) const LOST: Check = Check {
     },
 };
 
-pub(super) const TOGETHER: Check = Check {
+pub(super) const START_SKEW: Check = Check {
     rules: &["START-SKEW"],
     about: "How far apart the processes of a test on several hosts began.",
-    detect: |subject, findings| {
-        let Some(fleet) = &subject.results.fleet else { return };
-        for step in 0..subject.results.steps.len() {
+    detect: |input, findings| {
+        let Some(fleet) = &input.results.fleet else { return };
+        for step in 0..input.results.steps.len() {
             let starts = || fleet.ranks.iter().filter_map(|rank| rank.starts_ns.get(step));
             let (Some(first), Some(last)) = (starts().min(), starts().max()) else {
                 continue;
             };
-            let (apart, measured) = (Nanos((last - first) as u64), longest(subject, step));
-            let far = measured.0 > 0 && apart.0 as f64 > APART * measured.0 as f64;
-            if apart < APART_AT_LEAST || !far && apart < APART_IN_ANY_CASE {
+            let (apart, measured) = (Nanos((last - first) as u64), longest(input, step));
+            let far = measured.0 > 0 && apart.0 as f64 > WARNING_SKEW_SHARE * measured.0 as f64;
+            if apart < MIN_SKEW || !far && apart < NOTE_SKEW {
                 continue;
             }
             let severity = if far { Severity::Warning } else { Severity::Note };
@@ -79,16 +79,16 @@ pub(super) const TOGETHER: Check = Check {
     },
 };
 
-fn longest(subject: &Subject<'_>, step: usize) -> Nanos {
-    let jobs = subject.results.steps[step].jobs.iter();
+fn longest(input: &CheckInput<'_>, step: usize) -> Nanos {
+    let jobs = input.results.steps[step].jobs.iter();
     jobs.map(JobResults::measured).max().unwrap_or_default()
 }
 
-pub(super) const ALIKE: Check = Check {
+pub(super) const HOST_DIFFERENCES: Check = Check {
     rules: &["HOSTS-DIFFER"],
     about: "What is not the same on the hosts of a test.",
-    detect: |subject, findings| {
-        let Some((first, others)) = subject.results.hosts.split_first() else {
+    detect: |input, findings| {
+        let Some((first, others)) = input.results.hosts.split_first() else {
             return;
         };
         for other in others {
@@ -115,7 +115,7 @@ pub(super) const ALIKE: Check = Check {
                 |environment: &model::environment::Environment| environment.cpu.governor.clone().unwrap_or_default();
             compare("governor", &governor(one), &governor(two));
             let (mine, theirs) = (one.memory.0 as f64, two.memory.0 as f64);
-            if (mine - theirs).abs() > MEMORY * mine {
+            if (mine - theirs).abs() > MEMORY_TOLERANCE * mine {
                 compare("memory", &one.memory.to_string(), &two.memory.to_string());
             }
             for (mine, theirs) in one.targets.iter().zip(&two.targets) {
@@ -179,12 +179,12 @@ fn without_places(options: &str) -> String {
     kept.collect::<Vec<_>>().join(",")
 }
 
-pub(super) const EVEN: Check = Check {
+pub(super) const STRAGGLERS: Check = Check {
     rules: &["STRAGGLER"],
     about: "Hosts of a test that did much less than the others.",
-    detect: |subject, findings| {
-        let Some(fleet) = &subject.results.fleet else { return };
-        for job in subject.jobs() {
+    detect: |input, findings| {
+        let Some(fleet) = &input.results.fleet else { return };
+        for job in input.jobs() {
             // Rates that are reported are no sign of speed.
             if !job.is_closed_loop() {
                 continue;
@@ -197,7 +197,7 @@ pub(super) const EVEN: Check = Check {
             rates.sort_by(|one, other| one.1.total_cmp(&other.1));
             // Of two hosts the faster one is what the other is measured by.
             let middle = rates[rates.len() / 2].1;
-            for (rank, rate) in rates.iter().filter(|(_, rate)| *rate < STRAGGLES * middle) {
+            for (rank, rate) in rates.iter().filter(|(_, rate)| *rate < STRAGGLER_SHARE * middle) {
                 let facts: &RankFacts = &fleet.ranks[*rank as usize];
                 if facts.lost.is_some() {
                     continue;
@@ -273,8 +273,8 @@ mod tests {
                 .collect(),
         });
         let mut findings = Vec::new();
-        for check in [&TOGETHER, &EVEN] {
-            (check.detect)(&Subject::new(&results), &mut findings);
+        for check in [&START_SKEW, &STRAGGLERS] {
+            (check.detect)(&CheckInput::new(&results), &mut findings);
         }
         findings
             .iter()
@@ -310,7 +310,7 @@ mod tests {
         lost.environment = Default::default();
         results.hosts.extend([two, lost]);
         let mut findings = Vec::new();
-        (ALIKE.detect)(&Subject::new(&results), &mut findings);
+        (HOST_DIFFERENCES.detect)(&CheckInput::new(&results), &mut findings);
         assert_eq!(findings.len(), 1);
         assert!(
             findings[0].what.contains("usable processors 48 instead of 64"),
@@ -348,7 +348,7 @@ mod tests {
             two.environment.targets = of_second;
             results.hosts.push(two);
             let mut findings = Vec::new();
-            (ALIKE.detect)(&Subject::new(&results), &mut findings);
+            (HOST_DIFFERENCES.detect)(&CheckInput::new(&results), &mut findings);
             findings.into_iter().map(|finding| finding.what).collect::<Vec<_>>()
         };
         // Another name in another place is what one expects.

@@ -15,9 +15,9 @@ const DRIFT_PPM: f64 = 100.0;
 pub(super) const PROCESSOR: Check = Check {
     rules: &["GEN-CPU", "STOLEN-TIME"],
     about: "Processor time of the workers, and time that the hypervisor gave to others.",
-    detect: |subject, findings| {
-        findings.extend(subject.jobs().filter_map(|job| busy(&job)));
-        for (plan, step) in subject.steps() {
+    detect: |input, findings| {
+        findings.extend(input.jobs().filter_map(|job| busy(&job)));
+        for (plan, step) in input.steps() {
             let window = step.observed_ns.0 as f64 * step.cores.len() as f64;
             let stolen: f64 = step.cores.iter().map(|core| core.core.stolen_ns.0 as f64).sum();
             if window > 0.0 && stolen / window > STOLEN {
@@ -76,8 +76,8 @@ fn busy(job: &JobView<'_>) -> Option<Finding> {
 pub(super) const CLOCK: Check = Check {
     rules: &["CLOCK"],
     about: "Our clock against the system's at both ends of the run.",
-    detect: |subject, findings| {
-        for environment in subject.environments() {
+    detect: |input, findings| {
+        for environment in input.environments() {
             let Some(drift) = environment.clock.drift_ppm.filter(|drift| drift.abs() > DRIFT_PPM) else {
                 continue;
             };
@@ -96,8 +96,8 @@ pub(super) const INTERVALS: Check = Check {
     rules: &["LOST-INTERVALS", "LOG-WAITS", "TRACE-WAITS"],
     about: "Intervals that were merged because they were not collected in time; waits for the operation log, or for the trace that \
             is carried out.",
-    detect: |subject, findings| {
-        for job in subject.jobs() {
+    detect: |input, findings| {
+        for job in input.jobs() {
             let rows: u64 = job.results.workers.iter().map(|worker| worker.joined_rows).sum();
             let lost = job.results.lost_intervals + rows;
             if lost > 0 {

@@ -16,24 +16,21 @@ const MIN_DIFFERENCE: u64 = 4 << 20;
 pub(super) const KERNEL: Check = Check {
     rules: &["CACHE-HITS", "READ-AHEAD", "NOT-ON-DEVICE", "OTHER-LOAD"],
     about: "Bytes that we moved against bytes that the devices under the targets moved, by the kernel's own counters.",
-    detect: |subject, findings| {
-        for (step, results) in subject.results.steps.iter().enumerate() {
+    detect: |input, findings| {
+        for (step, results) in input.results.steps.iter().enumerate() {
             for device in &results.devices {
-                let moved = subject.results.moved(step, device);
+                let moved = input.results.moved(step, device);
                 let moved = moved.filter(|moved| moved.counts.iter().any(|(_, counts)| counts.operations > 0));
                 if let Some(moved) = moved {
-                    let names = subject.results.plan.steps[step]
-                        .jobs
-                        .iter()
-                        .map(|job| job.name.as_str());
+                    let names = input.results.plan.steps[step].jobs.iter().map(|job| job.name.as_str());
                     let mut at = format!("{}, {}", device.counters.name, names.collect::<Vec<_>>().join(" and "));
                     // Devices of several hosts have the same names.
-                    if let [_, _, ..] = &subject.results.hosts[..] {
-                        let host = subject.results.hosts.get(device.host as usize);
+                    if let [_, _, ..] = &input.results.hosts[..] {
+                        let host = input.results.hosts.get(device.host as usize);
                         let host = host.map_or("", |host| &host.environment.host.name);
                         at = format!("{host}: {at}");
                     }
-                    let programs = programs(subject.results, device.host);
+                    let programs = programs(input.results, device.host);
                     look_at_device(&moved, device, (&at, programs.as_deref()), findings);
                 }
             }

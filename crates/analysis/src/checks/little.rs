@@ -16,9 +16,9 @@ use crate::identities::{Filled, Little};
 pub(super) const LITTLE: Check = Check {
     rules: &["QD-NOT-ACHIEVED", "LITTLE-MISMATCH"],
     about: "Operations in flight, from rate and latency, against the queue depth that was asked for.",
-    detect: |subject, findings| {
+    detect: |input, findings| {
         let steered = |control: &Control| matches!(control, Control::LatencyTarget(_));
-        for job in subject.jobs() {
+        for job in input.jobs() {
             if !job.is_closed_loop() || job.has_failed() || job.plan.control.iter().any(steered) {
                 continue;
             }
@@ -28,7 +28,7 @@ pub(super) const LITTLE: Check = Check {
                 .as_ref()
                 .is_some_and(|finding| finding.severity >= Severity::Warning);
             findings.extend(found);
-            if let Some(fleet) = subject.results.fleet.as_ref().filter(|_| !is_reported) {
+            if let Some(fleet) = input.results.fleet.as_ref().filter(|_| !is_reported) {
                 findings.extend(judge_ranks(&job, &fleet.ranks));
             }
         }

@@ -4,25 +4,25 @@
 //! figures can be trusted, not whether they are good.
 
 mod affinity;
-mod course;
 mod diagnosis;
 mod fleet;
 mod generator;
+mod host_events;
 mod kernel;
 mod little;
 mod outcome;
 mod plausible;
 mod schedule;
+mod steadiness;
 mod support;
-mod surroundings;
 mod target;
 mod totals;
 
 #[cfg(test)]
 mod samples;
 
-pub use course::{LevelChange, level_changes};
 pub use plausible::beyond_limits;
+pub use steadiness::{LevelChange, level_changes};
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -40,7 +40,7 @@ pub struct Check {
     pub rules: &'static [&'static str],
     /// What it looks at, in a sentence.
     pub about: &'static str,
-    detect: fn(&Subject<'_>, &mut Vec<Finding>),
+    detect: fn(&CheckInput<'_>, &mut Vec<Finding>),
 }
 
 /// All checks, in the order in which their findings are shown.
@@ -57,19 +57,19 @@ pub const CHECKS: &[Check] = &[
     generator::PROCESSOR,
     generator::CLOCK,
     generator::INTERVALS,
-    course::COURSE,
-    course::CHANGES,
+    steadiness::STEADINESS,
+    steadiness::LEVEL_CHANGES,
     plausible::PLAUSIBLE,
     plausible::CACHE_HIT,
     target::OWNER,
     fleet::LOST,
-    fleet::TOGETHER,
-    fleet::ALIKE,
-    fleet::EVEN,
-    affinity::WIDENED,
-    surroundings::NETWORK,
-    surroundings::HELD,
-    surroundings::HEALTH,
+    fleet::START_SKEW,
+    fleet::HOST_DIFFERENCES,
+    fleet::STRAGGLERS,
+    affinity::AFFINITY_WIDENED,
+    host_events::PACKET_LOSS,
+    host_events::CPU_THROTTLING,
+    host_events::DEVICE_HEALTH,
     support::PERCENTILES,
     support::MODES,
     diagnosis::DIAGNOSIS,
@@ -78,15 +78,15 @@ pub const CHECKS: &[Check] = &[
 /// What every check finds in these results.
 pub fn check(results: &Results) -> Vec<Finding> {
     let mut findings = Vec::new();
-    let subject = Subject::new(results);
+    let input = CheckInput::new(results);
     for check in CHECKS {
-        (check.detect)(&subject, &mut findings);
+        (check.detect)(&input, &mut findings);
     }
     findings
 }
 
-/// What checks look at.
-struct Subject<'a> {
+/// The results under check, with their observations.
+struct CheckInput<'a> {
     results: &'a Results,
     /// Observations are large: most runs have one, and of many only the latest is kept.
     latest: RefCell<Option<Observed>>,
@@ -105,9 +105,9 @@ struct JobView<'a> {
     results: &'a JobResults,
 }
 
-impl<'a> Subject<'a> {
-    fn new(results: &'a Results) -> Subject<'a> {
-        Subject {
+impl<'a> CheckInput<'a> {
+    fn new(results: &'a Results) -> CheckInput<'a> {
+        CheckInput {
             results,
             latest: RefCell::default(),
         }
@@ -162,7 +162,8 @@ impl<'a> JobView<'a> {
     /// Operations follow one another as soon as there is a free place in the queue.
     fn is_closed_loop(&self) -> bool {
         // Some operations of these have no latency, or they rest in between.
-        let plain = |worker: &Worker| !worker.engine.kind.works_on_names() && !worker.engine.kind.moves_nothing();
+        let plain =
+            |worker: &Worker| !worker.engine.kind.is_metadata_engine() && !worker.engine.kind.transfers_no_data();
         self.plan.workers.iter().all(plain)
             && self
                 .streams()

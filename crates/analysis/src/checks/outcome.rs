@@ -12,8 +12,8 @@ pub(super) const OUTCOME: Check = Check {
         "WORKER-FAILED", "IO-ERRORS", "SHORT-TRANSFERS", "INTERRUPTED", "NOTHING-MEASURED",
     ],
     about: "Workers that failed, operations that failed and were tolerated, runs that were cut short.",
-    detect: |subject, findings| {
-        for job in subject.jobs() {
+    detect: |input, findings| {
+        for job in input.jobs() {
             for worker in &job.results.workers {
                 let Some(failure) = &worker.failure else { continue };
                 let finding = Finding::new("WORKER-FAILED", Severity::Error, &*failure.what);
@@ -45,7 +45,7 @@ pub(super) const OUTCOME: Check = Check {
                 findings.push(finding.help("measure for longer"));
             }
         }
-        if subject.results.interrupted {
+        if input.results.interrupted {
             let what = "the run was interrupted; figures cover what was measured until then";
             findings.push(Finding::new("INTERRUPTED", Severity::Warning, what));
         }
@@ -55,8 +55,8 @@ pub(super) const OUTCOME: Check = Check {
 pub(super) const NOT_HONOURED: Check = Check {
     rules: &["NOT-HONOURED", "SYNC-ENGINE"],
     about: "Features that were asked for or usual and could not be had, with the reason.",
-    detect: |subject, findings| {
-        for job in subject.jobs() {
+    detect: |input, findings| {
+        for job in input.jobs() {
             let mut workers_without: BTreeMap<&str, u32> = BTreeMap::new();
             for worker in &job.results.workers {
                 worker

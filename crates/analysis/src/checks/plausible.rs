@@ -5,7 +5,7 @@ use model::environment::{Device, TargetFacts};
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
 
-use super::{Check, Subject};
+use super::{Check, CheckInput};
 use crate::caps::{Layer, LayerKind};
 use crate::diagnosis::{Bound, KnownBurst, bounds, system_layers};
 
@@ -21,10 +21,10 @@ const FAR_BEYOND: f64 = 1.5;
 pub(super) const PLAUSIBLE: Check = Check {
     rules: &["IMPLAUSIBLE"],
     about: "The rate of direct I/O against what the link of the device, or the arm of a spinning disk, can do at all.",
-    detect: |subject, findings| {
-        let host = subject.results.hosts.first();
+    detect: |input, findings| {
+        let host = input.results.hosts.first();
         let virtual_machine = host.is_some_and(|host| host.environment.host.hypervisor.is_some());
-        each_job(subject, |seen, facts| {
+        each_job(input, |seen, facts| {
             let disks = disks(facts);
             // The SATA or SAS link that a hypervisor shows is made up: an emulated AHCI disk says
             // 1.5 Gbit/s and is as fast as it can.
@@ -42,9 +42,9 @@ pub(super) const PLAUSIBLE: Check = Check {
 pub(super) const CACHE_HIT: Check = Check {
     rules: &["DEVICE-CACHE-HIT"],
     about: "The rate of direct I/O against limits of disks and control groups that are known: far beyond them a cache answers.",
-    detect: |subject, findings| {
-        for (step, job, seen) in subject.observations() {
-            findings.extend(beyond_limits(&seen, &system_layers(subject.results, step, job), &[]));
+    detect: |input, findings| {
+        for (step, job, seen) in input.observations() {
+            findings.extend(beyond_limits(&seen, &system_layers(input.results, step, job), &[]));
         }
     },
 };
@@ -77,18 +77,18 @@ pub fn beyond_limits(seen: &Observation, layers: &[Layer], bursts: &[KnownBurst]
         bound.layer
     );
     let finding = Finding::new("DEVICE-CACHE-HIT", Severity::Warning, what).at(&*seen.name);
-    let finding = finding.why("a cache of the device, the host or a controller answered: the figures are its own, and last as long as it does");
+    let finding = finding.why("a cache of the device, the host or a controller served the I/O: the figures are those of the cache, and hold only until it is full");
     Some(finding.help(
         "test a range several times as large as the cache, or measure for longer; if there is no cache, the limit is not the one that holds",
     ))
 }
 
 /// Every job that did direct I/O on real targets, with the facts about those.
-fn each_job(subject: &Subject<'_>, mut detect: impl FnMut(&Observation, &[&TargetFacts])) {
-    let known = |number: &u32| subject.results.hosts.first()?.environment.target(*number);
-    let observations = subject.observations();
+fn each_job(input: &CheckInput<'_>, mut detect: impl FnMut(&Observation, &[&TargetFacts])) {
+    let known = |number: &u32| input.results.hosts.first()?.environment.target(*number);
+    let observations = input.observations();
     for (step, job, seen) in observations.filter(|(_, _, seen)| seen.load.direct == Some(true)) {
-        let workers = &subject.results.steps[step].jobs[job].workers;
+        let workers = &input.results.steps[step].jobs[job].workers;
         if workers.iter().any(|worker| worker.engine.kind.pretends()) {
             continue;
         }

@@ -25,8 +25,8 @@ const DRIFT_POINTS: f64 = 1.0;
 pub(super) const SCHEDULE: Check = Check {
     rules: &["RATE-NOT-KEPT", "SCHED-LAG"],
     about: "Rates that were asked for against those achieved, and how late operations were issued.",
-    detect: |subject, findings| {
-        for job in subject.jobs().filter(|job| !job.has_failed()) {
+    detect: |input, findings| {
+        for job in input.jobs().filter(|job| !job.has_failed()) {
             findings.extend(rate_not_kept(&job));
             findings.extend(lag(&job));
         }
@@ -147,8 +147,8 @@ fn lag(job: &JobView<'_>) -> Option<Finding> {
 pub(super) const MIX: Check = Check {
     rules: &["MIX-DRIFT"],
     about: "The share of writes against the one that was asked for.",
-    detect: |subject, findings| {
-        for job in subject.jobs() {
+    detect: |input, findings| {
+        for job in input.jobs() {
             let workers = job.plan.workers.iter().zip(&job.results.workers);
             let streams = workers.flat_map(|(plan, results)| plan.streams.iter().zip(&results.streams));
             let (mut asked, mut writes, mut all) = (0.0, 0.0, 0.0);

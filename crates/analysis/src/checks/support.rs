@@ -19,8 +19,8 @@ const REPORTED_PERCENTILES: [(f64, &str); 4] = [
 pub(super) const PERCENTILES: Check = Check {
     rules: &["PCT-UNSUPPORTED"],
     about: "Whether there were enough operations for the percentiles that people read.",
-    detect: |subject, findings| {
-        for job in subject.jobs() {
+    detect: |input, findings| {
+        for job in input.jobs() {
             for (direction, found) in job.results.directions().iter() {
                 let Some(found) = found.as_ref().filter(|found| found.operations > 0) else {
                     continue;
@@ -51,11 +51,11 @@ pub(super) const PERCENTILES: Check = Check {
 pub(super) const MODES: Check = Check {
     rules: &["TWO-MODES"],
     about: "Whether latencies have two modes, such as hits and misses of a cache, which no mean describes.",
-    detect: |subject, findings| {
+    detect: |input, findings| {
         // Of operations on files several kinds share a direction, and reports list them apart.
         let on_files = |job: &Job| { job.workers.iter() }.any(|worker| worker.engine.kind == EngineKind::Files);
-        let observations = subject.observations();
-        let alike = observations.filter(|(step, job, _)| !on_files(&subject.results.plan.steps[*step].jobs[*job]));
+        let observations = input.observations();
+        let alike = observations.filter(|(step, job, _)| !on_files(&input.results.plan.steps[*step].jobs[*job]));
         findings.extend(alike.flat_map(|(_, _, seen)| find_two_modes(&seen)));
     },
 };

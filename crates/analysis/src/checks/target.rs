@@ -10,22 +10,22 @@ use super::Check;
 pub(super) const ALLOCATION: Check = Check {
     rules: &["HOLES", "UNWRITTEN-UNKNOWN"],
     about: "Parts of files that were never written: reading them needs no device.",
-    detect: |subject, findings| {
+    detect: |input, findings| {
         let reads = |target: u32| {
-            subject.jobs().any(|job| {
+            input.jobs().any(|job| {
                 job.streams().any(|stream| {
                     let meets = stream.target.ids().iter().any(|id| id.0 == target);
                     meets && stream.mix.includes(Direction::Read)
                 })
             })
         };
-        for environment in subject.environments() {
+        for environment in input.environments() {
             for (number, facts) in environment.numbered_targets() {
                 let Some(space) = facts.allocation else { continue };
                 if !reads(number) {
                     continue;
                 }
-                let prepare = subject
+                let prepare = input
                     .results
                     .plan
                     .targets
@@ -56,8 +56,8 @@ pub(super) const ALLOCATION: Check = Check {
 pub(super) const CACHED: Check = Check {
     rules: &["BUFFERED"],
     about: "Whether the page cache lies between the test and the device.",
-    detect: |subject, findings| {
-        for job in subject.jobs() {
+    detect: |input, findings| {
+        for job in input.jobs() {
             let real = job.results.workers.iter().any(|worker| !worker.engine.kind.pretends());
             if real && job.streams().any(|stream| !stream.cache.direct) {
                 let what = "operations go through the page cache";
@@ -76,8 +76,8 @@ pub(super) const CACHED: Check = Check {
 pub(super) const OWNER: Check = Check {
     rules: &["OWNER-MOVED"],
     about: "Whether the node of a cluster that owns a volume changed while the test ran.",
-    detect: |subject, findings| {
-        for facts in subject.environments().flat_map(|environment| &environment.targets) {
+    detect: |input, findings| {
+        for facts in input.environments().flat_map(|environment| &environment.targets) {
             let (Some(before), Some(after)) = (&facts.owner, &facts.owner_after) else {
                 continue;
             };

@@ -11,8 +11,8 @@ use super::{Check, JobView};
 pub(super) const TOTALS: Check = Check {
     rules: &["TOTALS-MISMATCH"],
     about: "Bytes against operations × block size; histograms and interval series against the totals.",
-    detect: |subject, findings| {
-        for job in subject.jobs() {
+    detect: |input, findings| {
+        for job in input.jobs() {
             let mut faults = Vec::new();
             let workers = job.plan.workers.iter().zip(&job.results.workers);
             for (plan, results) in workers {
@@ -34,7 +34,7 @@ fn stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults, fau
         let Some(found) = found else { continue };
         let word = direction.word();
         let kinds = || { results.files.iter() }.filter(|each| each.kind.direction() == direction);
-        let (least, most) = match (engine.moves_nothing(), &plan.files) {
+        let (least, most) = match (engine.transfers_no_data(), &plan.files) {
             (true, _) => (0, 0),
             (false, None) => bounds(plan, direction, found),
             // What operations on files move depends on the file; they are counted by kind as well.
@@ -65,7 +65,7 @@ fn stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults, fau
         for (name, histogram) in histograms {
             let counted = histogram.map_or(found.operations, model::histogram::Histogram::n);
             // Of the operations on a name only one has a latency.
-            let sound = match engine.works_on_names() {
+            let sound = match engine.is_metadata_engine() {
                 true => counted <= found.operations,
                 false => counted == found.operations,
             };
@@ -133,7 +133,7 @@ mod tests {
             }
             let whole = reads.operations;
             for histogram in [&mut reads.submission, &mut reads.completion, &mut reads.total] {
-                if samples == 0 && kind.works_on_names() {
+                if samples == 0 && kind.is_metadata_engine() {
                     histogram.clear();
                     histogram.record_times(1_000_000, whole / 2);
                 }

@@ -1,4 +1,4 @@
-//! Operations are let through in portions.
+//! A throttle that releases operations in portions.
 
 use model::diagnosis::Answer;
 use model::stats::{period, two_modes, variation};
@@ -7,16 +7,16 @@ use super::Signature;
 use super::sign::{Sign, figure, held};
 use super::subject::Subject;
 
-/// Refills of buckets come at least so often, in seconds.
-const SLOWEST: f64 = 1.0;
-/// How alike the series must be to itself one period later.
-const ALIKE: f64 = 0.5;
-/// A period is that of the operations themselves within this share of their latency.
-const SAME_WAVE: f64 = 0.1;
-/// A series that varies by this share between its intervals saws visibly.
-const SAWS: f64 = 0.4;
-/// One that varies less has no portions at all: its period is that of a queue's own waves.
-const SAWS_MIN: f64 = 0.05;
+/// Throttles refill at least this often, in seconds.
+const MAX_PERIOD_SECONDS: f64 = 1.0;
+/// Autocorrelation from which the series counts as periodic.
+const MIN_AUTOCORRELATION: f64 = 0.5;
+/// Within this share of the latency, the period is that of the operations themselves.
+const LATENCY_TOLERANCE: f64 = 0.1;
+/// Variation between intervals from which a series shows portions.
+const MIN_VARIATION: f64 = 0.4;
+/// The same where latencies have two modes. Below it, the period is that of waves in the queue.
+const MIN_VARIATION_WITH_MODES: f64 = 0.05;
 
 pub(super) const THROTTLE_QUANTUM: Signature = Signature {
     answer: Answer::ThrottleQuantum,
@@ -26,22 +26,29 @@ pub(super) const THROTTLE_QUANTUM: Signature = Signature {
 };
 
 pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
-    if subject.fine_secs <= 0.0 || subject.fine_secs > SLOWEST / 2.0 {
+    if subject.fine_secs <= 0.0 || subject.fine_secs > MAX_PERIOD_SECONDS / 2.0 {
         return None;
     }
-    let found = period(&subject.fine).filter(|found| found.correlation > ALIKE)?;
+    let found = period(&subject.fine).filter(|found| found.correlation > MIN_AUTOCORRELATION)?;
     let seconds = found.lag as f64 * subject.fine_secs;
     let latency = subject.observation.total.latency.as_ref();
     let modes = latency
         .and_then(|latency| latency.histogram.as_ref())
         .and_then(two_modes);
-    let saws = variation(&subject.fine);
-    // Operations of one length come back in waves of that length, whatever lets them through.
+    let varies = variation(&subject.fine);
+    // Operations of equal latency complete in waves one latency apart, even without a throttle.
     let wave = subject.mean_latency().unwrap_or(0.0) / 1e9;
-    if modes.is_none() && (seconds - wave).abs() <= subject.fine_secs.max(SAME_WAVE * wave) {
+    if modes.is_none() && (seconds - wave).abs() <= subject.fine_secs.max(LATENCY_TOLERANCE * wave) {
         return None;
     }
-    if seconds > SLOWEST + 1e-9 || saws < if modes.is_some() { SAWS_MIN } else { SAWS } {
+    if seconds > MAX_PERIOD_SECONDS + 1e-9
+        || varies
+            < if modes.is_some() {
+                MIN_VARIATION_WITH_MODES
+            } else {
+                MIN_VARIATION
+            }
+    {
         return None;
     }
     let rate = subject.rate()?;
@@ -55,16 +62,16 @@ pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
             "autocorrelation at the period",
             found.correlation,
             "",
-            ALIKE,
+            MIN_AUTOCORRELATION,
             "chance",
         ))
-        .show(figure("variation between intervals", 100.0 * saws, "%"));
+        .show(figure("variation between intervals", 100.0 * varies, "%"));
     if let Some(modes) = modes {
         sign = sign
             .show(figure("operations that pass", modes.low / 1e6, "ms"))
             .show(figure("operations that wait", modes.high / 1e6, "ms"));
     }
-    let limit = format!("it is a limit of about {rate:.0} IOPS: a hypervisor's, or io.max of a control group");
+    let limit = format!("look for a limit of about {rate:.0} IOPS: in the hypervisor, or `io.max` of a control group");
     Some(
         sign.advise(limit)
             .advise("pace the load below the limit: the waits disappear"),

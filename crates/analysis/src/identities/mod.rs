@@ -15,7 +15,7 @@ use model::observation::Observation;
 pub(crate) use load::Filled;
 pub use load::{Little, little};
 pub(crate) use modes::find_two_modes;
-pub use percentiles::{Mark, Percentile, Value, percentiles};
+pub use percentiles::{PercentileRow, PercentileValue, Trust, percentiles};
 
 /// A rule, with what it looks at.
 #[derive(Clone, Copy, Debug)]
@@ -49,7 +49,7 @@ pub const RULES: &[Rule] = &[
     times::SPREAD,
     modes::MODES,
     times::LARGEST,
-    percentiles::SUPPORT,
+    percentiles::PERCENTILE_SUPPORT,
     validity::LENGTH,
     validity::CACHE,
     validity::SIZE,

@@ -1,5 +1,5 @@
-//! The table of percentiles with how far each can be trusted: a percentile with fewer than ten
-//! values beyond it says hardly more than the maximum.
+//! The table of percentiles, with how far each can be trusted: with fewer than ten values beyond
+//! it, a percentile is as random as the maximum.
 
 use model::finding::{Finding, Severity};
 use model::observation::{Latency, Observation};
@@ -11,7 +11,7 @@ use super::Rule;
 /// How much a percentile may be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mark {
+pub enum Trust {
     /// A hundred values or more lie beyond it.
     Good,
     /// Ten to a hundred lie beyond it.
@@ -24,89 +24,89 @@ pub enum Mark {
 
 /// One percentile of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Value {
+pub struct PercentileValue {
     /// Nanoseconds.
     pub ns: f64,
     /// Values beyond it, where their number is known.
     pub beyond: Option<f64>,
-    /// What to make of it.
-    pub mark: Mark,
+    /// How far to trust it.
+    pub mark: Trust,
 }
 
 /// A row of the table.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Percentile {
+pub struct PercentileRow {
     /// Share of the values below.
     pub share: f64,
     /// Its usual name, such as `p99.9`.
     pub name: String,
     /// Of reads.
-    pub read: Option<Value>,
+    pub read: Option<PercentileValue>,
     /// Of writes.
-    pub write: Option<Value>,
+    pub write: Option<PercentileValue>,
     /// Of all operations.
-    pub total: Option<Value>,
+    pub total: Option<PercentileValue>,
 }
 
-/// Percentiles that are shown of a whole distribution; reports with percentiles of their own show
+/// Percentiles that are shown for a full histogram. A report that states its own percentiles shows
 /// those.
-const SHOWN: [f64; 9] = [0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999];
+const DEFAULT_SHARES: [f64; 9] = [0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999];
 
-/// Every percentile that the source states, in ascending order.
-pub fn percentiles(load: &Observation) -> Vec<Percentile> {
-    let of = |flow: Option<&model::observation::Flow>| flow.and_then(|flow| flow.waited().cloned());
-    let read = of(load.directions.read.as_ref());
-    let write = of(load.directions.write.as_ref());
-    let total = of(Some(&load.total));
+/// Builds a row for every percentile that the source states, in ascending order.
+pub fn percentiles(load: &Observation) -> Vec<PercentileRow> {
+    let latency_of = |flow: Option<&model::observation::Flow>| flow.and_then(|flow| flow.waited().cloned());
+    let read = latency_of(load.directions.read.as_ref());
+    let write = latency_of(load.directions.write.as_ref());
+    let total = latency_of(Some(&load.total));
     let mut shares: Vec<f64> = Vec::new();
     for latency in [&read, &write, &total].into_iter().flatten() {
         shares.extend(latency.quantiles.iter().map(|(share, _)| *share));
         if latency.histogram.is_some() {
-            shares.extend(SHOWN);
+            shares.extend(DEFAULT_SHARES);
         }
     }
     shares.sort_by(f64::total_cmp);
     shares.dedup_by(|one, other| (*one - *other).abs() < 1e-12);
-    let row = |share: f64| Percentile {
+    let row = |share: f64| PercentileRow {
         share,
-        name: name(share),
-        read: value(read.as_ref(), share),
-        write: value(write.as_ref(), share),
-        total: value(total.as_ref(), share),
+        name: percentile_name(share),
+        read: percentile_value(read.as_ref(), share),
+        write: percentile_value(write.as_ref(), share),
+        total: percentile_value(total.as_ref(), share),
     };
     shares.into_iter().map(row).collect()
 }
 
-fn value(latency: Option<&Latency>, share: f64) -> Option<Value> {
+fn percentile_value(latency: Option<&Latency>, share: f64) -> Option<PercentileValue> {
     let latency = latency?;
     let ns = latency.quantile(share)?;
-    Some(Value {
+    Some(PercentileValue {
         ns,
         beyond: latency.samples.map(|samples| (1.0 - share) * samples as f64),
-        mark: mark(latency.samples, share),
+        mark: trust(latency.samples, share),
     })
 }
 
-fn mark(samples: Option<u64>, share: f64) -> Mark {
+fn trust(samples: Option<u64>, share: f64) -> Trust {
     match samples.map(|samples| support(share, samples)) {
-        Some(Support::Good) => Mark::Good,
-        Some(Support::Weak) => Mark::Weak,
-        Some(Support::None) => Mark::Unsupported,
-        None => Mark::Unknown,
+        Some(Support::Good) => Trust::Good,
+        Some(Support::Weak) => Trust::Weak,
+        Some(Support::None) => Trust::Unsupported,
+        None => Trust::Unknown,
     }
 }
 
 /// `p99.9` for 0.999.
-fn name(share: f64) -> String {
+fn percentile_name(share: f64) -> String {
     // Nines are built as 1 - 10^-n, whose last bits are noise.
     let percent = (share * 100.0 * 1e8).round() / 1e8;
     format!("p{percent}")
 }
 
-/// Picks one of the figures of a percentile's row.
-type Column = fn(&Percentile) -> Option<Value>;
+/// Picks a column of a row.
+type Column = fn(&PercentileRow) -> Option<PercentileValue>;
 
-pub(super) const SUPPORT: Rule = Rule {
+pub(super) const PERCENTILE_SUPPORT: Rule = Rule {
     names: &["PCT-UNSUPPORTED"],
     about: "Whether there were enough operations for the percentiles of the report.",
     detect: |load, _, findings| {
@@ -118,9 +118,9 @@ pub(super) const SUPPORT: Rule = Rule {
         ];
         let mut parts = Vec::new();
         for (whose, column) in columns {
-            let weak = |row: &&Percentile| column(row).is_some_and(|value| value.mark == Mark::Unsupported);
+            let weak = |row: &&PercentileRow| column(row).is_some_and(|value| value.mark == Trust::Unsupported);
             if let Some(first) = rows.iter().find(weak)
-                && let Some(Value {
+                && let Some(PercentileValue {
                     beyond: Some(beyond), ..
                 }) = column(first)
             {
@@ -130,10 +130,11 @@ pub(super) const SUPPORT: Rule = Rule {
         if parts.is_empty() {
             return;
         }
-        let what = format!("percentiles say hardly more than the maximum {}", parts.join(", "));
+        let what = format!("too few operations support the percentiles {}", parts.join(", "));
         let finding = Finding::new("PCT-UNSUPPORTED", Severity::Note, what).at(&*load.name);
-        let finding = finding.why("fewer than ten operations lie beyond them; the next run will show others");
-        findings.push(finding.help("measure for longer, and judge by percentiles that more operations support"));
+        let finding =
+            finding.why("fewer than ten operations lie beyond each of them, so the next run will give other values");
+        findings.push(finding.help("measure for longer, or judge by lower percentiles"));
     },
 };
 
@@ -144,13 +145,17 @@ mod tests {
 
     #[test]
     fn marks_follow_from_what_lies_beyond() {
-        assert_eq!(mark(Some(215_348), 1.0 - 1e-4), Mark::Weak, "21.5 beyond");
-        assert_eq!(mark(Some(43_476), 1.0 - 1e-4), Mark::Unsupported, "4.3 beyond");
-        assert_eq!(mark(Some(215_348), 1.0 - 1e-5), Mark::Unsupported, "2.2 beyond");
-        assert_eq!(mark(Some(215_348), 0.999), Mark::Good);
-        assert_eq!(mark(None, 0.5), Mark::Unknown);
+        assert_eq!(trust(Some(215_348), 1.0 - 1e-4), Trust::Weak, "21.5 beyond");
+        assert_eq!(trust(Some(43_476), 1.0 - 1e-4), Trust::Unsupported, "4.3 beyond");
+        assert_eq!(trust(Some(215_348), 1.0 - 1e-5), Trust::Unsupported, "2.2 beyond");
+        assert_eq!(trust(Some(215_348), 0.999), Trust::Good);
+        assert_eq!(trust(None, 0.5), Trust::Unknown);
         assert_eq!(
-            (name(1.0 - 1e-5), name(0.5), name(1.0 - 1e-9)),
+            (
+                percentile_name(1.0 - 1e-5),
+                percentile_name(0.5),
+                percentile_name(1.0 - 1e-9)
+            ),
             ("p99.999".into(), "p50".into(), "p99.9999999".into())
         );
     }
@@ -163,6 +168,6 @@ mod tests {
         assert!(rules(&load).contains(&"PCT-UNSUPPORTED".to_owned()));
         let rows = percentiles(&load);
         assert_eq!(rows.len(), 4);
-        assert_eq!(rows[2].total.map(|value| value.mark), Some(Mark::Unsupported));
+        assert_eq!(rows[2].total.map(|value| value.mark), Some(Trust::Unsupported));
     }
 }

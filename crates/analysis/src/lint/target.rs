@@ -139,7 +139,7 @@ pub(super) const SPARSE: Rule = Rule {
     severity: Severity::Warning,
     about: "A file that the test reads has holes or space that was never written.",
     why: "the file system answers such reads with zeros and asks no device: the figures are too good",
-    fix: "let the file be filled: give a size and a new name, or remove it and let the test make it",
+    fix: "give a size and a new file name, or remove the file: the test then creates and fills it",
     detect: |rule, test, findings| {
         for (subject, facts) in test.known_targets().filter(|(subject, _)| subject.reads()) {
             let Some(space) = facts.allocation.filter(|_| !is_made_anew(&subject.target.prepare)) else {

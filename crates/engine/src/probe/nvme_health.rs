@@ -1,7 +1,7 @@
-//! What an NVMe device says of its own health: the SMART / Health Information log page.
+//! The health that an NVMe device reports: the SMART / Health Information log page.
 //!
 //! NVM Express Base Specification, Get Log Page 02h: 512 bytes, little-endian, temperatures in
-//! Kelvin, counts of 16 bytes. It is asked for the controller as a whole, and needs root.
+//! Kelvin, counts of 16 bytes. It covers the whole controller, and reading it needs root.
 
 use std::path::Path;
 
@@ -9,38 +9,44 @@ use model::environment::Health;
 
 use crate::sys::nvme;
 
-/// Number of the page.
-const PAGE: u8 = 0x02;
+/// Log page identifier of the health page.
+const HEALTH_LOG_PAGE: u8 = 0x02;
 /// Its length.
-const LENGTH: usize = 512;
-/// The controller, not one of its namespaces.
-const CONTROLLER: u32 = 0xffff_ffff;
+const PAGE_BYTES: usize = 512;
+/// Namespace identifier that means the whole controller.
+const ALL_NAMESPACES: u32 = 0xffff_ffff;
 /// Zero degrees Celsius in Kelvin, as the specification rounds it.
-const ZERO_CELSIUS: i32 = 273;
+const ZERO_CELSIUS_IN_KELVIN: i32 = 273;
 
 /// Bits of the critical warning, from the lowest.
 const WARNINGS: [&str; 6] = [
-    "its spare blocks are below their threshold",
+    "its available spare is below the threshold",
     "its temperature is beyond a threshold",
-    "its reliability is degraded by errors of media or of itself",
-    "its media take no writes any more",
+    "its reliability is degraded by media or internal errors",
+    "its media are in read-only mode",
     "the backup of its volatile memory has failed",
-    "its persistent memory region takes no writes or is unreliable",
+    "its persistent memory region is read-only or unreliable",
 ];
 
-/// Asks a device, by its kernel name; `None` where it does not tell or may not be asked.
+/// Reads the health of a device, by its kernel name; `None` if it reports none or access is denied.
 pub(super) fn read(name: &str) -> Option<Health> {
     if !name.starts_with("nvme") {
         return None;
     }
-    let page = nvme::log_page(&Path::new("/dev").join(name), PAGE, CONTROLLER, LENGTH).ok()?;
+    let page = nvme::log_page(
+        &Path::new("/dev").join(name),
+        HEALTH_LOG_PAGE,
+        ALL_NAMESPACES,
+        PAGE_BYTES,
+    )
+    .ok()?;
     parse(&page)
 }
 
-/// Reads the bytes of the page; `None` if they are too few or hold nothing.
+/// Parses the page; `None` if it is too short or empty.
 fn parse(page: &[u8]) -> Option<Health> {
     // A device that does not fill the page in leaves it empty: no device is at 0 Kelvin.
-    let page: &[u8; LENGTH] = page.get(..LENGTH)?.try_into().ok()?;
+    let page: &[u8; PAGE_BYTES] = page.get(..PAGE_BYTES)?.try_into().ok()?;
     let kelvin = u16::from_le_bytes([page[1], page[2]]);
     if kelvin == 0 {
         return None;
@@ -49,21 +55,19 @@ fn parse(page: &[u8]) -> Option<Health> {
     let mut complaints: Vec<String> = warned.map(|(_, words)| (*words).to_owned()).collect();
     let (spare, threshold, used) = (page[3], page[4], page[5]);
     if let Some(first) = complaints.first_mut().filter(|_| page[0] & 1 == 1) {
-        *first = format!("{first}: {spare} % are left, {threshold} % is the threshold");
+        *first = format!("{first}: {spare} % left, threshold {threshold} %");
     }
     if used >= 100 {
-        complaints.push(format!("{used} % of its promised life are used up"));
+        complaints.push(format!("{used} % of its rated life is used up"));
     }
     let media_errors = count(page, 160);
     if media_errors > 0 {
-        complaints.push(format!(
-            "it has met {media_errors} errors of its media or of the data on them"
-        ));
+        complaints.push(format!("it reports {media_errors} media and data integrity errors"));
     }
     Some(Health {
         source: "NVMe health log".into(),
         complaints,
-        celsius: Some(i32::from(kelvin) - ZERO_CELSIUS),
+        celsius: Some(i32::from(kelvin) - ZERO_CELSIUS_IN_KELVIN),
         used_percent: Some(u32::from(used)),
         spare_percent: Some(u32::from(spare)),
         media_errors: Some(media_errors),
@@ -71,8 +75,8 @@ fn parse(page: &[u8]) -> Option<Health> {
     })
 }
 
-/// A count of 16 bytes, no more than fits.
-fn count(page: &[u8; LENGTH], at: usize) -> u64 {
+/// A 16-byte count, capped at the largest `u64`.
+fn count(page: &[u8; PAGE_BYTES], at: usize) -> u64 {
     let mut bytes = [0; 16];
     bytes.copy_from_slice(&page[at..at + 16]);
     u64::try_from(u128::from_le_bytes(bytes)).unwrap_or(u64::MAX)
@@ -83,8 +87,8 @@ mod tests {
     use super::*;
 
     /// A page as a device in good health fills it in.
-    fn page() -> [u8; LENGTH] {
-        let mut page = [0; LENGTH];
+    fn page() -> [u8; PAGE_BYTES] {
+        let mut page = [0; PAGE_BYTES];
         page[1..3].copy_from_slice(&311u16.to_le_bytes());
         (page[3], page[4], page[5]) = (100, 10, 3);
         // Data units read, written; power-on hours; unsafe shutdowns; entries of the error log:
@@ -130,7 +134,7 @@ mod tests {
         assert_eq!(found.len(), 6);
         assert_eq!(
             found[0],
-            "its spare blocks are below their threshold: 4 % are left, 10 % is the threshold"
+            "its available spare is below the threshold: 4 % left, threshold 10 %"
         );
     }
 
@@ -143,8 +147,8 @@ mod tests {
         worn[160..176].copy_from_slice(&7u128.to_le_bytes());
         let found = parse(&worn).unwrap();
         let expected = [
-            "255 % of its promised life are used up",
-            "it has met 7 errors of its media or of the data on them",
+            "255 % of its rated life is used up",
+            "it reports 7 media and data integrity errors",
         ];
         assert_eq!(found.complaints, expected);
         assert_eq!((found.used_percent, found.media_errors), (Some(255), Some(7)));
@@ -156,7 +160,7 @@ mod tests {
 
     #[test]
     fn what_is_no_such_page_has_no_health() {
-        assert_eq!(parse(&[0; LENGTH]), None);
+        assert_eq!(parse(&[0; PAGE_BYTES]), None);
         assert_eq!(parse(&page()[..511]), None);
         assert_eq!(read("sda"), None);
         assert_eq!(read("nvme-nowhere"), None);

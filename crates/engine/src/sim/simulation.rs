@@ -8,8 +8,8 @@
 //! engine in the order of time: what workers share beyond the device is used in the same order in
 //! every run.
 //!
-//! A worker that ends keeps the turn. The coordinator first draws its conclusions (start jobs that
-//! waited, stop others) and then calls [`Simulation::resume`].
+//! A worker that ends keeps the turn. The coordinator first starts jobs that waited and stops
+//! others, and then calls [`Simulation::resume`].
 
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -28,12 +28,12 @@ pub struct Simulation(Arc<Mutex<State>>);
 #[derive(Debug)]
 struct State {
     devices: Vec<Device>,
-    /// Those of the present step.
+    /// Workers of the current step.
     workers: Vec<Worker>,
-    /// Which of them may continue; none while the coordinator prepares or ends something.
+    /// The worker that may run; none while the coordinator starts or ends jobs.
     turn: Option<usize>,
-    /// When the present step began.
-    began: Nanos,
+    /// When the current step began.
+    step_start: Nanos,
 }
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ enum Status {
     Ended,
 }
 
-/// One worker's part in a simulation.
+/// A worker's handle on a simulation.
 #[derive(Clone, Debug)]
 pub struct SimulatedWorker {
     simulation: Simulation,
@@ -64,14 +64,14 @@ pub struct SimulatedWorker {
     wake: Arc<Condvar>,
 }
 
-/// What a worker has to know of its devices.
-pub(super) struct Joined {
+/// What a worker needs to know about its devices.
+pub(super) struct DeviceSetup {
     pub(super) now: Nanos,
     pub(super) host_pauses: Vec<SimulatedPause>,
     pub(super) inline: bool,
 }
 
-/// The right to go on, while a worker carries out a turn.
+/// The right to run, which a worker holds during its turn.
 pub(super) struct Turn<'a> {
     /// Absent only while it waits.
     state: Option<MutexGuard<'a, State>>,
@@ -85,7 +85,7 @@ impl Simulation {
             devices: devices.into_iter().map(Device::new).collect(),
             workers: Vec::new(),
             turn: None,
-            began: Nanos(0),
+            step_start: Nanos(0),
         })))
     }
 
@@ -106,8 +106,8 @@ impl Simulation {
     pub fn begin_step(&self, workers: usize) {
         let mut state = self.lock();
         let clocks = state.workers.iter().map(|worker| worker.clock);
-        state.began = clocks.max().unwrap_or_default().max(state.began);
-        let clock = state.began;
+        state.step_start = clocks.max().unwrap_or_default().max(state.step_start);
+        let clock = state.step_start;
         let worker = || Worker {
             clock,
             status: Status::Absent,
@@ -117,7 +117,7 @@ impl Simulation {
         state.turn = None;
     }
 
-    /// The part of a worker of this step, by its number, that uses these devices.
+    /// The handle of a worker of this step, by its number; it uses these devices.
     pub fn worker(&self, number: u32, devices: Vec<u32>) -> SimulatedWorker {
         let wake = Arc::clone(&self.lock().workers[number as usize].wake);
         SimulatedWorker {
@@ -128,8 +128,7 @@ impl Simulation {
         }
     }
 
-    /// Lets workers begin, as soon as it is their turn. Returns the simulated time at which they
-    /// do.
+    /// Starts workers; each begins when its turn comes. Returns the simulated start time.
     pub fn start(&self, workers: Range<usize>) -> Nanos {
         let mut state = self.lock();
         let now = state.now();
@@ -147,14 +146,14 @@ impl Simulation {
         for number in ended {
             state.workers[number].status = Status::Ended;
         }
-        let goes_on = |turn: usize| state.workers[turn].status == Status::Running;
-        if !state.turn.is_some_and(goes_on) {
-            state.pass_on();
+        let is_running = |turn: usize| state.workers[turn].status == Status::Running;
+        if !state.turn.is_some_and(is_running) {
+            state.pass_turn();
         }
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A worker that panicked ends its part; the others go on.
+        // A worker that panicked ends only itself; the others continue.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -162,11 +161,11 @@ impl Simulation {
 impl State {
     /// The clock of the worker that has or had the turn last: no worker is behind it.
     fn now(&self) -> Nanos {
-        self.turn.map_or(self.began, |turn| self.workers[turn].clock)
+        self.turn.map_or(self.step_start, |turn| self.workers[turn].clock)
     }
 
-    /// The worker whose turn it is by the clocks.
-    fn first(&self) -> Option<usize> {
+    /// The running worker with the earliest clock.
+    fn earliest(&self) -> Option<usize> {
         let running = self.workers.iter().zip(0..);
         let running = running.filter(|(worker, _)| worker.status == Status::Running);
         running
@@ -176,8 +175,8 @@ impl State {
     }
 
     /// Gives the turn to the worker that is first.
-    fn pass_on(&mut self) {
-        if let Some(first) = self.first() {
+    fn pass_turn(&mut self) {
+        if let Some(first) = self.earliest() {
             self.turn = Some(first);
             self.workers[first].wake.notify_all();
         }
@@ -191,13 +190,13 @@ impl SimulatedWorker {
     }
 
     /// Registers the worker with its devices.
-    pub(super) fn join(&self, seed: u64) -> Joined {
+    pub(super) fn join(&self, seed: u64) -> DeviceSetup {
         let mut state = self.simulation.lock();
         let worker = &mut state.workers[self.number as usize];
         if worker.status == Status::Absent {
             worker.status = Status::Ready;
         }
-        let mut joined = Joined {
+        let mut setup = DeviceSetup {
             now: worker.clock,
             host_pauses: Vec::new(),
             inline: false,
@@ -206,16 +205,16 @@ impl SimulatedWorker {
             let Some(device) = state.devices.get_mut(*number as usize) else {
                 continue;
             };
-            // Several devices of one worker differ by chance; the first has the plain seed.
+            // Each device of a worker has a seed of its own; the first has the plain one.
             let seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(place));
             device.offer_seed(self.number, seed);
-            joined.host_pauses.extend(&device.plan().host_pauses);
-            joined.inline |= device.plan().inline;
+            setup.host_pauses.extend(&device.plan().host_pauses);
+            setup.inline |= device.plan().inline;
         }
         if self.devices.len() > 1 {
-            joined.host_pauses.sort_by_key(|pause| pause.at_ns);
+            setup.host_pauses.sort_by_key(|pause| pause.at_ns);
         }
-        joined
+        setup
     }
 
     /// Waits for the turn of this worker.
@@ -249,8 +248,8 @@ impl Turn<'_> {
             return;
         }
         state.workers[number].clock = now;
-        if state.workers.len() > 1 && state.first() != Some(number) {
-            state.pass_on();
+        if state.workers.len() > 1 && state.earliest() != Some(number) {
+            state.pass_turn();
             self.wait();
         }
     }
@@ -288,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn workers_go_on_in_the_order_of_their_clocks_then_of_their_numbers() {
+    fn workers_run_in_the_order_of_their_clocks_then_of_their_numbers() {
         let (simulation, workers) = started(3);
         let order = Mutex::new(Vec::new());
         std::thread::scope(|scope| {
@@ -302,9 +301,9 @@ mod tests {
                         order.lock().unwrap().push((turn.clock().0, worker.number));
                         turn.advance(next);
                     }
-                    // As far ahead as can be: the others need nothing of it.
+                    // Far ahead of the others, so that they never wait for it.
                     turn.state().workers[worker.number as usize].clock = Nanos::NEVER;
-                    turn.state().pass_on();
+                    turn.state().pass_turn();
                 });
             }
             simulation.resume([]);
@@ -328,7 +327,7 @@ mod tests {
     }
 
     #[test]
-    fn others_go_on_after_a_panic_once_the_coordinator_knows() {
+    fn others_continue_after_a_panic_once_the_coordinator_knows() {
         let (simulation, workers) = started(2);
         simulation.resume([]);
         let first = workers[0].clone();

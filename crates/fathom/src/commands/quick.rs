@@ -170,7 +170,7 @@ fn text(results: &Results, refusals: &[Refusal], program: &str) -> String {
     cells::write(&summary, &mut bytes).expect("writing to memory does not fail");
     let mut text = String::from_utf8_lossy(&bytes).into_owned();
     text += "What this means\n";
-    for sentence in quick::meaning(results) {
+    for sentence in quick::explain_figures(results) {
         text += &screen::wrapped(&sentence);
     }
     text += &screen::wrapped(
@@ -189,7 +189,7 @@ fn text(results: &Results, refusals: &[Refusal], program: &str) -> String {
         text += &format!("\nWhat weakens the figures\n{}", String::from_utf8_lossy(&bytes));
     }
     text += "\nWhat to run next\n";
-    for (command, reason) in quick::next(results, program) {
+    for (command, reason) in quick::suggest_commands(results, program) {
         text += &format!("  {command}\n      {reason}\n");
     }
     text

@@ -141,7 +141,7 @@ impl StudyOutputs {
         if list.iter().filter(|(_, file)| file.is_none()).count() > 1 {
             let fault = Fault::new("only one output can go to standard output").at("--out");
             return Err(Faults::usage(
-                fault.help("give the others a file: --out text,json=report.json"),
+                fault.help("write each of the others to a file: --out text,json=report.json"),
             ));
         }
         Ok(StudyOutputs { list, save })

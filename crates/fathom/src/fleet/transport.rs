@@ -293,7 +293,7 @@ impl Awaited<'_> {
                 return Err(faults);
             }
             if begun.elapsed() > ARRIVAL && streams.len() < self.count {
-                let what = format!("{} of {} workers came", streams.len(), self.count);
+                let what = format!("{} of {} agents connected", streams.len(), self.count);
                 return Err(at(self.named, what, self.help));
             }
         }

@@ -86,7 +86,7 @@ fn word((word, changes): (Word, &[Change]), what: &str, than: &str) -> Verdict {
         Word::Undecided => (
             "NOT KNOWN",
             page::Tone::Unsure,
-            format!("These runs cannot tell {what} from {than}."),
+            format!("These runs do not show which is better, {what} or {than}."),
         ),
     };
     Verdict {

@@ -347,15 +347,7 @@ fn a_target_that_fails_ends_it_with_the_reason() {
     below.set_len(4096).unwrap();
     let (code, all) = pane.ended();
     assert_eq!(code, "code 1", "{all}");
-    expect_parts(
-        &all,
-        &[
-            "job1: ended by a failure",
-            "WORKER-FAILED",
-            "Input/output error",
-            "p99.9",
-        ],
-    );
+    expect_parts(&all, &["job1: failed", "WORKER-FAILED", "Input/output error", "p99.9"]);
 }
 
 #[test]

@@ -363,7 +363,7 @@ fn processes_that_meet_over_tcp_have_the_expected_ranks() {
     assert_eq!(names("saved"), hosts.names());
     // Two that say the same.
     let others = [after_a_while(worker(1, 1)), after_a_while(worker(2, 1))];
-    let both = ["each says that it is number 1", "FATHOM_RANK"];
+    let both = ["each announces number 1", "FATHOM_RANK"];
     end(leading(2, "").spawn().unwrap()).expect(3, &both);
     others.into_iter().for_each(|other| drop(end(other)));
 }

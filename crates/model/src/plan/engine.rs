@@ -411,7 +411,7 @@ impl EngineKind {
     }
 
     /// True if it makes, looks up or removes files or directories by their names, and opens none.
-    pub fn works_on_names(self) -> bool {
+    pub fn is_metadata_engine(self) -> bool {
         self.act().is_some()
     }
 
@@ -431,7 +431,7 @@ impl EngineKind {
     }
 
     /// True if its operations stand for no bytes at all.
-    pub fn moves_nothing(self) -> bool {
+    pub fn transfers_no_data(self) -> bool {
         self.info().effect == Effect::Compute
     }
 

@@ -676,7 +676,7 @@ impl Plan {
 impl Job {
     /// True if some worker moves data, or pretends to.
     pub fn moves_data(&self) -> bool {
-        self.workers.iter().any(|worker| !worker.engine.kind.moves_nothing())
+        self.workers.iter().any(|one| !one.engine.kind.transfers_no_data())
     }
 
     /// Operations that the job aims to keep in flight over all its workers.

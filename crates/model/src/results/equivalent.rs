@@ -8,20 +8,19 @@ use crate::plan::Dialect;
 /// The same test in another dialect.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Equivalent {
-    /// Whose words these are.
+    /// The dialect of the text.
     pub dialect: Dialect,
-    /// What the text is.
+    /// The form of the text.
     pub form: EquivalentForm,
     /// The text.
     pub text: String,
-    /// The same in one line, where a job file has only one job.
+    /// The same in one line, if a job file has only one job.
     #[serde(default)]
     pub one_line: Option<String>,
-    /// What that dialect cannot say, or says only nearly: the test is another one there.
+    /// What that dialect cannot express, or not exactly: the test differs there.
     #[serde(default)]
     pub lost: Vec<String>,
-    /// What that dialect does in its own way whatever is said: the test is the same, its details
-    /// are not.
+    /// Details that the dialect handles in its own way; the test is the same.
     #[serde(default)]
     pub differs: Vec<String>,
 }

@@ -94,7 +94,7 @@ impl Live {
                     .map(|shown| shown.name)
                     .unwrap_or_default();
                 match reason {
-                    EndReason::Failed => Update::Line(format!("{name}: ended by a failure")),
+                    EndReason::Failed => Update::Line(format!("{name}: failed")),
                     EndReason::Control { rule } => Update::Line(format!("{name}: ended by a rule: {rule}")),
                     _ => self.state(),
                 }

@@ -1,4 +1,4 @@
-//! The process that leads.
+//! The coordinator: the process that leads a fleet.
 
 mod fleet_run;
 
@@ -25,11 +25,11 @@ use crate::pipeline::check;
 use crate::results::unix_now;
 use crate::targets::SharedFiles;
 
-/// How long the others may take to come.
+/// Time within which agents must join.
 const JOIN_TIMEOUT: Duration = Duration::from_secs(60);
-/// Questions for the time, of each of the others.
+/// Clock readings requested from each agent.
 const CLOCK_PROBES: u32 = 40;
-/// How long they may take, of each.
+/// Time allowed for all readings of one agent.
 const CLOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What is known of another process.
@@ -42,20 +42,21 @@ struct Peer {
     lost: Option<String>,
 }
 
-/// Leads a fleet.
+/// Executes plans on all ranks of a fleet.
 pub struct Coordinator {
     comm: Renumbered,
-    /// This process is rank 0 and carries out a part itself.
-    works: bool,
+    /// This process is rank 0 and executes a share itself.
+    has_own_rank: bool,
     host: Host,
     widened_from: Option<u32>,
     /// By number of the process; the first is this one.
     peers: Vec<Peer>,
     runs: u32,
-    goes_on: bool,
-    /// Names without a directory lie below that of each process, not below ours.
-    relative_to_each: bool,
-    /// Files that our own part makes in directories; present where they are for several runs.
+    continues_on_loss: bool,
+    /// Names without a directory are relative to the working directory of each process, not to
+    /// ours.
+    relative_to_each_process: bool,
+    /// Files that our own rank creates in directories; present if several runs share them.
     shared_files: Option<SharedFiles>,
 }
 
@@ -66,26 +67,26 @@ impl std::fmt::Debug for Coordinator {
 }
 
 impl Coordinator {
-    /// Waits until all have come. `names` are what the others are called until they say it
+    /// Waits until all agents have joined. `names` are their host names until they introduce
     /// themselves.
     ///
     /// # Errors
-    /// Those that did not come, or that cannot take part.
+    /// Hosts that did not join, or that cannot take part.
     pub fn new(
         comm: Box<dyn Comm>,
-        works: bool,
-        place: &LocalHost<'_>,
+        has_own_rank: bool,
+        local: &LocalHost<'_>,
         names: &[String],
     ) -> Result<Coordinator, Vec<HostFault>> {
         let mut coordinator = Coordinator {
             peers: vec![Peer::default(); comm.size() as usize],
             comm: Renumbered::new(comm),
-            works,
-            host: place.host.clone(),
-            widened_from: place.widened_from,
+            has_own_rank,
+            host: local.host.clone(),
+            widened_from: local.widened_from,
             runs: 0,
-            goes_on: false,
-            relative_to_each: false,
+            continues_on_loss: false,
+            relative_to_each_process: false,
             shared_files: None,
         };
         let missing = |coordinator: &Coordinator| {
@@ -95,7 +96,7 @@ impl Coordinator {
                 .count()
         };
         let begun = Instant::now();
-        while missing(&coordinator) > 0 && begun.elapsed() < JOIN_TIMEOUT && !place.interrupt.load(Ordering::Relaxed) {
+        while missing(&coordinator) > 0 && begun.elapsed() < JOIN_TIMEOUT && !local.interrupt.load(Ordering::Relaxed) {
             match coordinator.comm.receive(POLL_INTERVAL) {
                 Some(Incoming::Message { from, bytes }) => {
                     if let Ok(ToCoordinator::Hello(introduction)) = unpack(&bytes) {
@@ -111,8 +112,8 @@ impl Coordinator {
         for (number, peer) in coordinator.peers.iter().enumerate().skip(1) {
             let why = match (&peer.introduction, &peer.lost) {
                 (_, Some(why)) => Some(why.clone()),
-                (None, _) => Some(format!("nothing was heard of it within {} s", JOIN_TIMEOUT.as_secs())),
-                (Some(it), None) => unfit(it),
+                (None, _) => Some(format!("it did not join within {} s", JOIN_TIMEOUT.as_secs())),
+                (Some(it), None) => version_mismatch(it),
             };
             let named = names.get(number - 1).cloned();
             let host = peer.introduction.as_ref().map(|it| it.host.name.clone()).or(named);
@@ -127,7 +128,7 @@ impl Coordinator {
         }
     }
 
-    /// Those with an assigned number stand in its order, in whatever order they came.
+    /// Sorts the processes by the number that they announced, whatever order they joined in.
     fn sort_by_announced_number(&mut self) -> Result<(), HostFault> {
         let announced = |peer: &Peer| peer.introduction.as_ref()?.announced;
         let announced: Vec<Option<u32>> = self.peers.iter().map(announced).collect();
@@ -141,94 +142,92 @@ impl Coordinator {
             }
             Err(twice) => {
                 let both = (0..announced.len()).filter(|place| announced[*place] == Some(twice));
-                let both: Vec<String> = both.map(|place| self.host_of(place as u32)).collect();
+                let both: Vec<String> = both.map(|place| self.host_name(place as u32)).collect();
                 Err(HostFault {
                     host: both.join(" and "),
-                    why: format!(
-                        "each says that it is number {twice} of them: set FATHOM_RANK to another number on each"
-                    ),
+                    why: format!("each announces number {twice}: set FATHOM_RANK to a different number on each"),
                 })
             }
         }
     }
 
-    /// Where one is lost while it measures, the others go on without it, instead of stopping.
+    /// If a rank is lost while it measures, the others continue instead of stopping.
     #[must_use]
-    pub fn continuing_on_loss(mut self, goes_on: bool) -> Coordinator {
-        self.goes_on = goes_on;
+    pub fn with_continue_on_loss(mut self, continues_on_loss: bool) -> Coordinator {
+        self.continues_on_loss = continues_on_loss;
         self
     }
 
-    /// Names without a directory lie below the one in which each process was started, not below
-    /// ours.
+    /// Names without a directory are relative to the directory in which each process was started,
+    /// not to ours.
     #[must_use]
     pub fn with_relative_names(mut self) -> Coordinator {
-        self.relative_to_each = true;
+        self.relative_to_each_process = true;
         self
     }
 
-    /// From now on files that ranks make in directories are for all runs that follow, and go when
-    /// all have left.
-    pub fn hold_files(&mut self) {
+    /// Keeps files that ranks create in directories for all later runs, until the fleet
+    /// disconnects.
+    pub fn keep_files(&mut self) {
         self.shared_files.get_or_insert_default();
     }
 
-    /// The machine of a rank.
-    pub fn machine_of_rank(&self, rank: u32) -> &Host {
-        self.machine_of(rank + self.first())
+    /// The host of a rank.
+    pub fn host_of_rank(&self, rank: u32) -> &Host {
+        self.host_facts(rank + self.first_process())
     }
 
-    /// How many carry out a part.
+    /// Number of processes that execute a share.
     pub fn ranks(&self) -> u32 {
-        self.peers.len() as u32 - self.first()
+        self.peers.len() as u32 - self.first_process()
     }
 
-    /// What carries the messages, in words.
+    /// Describes what carries the messages.
     pub fn transport(&self) -> String {
         self.comm.describe()
     }
 
-    /// The number of the first process that carries out a part.
-    fn first(&self) -> u32 {
-        u32::from(!self.works)
+    /// The number of the process that is rank 0.
+    fn first_process(&self) -> u32 {
+        u32::from(!self.has_own_rank)
     }
 
     fn rank(&self, number: u32) -> Rank {
         Rank {
             number,
             of: self.ranks(),
-            host: self.host_of(number + self.first()),
+            host: self.host_name(number + self.first_process()),
         }
     }
 
-    fn machine_of(&self, process: u32) -> &Host {
+    fn host_facts(&self, process: u32) -> &Host {
         match &self.peers[process as usize].introduction {
             Some(it) => &it.host,
             None => &self.host,
         }
     }
 
-    fn host_of(&self, process: u32) -> String {
-        self.machine_of(process).name.clone()
+    fn host_name(&self, process: u32) -> String {
+        self.host_facts(process).name.clone()
     }
 
     fn name(&self, rank: u32) -> String {
-        format!("{} (rank {rank})", self.host_of(rank + self.first()))
+        format!("{} (rank {rank})", self.host_name(rank + self.first_process()))
     }
 
-    /// The plan of the whole: what all of them carry out together.
+    /// The merged plan: what all ranks execute together.
     ///
     /// # Errors
-    /// A rank with which the plan cannot be shared.
+    /// A rank for which the plan has no share.
     pub fn whole(&self, plan: &Plan) -> Result<Plan, RunError> {
         Ok(whole(plan, &self.shares(plan)?))
     }
 
     fn shares(&self, plan: &Plan) -> Result<Vec<Share>, RunError> {
-        let folder = std::env::current_dir().ok().filter(|_| !self.relative_to_each);
+        let folder = std::env::current_dir().ok().filter(|_| !self.relative_to_each_process);
         let folder = folder.as_deref().and_then(std::path::Path::to_str);
         let hosts: Vec<String> = (0..self.ranks())
-            .map(|rank| self.host_of(rank + self.first()))
+            .map(|rank| self.host_name(rank + self.first_process()))
             .collect();
         let share = |number: u32| {
             let share = Share::for_rank(plan, &self.rank(number), &hosts, folder).map_err(|why| {
@@ -237,7 +236,7 @@ impl Coordinator {
                     why,
                 }])
             });
-            let cpus = match &self.peers[(number + self.first()) as usize].introduction {
+            let cpus = match &self.peers[(number + self.first_process()) as usize].introduction {
                 Some(it) => it.cpus.clone(),
                 None => engine::sys::thread::usable_cpus(),
             };
@@ -246,7 +245,7 @@ impl Coordinator {
         (0..self.ranks()).map(share).collect()
     }
 
-    /// Carries out a plan with all of them.
+    /// Executes a plan on all ranks.
     ///
     /// # Errors
     /// [`RunError`] if nothing could be measured at all.
@@ -261,7 +260,7 @@ impl Coordinator {
         self.runs += 1;
         let lost: Vec<HostFault> = (0..self.ranks())
             .filter_map(|rank| {
-                let why = self.peers[(rank + self.first()) as usize].lost.clone()?;
+                let why = self.peers[(rank + self.first_process()) as usize].lost.clone()?;
                 let host = self.name(rank);
                 Some(HostFault { host, why })
             })
@@ -280,13 +279,13 @@ impl Coordinator {
             destroy: context.permissions.destroy.clone(),
             overwrite: context.permissions.overwrite.clone(),
             holds_files: self.shared_files.is_some(),
-            clock_ahead_ns: self.peers[(number + self.first()) as usize].ahead_ns,
-            round_trip_ns: self.peers[(number + self.first()) as usize].round_trip,
+            clock_ahead_ns: self.peers[(number + self.first_process()) as usize].ahead_ns,
+            round_trip_ns: self.peers[(number + self.first_process()) as usize].round_trip,
         };
-        for rank in u32::from(self.works)..self.ranks() {
+        for rank in u32::from(self.has_own_rank)..self.ranks() {
             self.send(rank, &ToAgent::CarryOut(Box::new(order(rank))));
         }
-        let own_order = self.works.then(|| order(0));
+        let own_order = self.has_own_rank.then(|| order(0));
         let mut shared_files = self.shared_files.take();
         let fleet_run = FleetRun::new(self, &shares, context);
         let own = match &own_order {
@@ -299,16 +298,16 @@ impl Coordinator {
         let results = fleet_run.results(&plan, own);
         let state = fleet_run.state.into_inner().unwrap_or_else(PoisonError::into_inner);
         for (rank, of) in state.ranks.iter().enumerate() {
-            if of.end.is_some() && !(self.works && rank == 0) {
+            if of.end.is_some() && !(self.has_own_rank && rank == 0) {
                 self.send(rank as u32, &ToAgent::Arrived);
             }
-            let process = rank + self.first() as usize;
+            let process = rank + self.first_process() as usize;
             if self.peers[process].lost.is_none() {
                 self.peers[process].lost.clone_from(&of.lost);
             }
         }
         self.shared_files = shared_files;
-        if self.works {
+        if self.has_own_rank {
             journal.forget(run.as_str(), 0);
         }
         let results = results?;
@@ -325,10 +324,10 @@ impl Coordinator {
     }
 
     fn send(&self, rank: u32, message: &ToAgent) {
-        self.comm.send(rank + self.first(), &pack(message));
+        self.comm.send(rank + self.first_process(), &pack(message));
     }
 
-    /// Asks each of the others for its time, and believes the answer that took the shortest.
+    /// Reads the clock of each agent, and keeps the reading with the shortest round trip.
     fn compare_clocks(&mut self, clock: &Clock) {
         self.comm.set_low_latency(true);
         for process in 1..self.peers.len() as u32 {
@@ -367,7 +366,8 @@ impl Coordinator {
             match best {
                 Some((round_trip, ahead)) => (peer.round_trip, peer.ahead_ns) = (round_trip, ahead),
                 None => {
-                    peer.lost.get_or_insert_with(|| "it does not answer".into());
+                    peer.lost
+                        .get_or_insert_with(|| "it does not answer clock requests".into());
                 }
             }
         }
@@ -385,11 +385,11 @@ impl Drop for Coordinator {
 }
 
 /// Why a process cannot take part.
-fn unfit(it: &Introduction) -> Option<String> {
+fn version_mismatch(it: &Introduction) -> Option<String> {
     let ours = env!("CARGO_PKG_VERSION");
     (it.protocol != PROTOCOL || it.version != ours).then(|| {
         format!(
-            "it runs fathom {} (messages of form {}), and this is {ours} (form {PROTOCOL}): install the same version on all hosts",
+            "it runs fathom {} (protocol {}), and this host runs {ours} (protocol {PROTOCOL}): install the same version on all hosts",
             it.version, it.protocol
         )
     })

@@ -1,8 +1,8 @@
-//! Writing a file full of data, as fast as the target takes it.
+//! Fills a file with data as fast as the target accepts it.
 //!
-//! Real, incompressible data bypassing the page cache, several large writes in flight: so that a
-//! later read meets neither holes nor unwritten extents nor a cache full of what was just written.
-//! Progress is reported while it runs.
+//! The data is incompressible and bypasses the page cache, with several large writes in flight. A
+//! later read then meets no holes, no unwritten extents and no cached data. Progress is reported
+//! while it runs.
 
 use std::fs;
 use std::io;
@@ -23,19 +23,19 @@ use model::{Bytes, Nanos};
 
 /// Writes in flight.
 const DEPTH: u32 = 4;
-/// Bytes per write where nothing else is asked for.
-pub(super) const BLOCK: u32 = 1 << 20;
+/// Default bytes per write.
+pub(super) const DEFAULT_BLOCK: u32 = 1 << 20;
 /// How often progress is reported.
-const TELL: Nanos = Nanos::millis(200);
+const PROGRESS_INTERVAL: Nanos = Nanos::millis(200);
 
-/// A file is written where it could have been declared valid. It takes longer, and changes nothing
-/// else.
+/// Rule of a finding: the file is written because it could not be declared valid. That takes
+/// longer, and changes nothing else.
 const SLOW_PREPARATION: &str = "SLOW-PREPARATION";
 
-/// What failed where no file could be made.
+/// Marks the errors of creating a file.
 const CANNOT_CREATE: &str = "cannot create";
 
-/// What is to be written.
+/// What to write.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Fill<'a> {
     pub(super) path: &'a Path,
@@ -46,25 +46,24 @@ pub(super) struct Fill<'a> {
     pub(super) content: &'a Content,
     pub(super) block: u32,
     pub(super) allocate: AllocateMode,
-    /// It is flushed when it is full.
+    /// Flush the file when it is full.
     pub(super) flush: bool,
     pub(super) seed: u64,
-    /// Where the system allows it, the file is declared valid instead of being written, as DiskSpd
-    /// does.
+    /// Where the system allows it, declare the file valid instead of writing it, as DiskSpd does.
     pub(super) declare: bool,
-    /// Which file must be there.
-    pub(super) expected: Expected,
-    /// It is emptied first.
+    /// Which file must exist at the path.
+    pub(super) expected: ExpectedFile,
+    /// Truncate the file first.
     pub(super) empty: bool,
 }
 
 /// Which file must be at the path when it is opened for writing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Expected {
-    /// None: it is made here.
-    Nothing,
-    /// The one that the guard has judged. Absent on systems that give files no numbers.
-    This(Option<Identity>),
+pub(super) enum ExpectedFile {
+    /// None: the file is created.
+    Absent,
+    /// The one that the guard has judged; `None` on systems without file identities.
+    Existing(Option<Identity>),
 }
 
 /// Why a file could not be filled.
@@ -85,7 +84,7 @@ pub enum FillError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] EngineError),
-    /// Another file stands at the path than the one that was judged.
+    /// The file at the path is not the one that was judged.
     #[error("{0} was replaced by another file while it was being prepared")]
     Replaced(String),
     /// The user or the system asked to stop.
@@ -105,8 +104,8 @@ impl FillError {
 }
 
 impl FillError {
-    /// A file was to be made, and there is one of that name by now.
-    pub(super) fn is_taken(&self) -> bool {
+    /// The file could not be created because one of that name exists by now.
+    pub(super) fn is_name_taken(&self) -> bool {
         match self {
             FillError::File { what, errno, .. } => {
                 let kind = errno.map(|errno| io::Error::from_raw_os_error(errno).kind());
@@ -117,12 +116,12 @@ impl FillError {
     }
 }
 
-/// How a file was made ready.
+/// How a file was filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Filled {
     /// It was written.
     Written,
-    /// It was declared to be valid, and holds what the disk held before.
+    /// It was declared valid, and holds what the disk held before.
     Declared,
 }
 
@@ -134,24 +133,24 @@ pub(super) fn fill(
     watcher: &mut dyn FnMut(Event),
 ) -> Result<(Nanos, Filled), FillError> {
     let file = match what.expected {
-        Expected::Nothing => fs::OpenOptions::new().write(true).create_new(true).open(what.path),
-        Expected::This(_) => fs::OpenOptions::new().write(true).open(what.path),
+        ExpectedFile::Absent => fs::OpenOptions::new().write(true).create_new(true).open(what.path),
+        ExpectedFile::Existing(_) => fs::OpenOptions::new().write(true).open(what.path),
     };
-    let verb = if what.expected == Expected::Nothing {
+    let verb = if what.expected == ExpectedFile::Absent {
         CANNOT_CREATE
     } else {
         "cannot open"
     };
-    let file = file.map_err(|error| failed(what, verb, &error, 0))?;
+    let file = file.map_err(|error| file_error(what, verb, &error, 0))?;
     let identity = sys::facts::identity_of_file(&file);
-    if let Expected::This(Some(expected)) = what.expected
+    if let ExpectedFile::Existing(Some(expected)) = what.expected
         && identity != Some(expected)
     {
         return Err(FillError::Replaced(what.path.display().to_string()));
     }
     fill_opened(what, &file, clock, interrupt, watcher).inspect_err(|_| {
-        // A file that this run made is of no use half filled; an older one stays.
-        if what.expected == Expected::Nothing
+        // A half-filled file of this run is useless; a file that existed before stays.
+        if what.expected == ExpectedFile::Absent
             && let Ok(stamp) = sys::file::stamp(&file)
         {
             let _ = sys::file::remove(what.path, stamp.id);
@@ -167,12 +166,14 @@ fn fill_opened(
     watcher: &mut dyn FnMut(Event),
 ) -> Result<(Nanos, Filled), FillError> {
     let start = clock.now();
-    let failed = |verb, error: &io::Error, written| failed(what, verb, error, written);
+    let failed = |verb, error: &io::Error, written| file_error(what, verb, error, written);
     if what.empty {
         file.set_len(0).map_err(|error| failed("cannot empty", &error, 0))?;
     }
     allocate(file, what).map_err(|error| failed("cannot reserve space for", &error, 0))?;
-    if what.declare && declared(file, what, watcher).map_err(|error| failed("cannot set the size of", &error, 0))? {
+    if what.declare
+        && try_declare_valid(file, what, watcher).map_err(|error| failed("cannot set the size of", &error, 0))?
+    {
         return Ok((clock.now().since(start), Filled::Declared));
     }
     write_all(what, sys::facts::identity_of_file(file), clock, interrupt, watcher)?;
@@ -186,7 +187,7 @@ fn fill_opened(
     Ok((clock.now().since(start), Filled::Written))
 }
 
-fn failed(what: &Fill<'_>, verb: &'static str, error: &io::Error, written: u64) -> FillError {
+fn file_error(what: &Fill<'_>, verb: &'static str, error: &io::Error, written: u64) -> FillError {
     FillError::File {
         what: verb,
         path: what.path.display().to_string(),
@@ -195,9 +196,9 @@ fn failed(what: &Fill<'_>, verb: &'static str, error: &io::Error, written: u64) 
     }
 }
 
-/// Sets the size and declares all of it valid. False if it is to be written: the system has no such
-/// call or does not allow it.
-fn declared(file: &fs::File, what: &Fill<'_>, watcher: &mut dyn FnMut(Event)) -> io::Result<bool> {
+/// Sets the size and declares all of it valid. Returns false if the file must be written: the
+/// system has no such call or does not permit it.
+fn try_declare_valid(file: &fs::File, what: &Fill<'_>, watcher: &mut dyn FnMut(Event)) -> io::Result<bool> {
     file.set_len(what.size)?;
     let error = match sys::file::declare_valid(file, what.size) {
         Ok(()) => return Ok(true),
@@ -205,14 +206,14 @@ fn declared(file: &fs::File, what: &Fill<'_>, watcher: &mut dyn FnMut(Event)) ->
     };
     if error.kind() != io::ErrorKind::Unsupported {
         let path = what.path.display();
-        let text = format!("{path} is written as a whole, since it could not be declared valid: {error}");
+        let text = format!("{path} is written in full, because it could not be declared valid: {error}");
         let finding = Finding::new(SLOW_PREPARATION, Severity::Note, text);
         watcher(Event::Notice { finding });
     }
     Ok(false)
 }
 
-/// Reserves the space, so that it lies together and a full file system is noticed before anything
+/// Reserves the space: the file stays contiguous, and a full file system is noticed before anything
 /// is written.
 fn allocate(file: &fs::File, what: &Fill<'_>) -> io::Result<()> {
     let reserved = match what.allocate {
@@ -222,7 +223,7 @@ fn allocate(file: &fs::File, what: &Fill<'_>) -> io::Result<()> {
         AllocateMode::Native | AllocateMode::Posix => sys::file::allocate(file, what.size),
     };
     match reserved {
-        // Not every file system can; then the space is taken as it is written.
+        // Not every file system supports this; then space is allocated as data is written.
         Err(error) if error.raw_os_error() == Some(sys::file::NOT_SUPPORTED) => Ok(()),
         other => other,
     }
@@ -287,15 +288,15 @@ fn write_all(
         if interrupt.load(Ordering::Relaxed) {
             return Err(FillError::Interrupted(what.path.display().to_string()));
         }
-        if batch.reaped.since(shown) >= TELL {
+        if batch.reaped.since(shown) >= PROGRESS_INTERVAL {
             shown = batch.reaped;
-            tell(what, written, shown.since(start), watcher);
+            report_progress(what, written, shown.since(start), watcher);
         }
     }
     write_tail(what, whole, &mut filler, &mut draws)
 }
 
-fn tell(what: &Fill<'_>, written: u64, elapsed: Nanos, watcher: &mut dyn FnMut(Event)) {
+fn report_progress(what: &Fill<'_>, written: u64, elapsed: Nanos, watcher: &mut dyn FnMut(Event)) {
     let (done, total) = (written - what.from, what.size - what.from);
     let left_ns = elapsed.0 as f64 / done.max(1) as f64 * (total - done.min(total)) as f64;
     watcher(Event::Preparing {
@@ -306,7 +307,7 @@ fn tell(what: &Fill<'_>, written: u64, elapsed: Nanos, watcher: &mut dyn FnMut(E
     });
 }
 
-/// Past the page cache where the file system allows it.
+/// Opens the file, bypassing the page cache where the file system allows it.
 fn open_for_filling(what: &Fill<'_>) -> Result<File, FillError> {
     let aligned = what.from.is_multiple_of(4096) && what.block.is_multiple_of(4096);
     let how = |direct| OpenHow {

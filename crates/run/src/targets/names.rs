@@ -70,7 +70,7 @@ pub(super) fn fits_engines(plan: &Plan, target: &Target, one: Examined) -> Resul
     let mut workers = plan.jobs().flat_map(|(_, job)| &job.workers);
     let by_name = |worker: &Worker| {
         let mut streams = worker.streams.iter();
-        worker.engine.kind.works_on_names() && streams.any(|stream| stream.target.ids().contains(&id))
+        worker.engine.kind.is_metadata_engine() && streams.any(|stream| stream.target.ids().contains(&id))
     };
     match device && workers.any(by_name) {
         false => Ok(one),

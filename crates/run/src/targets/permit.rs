@@ -48,7 +48,7 @@ impl Permitted {
             let mut workers = plan.jobs().flat_map(|(_, job)| &job.workers);
             let opens = workers.any(|worker| {
                 let mut streams = worker.streams.iter();
-                !worker.engine.kind.works_on_names() && streams.any(|stream| stream.target.ids().contains(&id))
+                !worker.engine.kind.is_metadata_engine() && streams.any(|stream| stream.target.ids().contains(&id))
             });
             if !opens {
                 *claim = None;

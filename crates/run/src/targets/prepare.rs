@@ -15,7 +15,7 @@ use model::plan::{AllocateMode, AtEndOfJob, Plan, Prepare, Target, TargetId, Tar
 use model::{Bytes, Direction};
 
 use super::cleanup::Cleanup;
-use super::fill::{self, Expected};
+use super::fill::{self, ExpectedFile};
 use super::guard::{Claim, Existing, Intent, Permissions};
 use super::marker::{self, MarkState};
 use super::temp_file::{self, TempFile};
@@ -175,7 +175,7 @@ impl Preparation<'_> {
             false => self.fill(target, (one, claim.as_ref()), ready, watcher),
         };
         let how = match (done, self.others) {
-            (Err(TargetError::Fill(error)), Some((others, permissions))) if error.is_taken() => {
+            (Err(TargetError::Fill(error)), Some((others, permissions))) if error.is_name_taken() => {
                 others.wait_for_file(step);
                 self.look_again(number, permissions, ready)?
             }
@@ -283,9 +283,9 @@ impl Preparation<'_> {
         let made_before = ready.made_at(&one.path);
         let own = matches!(one.action, Action::Create { own: true, .. });
         let expected = match claim {
-            Some(claim) => Expected::This(claim.file().identity()),
-            None if own => Expected::This(create_temporary(target, one, size, ready, watcher)?),
-            None => made_before.map_or(Expected::Nothing, Expected::This),
+            Some(claim) => ExpectedFile::Existing(claim.file().identity()),
+            None if own => ExpectedFile::Existing(create_temporary(target, one, size, ready, watcher)?),
+            None => made_before.map_or(ExpectedFile::Absent, ExpectedFile::Existing),
         };
         let size = if made_on_open(target).is_some() { 0 } else { size };
         let empty = matches!(one.action, Action::Rewrite { .. }) || made_before.is_some();
@@ -323,12 +323,14 @@ impl Preparation<'_> {
                 ..
             } => (content.as_ref(), *block, *allocate),
             Prepare::LayOut { block, .. } => (None, *block, AllocateMode::None),
-            Prepare::Recreate { content, .. } => (Some(content), fill::BLOCK, AllocateMode::None),
-            Prepare::Filled { .. } | Prepare::Existing => (Some(&Content::Fresh), fill::BLOCK, AllocateMode::Native),
+            Prepare::Recreate { content, .. } => (Some(content), fill::DEFAULT_BLOCK, AllocateMode::None),
+            Prepare::Filled { .. } | Prepare::Existing => {
+                (Some(&Content::Fresh), fill::DEFAULT_BLOCK, AllocateMode::Native)
+            }
         };
         fill::Fill {
             path: &one.path,
-            expected: Expected::Nothing,
+            expected: ExpectedFile::Absent,
             empty: false,
             // A file that is only allocated has nothing to write.
             from: if content.is_some() { from } else { size },

@@ -44,17 +44,17 @@ pub(crate) use setup::{Assignment, ReadyKind, ReadyTarget, set_up};
 pub(crate) struct Worker<'plan> {
     io: IoLoop,
     lifecycle: Lifecycle,
-    /// What a plain job does not ask for; absent for plain jobs, which take a fast path.
+    /// What only some plans ask for; absent for plain jobs, which take a fast path.
     features: Option<Box<Features>>,
     context: Context<'plan>,
 }
 
-/// What the worker has from its plan and from the step around it.
+/// What the worker gets from its plan and its step.
 struct Context<'plan> {
     plan: &'plan Plan,
     job: &'plan Job,
     control: &'plan Arc<JobControl>,
-    /// What streams of the step divide among themselves.
+    /// Operations that streams of the step share by weight (fio `flow`).
     flows: &'plan Flows,
     /// The worker's part in the simulation, if it uses simulated devices.
     simulated: Option<SimulatedWorker>,
@@ -86,7 +86,7 @@ impl Worker<'_> {
             None => start,
         };
         self.begin(start);
-        // Decided once, so that plain jobs do not even ask.
+        // Decided once, so that plain jobs skip the checks.
         if self.features.is_some() {
             self.run_loop::<true>();
         } else {
@@ -95,9 +95,9 @@ impl Worker<'_> {
         self.end()
     }
 
-    /// The loop. Each of its two forms is a function of its own, or they would share registers:
-    /// together in one function they took one instruction more per operation of the null engine,
-    /// apart they take one less than a single form did.
+    /// The main loop. Its two forms are separate functions, because in one function they share
+    /// registers: that cost one instruction more per operation of the null engine, and separate
+    /// forms cost one less than a single form did.
     #[inline(never)]
     fn run_loop<const FEATURES: bool>(&mut self) {
         while !(self.io.winding_down && self.is_over()) {
@@ -115,17 +115,17 @@ impl Worker<'_> {
             if FEATURES && let Some(features) = &mut self.features {
                 features.after_turn(&mut self.io, at_least, until);
             }
-            let crosses = self.io.batch.reaped >= self.io.boundary;
+            let crosses_boundary = self.io.batch.reaped >= self.io.boundary;
             if self.io.one_at_a_time {
-                self.reap_in_turn::<FEATURES>();
+                self.reap_sequential::<FEATURES>();
             } else {
-                self.reap::<FEATURES>(at_least, crosses);
+                self.reap::<FEATURES>(at_least, crosses_boundary);
             }
             if self.context.control.commands() != self.lifecycle.commands_seen() {
                 self.apply_commands();
             }
-            if crosses || FEATURES && self.features.as_mut().is_some_and(|features| features.take_stalls()) {
-                // Crossing took its time, and so did waiting for a log, which is no operation's.
+            if crosses_boundary || FEATURES && self.features.as_mut().is_some_and(|features| features.take_stalls()) {
+                // Advancing a phase and waiting for a log take time that belongs to no operation.
                 self.io.batch.reaped = self.io.engine.now();
             }
         }
@@ -139,18 +139,18 @@ impl Worker<'_> {
             return;
         }
         match (self.io.path, self.io.one_at_a_time) {
-            (IssuePath::Batches, true) => self.io.submit_in_turn(),
+            (IssuePath::Batches, true) => self.io.submit_sequential(),
             (IssuePath::Batches, false) => self.io.submit_batches(),
             (IssuePath::General, _) => self.io.submit_general(None),
         }
     }
 
-    /// Counts what a turn has brought. `crosses` says that it ended beyond a boundary.
+    /// Counts the completions of a turn. `crosses_boundary` is true if it ended beyond a boundary.
     #[inline(always)]
-    fn reap<const FEATURES: bool>(&mut self, at_least: u32, crosses: bool) {
+    fn reap<const FEATURES: bool>(&mut self, at_least: u32, crosses_boundary: bool) {
         let reaped = self.io.batch.reaped;
         self.io.note_issued(at_least);
-        if crosses {
+        if crosses_boundary {
             self.advance_phase(reaped);
         }
         if FEATURES {
@@ -182,7 +182,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Counts operations that failed, or moved less than they were asked to.
+    /// Counts operations that failed or were short.
     #[inline(never)]
     fn reap_exceptions(&mut self) {
         let reaped = self.io.batch.reaped;
@@ -198,11 +198,11 @@ impl Worker<'_> {
     /// Counts operations that were carried out one after the other: the end of each is the start of
     /// the next.
     #[inline(always)]
-    fn reap_in_turn<const FEATURES: bool>(&mut self) {
+    fn reap_sequential<const FEATURES: bool>(&mut self) {
         let mut start = self.io.batch.before;
         let mut index = 0;
         while index < self.io.batch.done.len() {
-            (index, start) = self.io.reap_in_turn(index, start);
+            (index, start) = self.io.reap_sequential(index, start);
             let Some(completion) = self.io.batch.done.get(index) else {
                 break;
             };
@@ -224,12 +224,11 @@ impl Worker<'_> {
         }
     }
 
-    /// The same for one operation that needs more care: at a boundary, of one of several streams,
-    /// or failed.
+    /// The slow path for one operation: at a boundary, of one of several streams, or failed.
     #[inline(never)]
     fn reap_one<const FEATURES: bool>(&mut self, index: usize, start: Nanos) {
         let completion = self.io.batch.done[index];
-        let record = self.io.record_in_turn(index, start);
+        let record = self.io.record_sequential(index, start);
         if FEATURES && let Some(features) = &mut self.features {
             features.on_completed(&mut self.io, completion);
         } else if completion.result == i64::from(record.length) {

@@ -6,8 +6,8 @@ use std::path::PathBuf;
 
 use engine::probe::System;
 use engine::probe::windows::{
-    DYNAMIC_DATA, Disk, EFI_SYSTEM, Extent, Holds, Layout, PartitionEntry, PartitionType, Place, RESERVED,
-    STORAGE_SPACES, Storage, Volume,
+    DYNAMIC_DATA, Disk, EFI_SYSTEM, Extent, Layout, PartitionEntry, PartitionType, Place, RESERVED, STORAGE_SPACES,
+    Storage, Volume, VolumeContents,
 };
 use engine::{DeviceNumber, FileKind, Identity};
 use model::Bytes;
@@ -29,7 +29,7 @@ fn disk(number: u32, types: &[[u8; 16]]) -> Disk {
         start: (1 << 20) + index as u64 * GIB,
         length: GIB,
         kind: PartitionType::Gpt(*kind),
-        starts_the_system: false,
+        is_bootable: false,
     };
     Disk {
         number,
@@ -48,7 +48,7 @@ fn disk(number: u32, types: &[[u8; 16]]) -> Disk {
     }
 }
 
-fn volume(disk: u32, partition: u32, at: &[&str], holds: Holds) -> Volume {
+fn volume(disk: u32, partition: u32, at: &[&str], contents: VolumeContents) -> Volume {
     Volume {
         name: format!(r"\\?\Volume{{{disk}-{partition}}}\"),
         place: Some(Place { disk, partition }),
@@ -58,14 +58,14 @@ fn volume(disk: u32, partition: u32, at: &[&str], holds: Holds) -> Volume {
             length: GIB,
         }]),
         mounted_at: Some(at.iter().map(ToString::to_string).collect()),
-        holds,
+        contents,
         size: GIB,
         read_only: false,
     }
 }
 
-fn ntfs() -> Holds {
-    Holds::FileSystem {
+fn ntfs() -> VolumeContents {
+    VolumeContents::FileSystem {
         kind: "NTFS".into(),
         serial: 7,
     }
@@ -85,13 +85,13 @@ fn machine() -> Storage {
                 0,
                 1,
                 &[],
-                Holds::FileSystem {
+                VolumeContents::FileSystem {
                     kind: "FAT32".into(),
                     serial: 1,
                 },
             ),
             volume(0, 3, &[r"C:\"], ntfs()),
-            volume(0, 4, &[r"E:\"], Holds::Raw),
+            volume(0, 4, &[r"E:\"], VolumeContents::Raw),
             volume(2, 1, &[r"D:\", r"C:\mnt\data\"], ntfs()),
         ],
         page_files: Some(vec![r"C:\pagefile.sys".into()]),
@@ -242,12 +242,12 @@ fn what_cannot_be_found_out_counts_as_a_use() {
     };
     check(
         |disk| disk.offline = Some(true),
-        "cannot determine whether it is in use: it is offline: a virtual machine or another node of a cluster may have it, and Windows \
+        "cannot determine whether it is in use: it is offline: a virtual machine or another cluster node may be using it, and Windows \
          shows none of its volumes",
     );
     check(
         |disk| disk.offline = None,
-        "cannot determine whether it is in use: its driver does not say whether it is offline",
+        "cannot determine whether it is in use: its driver does not report whether it is offline",
     );
     check(
         |disk| disk.layout = None,
@@ -255,7 +255,7 @@ fn what_cannot_be_found_out_counts_as_a_use() {
     );
     check(
         |disk| disk.clustered = None,
-        "cannot determine whether it is in use: its driver does not say whether it belongs to the cluster that this machine is a node of",
+        "cannot determine whether it is in use: its driver does not report whether it belongs to this machine's cluster",
     );
     check(|disk| disk.clustered = Some(true), "it is part of a failover cluster");
 }
@@ -276,7 +276,7 @@ fn what_windows_does_not_list_at_all_is_a_doubt_about_every_disk() {
     };
     check(
         |machine| machine.page_files = None,
-        "cannot determine whether it is in use: Windows did not say where its page files are",
+        "cannot determine whether it is in use: Windows did not report where its page files are",
     );
     check(
         |machine| machine.page_files = Some(vec![r"Z:\pagefile.sys".into()]),
@@ -284,7 +284,7 @@ fn what_windows_does_not_list_at_all_is_a_doubt_about_every_disk() {
     );
     check(
         |machine| machine.system_folder = None,
-        "cannot determine whether it is in use: Windows did not say which disk it runs from",
+        "cannot determine whether it is in use: Windows did not report which disk it runs from",
     );
     check(
         |machine| {
@@ -320,24 +320,24 @@ fn what_windows_does_not_list_at_all_is_a_doubt_about_every_disk() {
 
 #[test]
 fn volumes_that_cannot_be_looked_into_are_in_use() {
-    let with = |holds: Holds| {
+    let with = |contents: VolumeContents| {
         let mut machine = machine();
-        machine.volumes[2].holds = holds;
+        machine.volumes[2].contents = contents;
         machine
     };
     refused(
-        &with(Holds::Locked),
+        &with(VolumeContents::Locked),
         0,
         4,
         &["cannot determine whether it is in use: BitLocker has locked it, so its contents are unknown"],
     );
     refused(
-        &with(Holds::Unknown),
+        &with(VolumeContents::Unknown),
         0,
         4,
-        &["cannot determine whether it is in use: what lies on it could not be found out"],
+        &["cannot determine whether it is in use: its contents could not be determined"],
     );
-    allowed(&with(Holds::NoMedium), 0, 4);
+    allowed(&with(VolumeContents::NoMedium), 0, 4);
     let mut machine = machine();
     machine.volumes[3].mounted_at = None;
     refused(

@@ -5,7 +5,7 @@ mod sentences;
 
 use analysis::caps::Layer;
 use analysis::diagnosis::{Context, Diagnosis, KnownBurst, diagnose};
-use analysis::identities::{self, Little, Percentile, Purpose};
+use analysis::identities::{self, Little, PercentileRow, Purpose};
 use analysis::policies::{Burst, Workload};
 use analysis::requirement::Clause;
 use analysis::shared_limits::limit_tables;
@@ -87,7 +87,7 @@ pub struct Explained {
     /// Operations in flight.
     pub little: Option<Little>,
     /// Percentiles, with how far each can be trusted.
-    pub percentiles: Vec<Percentile>,
+    pub percentiles: Vec<PercentileRow>,
     /// Where it stands to each limit, the nearest first.
     pub limits: Vec<Standing>,
     /// Whether it keeps what is promised, where something is.

@@ -125,7 +125,7 @@ pub(super) const TRACING: Switch = Switch {
                 "PROCESS", "THREAD", "IMAGE_LOAD", "DISK_IO", "MEMORY_PAGE_FAULTS", "MEMORY_HARD_FAULTS", "NETWORK",
                 "REGISTRY",
             ]),
-            help: "Kernel events of this kind.",
+            help: "Kernel event class to trace.",
             examples: &["-eDISK_IO"],
             linux: NO_TRACING,
             windows: NO_TRACING,

@@ -39,7 +39,7 @@ pub(in crate::fio) fn direction(draft: &mut Draft<'_>) {
 }
 
 pub(in crate::fio) fn positions(draft: &mut Draft<'_>) {
-    draft.parts.stream.pattern = match queue::kind(draft.options).works_on_names() {
+    draft.parts.stream.pattern = match queue::kind(draft.options).is_metadata_engine() {
         true => special::pattern(draft.options),
         false => pattern(draft.options),
     };

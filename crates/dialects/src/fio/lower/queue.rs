@@ -175,7 +175,7 @@ pub(in crate::fio) fn file_range(draft: &mut Draft<'_>) {
 /// an engine all the same, which does nothing.
 pub(in crate::fio) fn drop_flushes(draft: &mut Draft<'_>) {
     let writes = pattern::mix(draft.options).includes(Direction::Write);
-    if !writes || kind(draft.options).works_on_names() {
+    if !writes || kind(draft.options).is_metadata_engine() {
         draft.parts.stream.sync = SyncRule::default();
     }
 }

@@ -290,7 +290,7 @@ pub(super) fn is_diskless(options: &JobOptions) -> bool {
 
 /// Files have names, of which the engine makes something.
 fn are_names(options: &JobOptions) -> bool {
-    queue::kind(options).works_on_names()
+    queue::kind(options).is_metadata_engine()
 }
 
 /// Names that an engine is given at a time.

@@ -199,7 +199,7 @@ impl<'a> Lowering<'a> {
         let plan = PlanJob {
             name: job.name().to_owned(),
             stop: match (
-                queue::kind(&job.options).moves_nothing(),
+                queue::kind(&job.options).transfers_no_data(),
                 &job.options.replay.read_iolog,
             ) {
                 (true, _) => special::stop(&job.options),

@@ -187,7 +187,7 @@ impl Lowering<'_> {
         let without: Vec<&str> = WITHOUT_MEANING.into_iter().filter(given).collect();
         if job.options.replay.read_iolog.is_some() && !without.is_empty() {
             self.notes.push(format!(
-                "{}: the trace says what is done, and nothing follows from {}",
+                "{}: the trace decides the I/O, so these options have no effect: {}",
                 job.name(),
                 without.join(", ")
             ));

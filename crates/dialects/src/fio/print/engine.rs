@@ -15,7 +15,7 @@ fn kind(section: &Section<'_>) -> EngineKind {
         .iter()
         .all(|id| is_file(&section.plan.target(*id).kind));
     match (engine.kind, stream.depth) {
-        (kind, _) if kind.moves_nothing() => kind,
+        (kind, _) if kind.transfers_no_data() => kind,
         // Where there is no file, fio would make one.
         _ if !files => EngineKind::Null,
         _ if stream.cache.mapping.is_some() => EngineKind::Mmap,

@@ -101,7 +101,7 @@ pub(in crate::fio) fn total(section: &Section<'_>) -> Option<String> {
     match section.stream().region.length {
         Some(length) if length.percent != 0.0 => Some(extent(length)),
         // Work that is no I/O has no size, though there is room for it.
-        _ if section.worker().engine.kind.moves_nothing() => None,
+        _ if section.worker().engine.kind.transfers_no_data() => None,
         _ => bytes(section).map(size),
     }
 }

@@ -86,6 +86,6 @@ pub const ROWS: &[Row] = rows! {
         .help("Length of each trace in the merged one, in percent: 50 is twice as fast.")
         .without_effect("it is an option of merging, before there is a plan"),
     reals(third(1050), field!(replay.merge_blktrace_iters)).example("1:2")
-        .help("How often each trace is in the merged one.")
+        .help("How many times each trace is repeated in the merged one.")
         .without_effect("it is an option of merging, before there is a plan"),
 };

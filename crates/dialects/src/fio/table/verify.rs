@@ -18,7 +18,7 @@ pub const ROWS: &[Row] = rows! {
     boolean(first(740), field!(verify.do_verify)).default("1").example("0")
         .help("Read back and check after writing.").prints(print::verify::do_verify)
         .effects(&[("--rw=write --verify=md5 --do_verify=0", "stream.verify.after_writes=false")]),
-    ignored(first(750), "verifysort").example("1").help("Gone; data is checked in the order of writing.")
+    ignored(first(750), "verifysort").example("1").help("Removed from fio; data is checked in the order of writing.")
         .without_effect("fio has no such thing any more"),
     ignored(first(760), "verifysort_nr").example("1024").help("Gone.")
         .without_effect("fio has no such thing any more"),

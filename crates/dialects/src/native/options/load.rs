@@ -108,7 +108,7 @@ pub(super) const CATCH_UP: NativeOption = NativeOption {
 pub(super) const PAUSE: NativeOption = NativeOption {
     name: "pause",
     value: "TIME",
-    help: "Rest of a worker between bursts of operations.",
+    help: "Pause of a worker between bursts of operations.",
     detail: "Default: none. `pause-after` says how many operations make a burst.",
     example: "pause = \"10ms\"",
     elsewhere: "fio thinktime; DiskSpd -j",

@@ -91,7 +91,7 @@ pub fn layout(bytes: &[u8]) -> Option<Layout> {
             number: answer.u32(at + 24)?,
             start: answer.u64(at + 8)?,
             length: answer.u64(at + 16)?,
-            starts_the_system: matches!(kind, PartitionType::Mbr(_)) && answer.u8(at + 33)? != 0,
+            is_bootable: matches!(kind, PartitionType::Mbr(_)) && answer.u8(at + 33)? != 0,
             kind,
         })
     };
@@ -395,7 +395,7 @@ mod tests {
         (answer[48 + 32], answer[48 + 33]) = (7, 1);
         let mbr = layout(&answer).unwrap();
         assert_eq!(mbr.partitions[0].kind, PartitionType::Mbr(7));
-        assert!(mbr.partitions[0].starts_the_system);
+        assert!(mbr.partitions[0].is_bootable);
         let raw = layout(&bytes(48, &[(0, 2)], &[])).unwrap();
         assert_eq!((raw.table, raw.partitions.len()), (None, 0));
         assert_eq!(layout(&bytes(60, &[(0, 1), (4, 1)], &[])), None);

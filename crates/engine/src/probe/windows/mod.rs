@@ -10,8 +10,8 @@ pub mod processors;
 mod storage;
 
 pub use storage::{
-    CLUSTER, DYNAMIC_DATA, DYNAMIC_DATABASE, Disk, EFI_SYSTEM, Extent, Holds, Layout, PartitionEntry, PartitionType,
-    Place, RESERVED, STORAGE_SPACES, Storage, Volume,
+    CLUSTER, DYNAMIC_DATA, DYNAMIC_DATABASE, Disk, EFI_SYSTEM, Extent, Layout, PartitionEntry, PartitionType, Place,
+    RESERVED, STORAGE_SPACES, Storage, Volume, VolumeContents,
 };
 
 /// A volume of a failover cluster.

@@ -1,12 +1,12 @@
-//! Disks, volumes and page files as Windows tells of them, and what that means for the inventory of
-//! block devices.
+//! Disks, volumes and page files as Windows reports them, and the inventory of block devices that
+//! follows.
 //!
 //! A disk and its partitions have the numbers of `STORAGE_DEVICE_NUMBER`: the disk's is the major
 //! number and the partition's the minor one, 0 for the whole disk. A volume that is a partition has
 //! that partition's number, whatever letter, mount point or GUID it is reached by. One that lies on
 //! several extents, or whose place is unknown, has a number of its own.
 //!
-//! What could not be found out is a doubt about the disks it may concern, and the guard treats a
+//! Whatever could not be determined is a doubt about the disks it may concern. The guard treats a
 //! doubt as a use.
 
 use model::Bytes;
@@ -25,30 +25,30 @@ pub struct Storage {
     pub disks: Vec<Disk>,
     /// Volumes.
     pub volumes: Vec<Volume>,
-    /// Paths of the page files (`C:\pagefile.sys`); absent where the system did not tell.
+    /// Paths of the page files (`C:\pagefile.sys`); absent if Windows did not report them.
     pub page_files: Option<Vec<String>>,
-    /// The path that the system runs from (`C:\Windows\system32`); absent where it did not tell.
+    /// The path that the system runs from (`C:\Windows\system32`); absent if it was not reported.
     pub system_folder: Option<String>,
-    /// What could not be found out at all.
+    /// Doubts that concern no particular disk.
     pub doubts: Vec<String>,
 }
 
-/// A physical drive, or what a driver shows as one.
+/// A physical drive, or what a driver presents as one.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Disk {
     /// The number in `\\.\PhysicalDriveN`.
     pub number: u32,
-    /// What it says of itself.
+    /// What the disk reports about itself.
     pub facts: Device,
     /// Its partitions; absent where they could not be read.
     pub layout: Option<Layout>,
-    /// It is offline; absent where the driver does not tell.
+    /// It is offline; absent if the driver does not report it.
     pub offline: Option<bool>,
-    /// It takes no writes; absent where the driver does not tell.
+    /// It is read-only; absent if the driver does not report it.
     pub read_only: Option<bool>,
-    /// It belongs to a failover cluster; absent where the driver does not tell.
+    /// It belongs to a failover cluster; absent if the driver does not report it.
     pub clustered: Option<bool>,
-    /// It can be taken out.
+    /// It is removable.
     pub removable: bool,
 }
 
@@ -57,31 +57,31 @@ pub struct Disk {
 pub struct Layout {
     /// `MBR` or `GPT`; absent where the disk has none.
     pub table: Option<String>,
-    /// What it lists.
+    /// Its entries.
     pub partitions: Vec<PartitionEntry>,
 }
 
 /// A partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartitionEntry {
-    /// Its number; 0 for one that Windows shows nothing of.
+    /// Its number; 0 for one that Windows does not show.
     pub number: u32,
     /// First byte on the disk.
     pub start: u64,
     /// Its length.
     pub length: u64,
-    /// What the table says that it is.
+    /// Its type in the table.
     pub kind: PartitionType,
-    /// The table says that the system is started from it.
-    pub starts_the_system: bool,
+    /// The table marks it as bootable.
+    pub is_bootable: bool,
 }
 
-/// What a partition table says of a partition.
+/// The type of a partition in its table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartitionType {
-    /// The byte of an MBR.
+    /// The type byte of an MBR entry.
     Mbr(u8),
-    /// The GUID of a GPT, as its bytes lie on the disk.
+    /// The type GUID of a GPT entry, in on-disk byte order.
     Gpt([u8; 16]),
     /// Neither.
     Unknown,
@@ -112,14 +112,14 @@ pub struct Place {
 pub struct Volume {
     /// `\\?\Volume{GUID}\`.
     pub name: String,
-    /// The partition that it is, where it is one.
+    /// The partition that the volume is, if it is one.
     pub place: Option<Place>,
     /// Where it lies; absent where unknown.
     pub extents: Option<Vec<Extent>>,
     /// Where it is mounted: `F:\`, `C:\mnt\data\`; absent where unknown.
     pub mounted_at: Option<Vec<String>>,
     /// What lies on it.
-    pub holds: Holds,
+    pub contents: VolumeContents,
     /// Its size.
     pub size: u64,
     /// It takes no writes.
@@ -128,8 +128,8 @@ pub struct Volume {
 
 /// What lies on a volume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Holds {
-    /// A file system that Windows has mounted: its name, and the serial number that its files show.
+pub enum VolumeContents {
+    /// A file system that Windows has mounted.
     FileSystem {
         /// Such as `NTFS`, `ReFS` or `CSVFS`.
         kind: String,
@@ -140,10 +140,10 @@ pub enum Holds {
     Raw,
     /// No medium.
     NoMedium,
-    /// It could not be found out, for this reason.
+    /// It could not be determined.
     #[default]
     Unknown,
-    /// It is locked: BitLocker has the key to it, and it was not given.
+    /// BitLocker has locked it.
     Locked,
 }
 
@@ -190,22 +190,22 @@ fn partition_name(place: Place) -> String {
 }
 
 impl Volume {
-    /// Its number among those that are no partition of one disk.
-    fn own_number(index: usize) -> DeviceNumber {
+    /// The number of a volume that is not a partition of a single disk.
+    fn number_without_partition(index: usize) -> DeviceNumber {
         DeviceNumber::new(u32::MAX, index as u32)
     }
 
-    /// The name without what all have in common: `Volume{GUID}`.
+    /// The name without the prefix of all volume names: `Volume{GUID}`.
     fn short_name(&self) -> String {
         self.name.trim_start_matches(r"\\?\").trim_end_matches('\\').to_owned()
     }
 
-    /// Absent for a volume without a medium, which is nothing that could be used.
-    fn is_there(&self) -> bool {
-        self.holds != Holds::NoMedium
+    /// False for an empty drive, which cannot be used.
+    fn has_medium(&self) -> bool {
+        self.contents != VolumeContents::NoMedium
     }
 
-    fn lies_on(&self, disk: u32) -> bool {
+    fn is_on_disk(&self, disk: u32) -> bool {
         let on = |extents: &Vec<Extent>| extents.iter().any(|extent| extent.disk == disk);
         match (&self.extents, self.place) {
             (Some(extents), _) => on(extents),
@@ -216,8 +216,7 @@ impl Volume {
 }
 
 impl Storage {
-    /// The place of a volume among the disks, where it is the partition of one of them that is
-    /// known.
+    /// The partition that a volume is, if a known disk lists it.
     fn partition_of(&self, volume: &Volume) -> Option<Place> {
         let known = |place: &Place| {
             let disk = self.disks.iter().find(|disk| disk.number == place.disk);
@@ -228,7 +227,7 @@ impl Storage {
     }
 
     /// The number of a volume.
-    fn number_of(&self, index: usize) -> DeviceNumber {
+    fn device_number(&self, index: usize) -> DeviceNumber {
         let volume = &self.volumes[index];
         match (self.partition_of(volume), volume.place) {
             (Some(place), _) => DeviceNumber::new(place.disk, place.partition),
@@ -236,7 +235,7 @@ impl Storage {
             (None, Some(place)) if place.partition == 0 && self.disk(place.disk).is_some() => {
                 DeviceNumber::new(place.disk, 0)
             }
-            _ => Volume::own_number(index),
+            _ => Volume::number_without_partition(index),
         }
     }
 
@@ -253,7 +252,7 @@ impl Storage {
         volume.mounted_at.iter().flatten().any(starts)
     }
 
-    /// The volume that a path lies on: the one with the longest mount point that begins it.
+    /// The volume that a path lies on: the one whose mount point is its longest prefix.
     pub fn volume_of(&self, path: &str) -> Option<usize> {
         let path = path
             .strip_prefix(r"\\?\")
@@ -274,18 +273,23 @@ impl Storage {
         held.max_by_key(|(length, _)| *length).map(|(_, index)| index)
     }
 
-    /// What there is and who uses it.
+    /// Lists the block devices and their uses.
     pub fn inventory(&self) -> Inventory {
         let mut inventory = Inventory::default();
         inventory.lists_all = true;
         for disk in &self.disks {
             self.add_disk(disk, &mut inventory);
         }
-        for (index, volume) in self.volumes.iter().enumerate().filter(|(_, volume)| volume.is_there()) {
+        for (index, volume) in self
+            .volumes
+            .iter()
+            .enumerate()
+            .filter(|(_, volume)| volume.has_medium())
+        {
             self.add_volume(index, volume, &mut inventory);
         }
         self.add_page_files(&mut inventory);
-        self.add_system(&mut inventory);
+        self.add_system_use(&mut inventory);
         let doubts = self.doubts.iter().map(|doubt| Use {
             device: None,
             kind: UseKind::Doubt(doubt.clone()),
@@ -335,7 +339,10 @@ impl Storage {
             device: Some(disk.number()),
             kind,
         };
-        let mut parts: Vec<&str> = entries.iter().filter_map(|entry| part_of(entry.kind)).collect();
+        let mut parts: Vec<&str> = entries
+            .iter()
+            .filter_map(|entry| group_of_partition_type(entry.kind))
+            .collect();
         parts.extend((disk.clustered == Some(true)).then_some("a failover cluster"));
         parts.dedup();
         let parts = parts.into_iter().map(|what| of_disk(UseKind::PartOf(what.to_owned())));
@@ -343,13 +350,13 @@ impl Storage {
         let mut doubt = |what: &str| inventory.uses.push(of_disk(UseKind::Doubt(what.to_owned())));
         match disk.offline {
             Some(true) => doubt(
-                "it is offline: a virtual machine or another node of a cluster may have it, and Windows shows none of its volumes",
+                "it is offline: a virtual machine or another cluster node may be using it, and Windows shows none of its volumes",
             ),
             Some(false) => {}
-            None => doubt("its driver does not say whether it is offline"),
+            None => doubt("its driver does not report whether it is offline"),
         }
         if disk.clustered.is_none() {
-            doubt("its driver does not say whether it belongs to the cluster that this machine is a node of");
+            doubt("its driver does not report whether it belongs to this machine's cluster");
         }
         if disk.layout.is_none() {
             doubt("its partitions could not be read");
@@ -357,9 +364,9 @@ impl Storage {
     }
 
     fn add_volume(&self, index: usize, volume: &Volume, inventory: &mut Inventory) {
-        let number = self.number_of(index);
-        if number == Volume::own_number(index) {
-            self.add_own_device(index, volume, inventory);
+        let number = self.device_number(index);
+        if number == Volume::number_without_partition(index) {
+            self.add_composite_volume(index, volume, inventory);
         }
         let mut doubt = |what: String| {
             inventory.uses.push(Use {
@@ -367,17 +374,17 @@ impl Storage {
                 kind: UseKind::Doubt(what),
             });
         };
-        let at = match (&volume.mounted_at, &volume.holds) {
-            // A volume without a file system is not in use because it has a letter.
-            (_, Holds::Raw | Holds::NoMedium) => return,
+        let at = match (&volume.mounted_at, &volume.contents) {
+            // A drive letter alone does not make a volume without a file system in use.
+            (_, VolumeContents::Raw | VolumeContents::NoMedium) => return,
             (None, _) => {
                 doubt("its mount points could not be read".into());
                 return;
             }
             (Some(at), _) => at,
         };
-        match &volume.holds {
-            Holds::FileSystem { kind, serial } => inventory.mounts.extend(at.iter().map(|at| Mount {
+        match &volume.contents {
+            VolumeContents::FileSystem { kind, serial } => inventory.mounts.extend(at.iter().map(|at| Mount {
                 number: DeviceNumber::new(*serial, 0),
                 device: Some(number),
                 root: "/".into(),
@@ -387,15 +394,15 @@ impl Storage {
                 options: if volume.read_only { "ro" } else { "rw" }.into(),
                 super_options: String::new(),
             })),
-            Holds::Locked => doubt("BitLocker has locked it, so its contents are unknown".into()),
-            Holds::Unknown => doubt("what lies on it could not be found out".into()),
-            Holds::Raw | Holds::NoMedium => {}
+            VolumeContents::Locked => doubt("BitLocker has locked it, so its contents are unknown".into()),
+            VolumeContents::Unknown => doubt("its contents could not be determined".into()),
+            VolumeContents::Raw | VolumeContents::NoMedium => {}
         }
     }
 
-    /// A volume that is no partition: made of the partitions that its extents lie in, else of the
-    /// disks.
-    fn add_own_device(&self, index: usize, volume: &Volume, inventory: &mut Inventory) {
+    /// Adds a volume that is not a partition: it is made of the partitions that hold its extents,
+    /// else of whole disks.
+    fn add_composite_volume(&self, index: usize, volume: &Volume, inventory: &mut Inventory) {
         let name = volume.short_name();
         let mut beneath: Vec<String> = Vec::new();
         for extent in volume.extents.iter().flatten() {
@@ -417,7 +424,7 @@ impl Storage {
                 beneath.push(found);
             }
         }
-        // Who knows not where it lies knows not which disks it uses.
+        // Without extents, the disks that it uses are unknown.
         if beneath.is_empty() {
             let place = volume.mounted_at.iter().flatten().next().unwrap_or(&volume.name);
             inventory.uses.push(Use {
@@ -432,7 +439,7 @@ impl Storage {
         }
         inventory.devices.push(BlockDevice {
             name,
-            number: Volume::own_number(index),
+            number: Volume::number_without_partition(index),
             size: volume.size,
             kind: BlockKind::Volume {
                 at: volume.mounted_at.iter().flatten().next().cloned(),
@@ -451,12 +458,12 @@ impl Storage {
         let Some(paths) = &self.page_files else {
             inventory.uses.push(Use {
                 device: None,
-                kind: UseKind::Doubt("Windows did not say where its page files are".into()),
+                kind: UseKind::Doubt("Windows did not report where its page files are".into()),
             });
             return;
         };
         for path in paths {
-            let device = self.volume_of(path).map(|index| self.number_of(index));
+            let device = self.volume_of(path).map(|index| self.device_number(index));
             inventory.swaps.push(Swap {
                 path: path.clone(),
                 identity: device.map(Identity::BlockDevice),
@@ -470,8 +477,8 @@ impl Storage {
         }
     }
 
-    /// The volume that the system runs from, and what it is started from on the same disks.
-    fn add_system(&self, inventory: &mut Inventory) {
+    /// Adds the volume that Windows runs from, and the boot partitions on the same disks.
+    fn add_system_use(&self, inventory: &mut Inventory) {
         let folder = self.system_folder.as_deref();
         let index = folder.and_then(|folder| {
             self.volumes
@@ -481,20 +488,20 @@ impl Storage {
         let Some(index) = index else {
             inventory.uses.push(Use {
                 device: None,
-                kind: UseKind::Doubt("Windows did not say which disk it runs from".into()),
+                kind: UseKind::Doubt("Windows did not report which disk it runs from".into()),
             });
             return;
         };
         let volume = &self.volumes[index];
         inventory.uses.push(Use {
-            device: Some(self.number_of(index)),
+            device: Some(self.device_number(index)),
             kind: UseKind::System("runs from"),
         });
-        for disk in self.disks.iter().filter(|disk| volume.lies_on(disk.number)) {
+        for disk in self.disks.iter().filter(|disk| volume.is_on_disk(disk.number)) {
             let entries = disk.layout.iter().flat_map(|layout| &layout.partitions);
             let starts = |entry: &&PartitionEntry| {
                 let by_type = matches!(entry.kind, PartitionType::Gpt(EFI_SYSTEM | RESERVED));
-                entry.number > 0 && (by_type || entry.starts_the_system)
+                entry.number > 0 && (by_type || entry.is_bootable)
             };
             inventory.uses.extend(entries.filter(starts).map(|entry| Use {
                 device: Some(DeviceNumber::new(disk.number, entry.number)),
@@ -503,7 +510,7 @@ impl Storage {
         }
     }
 
-    /// The facts of a device and of those that lie beneath it, the nearest first.
+    /// The facts of a device and of the devices below it, nearest first.
     pub fn chain(&self, number: DeviceNumber) -> Vec<Device> {
         let inventory = self.inventory();
         let Some(device) = inventory.device(number) else {
@@ -550,13 +557,13 @@ impl Storage {
 
     /// The devices under a volume.
     pub fn under_volume(&self, index: usize) -> Vec<Device> {
-        self.chain(self.number_of(index))
+        self.chain(self.device_number(index))
     }
 
     /// The file system of a volume, without its space.
     pub fn file_system(&self, index: usize) -> Option<FileSystem> {
         let volume = &self.volumes[index];
-        let Holds::FileSystem { kind, .. } = &volume.holds else {
+        let VolumeContents::FileSystem { kind, .. } = &volume.contents else {
             return None;
         };
         Some(FileSystem {
@@ -575,7 +582,7 @@ impl Storage {
 }
 
 /// What a disk with a partition of this type belongs to.
-fn part_of(kind: PartitionType) -> Option<&'static str> {
+fn group_of_partition_type(kind: PartitionType) -> Option<&'static str> {
     match kind {
         PartitionType::Gpt(DYNAMIC_DATA | DYNAMIC_DATABASE) | PartitionType::Mbr(0x42) => {
             Some("a group of dynamic disks")

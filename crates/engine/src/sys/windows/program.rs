@@ -3,4 +3,4 @@
 use std::process::Child;
 
 /// A program cannot be asked to end here: it is given its time and ended then.
-pub(crate) fn ask_to_end(_: &Child) {}
+pub(crate) fn terminate(_: &Child) {}

@@ -20,7 +20,7 @@ use windows_sys::core::{BOOL, PCWSTR};
 
 use super::ioctl::{device_io_control_all, open_for_query, text, texts, wide};
 use super::{cluster, disks};
-use crate::probe::windows::{Holds, Storage, Volume, answers};
+use crate::probe::windows::{Storage, Volume, VolumeContents, answers};
 
 /// `DRIVE_CDROM`.
 const CD: u32 = 5;
@@ -104,32 +104,32 @@ fn volume(name: String) -> Volume {
         answers::extents(&answer)
     });
     let by_extents = || extents.as_ref().map(|all| all.iter().map(|extent| extent.length).sum());
-    let (holds, read_only) = holds(&name);
+    let (contents, read_only) = contents(&name);
     Volume {
         place: opened.as_ref().and_then(disks::place),
         size: opened.as_ref().and_then(disks::size).or_else(by_extents).unwrap_or(0),
         extents,
         mounted_at: mounted_at(&name),
-        holds,
+        contents,
         read_only,
         name,
     }
 }
 
 /// What lies on the file system with this root, and whether it takes no writes.
-fn holds(root: &str) -> (Holds, bool) {
+fn contents(root: &str) -> (VolumeContents, bool) {
     match file_system(root) {
-        Ok((kind, serial, flags)) => (Holds::FileSystem { kind, serial }, flags & READ_ONLY != 0),
+        Ok((kind, serial, flags)) => (VolumeContents::FileSystem { kind, serial }, flags & READ_ONLY != 0),
         Err(error) => {
             const RAW: i32 = ERROR_UNRECOGNIZED_VOLUME as i32;
             const EMPTY: [i32; 2] = [ERROR_NOT_READY as i32, ERROR_NO_MEDIA_IN_DRIVE as i32];
-            let holds = match error.raw_os_error() {
-                Some(RAW) => Holds::Raw,
-                Some(LOCKED) => Holds::Locked,
-                Some(number) if EMPTY.contains(&number) => Holds::NoMedium,
-                _ => Holds::Unknown,
+            let contents = match error.raw_os_error() {
+                Some(RAW) => VolumeContents::Raw,
+                Some(LOCKED) => VolumeContents::Locked,
+                Some(number) if EMPTY.contains(&number) => VolumeContents::NoMedium,
+                _ => VolumeContents::Unknown,
             };
-            (holds, false)
+            (contents, false)
         }
     }
 }

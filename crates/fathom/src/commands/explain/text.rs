@@ -1,7 +1,7 @@
 //! An explanation for people.
 
 use analysis::diagnosis::Answer;
-use analysis::identities::{Mark, Value};
+use analysis::identities::{PercentileValue, Trust};
 use analysis::standing::{Limited, Standing};
 use analysis::verdict::Verdict;
 use model::diagnosis::LimitTable;
@@ -119,14 +119,14 @@ fn percentiles(load: &Explained) -> String {
         }
         text.push('\n');
     }
-    let has = |mark: Mark| {
+    let has = |mark: Trust| {
         let of_rows = load.percentiles.iter().flat_map(|row| [row.read, row.write, row.total]);
         of_rows.flatten().any(|value| value.mark == mark)
     };
     let notes = [
-        (Mark::Weak, "~ fewer than 100 operations lie beyond it"),
+        (Trust::Weak, "~ fewer than 100 operations lie beyond it"),
         (
-            Mark::Unsupported,
+            Trust::Unsupported,
             "? fewer than 10 lie beyond it: it says hardly more than the maximum",
         ),
     ];
@@ -138,12 +138,12 @@ fn percentiles(load: &Explained) -> String {
     text
 }
 
-fn cell(value: Option<Value>) -> String {
+fn cell(value: Option<PercentileValue>) -> String {
     let Some(value) = value else { return "-".into() };
     let sign = match value.mark {
-        Mark::Good | Mark::Unknown => "",
-        Mark::Weak => "~",
-        Mark::Unsupported => "?",
+        Trust::Good | Trust::Unknown => "",
+        Trust::Weak => "~",
+        Trust::Unsupported => "?",
     };
     format!("{sign}{}", numbers::time(value.ns))
 }

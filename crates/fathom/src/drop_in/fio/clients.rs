@@ -14,10 +14,10 @@ use ::run::RunError;
 use ::run::hosts::{Duplex, HandshakeError, Role};
 use archive::history::EntryKind;
 use dialects::fio::{self, Address, Disk, Found, FoundKind, Jobs, Part, Reading, TraceFile};
-use model::assigned::Assigned;
 use model::environment::Host;
 use model::event::Event;
 use model::finding::Severity;
+use model::host_plans::HostPlans;
 use model::plan::Plan;
 use model::results::Results;
 use report::formats::fio as reports;
@@ -153,8 +153,8 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
         requests.push(wanted);
         lowered.push(one);
     }
-    let assigned = Assigned::new(lowered.iter().map(|one| one.plan.clone()).collect());
-    let plan = assigned.together();
+    let host_plans = HostPlans::new(lowered.iter().map(|one| one.plan.clone()).collect());
+    let plan = host_plans.merge();
     let flags = &all[0].flags;
     if flags.formats.are_json_alone() {
         output.keep_to_reports();
@@ -168,7 +168,7 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
             &names[place].name,
             host.jobs,
             &lowered[place],
-            assigned.plans(),
+            host_plans.plans(),
             place,
             output,
         );
@@ -177,7 +177,7 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
     Ok(conclude(
         session,
         (&hosts, &names),
-        (&assigned, &requests),
+        (&host_plans, &requests),
         results,
         output,
     ))
@@ -315,7 +315,7 @@ fn connect(session: &Session, hosts: &[At<'_>]) -> Result<Vec<Host>, Refused> {
         hints: Vec::new(),
     })?;
     let coordinator = fleet.coordinator.as_ref();
-    let machines = (0..hosts.len() as u32).filter_map(|rank| Some(coordinator?.machine_of_rank(rank).clone()));
+    let machines = (0..hosts.len() as u32).filter_map(|rank| Some(coordinator?.host_of_rank(rank).clone()));
     let machines = machines.collect();
     session.lead(fleet);
     Ok(machines)
@@ -440,7 +440,7 @@ fn attempt(session: &Session, jobs: &Jobs, plan: Plan, output: &mut Output) -> R
 fn conclude(
     session: &Session,
     (hosts, names): (&[At<'_>], &[Host]),
-    (assigned, requests): (&Assigned, &[logs::Logs]),
+    (host_plans, requests): (&HostPlans, &[logs::Logs]),
     results: Results,
     output: &mut Output,
 ) -> u8 {
@@ -452,8 +452,8 @@ fn conclude(
             output.complaint(&format!("fio: client <{}>: {why}", host.hostname));
         }
     }
-    let clients: Vec<Client> = assigned
-        .apart(&results)
+    let clients: Vec<Client> = host_plans
+        .split_results(&results)
         .into_iter()
         .zip(hosts.iter().zip(names))
         .map(|(results, (host, name))| Client {

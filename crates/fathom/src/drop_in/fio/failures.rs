@@ -386,7 +386,7 @@ fn of_failure(failure: &Failure, streams: &[Stream], worker: &WorkerResults, mes
             "fio: latency of {} nsec exceeds specified max ({} nsec): {path} {verb} {} {length}",
             too_slow.took_ns.0, too_slow.most_ns.0, offset.0
         )),
-        None if errno == MISMATCH || worker.engine.kind.works_on_names() => {}
+        None if errno == MISMATCH || worker.engine.kind.is_metadata_engine() => {}
         None if worker.engine.kind == EngineKind::Truncate => {}
         None => messages.stderr.extend(operation_line(failure)),
     }

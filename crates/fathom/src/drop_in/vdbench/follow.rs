@@ -6,8 +6,8 @@ use model::event::{Event, Phase};
 use model::results::Results;
 use model::{Direction, PerDirection};
 use report::formats::vdbench::{
-    Cpu, FileColumns, FlatFacts, Layout, Side, SkewRow, Tally, file_flat_row, file_header, file_row, flat_row, header,
-    histogram, row, skew_table,
+    Cpu, DirectionTally, FileColumns, FlatFacts, Layout, SkewRow, Tally, file_flat_row, file_header, file_row,
+    flat_row, header, histogram, row, skew_table,
 };
 
 use super::output::{Output, date, time, timestamp};
@@ -118,7 +118,7 @@ impl<'a> Follow<'a> {
                         tallies.resize(number as usize + 1, Tally::default());
                     }
                     let side = |direction| {
-                        Side::from_interval(interval.counts[direction], interval.latency[direction].as_ref())
+                        DirectionTally::from_interval(interval.counts[direction], interval.latency[direction].as_ref())
                     };
                     tallies[number as usize].add(&Tally {
                         reads: side(Direction::Read),
@@ -339,7 +339,7 @@ impl<'a> Follow<'a> {
         self.write_status("Workload done");
         self.write_status("Slaves done");
         let all = match &self.style.files {
-            Some(columns) => average.of_kinds(&columns.requested),
+            Some(columns) => average.sum_of_kinds(&columns.requested),
             None => average.all(),
         };
         Outcome {
@@ -444,10 +444,10 @@ fn of_workload(
             intervals.resize(intervals.len().max(read.len()).max(write.len()), Tally::default());
             for (is_read, points) in [(true, read), (false, write)] {
                 for (at, point) in points.iter().enumerate() {
-                    let side = Side::from_point(point);
+                    let side = DirectionTally::from_point(point);
                     let (reads, writes) = match is_read {
-                        true => (side, Side::default()),
-                        false => (Side::default(), side),
+                        true => (side, DirectionTally::default()),
+                        false => (DirectionTally::default(), side),
                     };
                     intervals[at].add(&Tally {
                         reads,
@@ -467,13 +467,15 @@ fn of_workload(
                 .filter(|(stream, _)| is_wanted(number, *stream));
             for (_, stream) in streams {
                 let side = |direction: Direction| {
-                    stream.directions[direction].as_ref().map_or(Side::default(), |found| {
-                        let counts = model::event::Counts {
-                            operations: found.operations,
-                            bytes: found.bytes,
-                        };
-                        Side::from_interval(counts, Some(found.latency()))
-                    })
+                    stream.directions[direction]
+                        .as_ref()
+                        .map_or(DirectionTally::default(), |found| {
+                            let counts = model::event::Counts {
+                                operations: found.operations,
+                                bytes: found.bytes,
+                            };
+                            DirectionTally::from_interval(counts, Some(found.latency()))
+                        })
                 };
                 let sum = |direction: Direction| {
                     stream.directions[direction]

@@ -145,8 +145,9 @@ impl Member<'_> {
 
     /// fio measures only how long it takes such engines to open a file, and nothing of its
     /// operations.
-    pub(super) fn works_on_names(&self) -> bool {
-        self.planned().is_some_and(|worker| worker.engine.kind.works_on_names())
+    pub(super) fn is_metadata_engine(&self) -> bool {
+        self.planned()
+            .is_some_and(|worker| worker.engine.kind.is_metadata_engine())
     }
 
     /// It works in zones that are written from their start to their end.
@@ -253,7 +254,7 @@ impl<'a> Entry<'a> {
         let operations = sums.parts.iter().map(|(_, figures)| figures.operations).sum();
         let issued = sums.parts.iter().map(|(_, figures)| figures.issued).sum();
         let mut completion = Histogram::new();
-        for (_, figures) in sums.parts.iter().filter(|_| !first.works_on_names()) {
+        for (_, figures) in sums.parts.iter().filter(|_| !first.is_metadata_engine()) {
             completion.merge(&figures.latency.clat);
         }
         let mut together = (settings.unified == Unified::Both).then(Figures::default);

@@ -66,7 +66,7 @@ pub(super) fn of_member(member: &Member) -> Option<EntryError> {
 pub fn place(failure: &Failure, engine: EngineKind) -> String {
     match (&failure.operation, failure.errno) {
         (Some(operation), _) if operation.too_slow.is_some() => "max latency exceeded".into(),
-        (Some(operation), _) if engine.works_on_names() => format!("{}({})", call(engine), operation.path),
+        (Some(operation), _) if engine.is_metadata_engine() => format!("{}({})", call(engine), operation.path),
         // It knows no other operation than writes.
         (Some(_), _) if engine == EngineKind::Truncate => "td_io_queue".into(),
         (Some(_), Some(MISMATCH)) => "io_u_sync_complete".into(),
@@ -99,7 +99,7 @@ pub(super) fn failed_operation(worker: &WorkerResults) -> Option<&FailedOperatio
     let operation = failure
         .operation
         .as_ref()
-        .filter(|_| !worker.engine.kind.works_on_names())?;
+        .filter(|_| !worker.engine.kind.is_metadata_engine())?;
     (operation.too_slow.is_none() && failure.errno != Some(MISMATCH)).then_some(operation)
 }
 

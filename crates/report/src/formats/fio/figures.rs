@@ -140,7 +140,7 @@ pub(super) fn of_worker(member: &Member, worker: &WorkerResults, settings: &JobS
     for (direction, found) in worker.streams.iter().flat_map(directions) {
         let mine = &mut figures[place(direction, settings)];
         let shown = Latencies {
-            lat: settings.shown.lat && !member.works_on_names(),
+            lat: settings.shown.lat && !member.is_metadata_engine(),
             ..settings.shown
         };
         mine.count(found, member.has_slat(), (shown, settings.percentiles_of.lat));

@@ -38,7 +38,7 @@ impl FileColumns {
 
 /// Operations, bytes and mean response time in milliseconds of some kinds together.
 fn sum_of(tally: &Tally, kinds: &[FileOperationKind]) -> (f64, f64, f64) {
-    let side = tally.of_kinds(kinds);
+    let side = tally.sum_of_kinds(kinds);
     (side.n as f64, side.bytes as f64, side.mean_ms())
 }
 

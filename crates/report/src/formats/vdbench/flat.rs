@@ -78,7 +78,7 @@ pub fn flat_row(
         "reqrate" => float(facts.reqrate),
         "rate" => float(all.n as f64 / seconds),
         "MB/sec" => float(all.bytes as f64 / 1_048_576.0 / seconds),
-        "bytes/io" => tally.bytes_each().to_string(),
+        "bytes/io" => tally.mean_bytes().to_string(),
         "read%" => float(tally.read_percent()),
         "resp" => float(all.mean_ms()),
         "read_resp" => float(tally.reads.mean_ms()),

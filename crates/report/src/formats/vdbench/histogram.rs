@@ -2,7 +2,7 @@
 
 use model::histogram::Histogram;
 
-use super::{Side, Tally};
+use super::{DirectionTally, Tally};
 
 /// Upper limits of the buckets in microseconds, where a file has no others; a last bucket has none.
 pub const DEFAULT_LIMITS_US: [u64; 26] = [
@@ -31,7 +31,7 @@ pub fn histogram(tally: &Tally, limits_us: &[u64]) -> Vec<String> {
     }
 }
 
-fn table(title: &str, side: &Side, limits: &[u64]) -> Vec<String> {
+fn table(title: &str, side: &DirectionTally, limits: &[u64]) -> Vec<String> {
     let empty = Histogram::new();
     let histogram = side.histogram.as_ref().unwrap_or(&empty);
     let n = histogram.n().max(1) as f64;
@@ -87,10 +87,10 @@ mod tests {
         times.record_times(10_000, 1_416);
         times.record_times(30_000, 33);
         times.record_times(5_000_000_000, 1);
-        let side = Side {
+        let side = DirectionTally {
             n: times.n(),
             histogram: Some(times),
-            ..Side::default()
+            ..DirectionTally::default()
         };
         let lines = histogram(
             &Tally {

@@ -12,7 +12,7 @@ mod tally;
 pub use files::{FileColumns, file_flat_header, file_flat_row, file_header, file_row};
 pub use flat::{FLAT_COMMENT, FlatFacts, flat_header, flat_row};
 pub use histogram::{DEFAULT_LIMITS_US, histogram};
-pub use tally::{Side, Tally};
+pub use tally::{DirectionTally, Tally};
 
 /// Which release's columns are written.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -82,7 +82,7 @@ pub fn row(layout: Layout, time: &str, label: &str, tally: &Tally, seconds: f64,
 fn figures(layout: Layout, tally: &Tally, seconds: f64, decimal: bool) -> String {
     let all = tally.all();
     let megabytes = all.bytes as f64 / if decimal { 1e6 } else { 1_048_576.0 } / seconds;
-    let (rate, bytes, read) = (all.n as f64 / seconds, tally.bytes_each(), tally.read_percent());
+    let (rate, bytes, read) = (all.n as f64 / seconds, tally.mean_bytes(), tally.read_percent());
     let (mean, reads, writes) = (all.mean_ms(), tally.reads.mean_ms(), tally.writes.mean_ms());
     let (deviation, queue) = (all.deviation_ms(), tally.queue(seconds));
     match layout {
@@ -159,13 +159,13 @@ mod tests {
     use super::*;
 
     fn tally() -> Tally {
-        let side = |n: u64, mean_us: u64| Side {
+        let side = |n: u64, mean_us: u64| DirectionTally {
             n,
             bytes: n * 1024,
             sum_ns: u128::from(n * mean_us * 1000),
             squares: (n * mean_us * 1000 * mean_us * 1000) as f64,
             max_ns: mean_us * 2000,
-            ..Side::default()
+            ..DirectionTally::default()
         };
         Tally {
             reads: side(53, 10),
@@ -226,15 +226,15 @@ mod tests {
             name: name.into(),
             requested: Some(requested),
             tally: Tally {
-                reads: Side {
+                reads: DirectionTally {
                     n: reads,
                     bytes: reads * bytes,
-                    ..Side::default()
+                    ..DirectionTally::default()
                 },
-                writes: Side {
+                writes: DirectionTally {
                     n: writes,
                     bytes: writes * bytes,
-                    ..Side::default()
+                    ..DirectionTally::default()
                 },
                 ..Tally::default()
             },

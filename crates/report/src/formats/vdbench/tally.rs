@@ -1,19 +1,19 @@
-//! Figures of an interval, or of several, as Vdbench adds them up.
+//! Sums over one or more intervals, from which Vdbench's columns follow.
 
 use model::event::{Counts, FileOperationInterval};
 use model::histogram::Histogram;
 use model::plan::FileOperationKind;
 use model::results::Point;
 
-/// Reads and writes.
+/// The sums of both directions.
 #[derive(Clone, Debug)]
 pub struct Tally {
     /// Reads.
-    pub reads: Side,
+    pub reads: DirectionTally,
     /// Writes.
-    pub writes: Side,
-    /// The times from queued to completed, added up; `None` where only response times are known,
-    /// which under a rate hold the wait for a slot as well.
+    pub writes: DirectionTally,
+    /// Sum of the times from queueing to completion. `None` if only response times are known, which
+    /// under a rate include the wait for a slot.
     pub in_flight_ns: Option<u128>,
     /// Operations of each kind on files.
     pub file_operations: Vec<FileOperationInterval>,
@@ -22,17 +22,17 @@ pub struct Tally {
 impl Default for Tally {
     fn default() -> Tally {
         Tally {
-            reads: Side::default(),
-            writes: Side::default(),
+            reads: DirectionTally::default(),
+            writes: DirectionTally::default(),
             in_flight_ns: Some(0),
             file_operations: Vec::new(),
         }
     }
 }
 
-/// One direction.
+/// The sums of one direction.
 #[derive(Clone, Debug, Default)]
-pub struct Side {
+pub struct DirectionTally {
     /// Operations completed.
     pub n: u64,
     /// Bytes transferred.
@@ -41,16 +41,16 @@ pub struct Side {
     pub sum_ns: u128,
     /// Sum of their squares.
     pub squares: f64,
-    /// The longest.
+    /// The longest response time.
     pub max_ns: u64,
-    /// How often each occurred, where that is known.
+    /// The distribution of the response times, where it is known.
     pub histogram: Option<Histogram>,
 }
 
-impl Side {
-    /// What a live interval says of a direction.
-    pub fn from_interval(counts: Counts, latency: Option<&Histogram>) -> Side {
-        Side {
+impl DirectionTally {
+    /// The figures of one direction in a live interval.
+    pub fn from_interval(counts: Counts, latency: Option<&Histogram>) -> DirectionTally {
+        DirectionTally {
             n: counts.operations,
             bytes: counts.bytes.0,
             sum_ns: latency.map_or(0, Histogram::sum),
@@ -60,9 +60,9 @@ impl Side {
         }
     }
 
-    /// A point of an interval series.
-    pub fn from_point(point: &Point) -> Side {
-        Side {
+    /// The figures of a point of an interval series.
+    pub fn from_point(point: &Point) -> DirectionTally {
+        DirectionTally {
             n: point.operations,
             bytes: point.bytes,
             sum_ns: u128::from(point.latency_ns),
@@ -72,8 +72,8 @@ impl Side {
         }
     }
 
-    /// Adds another.
-    pub fn add(&mut self, other: &Side) {
+    /// Adds the sums of another.
+    pub fn add(&mut self, other: &DirectionTally) {
         self.n += other.n;
         self.bytes += other.bytes;
         self.sum_ns += other.sum_ns;
@@ -105,7 +105,7 @@ impl Side {
 }
 
 impl Tally {
-    /// Adds another.
+    /// Adds the sums of another.
     pub fn add(&mut self, other: &Tally) {
         self.reads.add(&other.reads);
         self.writes.add(&other.writes);
@@ -122,9 +122,9 @@ impl Tally {
         }
     }
 
-    /// Some kinds of operation on files together.
-    pub fn of_kinds(&self, kinds: &[FileOperationKind]) -> Side {
-        let mut side = Side::default();
+    /// The sum of these kinds of file operation.
+    pub fn sum_of_kinds(&self, kinds: &[FileOperationKind]) -> DirectionTally {
+        let mut side = DirectionTally::default();
         for found in self.file_operations.iter().filter(|found| kinds.contains(&found.kind)) {
             side.n += found.counts.operations;
             side.bytes += found.counts.bytes.0;
@@ -134,13 +134,13 @@ impl Tally {
     }
 
     /// Both directions together.
-    pub fn all(&self) -> Side {
+    pub fn all(&self) -> DirectionTally {
         let mut all = self.reads.clone();
         all.add(&self.writes);
         all
     }
 
-    pub(super) fn bytes_each(&self) -> u64 {
+    pub(super) fn mean_bytes(&self) -> u64 {
         let all = self.reads.n + self.writes.n;
         (self.reads.bytes + self.writes.bytes).checked_div(all).unwrap_or(0)
     }

@@ -58,7 +58,7 @@ impl Intent {
                 continue;
             }
             intent |= Intent::of_engine(worker.engine.kind);
-            if worker.engine.kind.works_on_names() {
+            if worker.engine.kind.is_metadata_engine() {
                 continue;
             }
             for (direction, does) in [

@@ -5,20 +5,20 @@ use model::plan::Worker as Plan;
 
 use crate::worker::slots::SlotRecord;
 
-/// What the operations of such an engine stand for.
+/// How operations of such an engine are counted.
 #[derive(Debug)]
 pub(crate) struct Dataless {
     /// Only the operation at the start of a file does something to it; the others have no latency.
     is_metadata_engine: bool,
-    /// Operations stand for no bytes at all.
+    /// Operations count no bytes.
     transfers_no_data: bool,
 }
 
 impl Dataless {
     pub(crate) fn from_plan(plan: &Plan) -> Option<Dataless> {
         let dataless = Dataless {
-            is_metadata_engine: plan.engine.kind.works_on_names(),
-            transfers_no_data: plan.engine.kind.moves_nothing(),
+            is_metadata_engine: plan.engine.kind.is_metadata_engine(),
+            transfers_no_data: plan.engine.kind.transfers_no_data(),
         };
         (dataless.is_metadata_engine || dataless.transfers_no_data).then_some(dataless)
     }

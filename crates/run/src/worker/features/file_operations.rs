@@ -27,17 +27,17 @@ pub(crate) struct FileOperations {
     buffer: u64,
     /// The cell of each kind of operation.
     cells: Vec<(FileOperationKind, u32)>,
-    /// Where each group continues, where files are taken in order.
+    /// The next file to try for each group, if files are taken in order.
     cursors: Vec<u32>,
     /// The next group of a sequence.
     next_group: usize,
-    /// A group that was drawn, and whose files were all in use.
+    /// A drawn group that has to wait because all its files were in use.
     pending_group: Option<usize>,
-    /// The groups that found no file since the last one that did.
+    /// Groups for which no file was found since an operation last got one.
     exhausted: Vec<bool>,
     held: Option<HeldFile>,
-    /// The worker's place among those of its job, and their number.
-    place: (u32, u32),
+    /// Index of this worker in its job, and how many workers the job has.
+    position_in_job: (u32, u32),
 }
 
 /// The file that a group of operations works on.
@@ -48,35 +48,35 @@ struct HeldFile {
     next: usize,
     file: u32,
     state: FileState,
-    /// Where its session is.
+    /// Progress of its session.
     stage: Stage,
 }
 
-/// Where a session is.
+/// Progress of a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     /// The file is not open.
     Closed,
-    /// It is open, and transfers are left.
+    /// It is open, with transfers left to do.
     Open {
         /// Where the next one begins, if they are in order.
         position: u64,
         transfers_left: u64,
         bytes_left: u64,
     },
-    /// It is open, and nothing is left but to close it.
+    /// It is open, and only the close is left.
     Done,
 }
 
 /// Whether a file was claimed.
 enum ClaimResult {
     File(u32, FileState),
-    /// All that would do are in use.
+    /// Every suitable file is in use.
     InUse,
     Nothing,
 }
 
-fn place_of(assignment: &Assignment<'_>) -> (u32, u32) {
+fn worker_position(assignment: &Assignment<'_>) -> (u32, u32) {
     let workers = &assignment.job.workers;
     let own = workers
         .iter()
@@ -103,16 +103,16 @@ impl FileOperations {
             pending_group: None,
             exhausted: vec![false; work.groups.len()],
             held: None,
-            place: place_of(assignment),
+            position_in_job: worker_position(assignment),
             work,
         })
     }
 
-    /// The next operation, on a file that is then the worker's alone.
+    /// The next operation. Its file is claimed for this worker.
     pub(super) fn next_operation(&mut self, io: &mut IoLoop) -> NextOperation {
         let held = match self.held {
             Some(held) => held,
-            None => match self.take_file(&mut io.draws) {
+            None => match self.claim_next_file(&mut io.draws) {
                 Ok(held) => *self.held.insert(held),
                 Err(next) => return next,
             },
@@ -120,7 +120,7 @@ impl FileOperations {
         if let Some(transfers) = self.transfers() {
             return match held.stage {
                 Stage::Open { position, .. } => self.next_transfer(io, &transfers.clone(), held, position),
-                // The file is opened first, and closed last, without a schedule.
+                // Open and close follow no schedule: `issue_instead` queues them.
                 Stage::Closed | Stage::Done => NextOperation::Wait,
             };
         }
@@ -192,15 +192,16 @@ impl FileOperations {
         })
     }
 
-    /// Opens or closes the file of a session, which no schedule counts. True if that was queued.
+    /// Queues the open or close of a session's file, which pacing does not count. Returns whether
+    /// it did.
     pub(super) fn issue_instead(&mut self, io: &mut IoLoop, pool: usize, number: usize, slot: Slot) -> bool {
         let Some(session) = &self.work.session else {
             return false;
         };
         let opens = session.transfers.is_some();
         if opens && self.held.is_none() {
-            // Where there is none, the next operation has nothing to do either.
-            self.held = self.take_file(&mut io.draws).ok();
+            // If no file is free, the next operation finds none either.
+            self.held = self.claim_next_file(&mut io.draws).ok();
         }
         let Some(held) = self.held else { return false };
         let kind = match held.stage {
@@ -214,7 +215,7 @@ impl FileOperations {
             block: 0,
             renamed: held.state == FileState::Renamed,
         };
-        // The stream need not have operations of the kind's own direction.
+        // A direction that the stream records; the kind's own may not be.
         let writes = self.work.mix().includes(Direction::Write);
         let direction = if writes { Direction::Write } else { Direction::Read };
         io.stamp_filled();
@@ -232,7 +233,7 @@ impl FileOperations {
         true
     }
 
-    /// Where a session is after one of its operations.
+    /// Progress of a session after one of its operations.
     fn stage_after(&self, held: &HeldFile, kind: FileOperationKind, done: u64) -> Stage {
         let size = self.tree.file_size(held.file);
         match (held.stage, self.transfers()) {
@@ -266,7 +267,7 @@ impl FileOperations {
     }
 
     /// Takes a file for the next group that finds one.
-    fn take_file(&mut self, draws: &mut Draws) -> Result<HeldFile, NextOperation> {
+    fn claim_next_file(&mut self, draws: &mut Draws) -> Result<HeldFile, NextOperation> {
         let groups = self.work.groups.len();
         self.exhausted.fill(false);
         while let Some(group) = self.pending_group.take().or_else(|| self.next_group(draws)) {
@@ -281,7 +282,7 @@ impl FileOperations {
                         stage: Stage::Closed,
                     });
                 }
-                // Another group in its place would change the shares.
+                // Trying another group instead would change the groups' shares.
                 ClaimResult::InUse => {
                     self.pending_group = Some(group);
                     std::thread::yield_now();
@@ -293,8 +294,7 @@ impl FileOperations {
         Err(NextOperation::EndOfPass)
     }
 
-    /// The group whose turn it is, among those that have not found nothing already; `None` if all
-    /// have.
+    /// The next group that is not exhausted; `None` if all are.
     fn next_group(&self, draws: &mut Draws) -> Option<usize> {
         let groups = self.work.groups.len();
         if self.work.in_sequence {
@@ -334,10 +334,14 @@ impl FileOperations {
             }
         };
         if self.work.in_order {
-            let (worker, workers) = if self.work.shares_files { (0, 1) } else { self.place };
+            let (worker, workers) = if self.work.shares_files {
+                (0, 1)
+            } else {
+                self.position_in_job
+            };
             let own = count.saturating_sub(worker).div_ceil(workers);
-            for place in 0..own {
-                let number = ((u64::from(self.cursors[group]) + u64::from(place)) % u64::from(own)) as u32;
+            for step in 0..own {
+                let number = ((u64::from(self.cursors[group]) + u64::from(step)) % u64::from(own)) as u32;
                 if let Some(found) = claim(number * workers + worker) {
                     self.cursors[group] = (number + 1) % own;
                     return found;
@@ -362,7 +366,7 @@ impl FileOperations {
         }
     }
 
-    /// Counts an operation, and gives its file back after the last of its group.
+    /// Counts an operation, and releases its file after the last one of its group.
     pub(super) fn on_completed(&mut self, io: &mut IoLoop, ended: &EndedOperation) {
         let kind = FileOperation::unpack(ended.record.offset).kind;
         let cell = self.cells.iter().find(|cell| cell.0 == kind).map(|cell| cell.1);
@@ -416,13 +420,13 @@ impl FileOperations {
         }
     }
 
-    /// True for the operations of a session that no schedule counts.
+    /// True for the operations of a session that pacing does not count.
     fn is_unscheduled(&self, kind: FileOperationKind) -> bool {
         let opens = matches!(kind, FileOperationKind::Open | FileOperationKind::Create) && self.transfers().is_some();
         kind == FileOperationKind::Close || opens
     }
 
-    /// Gives back the file that the worker has, if it has one.
+    /// Releases the claimed file, if any.
     pub(super) fn release_file(&mut self) {
         if let Some(held) = self.held.take() {
             if self.work.shares_files {

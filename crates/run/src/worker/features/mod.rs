@@ -6,7 +6,6 @@
 
 mod block_lifetimes;
 mod completion_routines;
-mod compute;
 mod dataless;
 mod file_locks;
 mod file_operations;
@@ -19,12 +18,12 @@ mod operation_log;
 mod overlap;
 pub(super) mod priorities;
 mod replay;
+mod think_cycles;
 mod verify;
 mod wait_counts;
 
 use block_lifetimes::BlockLifetimes;
 use completion_routines::CompletionRoutines;
-use compute::Compute;
 use dataless::Dataless;
 use engine::{Action, Completion, Request, Slot, sys};
 use file_locks::FileLocks;
@@ -43,6 +42,7 @@ use operation_log::OperationLog;
 use overlap::Overlap;
 use priorities::Priorities;
 use replay::Replay;
+use think_cycles::ThinkCycles;
 use wait_counts::WaitCounts;
 
 use super::io_loop::IoLoop;
@@ -72,7 +72,7 @@ pub(crate) struct Features {
     pub(super) block_lifetimes: Option<BlockLifetimes>,
     pub(super) completion_routines: Option<CompletionRoutines>,
     pub(super) wait_counts: Option<WaitCounts>,
-    pub(super) compute: Option<Compute>,
+    pub(super) think_cycles: Option<ThinkCycles>,
     pub(super) dataless: Option<Dataless>,
     pub(super) file_operations: Option<FileOperations>,
 }
@@ -171,7 +171,7 @@ impl Features {
             block_lifetimes: BlockLifetimes::from_plan(assignment)?,
             completion_routines: CompletionRoutines::from_plan(plan),
             wait_counts: WaitCounts::from_plan(plan),
-            compute: Compute::from_plan(plan),
+            think_cycles: ThinkCycles::from_plan(plan),
             dataless: Dataless::from_plan(plan),
             file_operations: FileOperations::from_plan(assignment, keys),
         };
@@ -191,7 +191,7 @@ impl Features {
             block_lifetimes,
             completion_routines,
             wait_counts,
-            compute,
+            think_cycles,
             dataless,
             file_operations,
         } = self;
@@ -208,7 +208,7 @@ impl Features {
             || block_lifetimes.is_some()
             || completion_routines.is_some()
             || wait_counts.is_some()
-            || compute.is_some()
+            || think_cycles.is_some()
             || dataless.is_some()
             || file_operations.is_some()
     }
@@ -357,9 +357,9 @@ impl Features {
     pub(super) fn take_stalls(&mut self) -> bool {
         let log = self.operation_log.as_mut().map(|log| &mut log.stalled);
         let trace = self.files.watchers.trace.as_mut().map(|trace| &mut trace.stalled);
-        let compute = self.compute.as_mut().map(|compute| &mut compute.stalled);
+        let think_cycles = self.think_cycles.as_mut().map(|think_cycles| &mut think_cycles.stalled);
         let replay = self.replay.as_mut().is_some_and(Replay::take_stalls);
-        let stalls = [log, trace, compute].into_iter().flatten();
+        let stalls = [log, trace, think_cycles].into_iter().flatten();
         stalls.fold(replay, |any, stalled| any | std::mem::take(stalled))
     }
 
@@ -571,8 +571,8 @@ impl Features {
         } else {
             io.reap_exception(slot, result, at);
         }
-        if let Some(compute) = &mut self.compute {
-            compute.on_completed(&ended);
+        if let Some(think_cycles) = &mut self.think_cycles {
+            think_cycles.on_completed(&ended);
         }
         // A mismatch may end the worker; the operation itself is counted by then.
         if let Some(verification) = &mut self.verification {

@@ -189,7 +189,7 @@ impl Opening<'_> {
 /// names get the name.
 pub(crate) fn open_target(ready: &ReadyTarget, how: OpenHow, engine: EngineKind) -> Result<File, OpenError> {
     match &ready.what {
-        ReadyKind::Path(path) if engine.works_on_names() => Ok(File::named(path, ready.size)),
+        ReadyKind::Path(path) if engine.is_metadata_engine() => Ok(File::named(path, ready.size)),
         ReadyKind::Path(path) => open_judged(path, how, ready.identity),
         ReadyKind::Tree { path, .. } => Ok(File::named(path, ready.size)),
         ReadyKind::Nothing => Ok(File::nothing(ready.size)),

@@ -71,7 +71,7 @@ pub const SAYINGS: &[Saying] = &[
     (
         "read_iolog",
         "--read_iolog=trace --rw=write --bs=8k --loops=3",
-        "x: the trace says what is done, and nothing follows from loops, rw, bs",
+        "x: the trace decides the I/O, so these options have no effect: loops, rw, bs",
     ),
     (
         "name",

@@ -35,7 +35,7 @@ impl FleetRun<'_> {
         results.fleet = Some(Fleet {
             transport: self.coordinator.transport(),
             ranks: facts,
-            goes_on: self.coordinator.goes_on,
+            goes_on: self.coordinator.continues_on_loss,
         });
         Ok(results)
     }
@@ -79,7 +79,7 @@ impl FleetRun<'_> {
         own: &mut Option<Results>,
         all: &mut Gathering<'_>,
     ) -> RankFacts {
-        let peer = &self.coordinator.peers[number + self.coordinator.first() as usize];
+        let peer = &self.coordinator.peers[number + self.coordinator.first_process() as usize];
         let by_our_clock = |at_ns: u64| at_ns.wrapping_add_signed(-peer.ahead_ns);
         let began = agreed.first().copied().flatten().unwrap_or_default();
         let (results, ended_ns) = match agent.end.take() {
@@ -104,7 +104,9 @@ impl FleetRun<'_> {
             .zip(agreed)
             .filter_map(|(began, agreed)| Some(by_our_clock((*began)?).wrapping_sub((*agreed)?.0) as i64));
         RankFacts {
-            host: self.coordinator.host_of(number as u32 + self.coordinator.first()),
+            host: self
+                .coordinator
+                .host_name(number as u32 + self.coordinator.first_process()),
             machine,
             clock_ahead_ns: peer.ahead_ns,
             round_trip_ns: peer.round_trip,
@@ -133,7 +135,7 @@ impl FleetRun<'_> {
             environment: Environment {
                 host: self
                     .coordinator
-                    .machine_of(number as u32 + self.coordinator.first())
+                    .host_facts(number as u32 + self.coordinator.first_process())
                     .clone(),
                 ..Environment::default()
             },

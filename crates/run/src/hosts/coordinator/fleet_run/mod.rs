@@ -110,7 +110,9 @@ impl<'a> FleetRun<'a> {
             began: vec![None; steps],
             partial_results: vec![None; steps],
             end: None,
-            lost: coordinator.peers[rank + coordinator.first() as usize].lost.clone(),
+            lost: coordinator.peers[rank + coordinator.first_process() as usize]
+                .lost
+                .clone(),
             heard: Instant::now(),
         };
         FleetRun {
@@ -193,13 +195,13 @@ impl<'a> FleetRun<'a> {
 
     /// The ranks that are not this process.
     fn other_ranks(&self, state: &FleetState) -> std::ops::Range<u32> {
-        u32::from(self.coordinator.works)..state.ranks.len() as u32
+        u32::from(self.coordinator.has_own_rank)..state.ranks.len() as u32
     }
 
     /// True if the sender has failed or was lost.
     fn handle_incoming(&self, state: &mut FleetState, incoming: Incoming) -> bool {
         let (Incoming::Message { from, .. } | Incoming::Lost { from, .. }) = incoming;
-        let Some(rank) = from.checked_sub(self.coordinator.first()) else {
+        let Some(rank) = from.checked_sub(self.coordinator.first_process()) else {
             return false;
         };
         match incoming {
@@ -220,7 +222,7 @@ impl<'a> FleetRun<'a> {
                 let agent = &mut state.ranks[rank as usize];
                 if agent.end.is_none() && is_due(agent) {
                     agent.lost.get_or_insert_with(|| why.to_owned());
-                    self.coordinator.comm.give_up(rank + self.coordinator.first());
+                    self.coordinator.comm.give_up(rank + self.coordinator.first_process());
                 }
             }
         };
@@ -248,7 +250,7 @@ impl<'a> FleetRun<'a> {
     /// A rank has failed, and the others are to stop.
     fn has_failed(&self, state: &FleetState) -> bool {
         // Before the start there is nothing to go on with.
-        let goes_on = self.coordinator.goes_on && state.agreed.first().is_some_and(Option::is_some);
+        let goes_on = self.coordinator.continues_on_loss && state.agreed.first().is_some_and(Option::is_some);
         let is_lost = |rank: &AgentState| {
             rank.lost.is_some() && rank.end.is_none() || matches!(rank.end, Some(AgentEnd::Failed(_)))
         };
@@ -266,7 +268,7 @@ impl<'a> FleetRun<'a> {
         };
         let standings: Vec<AgentProgress> = state.ranks.iter().map(standing).collect();
         for rank in state.barrier.release(&standings) {
-            match self.coordinator.works && rank == 0 {
+            match self.coordinator.has_own_rank && rank == 0 {
                 true => self.gate.open(),
                 false => self.coordinator.send(rank, &ToAgent::GoOn),
             }
@@ -322,7 +324,7 @@ impl<'a> FleetRun<'a> {
     /// if none is left or the run is to stop.
     fn agree_on_start(&self, step: u32, called_off: &[u32]) -> Option<Nanos> {
         let mut state = self.state();
-        if self.coordinator.works {
+        if self.coordinator.has_own_rank {
             state.ranks[0].ready = Some(step);
             self.release_waiting(&mut state);
         }
@@ -330,7 +332,7 @@ impl<'a> FleetRun<'a> {
             if self.stop.load(Ordering::Acquire) {
                 return None;
             }
-            let own = self.coordinator.works;
+            let own = self.coordinator.has_own_rank;
             let is_ready = |(number, rank): (usize, &AgentState)| {
                 own && number == 0 || !rank.is_left() || rank.ready >= Some(step)
             };
@@ -349,8 +351,8 @@ impl<'a> FleetRun<'a> {
         let at = self.context.clock.now() + START_MARGIN.max(Nanos(slowest.0 * 4));
         state.agreed[step as usize] = Some(at);
         drop(state);
-        for rank in u32::from(self.coordinator.works)..self.shares.len() as u32 {
-            let ahead = self.coordinator.peers[(rank + self.coordinator.first()) as usize].ahead_ns;
+        for rank in u32::from(self.coordinator.has_own_rank)..self.shares.len() as u32 {
+            let ahead = self.coordinator.peers[(rank + self.coordinator.first_process()) as usize].ahead_ns;
             let at_ns = at.0.wrapping_add_signed(ahead);
             let called_off = called_off.to_vec();
             self.coordinator.send(

@@ -44,7 +44,7 @@ impl FleetRun<'_> {
 
     /// How far a rank is, as is seen from here.
     fn published_state(&self, (number, rank): (usize, &AgentState)) -> PublishedState {
-        let is_other = !self.coordinator.works || number > 0;
+        let is_other = !self.coordinator.has_own_rank || number > 0;
         let has_begun = |began: &Vec<Option<u64>>| began.iter().any(Option::is_some);
         match (&rank.lost, &rank.end) {
             (_, Some(AgentEnd::Done { .. })) => PublishedState::Ended,
@@ -95,7 +95,7 @@ impl FleetRun<'_> {
         Event::Rank(Box::new(RankNow {
             rank,
             of: self.shares.len() as u32,
-            host: self.coordinator.host_of(rank + self.coordinator.first()),
+            host: self.coordinator.host_name(rank + self.coordinator.first_process()),
             state,
             figures,
         }))
@@ -113,7 +113,7 @@ impl FleetRun<'_> {
         let named = |target: String| {
             format!(
                 "{}: {target}",
-                self.coordinator.host_of(rank + self.coordinator.first())
+                self.coordinator.host_name(rank + self.coordinator.first_process())
             )
         };
         match event {

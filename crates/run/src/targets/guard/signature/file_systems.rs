@@ -1,46 +1,46 @@
-//! File systems whose mark alone is too short to be believed: the ext family and FAT.
+//! File systems whose magic number is too short to prove anything alone: the ext family and FAT.
 
 use super::{Signature, SignatureKind, View};
 
 pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
-    found.extend(ext(view));
-    found.extend(fat(view));
+    found.extend(find_ext(view));
+    found.extend(find_fat(view));
 }
 
-/// Start of the superblock of ext2, ext3 and ext4 (linux/fs/ext4/ext4.h).
-const EXT: u64 = 1024;
+/// Offset of the superblock of ext2, ext3 and ext4 (linux/fs/ext4/ext4.h).
+const EXT_SUPERBLOCK: u64 = 1024;
 
-fn ext(view: &View) -> Option<Signature> {
-    if !view.has(EXT + 56, &[0x53, 0xef]) {
+fn find_ext(view: &View) -> Option<Signature> {
+    if !view.has(EXT_SUPERBLOCK + 56, &[0x53, 0xef]) {
         return None;
     }
     // Two bytes of magic prove little; the fields around it must make sense too.
-    let plausible = view.little_u32(EXT)? > 0
-        && view.little_u32(EXT + 4)? > 0
-        && view.little_u32(EXT + 24)? <= 6
-        && view.little_u32(EXT + 76)? <= 1
-        && view.little_u16(EXT + 58)? <= 0x3f
-        && (1..=3).contains(&view.little_u16(EXT + 60)?);
+    let plausible = view.little_u32(EXT_SUPERBLOCK)? > 0
+        && view.little_u32(EXT_SUPERBLOCK + 4)? > 0
+        && view.little_u32(EXT_SUPERBLOCK + 24)? <= 6
+        && view.little_u32(EXT_SUPERBLOCK + 76)? <= 1
+        && view.little_u16(EXT_SUPERBLOCK + 58)? <= 0x3f
+        && (1..=3).contains(&view.little_u16(EXT_SUPERBLOCK + 60)?);
     if !plausible {
         return None;
     }
-    const HAS_JOURNAL: u32 = 0x4;
-    const JOURNAL_DEVICE: u32 = 0x8;
+    const COMPAT_HAS_JOURNAL: u32 = 0x4;
+    const INCOMPAT_JOURNAL_DEV: u32 = 0x8;
     /// Extents, 64-bit, flexible groups, inline data, encryption and other features that came with
     /// ext4.
-    const NEWER_INCOMPATIBLE: u32 = 0x3_f7c0;
+    const EXT4_INCOMPAT: u32 = 0x3_f7c0;
     /// Huge files, checksums, many subdirectories, large inodes, quotas.
-    const NEWER_READ_ONLY: u32 = 0x778;
+    const EXT4_RO_COMPAT: u32 = 0x778;
     let (compatible, incompatible, read_only) = (
-        view.little_u32(EXT + 92)?,
-        view.little_u32(EXT + 96)?,
-        view.little_u32(EXT + 100)?,
+        view.little_u32(EXT_SUPERBLOCK + 92)?,
+        view.little_u32(EXT_SUPERBLOCK + 96)?,
+        view.little_u32(EXT_SUPERBLOCK + 100)?,
     );
-    let name = if incompatible & JOURNAL_DEVICE != 0 {
+    let name = if incompatible & INCOMPAT_JOURNAL_DEV != 0 {
         "ext journal"
-    } else if incompatible & NEWER_INCOMPATIBLE != 0 || read_only & NEWER_READ_ONLY != 0 {
+    } else if incompatible & EXT4_INCOMPAT != 0 || read_only & EXT4_RO_COMPAT != 0 {
         "ext4"
-    } else if compatible & HAS_JOURNAL != 0 {
+    } else if compatible & COMPAT_HAS_JOURNAL != 0 {
         "ext3"
     } else {
         "ext2"
@@ -48,14 +48,14 @@ fn ext(view: &View) -> Option<Signature> {
     Some(Signature {
         kind: SignatureKind::FileSystem,
         name,
-        offset: EXT + 56,
-        label: view.label(EXT + 120, 16),
+        offset: EXT_SUPERBLOCK + 56,
+        label: view.label(EXT_SUPERBLOCK + 120, 16),
     })
 }
 
-/// The fields of a BIOS parameter block, which is all there is: many tools write no name
+/// Checks the fields of the BIOS parameter block: many tools write no file system name beside it
 /// (Microsoft's FAT specification).
-fn fat(view: &View) -> Option<Signature> {
+fn find_fat(view: &View) -> Option<Signature> {
     let jump = view.at(0, 3)?;
     let (sector, cluster, reserved, tables, media) = (
         view.little_u16(11)?,

@@ -1,5 +1,5 @@
-//! What the system counted beside the test: losses of the network, processors that were held back,
-//! devices that fared worse.
+//! Events on the hosts during the test: lost packets, throttled CPUs, devices whose health got
+//! worse.
 
 use model::Nanos;
 use model::environment::{Device, Health};
@@ -7,14 +7,14 @@ use model::finding::{Finding, Severity};
 
 use super::Check;
 
-/// Share of the run for which a control group may have held the program back.
-const HELD_BACK: f64 = 0.01;
+/// Share of the run for which a control group may throttle the program without a finding.
+const MAX_THROTTLED_SHARE: f64 = 0.01;
 
-pub(super) const NETWORK: Check = Check {
+pub(super) const PACKET_LOSS: Check = Check {
     rules: &["NET-LOSS"],
     about: "Packets that interfaces lost and segments that TCP sent again while the test ran.",
-    detect: |subject, findings| {
-        for host in &subject.results.hosts {
+    detect: |input, findings| {
+        for host in &input.results.hosts {
             let Some(system) = &host.system else { continue };
             let mut lost: Vec<String> = system
                 .losses
@@ -58,18 +58,18 @@ fn is_remote(target: &model::environment::TargetFacts) -> bool {
             .any(|device| device.name.starts_with("nbd") || device.name.starts_with("rbd"))
 }
 
-pub(super) const HELD: Check =
+pub(super) const CPU_THROTTLING: Check =
     Check {
         rules: &["THROTTLED-CPU"],
         about: "Time for which a control group or heat held processors back.",
-        detect: |subject, findings| {
-            for host in &subject.results.hosts {
+        detect: |input, findings| {
+            for host in &input.results.hosts {
                 let Some(system) = &host.system else { continue };
                 let run = Nanos(host.ended_unix_ns.saturating_sub(host.started_unix_ns));
                 let mut what = Vec::new();
                 if let Some(held) = system
                     .throttled_ns
-                    .filter(|held| held.0 as f64 > run.0 as f64 * HELD_BACK)
+                    .filter(|held| held.0 as f64 > run.0 as f64 * MAX_THROTTLED_SHARE)
                 {
                     what.push(format!("the control group held this program back for {held} of {run}"));
                 }
@@ -91,12 +91,12 @@ pub(super) const HELD: Check =
         },
     };
 
-pub(super) const HEALTH: Check = Check {
+pub(super) const DEVICE_HEALTH: Check = Check {
     rules: &["HEALTH-CHANGED"],
     about: "What the devices said of their health after the test against what they said before it.",
-    detect: |subject, findings| {
+    detect: |input, findings| {
         let mut seen: Vec<&str> = Vec::new();
-        for facts in subject.environments().flat_map(|environment| &environment.targets) {
+        for facts in input.environments().flat_map(|environment| &environment.targets) {
             for device in &facts.devices {
                 if seen.contains(&device.name.as_str()) {
                     continue;

@@ -4,16 +4,16 @@ use model::plan::Worker as Plan;
 
 use super::EndedOperation;
 
-/// Cycles that each operation of a stream is followed by.
+/// CPU cycles to spin after each operation, by stream.
 #[derive(Debug)]
-pub(crate) struct Compute {
+pub(crate) struct ThinkCycles {
     cycles: Vec<u64>,
-    /// Cycles were spent since the worker last asked.
+    /// Set if cycles were spun since the worker last checked.
     pub(super) stalled: bool,
 }
 
-impl Compute {
-    pub(crate) fn from_plan(plan: &Plan) -> Option<Compute> {
+impl ThinkCycles {
+    pub(crate) fn from_plan(plan: &Plan) -> Option<ThinkCycles> {
         let cycles = plan
             .streams
             .iter()
@@ -22,7 +22,7 @@ impl Compute {
         cycles
             .iter()
             .any(|cycles| *cycles > 0)
-            .then_some(Compute { cycles, stalled: false })
+            .then_some(ThinkCycles { cycles, stalled: false })
     }
 
     pub(super) fn on_completed(&mut self, ended: &EndedOperation) {

@@ -1,7 +1,7 @@
-//! Plans that are each for one host, carried out together: one plan of all of them, and its results
-//! taken apart again.
+//! A separate plan for each host, executed together. They are merged into one plan, and its results
+//! are split by host again.
 //!
-//! Steps with the same number are side by side, so all hosts begin each of them together.
+//! Steps with the same number run side by side: all hosts begin each step together.
 
 use crate::plan::{Dependency, JobEcho, Plan, Step, StreamTarget, TargetKind};
 use crate::results::{HostDeviceUse, HostResults, JobResults, Results, StepResults};
@@ -9,17 +9,17 @@ use crate::seconds::HostSample;
 
 /// A plan for each host, in the order of their ranks.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Assigned {
+pub struct HostPlans {
     plans: Vec<Plan>,
 }
 
-impl Assigned {
-    /// These plans. Targets that none of their jobs uses are left out.
-    pub fn new(mut plans: Vec<Plan>) -> Assigned {
+impl HostPlans {
+    /// Takes the plans, without targets that none of their jobs uses.
+    pub fn new(mut plans: Vec<Plan>) -> HostPlans {
         for plan in &mut plans {
             plan.keep_targets(&plan.uses_of_targets());
         }
-        Assigned { plans }
+        HostPlans { plans }
     }
 
     /// The plan of each host.
@@ -27,8 +27,8 @@ impl Assigned {
         &self.plans
     }
 
-    /// One plan of all of them; nothing in a name stands for a host.
-    pub fn together(&self) -> Plan {
+    /// Merges the plans into one. `%` in names is escaped: nothing in them stands for a host.
+    pub fn merge(&self) -> Plan {
         let Some(first) = self.plans.first() else {
             return Plan::default();
         };
@@ -89,7 +89,7 @@ impl Assigned {
                 whole.groups.push(group);
             }
         }
-        self.echo(&mut whole);
+        self.merge_echo(&mut whole);
         whole
     }
 
@@ -97,15 +97,15 @@ impl Assigned {
         self.plans.iter().map(|plan| plan.steps.len()).max().unwrap_or(0)
     }
 
-    /// Jobs of a step that are for the hosts before one.
+    /// Number of jobs of a step that belong to lower ranks.
     fn jobs_before(&self, rank: usize, step: usize) -> u32 {
         let of = |plan: &Plan| plan.steps.get(step).map_or(0, |step| step.jobs.len());
         self.plans[..rank].iter().map(of).sum::<usize>() as u32
     }
 
-    /// What the users wrote, in the order of the jobs. Settings of the report that are of one job
-    /// have its number behind them.
-    fn echo(&self, whole: &mut Plan) {
+    /// Merges what the users wrote, in the order of the jobs. A report setting of a single job ends
+    /// in the number of that job.
+    fn merge_echo(&self, whole: &mut Plan) {
         let origin = &mut whole.origin;
         let numbered = |name: &str| {
             let (name, number) = name.rsplit_once('.')?;
@@ -133,9 +133,8 @@ impl Assigned {
         }
     }
 
-    /// What each host has measured, with its own plan. `results` are those of the plan of all,
-    /// shared out by ranks.
-    pub fn apart(&self, results: &Results) -> Vec<Results> {
+    /// Splits `results` of the merged plan by rank: what each host measured, with its own plan.
+    pub fn split_results(&self, results: &Results) -> Vec<Results> {
         let mut shift = 0;
         let mut all = Vec::new();
         for (rank, plan) in self.plans.iter().enumerate() {
@@ -154,7 +153,7 @@ impl Assigned {
             }
             let step = |(number, step): (usize, &Step)| {
                 let found = results.steps.get(number);
-                self.step_of(
+                self.step_of_host(
                     rank,
                     (number, step),
                     found.filter(|_| machine.is_some()),
@@ -180,7 +179,7 @@ impl Assigned {
         all
     }
 
-    fn step_of(
+    fn step_of_host(
         &self,
         rank: usize,
         (number, step): (usize, &Step),
@@ -197,7 +196,12 @@ impl Assigned {
             let here = list.iter().filter(|one| Some(one.host) == machine).cloned();
             here.map(|mut one| {
                 one.host = 0;
-                one.counters.targets = one.counters.targets.iter().filter_map(|id| own(*id, targets)).collect();
+                one.counters.targets = one
+                    .counters
+                    .targets
+                    .iter()
+                    .filter_map(|id| target_of_host(*id, targets))
+                    .collect();
                 one
             })
             .collect()
@@ -210,7 +214,7 @@ impl Assigned {
             .cloned();
         let volumes = found.volumes.iter().filter(|one| Some(one.host) == machine).cloned();
         StepResults {
-            jobs: jobs.map(|job| of_one_host(job, targets)).collect(),
+            jobs: jobs.map(|job| job_of_host(job, targets)).collect(),
             devices: devices(&found.devices),
             devices_measured: devices(&found.devices_measured),
             cores: cores
@@ -242,15 +246,19 @@ impl Assigned {
     }
 }
 
-fn own(target: u32, targets: &std::ops::Range<u32>) -> Option<u32> {
+fn target_of_host(target: u32, targets: &std::ops::Range<u32>) -> Option<u32> {
     targets.contains(&target).then(|| target - targets.start)
 }
 
-fn of_one_host(mut job: JobResults, targets: &std::ops::Range<u32>) -> JobResults {
+fn job_of_host(mut job: JobResults, targets: &std::ops::Range<u32>) -> JobResults {
     for worker in &mut job.workers {
         (worker.host, worker.rank) = (0, 0);
         for stream in &mut worker.streams {
-            stream.targets = stream.targets.iter().filter_map(|id| own(*id, targets)).collect();
+            stream.targets = stream
+                .targets
+                .iter()
+                .filter_map(|id| target_of_host(*id, targets))
+                .collect();
         }
     }
     job
@@ -288,9 +296,9 @@ mod tests {
     }
 
     #[test]
-    fn plans_stand_side_by_side() {
-        let assigned = Assigned::new(vec![plan(["a", "b", "c%h"]), plan(["d", "e", "f"])]);
-        let whole = assigned.together();
+    fn plans_are_merged_side_by_side() {
+        let plans = HostPlans::new(vec![plan(["a", "b", "c%h"]), plan(["d", "e", "f"])]);
+        let whole = plans.merge();
         let paths: Vec<&str> = whole.targets.iter().map(|target| target.path.as_str()).collect();
         assert_eq!(paths, ["a", "c%%h", "d", "f"]);
         let jobs: Vec<(&str, &str, u32, Vec<u32>)> = whole.steps[0]

@@ -1,4 +1,4 @@
-//! How a measured window went: did it drift, did its level change, did it stand still?
+//! Whether the rate was steady over the measured window: drift, level changes and stalls.
 
 use model::Nanos;
 use model::finding::{Finding, Severity};
@@ -8,48 +8,53 @@ use model::stats::{Segment, fit_line, mean, segments};
 use super::Check;
 use crate::figures;
 
-/// Seconds that a window needs before its course can be judged.
+/// A shorter window is not judged.
 const MIN_SECONDS: usize = 20;
-/// The fitted line may rise or fall by this share of the mean over the window (SNIA SSS PTS 2.0.1:
-/// excursion of the slope).
-const EXCURSION: f64 = 0.10;
-/// The line must explain a good part of what varies, or it is noise.
+/// Share of the mean by which the fitted line may rise or fall over the window (SNIA SSS PTS 2.0.1,
+/// slope excursion).
+const MAX_SLOPE_EXCURSION: f64 = 0.10;
+/// Below this correlation with time the slope is noise.
 const MIN_CORRELATION: f64 = 0.5;
-/// Seconds that a level lasts at least.
-const MIN_LEVEL: usize = 5;
-/// Without a change of level, the first and the last part of the window describe a drift: this
-/// share of it each.
-const END: f64 = 0.1;
-/// Levels that differ by less than this share of the larger one are one.
-const CHANGE: f64 = 0.10;
-/// A line that misses the series by no more than that many times what levels do says it as well.
-const LIKE_A_LINE: f64 = 2.0;
-/// Changes that are reported one by one.
-const MAX_CHANGES: usize = 4;
-/// A standstill that people notice.
-const STANDSTILL: Nanos = Nanos::millis(500);
-/// Operations that an interval has on average, for one without any to mean something.
-const DEFAULT_OPERATIONS: f64 = 10.0;
+/// Shorter levels are part of their neighbours.
+const MIN_LEVEL_SECONDS: usize = 5;
+/// A drift without a level change is described by the means of this share of the window at either
+/// end.
+const TREND_END_SHARE: f64 = 0.1;
+/// Levels that differ by less than this share of the larger one count as the same.
+const MIN_LEVEL_CHANGE: f64 = 0.10;
+/// If the squared error of a line is at most this many times that of the levels, the series is a
+/// slope.
+const MAX_LINE_ERROR_RATIO: f64 = 2.0;
+/// Further changes are only counted.
+const MAX_LISTED_CHANGES: usize = 4;
+/// Shorter gaps are not reported.
+const MIN_STALL: Nanos = Nanos::millis(500);
+/// With fewer operations per interval on average, an empty interval is normal.
+const MIN_MEAN_OPERATIONS: f64 = 10.0;
 
-pub(super) const COURSE: Check = Check {
+pub(super) const STEADINESS: Check = Check {
     rules: &["NOT-STEADY", "STALLS"],
     about: "Whether the rate drifted over the measured window, and whether it stood still in between.",
-    detect: |subject, findings| {
-        for (_, _, seen) in subject.observations() {
-            findings.extend(drift(&seen).into_iter().chain(stalls(&seen)));
+    detect: |input, findings| {
+        for (_, _, seen) in input.observations() {
+            findings.extend(detect_drift(&seen).into_iter().chain(detect_stalls(&seen)));
         }
     },
 };
 
-pub(super) const CHANGES: Check = Check {
+pub(super) const LEVEL_CHANGES: Check = Check {
     rules: &["CHANGEPOINT"],
     about: "Whether the rate changed from one level to another within the measured window, and when.",
-    detect: |subject, findings| {
-        findings.extend(subject.observations().filter_map(|(_, _, seen)| changes(&seen)));
+    detect: |input, findings| {
+        findings.extend(
+            input
+                .observations()
+                .filter_map(|(_, _, seen)| detect_level_change(&seen)),
+        );
     },
 };
 
-/// A moment at which a rate changed its level.
+/// A point in time at which the rate moved to another level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LevelChange {
     /// Seconds from the start of the measured window.
@@ -60,109 +65,111 @@ pub struct LevelChange {
     pub to: f64,
 }
 
-/// The moments at which the rate of a closed loop changed from one level to another: by more than a
-/// tenth, and not along a slope, which is a drift.
+/// Finds where the rate of a closed loop moved to another level, by more than a tenth. A slope is a
+/// drift and gives no changes.
 pub fn level_changes(seen: &Observation) -> Vec<LevelChange> {
     if seen.load.closed_loop != Some(true) {
         return Vec::new();
     }
-    let rates = by_second(&seen.series);
+    let rates = rates_by_second(&seen.series);
     if rates.len() < MIN_SECONDS {
         return Vec::new();
     }
-    let levels = segments(&rates, MIN_LEVEL);
+    let levels = segments(&rates, MIN_LEVEL_SECONDS);
     let changes: Vec<LevelChange> = levels
         .windows(2)
         .map(|pair| (&pair[0], &pair[1]))
-        .filter(|(from, to)| (to.level - from.level).abs() > CHANGE * from.level.max(to.level))
+        .filter(|(from, to)| (to.level - from.level).abs() > MIN_LEVEL_CHANGE * from.level.max(to.level))
         .map(|(from, to)| LevelChange {
             at_secs: to.start as f64,
             from: from.mean,
             to: to.mean,
         })
         .collect();
-    // A slope makes a staircase of levels: where a line says it as well, it is a drift.
-    if changes.is_empty() || beside_line(&rates) <= LIKE_A_LINE * beside_levels(&rates, &levels) {
+    // A slope splits into a staircase of levels: if a line fits about as well, it is a drift.
+    if changes.is_empty() || line_error(&rates) <= MAX_LINE_ERROR_RATIO * level_error(&rates, &levels) {
         return Vec::new();
     }
     changes
 }
 
-fn changes(seen: &Observation) -> Option<Finding> {
+fn detect_level_change(seen: &Observation) -> Option<Finding> {
     let changes = level_changes(seen);
     if changes.is_empty() {
         return None;
     }
     let levels: Vec<String> = changes
         .iter()
-        .take(MAX_CHANGES)
+        .take(MAX_LISTED_CHANGES)
         .map(|change| {
             let (from, to) = (figures::rate(change.from), figures::rate(change.to));
             format!("after {} s from {from} to {to}", change.at_secs)
         })
         .collect();
-    let more = match changes.len().saturating_sub(MAX_CHANGES) {
+    let more = match changes.len().saturating_sub(MAX_LISTED_CHANGES) {
         0 => String::new(),
-        more => format!(", and {more} times more"),
+        more => format!(", and {more} more times"),
     };
-    let what = format!("operations per second changed their level: {}{more}", levels.join(", "));
+    let what = format!(
+        "operations per second moved to another level: {}{more}",
+        levels.join(", ")
+    );
     let finding = Finding::new("CHANGEPOINT", Severity::Warning, what).at(&*seen.name);
-    let finding = finding.why("the mean lies between the levels, and the device was never at it");
-    Some(finding.help("find out what happened then: a cache that was full, exhausted credits, another program; judge each level separately"))
+    let finding = finding.why("the mean lies between the levels: the device never ran at that rate");
+    Some(finding.help("find out what happened at that time (a full cache, exhausted burst credits, another program), and judge each level separately"))
 }
 
-/// Sum of the squares by which a series misses its line.
-fn beside_line(values: &[f64]) -> f64 {
+/// Sum of squared residuals from the fitted line.
+fn line_error(values: &[f64]) -> f64 {
     let line = fit_line(values);
     let miss = |(index, value): (usize, &f64)| (value - line.start - line.slope * index as f64).powi(2);
     values.iter().enumerate().map(miss).sum()
 }
 
-/// The same by which it misses the means of its segments.
-fn beside_levels(values: &[f64], levels: &[Segment]) -> f64 {
-    let of = |level: &Segment| {
+/// Sum of squared residuals from the mean of each segment.
+fn level_error(values: &[f64], levels: &[Segment]) -> f64 {
+    let squares = |level: &Segment| {
         values[level.start..level.end]
             .iter()
             .map(|value| (value - level.mean).powi(2))
             .sum::<f64>()
     };
-    levels.iter().map(of).sum()
+    levels.iter().map(squares).sum()
 }
 
-/// A rate that is asked for does not drift; latencies do, and are seen elsewhere.
-fn drift(seen: &Observation) -> Option<Finding> {
+/// Only a closed loop can drift: a paced rate stays where it is set.
+fn detect_drift(seen: &Observation) -> Option<Finding> {
     if seen.load.closed_loop != Some(true) {
         return None;
     }
-    let rates = by_second(&seen.series);
+    let rates = rates_by_second(&seen.series);
     if rates.len() < MIN_SECONDS {
         return None;
     }
     let line = fit_line(&rates);
     let count = rates.len() as f64;
     let change = line.slope * (count - 1.0) / mean(&rates);
-    if change.abs() <= EXCURSION || correlation(&rates, line.slope) < MIN_CORRELATION {
+    if change.abs() <= MAX_SLOPE_EXCURSION || time_correlation(&rates, line.slope) < MIN_CORRELATION {
         return None;
     }
     let what = match largest_change(seen) {
         Some(step) => format!(
             "operations per second {} at {:.0} s",
-            from_to(step.from, step.to),
+            describe_change(step.from, step.to),
             step.at_secs
         ),
         None => {
-            let count = ((END * rates.len() as f64).round() as usize).max(1);
+            let count = ((TREND_END_SHARE * rates.len() as f64).round() as usize).max(1);
             let (first, last) = (mean(&rates[..count]), mean(&rates[rates.len() - count..]));
             format!(
                 "operations per second {} between the first and the last {count} of {} s",
-                from_to(first, last),
+                describe_change(first, last),
                 rates.len()
             )
         }
     };
     let finding = Finding::new("NOT-STEADY", Severity::Warning, what).at(&*seen.name);
-    let finding =
-        finding.why("the mean is that of a change and not of a state: another length would give another figure");
+    let finding = finding.why("the rate was still changing, so the mean depends on how long the test ran");
     Some(finding.help("warm up for longer, or wait for a steady state (`--until-steady`, `fathom precondition`)"))
 }
 
@@ -173,8 +180,8 @@ fn largest_change(seen: &Observation) -> Option<LevelChange> {
         .max_by(|one, other| size(one).total_cmp(&size(other)))
 }
 
-/// Two rates and the change between them: `fell from 6,000 to 3,000 (-50 %)`.
-fn from_to(from: f64, to: f64) -> String {
+/// Describes a change of rate: `fell from 6,000 to 3,000 (-50 %)`.
+fn describe_change(from: f64, to: f64) -> String {
     let verb = if to < from { "fell" } else { "rose" };
     format!(
         "{verb} from {} to {} ({})",
@@ -184,8 +191,8 @@ fn from_to(from: f64, to: f64) -> String {
     )
 }
 
-/// Operations of each whole second.
-fn by_second(series: &[SeriesPoint]) -> Vec<f64> {
+/// Operations per second in each whole second.
+fn rates_by_second(series: &[SeriesPoint]) -> Vec<f64> {
     let Some(length) = series.first().map(|point| point.length_ns) else {
         return Vec::new();
     };
@@ -197,7 +204,7 @@ fn by_second(series: &[SeriesPoint]) -> Vec<f64> {
 }
 
 /// Correlation of a series with time, from the slope of its line.
-fn correlation(values: &[f64], slope: f64) -> f64 {
+fn time_correlation(values: &[f64], slope: f64) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
     let of_values = (values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / count).sqrt();
@@ -209,9 +216,9 @@ fn correlation(values: &[f64], slope: f64) -> f64 {
     }
 }
 
-fn stalls(seen: &Observation) -> Option<Finding> {
+fn detect_stalls(seen: &Observation) -> Option<Finding> {
     let total: u64 = seen.series.iter().flat_map(|point| point.operations).sum();
-    if seen.load.closed_loop != Some(true) || (total as f64) < DEFAULT_OPERATIONS * seen.series.len() as f64 {
+    if seen.load.closed_loop != Some(true) || (total as f64) < MIN_MEAN_OPERATIONS * seen.series.len() as f64 {
         return None;
     }
     let silent = |point: &SeriesPoint| point.operations.iter().all(|count| *count == 0);
@@ -225,17 +232,15 @@ fn stalls(seen: &Observation) -> Option<Finding> {
         }
     }
     lengths.push(current);
-    lengths.retain(|length| *length >= STANDSTILL);
+    lengths.retain(|length| *length >= MIN_STALL);
     let longest = lengths.iter().max()?;
-    let times = if lengths.len() == 1 {
-        "once".to_owned()
-    } else {
-        format!("{} times", lengths.len())
+    let what = match lengths.len() {
+        1 => format!("no operation completed for {longest}, once"),
+        times => format!("no operation completed for up to {longest}, {times} times"),
     };
-    let what = format!("no operation completed for {longest} or less, {times}").replace(" or less, once", ", once");
     let finding = Finding::new("STALLS", Severity::Warning, what).at(&*seen.name);
-    let finding = finding.why("programs that wait for this storage stand still as long");
-    Some(finding.help("look at the system log and at the device's health for that time; `--out csv` has the intervals"))
+    let finding = finding.why("programs that wait for this storage stall for as long");
+    Some(finding.help("check the system log and the device's health at that time; `--out csv` lists the intervals"))
 }
 
 #[cfg(test)]
@@ -247,7 +252,7 @@ mod tests {
     use super::super::samples;
 
     /// A closed loop with these operations in each interval of 100 ms.
-    fn course(operations: &[u64]) -> Results {
+    fn results(operations: &[u64]) -> Results {
         let time = Nanos::millis(100 * operations.len() as u64);
         let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(time));
         workload.depth = 8;
@@ -255,7 +260,7 @@ mod tests {
     }
 
     fn found(operations: &[u64]) -> Vec<String> {
-        let rules = samples::rules(&course(operations));
+        let rules = samples::rules(&results(operations));
         rules
             .into_iter()
             .filter(|rule| rule == "NOT-STEADY" || rule == "STALLS")
@@ -271,7 +276,7 @@ mod tests {
     }
 
     fn not_steady(operations: &[u64]) -> String {
-        let found = super::super::check(&course(operations));
+        let found = super::super::check(&results(operations));
         let mut found = found.into_iter().filter(|finding| finding.rule == "NOT-STEADY");
         found.next().map(|finding| finding.what).unwrap_or_default()
     }
@@ -296,7 +301,7 @@ mod tests {
     }
 
     fn steps(operations: &[u64]) -> Vec<model::finding::Finding> {
-        let found = super::super::check(&course(operations));
+        let found = super::super::check(&results(operations));
         found
             .into_iter()
             .filter(|finding| finding.rule == "CHANGEPOINT")
@@ -327,7 +332,7 @@ mod tests {
     #[test]
     fn modes_before_and_after_a_change_are_not_two_kinds_of_operation() {
         let why = |operations: &[u64]| {
-            let mut results = course(operations);
+            let mut results = results(operations);
             let total = &mut samples::reads(&mut results.steps[0].jobs[0]).total;
             total.record_times(50_000, 1_000_000);
             total.record_times(5_000_000, 1_000_000);
@@ -347,10 +352,10 @@ mod tests {
     }
 
     #[test]
-    fn a_standstill() {
-        let mut still = vec![1000; 300];
-        still[100..105].fill(0);
-        assert_eq!(found(&still), ["STALLS"]);
+    fn a_stall() {
+        let mut stalled = vec![1000; 300];
+        stalled[100..105].fill(0);
+        assert_eq!(found(&stalled), ["STALLS"]);
         let mut short = vec![1000; 300];
         short[100..104].fill(0);
         assert!(found(&short).is_empty());
