@@ -12,6 +12,7 @@ mod strangers;
 mod studies;
 mod unreached;
 
+use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -29,6 +30,7 @@ const WATCHDOG: Duration = Duration::from_secs(60);
 const TOKEN: &str = "0123456789abcdef";
 
 /// What a process left.
+#[derive(Debug)]
 struct Ran {
     code: Option<i32>,
     out: String,
@@ -219,7 +221,8 @@ fn measured(results: &Results) -> Vec<(u32, u32, PerDirection<Option<model::resu
             workers: vec![worker.clone()],
             ..JobResults::default()
         };
-        (worker.rank, worker.worker, part.directions(), worker.measured_ns)
+        let directions = part.directions().map(|found| found.clone().map(Cow::into_owned));
+        (worker.rank, worker.worker, directions, worker.measured_ns)
     };
     workers.map(one).collect()
 }

@@ -6,6 +6,7 @@ mod report;
 mod targets;
 
 use ::report::junit;
+use ::run::RunError;
 use ::run::targets::SharedFiles;
 use analysis::diagnosis::{Answer, JobDiagnosis, Question};
 use analysis::requirement::Metric;
@@ -151,6 +152,7 @@ fn attempts(
     let (mut shared_files, mut search) = (SharedFiles::default(), Search::default());
     let mut made = MadeFiles::missing_among(&verification.paths);
     let (mut probed, mut shallower) = (None, None);
+    let mut has_run = false;
     loop {
         let attempt = verification.next(&search).expect("a judged promise ends the loop");
         screen.say(&introduction(verification, &attempt));
@@ -175,7 +177,12 @@ fn attempts(
                     outputs.take(&event).iter().for_each(|line| screen.say(line));
                 }
             })
-            .map_err(|error| without_verdict(error.into()))?;
+            .map_err(|error| match error {
+                // Every host was there before.
+                RunError::Hosts(_) if has_run => Faults::from(error).with(Exit::Partial),
+                error => without_verdict(error.into()),
+            })?;
+        has_run = true;
         let Some(observed) = Observation::from_results(&results, 0, 0) else {
             return Err(nothing_measured(&results));
         };
