@@ -7,7 +7,7 @@ use model::plan::FileRangeFlags;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub u32);
 
-/// An operation to carry out.
+/// An operation to execute.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
     /// First byte.
@@ -81,7 +81,7 @@ pub struct Completion {
     /// Bytes transferred, or a negative error number.
     pub result: i64,
     /// When it was reaped. Operations that were found ended at one look have the same stamp; those
-    /// that a synchronous engine has carried out one after the other have one each.
+    /// that a synchronous engine has executed one after the other have one each.
     pub at: Nanos,
 }
 

@@ -20,7 +20,7 @@ pub(crate) struct Beside {
     maps: Vec<Option<MappedFile>>,
     /// Operations of the other engine that have not ended.
     in_flight: u32,
-    /// A copy was carried out since the other engine was looked at.
+    /// A copy was made since the other engine was looked at.
     copied: bool,
     one_at_a_time: bool,
 }

@@ -1,9 +1,9 @@
-//! The queues of Windows: operations that the system carries out while the thread continues, whose
+//! The queues of Windows: operations that the system completes while the thread continues, whose
 //! ends it learns of through a completion port, by routines that it lets the system call (DiskSpd
 //! `-x`), or through a ring (`ioring.rs`).
 //!
 //! Except on a ring, each operation is a call of its own. Flushes and trims have no such call: they
-//! are carried out where they stand, and what is in flight continues meanwhile.
+//! are executed where they stand, and what is in flight continues meanwhile.
 
 use model::Nanos;
 use model::results::EngineUsed;

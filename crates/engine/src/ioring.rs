@@ -2,7 +2,7 @@
 //! it is refused where that lacks.
 //!
 //! The engine is that of the other queues. Reads, writes and flushes go through the ring, all of a
-//! turn in one call; trims have no place there and are carried out where they stand.
+//! turn in one call; trims have no place there and are executed where they stand.
 
 use model::plan::EngineKind;
 use windows_sys::Win32::Storage::FileSystem::{IORING_VERSION_1, IORING_VERSION_3};

@@ -1,7 +1,7 @@
 //! Moving bytes: the [`Engine`] trait, one file per engine, buffers, open files, the clock, CPU
 //! placement.
 //!
-//! An engine belongs to one thread. It is handed operations by slot, carries out a turn, and says
+//! An engine belongs to one thread. It is handed operations by slot, executes a turn, and says
 //! which slots are done and when. It knows nothing of plans, patterns, rates or statistics. All
 //! `unsafe` code of the project lives here, in small files with safe functions around them.
 //!
@@ -70,7 +70,7 @@ use model::results::EngineUsed;
 
 use one_by_one::OneByOne;
 
-/// Something that carries out I/O for one thread.
+/// Something that issues I/O for one thread.
 pub trait Engine {
     /// Takes over operations, and waits until at least `at_least` are done or the clock reaches
     /// `until`. One system call where possible. With nothing in flight and a deadline this is a
@@ -81,7 +81,7 @@ pub trait Engine {
     /// of the turn, and how many of the requests were taken over: the first N. The others are the
     /// caller's to offer again.
     ///
-    /// A synchronous engine carries out one request after the other, as long as the clock has not
+    /// A synchronous engine executes one request after the other, as long as the clock has not
     /// reached `until`; the end of each is the start of the next.
     ///
     /// An operation that failed is not an error here: its completion carries the error number.
@@ -121,7 +121,7 @@ pub struct Setup {
     pub one_buffer: bool,
     /// Most requests in a turn.
     pub submit_batch: u32,
-    /// Most completions that a turn hands on, where operations are not carried out one after the
+    /// Most completions that a turn hands on, where operations are not executed one after the
     /// other; absent: all.
     pub complete_max: Option<u32>,
     /// Bytes in each buffer.

@@ -1,4 +1,4 @@
-//! What engines have in common that carry out one operation after the other: the turn, its stamps,
+//! What engines have in common that execute one operation after the other: the turn, its stamps,
 //! waiting. What an operation does is theirs to say.
 
 use model::Nanos;
@@ -11,7 +11,7 @@ use crate::error::EngineError;
 use crate::sleep::PreciseSleep;
 use crate::{Engine, File, Setup};
 
-/// How single operations are carried out.
+/// How single operations are executed.
 pub(crate) trait Calls {
     /// Does what is to be done between two operations and belongs to neither. True if that took
     /// time.

@@ -236,7 +236,7 @@ impl IoUring {
         }
     }
 
-    /// Trims and flushes that have no request of their own are carried out inside the submitting
+    /// Trims and flushes that have no request of their own are executed inside the submitting
     /// turn.
     #[inline(never)]
     fn perform_directly(&mut self, request: &Request, done: &mut Batch) {

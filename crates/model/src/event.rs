@@ -1,4 +1,4 @@
-//! What happens while a plan is carried out: the whole interface between a run and its viewers.
+//! What happens while a plan is executed: the whole interface between a run and its viewers.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};

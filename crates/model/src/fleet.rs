@@ -1,4 +1,4 @@
-//! One test on several hosts: which part of a plan each of them carries out, and how their results
+//! One test on several hosts: which part of a plan each of them executes, and how their results
 //! become one.
 //!
 //! A *rank* is one process of the test, as MPI calls it; usually there is one on each host. The
@@ -26,7 +26,7 @@ const MIN_PART: u64 = 4096;
 /// Hosts that a sentence names at most.
 const MAX_NAMED: usize = 8;
 
-/// One of the processes that carry out a test together.
+/// One of the processes that execute a test together.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Rank {
     /// Its number, from 0.
@@ -37,7 +37,7 @@ pub struct Rank {
     pub host: String,
 }
 
-/// The processes that carried out a test together, and how.
+/// The processes that executed a test together, and how.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fleet {
     /// What carried messages, in words.
@@ -96,10 +96,10 @@ pub struct RankFacts {
     pub lost: Option<String>,
 }
 
-/// The part of a plan that one rank carries out.
+/// The part of a plan that one rank executes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Share {
-    /// What it carries out.
+    /// What it executes.
     pub plan: Plan,
     /// For each step, which jobs of the common plan these are.
     pub jobs: Vec<Vec<u32>>,

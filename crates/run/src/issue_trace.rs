@@ -1,4 +1,4 @@
-//! A trace of what a job issues, written while it runs in fio's form, so that it can be carried out
+//! A trace of what a job issues, written while it runs in fio's form, so that it can be replayed
 //! again.
 
 use model::Nanos;

@@ -52,7 +52,7 @@ pub enum SetupError {
         /// The system's error.
         source: std::io::Error,
     },
-    /// The trace that is to be carried out cannot be read. Nothing was issued.
+    /// The trace that is to be replayed cannot be read. Nothing was issued.
     #[error("cannot read the trace {path}: {source}")]
     Trace {
         /// The file.

@@ -101,7 +101,7 @@ impl TraceSource {
         }
     }
 
-    /// What came next has been carried out.
+    /// What came next has been replayed.
     #[inline]
     pub(crate) fn advance(&mut self) {
         let _ = self.entries.pop();
@@ -215,7 +215,7 @@ mod tests {
     fn a_trace_that_breaks_off_says_so_behind_what_was_read() {
         let broken = format!("{}9999 y read 0 512\n", trace(10));
         let (offsets, error) = offsets(source(&broken, 4));
-        // Nothing of a piece that cannot be read is carried out.
+        // Nothing of a piece that cannot be read is replayed.
         assert!(offsets.is_empty());
         assert!(error.unwrap().contains("names y"));
     }

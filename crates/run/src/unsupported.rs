@@ -9,7 +9,7 @@ use crate::error::WorkerFault;
 use crate::setup_error::SetupError;
 use crate::targets::guard::Permissions;
 
-/// Every part of the plan that would not be carried out.
+/// Every part of the plan that is not supported.
 pub(crate) fn faults(plan: &Plan) -> Vec<PlanFault> {
     let mut faults: Vec<PlanFault> = Vec::new();
     for (_, job) in plan.jobs() {

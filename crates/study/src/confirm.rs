@@ -92,7 +92,7 @@ fn deeper(job: &Job) -> Job {
         ..job.stop
     };
     let mut workers: Vec<Worker> = job.workers.iter().map(twice).collect();
-    // An engine that carries out one operation after the other has more of them in flight only with
+    // An engine that executes one operation after the other has more of them in flight only with
     // more threads.
     let synchronous = job.workers.iter().filter(|worker| worker.engine.kind.is_synchronous());
     workers.extend(synchronous.enumerate().map(|(number, worker)| Worker {

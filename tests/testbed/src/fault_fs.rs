@@ -134,7 +134,7 @@ impl FaultFs {
         }
     }
 
-    /// Takes away all faults. What hangs is carried out.
+    /// Takes away all faults. What hangs continues.
     pub fn clear(&self) {
         {
             let mut state = self.faults.state();

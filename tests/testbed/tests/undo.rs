@@ -27,7 +27,7 @@ fn backing_of(device: &Path) -> Option<String> {
     fs::read_to_string(path).ok().map(|path| path.trim().to_owned())
 }
 
-/// Writes something and reads it back past the cache.
+/// Writes something and reads it back bypassing the cache.
 fn holds_data(path: &Path) {
     let pattern = vec![0x5a; 8192];
     let mut file = fs::File::options().read(true).write(true).open(path).unwrap();

@@ -95,7 +95,7 @@ pub(super) const CLOCK: Check = Check {
 pub(super) const INTERVALS: Check = Check {
     rules: &["LOST-INTERVALS", "LOG-WAITS", "TRACE-WAITS"],
     about: "Intervals that were merged because they were not collected in time; waits for the operation log, or for the trace that \
-            is carried out.",
+            is executed.",
     detect: |input, findings| {
         for job in input.jobs() {
             let rows: u64 = job.results.workers.iter().map(|worker| worker.joined_rows).sum();
@@ -119,7 +119,7 @@ pub(super) const INTERVALS: Check = Check {
             }
             let waits: u64 = job.results.workers.iter().map(|worker| worker.trace_waits).sum();
             if waits > 0 {
-                let what = format!("workers waited {waits} times for the trace that they carry out");
+                let what = format!("workers waited {waits} times for the trace that they replay");
                 let finding = Finding::new("TRACE-WAITS", Severity::Warning, what).at(&*job.plan.name);
                 findings.push(
                     finding

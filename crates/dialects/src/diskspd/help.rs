@@ -48,7 +48,7 @@ A target is a file or a device. In profiles, *<n> stands for target n of the com
 
 const EXAMPLES: &str = "\
 Examples:
-  Random reads of 4 KiB by 4 threads with 32 in flight each, past the cache, for a minute, with latencies:
+  Random reads of 4 KiB by 4 threads with 32 in flight each, bypassing the cache, for a minute, with latencies:
     -c10G -b4K -r -t4 -o32 -Sh -d60 -L testfile.dat
   Large sequential writes through all caches:
     -c10G -b1M -w100 -o8 -Sh testfile.dat

@@ -37,7 +37,7 @@ pub struct Lowered {
     pub notes: Vec<String>,
 }
 
-/// Where a profile is to be carried out.
+/// Where a profile is to run.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Here<'a> {
     /// Numbers of the logical CPUs that may be used, ascending; a Windows group holds 64 of them.
@@ -57,7 +57,7 @@ pub struct Here<'a> {
 /// Gives a profile its meaning.
 ///
 /// # Errors
-/// A [`Diagnostic`] for each thing that DiskSpd takes and that cannot be carried out.
+/// A [`Diagnostic`] for each thing that DiskSpd takes and that is not supported here.
 pub fn lower(profile: &Profile, here: Here<'_>) -> Result<Lowered, Vec<Diagnostic>> {
     let mut complaints = paths::complaints(profile, here.windows);
     complaints.extend(profile.time_spans.iter().flat_map(impossible));
@@ -627,7 +627,7 @@ fn cache(target: &Target) -> CacheMode {
         },
         local_only: target.cache == Cache::NoLocal,
         mapping: target.memory_mapped.then_some(Mapping {
-            // DiskSpd flushes only where the copies do not go past the caches already.
+            // DiskSpd flushes only where the copies do not bypass the caches already.
             flush: if target.write_through { MapFlush::None } else { flush },
             non_temporal: target.write_through,
         }),

@@ -7,7 +7,7 @@
 use super::flags::{FLAGS, Parameter};
 use super::table;
 
-/// What some hosts are to carry out.
+/// What some hosts are to execute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Part {
     /// The hosts as they were given; one may be a file with a line for each.

@@ -43,7 +43,7 @@ pub(super) struct Draft<'a> {
     pub(super) globals: &'a [(String, String)],
     pub(super) disk: &'a dyn Disk,
     pub(super) parts: Parts,
-    /// What was read and cannot be carried out.
+    /// What was read and is not supported.
     pub(super) complaints: &'a mut Vec<Diagnostic>,
 }
 

@@ -44,9 +44,9 @@ pub struct Flags {
     pub trigger_file: Option<String>,
     /// Microseconds after which a trigger ends the jobs; 0 for never.
     pub trigger_timeout_us: u64,
-    /// The command that a trigger carries out.
+    /// The command that a trigger runs.
     pub trigger: Option<String>,
-    /// Where other processes are waited for that say what to carry out; empty for the usual place.
+    /// Where it listens for processes that say what to run; empty for the usual place.
     pub server: Option<String>,
     /// The file that gets the number of the process that waits in the background.
     pub daemonize: Option<String>,
@@ -87,7 +87,7 @@ pub enum Errand {
     TestCopies(String),
     /// Whether all processors agree on the time is tested.
     TestClocks,
-    /// What other processes ask for is carried out.
+    /// Jobs that other processes ask for are run.
     Serve,
 }
 
@@ -525,7 +525,7 @@ pub const FLAGS: &[Flag] = &[
         "client",
         "HOST",
         "Carry the jobs that follow out on this host, or on those of a file; may be repeated.",
-        |_, _| refuse("fio: --client carries jobs out on other hosts, and nothing is carried out here"),
+        |_, _| refuse("fio: --client runs jobs on other hosts, and nothing runs here"),
     ),
     unsupported("remote-config", "FILE", "Not supported."),
 ];

@@ -33,7 +33,7 @@ pub struct Lowered {
 /// seed.
 ///
 /// # Errors
-/// A [`Diagnostic`] for everything that cannot be carried out.
+/// A [`Diagnostic`] for everything that is not supported.
 pub fn lower(
     config: &Config,
     arguments: &Arguments,

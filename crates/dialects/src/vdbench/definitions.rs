@@ -234,7 +234,7 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
             Section::Replay => parameters.refusals.push(
                 block
                     .error(format!(
-                        "cannot carry out `rg={}`: traces of Swat are not replayed",
+                        "`rg={}` is not supported: traces of Swat are not replayed",
                         block.name
                     ))
                     .help("remove `rg=`"),
@@ -344,7 +344,7 @@ fn refuse(block: &Block, refusals: &mut Vec<Diagnostic>) {
             _ => None,
         };
         if let Some(why) = refusal {
-            let what = format!("cannot carry out `{}={value}`: {why}", row.name);
+            let what = format!("`{}={value}` is not supported: {why}", row.name);
             refusals.push(
                 Diagnostic::new(what)
                     .at(item.at.clone())
@@ -480,7 +480,7 @@ fn host(block: &Block, parameters: &mut Parameters, env: &dyn VdbenchEnv) {
     let system = block.item("system").map_or(block.name.clone(), Item::word);
     if !env.is_local(&system) {
         let what = format!(
-            "cannot run on host {system} (hd={}): only this machine's work is carried out",
+            "cannot run on host {system} (hd={}): only this machine's jobs are run",
             block.name
         );
         let help = "start `fathom agent` there and run a native job with `--hosts`, or run this file on that host";

@@ -208,7 +208,7 @@ pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> 
         [] => vec![(4096, 100.0)],
         [size] => vec![(size as u64, 100.0)],
         [_, 0.0] => {
-            let what = "cannot carry out `sizes=(size,0)`: sizes around a mean are not built";
+            let what = "`sizes=(size,0)` is not supported: sizes around a mean are not built";
             return Err(block
                 .error(what.into())
                 .help("give sizes with percentages: `sizes=(16k,50,64k,50)`"));
@@ -344,7 +344,7 @@ pub(super) fn format_words(block: &Block) -> Result<FormatWords, Diagnostic> {
         return Err(block.error("'format=yes' and 'format=complete' are mutually exclusive.".into()));
     }
     if has("limited") {
-        let what = "cannot carry out `format=limited`: a format ends when its tree is complete";
+        let what = "`format=limited` is not supported: a format ends when its tree is complete";
         return Err(block.error(what.into()).help("remove `limited`"));
     }
     let loops = block

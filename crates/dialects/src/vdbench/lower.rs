@@ -44,7 +44,7 @@ pub struct Format {
 /// The plan of one run. SDs that are too small must have been laid out before.
 ///
 /// # Errors
-/// What cannot be carried out.
+/// What is not supported.
 pub fn lower(run: &Run, parameters: &Parameters, env: &dyn VdbenchEnv, seed: u64) -> Result<Lowered, Diagnostic> {
     let mut lowering = Lowering::new(parameters, env, seed);
     lowering.step(run)?;
@@ -55,7 +55,7 @@ pub fn lower(run: &Run, parameters: &Parameters, env: &dyn VdbenchEnv, seed: u64
 /// measured ones are left out, with a sentence for each.
 ///
 /// # Errors
-/// What cannot be carried out.
+/// What is not supported.
 pub fn lower_all(
     runs: &[Run],
     parameters: &Parameters,
@@ -654,7 +654,7 @@ fn share_over_sds(run: &Run, jobs: &mut [Job]) -> Result<(), Diagnostic> {
 }
 
 pub(super) fn cannot(run: &Run, what: &str, help: &str) -> Diagnostic {
-    Diagnostic::new(format!("rd={}: cannot carry out {what}", run.name)).help(help.to_owned())
+    Diagnostic::new(format!("rd={}: not supported: {what}", run.name)).help(help.to_owned())
 }
 
 fn refuse(run: &Run) -> Result<(), Diagnostic> {

@@ -2,7 +2,7 @@
 //!
 //! Command line → [`Command`]; files → items → [`Parameters`], which is what the user wrote →
 //! [`Run`]s, one for each turn of each run definition → [`lower()`] → [`model::plan::Plan`]. The
-//! runs are carried out one after the other, because the rates of a curve are known only when its
+//! runs are executed one after the other, because the rates of a curve are known only when its
 //! first run has ended.
 
 pub mod values;

@@ -188,7 +188,7 @@ pub const ROWS: &[Row] = &[
         W,
         "openflags",
         "none",
-        "`o_direct`, `directio`: files are read and written past the page cache; others are refused",
+        "`o_direct`, `directio`: files are read and written bypassing the page cache; others are refused",
     ),
     row(Fsd, W, "journal", "", "").refused(VALIDATE),
     row(Fsd, N, "count", "", "`(start,n)`: n definitions"),

@@ -28,7 +28,7 @@ pub enum Section {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// It does what it says.
-    CarriedOut,
+    Supported,
     /// It is read and checked; the reason why nothing follows from it.
     WithoutEffect(&'static str),
     /// A run with it is refused; the reason. `-s` prints its plan all the same.
@@ -79,7 +79,7 @@ pub(super) const fn row(
         exact: false,
         kind,
         default,
-        status: Status::CarriedOut,
+        status: Status::Supported,
         help,
     }
 }

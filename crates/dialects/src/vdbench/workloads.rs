@@ -61,7 +61,7 @@ fn seek(block: &Block) -> Result<i32, Diagnostic> {
         None if word.starts_with("seq") => Ok(0),
         None if word.starts_with("rand") => Ok(100),
         None if word == "poisson" => Err(block
-            .error("cannot carry out `seekpct=poisson`: that distribution is not built".into())
+            .error("`seekpct=poisson` is not supported: that distribution is not built".into())
             .help("`fathom fio` has `random_distribution=zipf` and `pareto`")),
         None => Err(block.error(format!("Invalid contents for 'seekpct=': {word}"))),
     }

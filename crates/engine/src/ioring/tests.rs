@@ -431,7 +431,7 @@ fn a_turn_is_one_call_whatever_it_hands_over() {
         assert!(engine.buffer(Slot(slot)).iter().all(|byte| *byte == slot as u8 + 1));
     }
     assert_eq!(submitted(), [8, 1, 8]);
-    // Flushes among others go through the ring with them; a trim is carried out by itself.
+    // Flushes among others go through the ring with them; a trim is executed by itself.
     let mut mixed = requests(Action::Write, 4);
     mixed[2] = Request {
         length: 0,

@@ -14,17 +14,18 @@ use testbed::{LoopDevice, LoopOptions, TmpFs, Zram};
 /// A kind of target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// A file on a disk, past the cache.
+    /// A file on a disk, bypassing the cache.
     DiskDirect,
     /// A file on a disk, through the cache.
     DiskBuffered,
     /// A file in memory.
     #[cfg(target_os = "linux")]
     TmpFs,
-    /// A loop device, past the cache, that takes requests without waiting.
+    /// A loop device, bypassing the cache, that takes requests without waiting.
     #[cfg(target_os = "linux")]
     Loop,
-    /// Compressed memory as a block device, past the cache: operations are done inside the call.
+    /// Compressed memory as a block device, bypassing the cache: operations are done inside the
+    /// call.
     #[cfg(target_os = "linux")]
     Zram,
 }

@@ -56,7 +56,7 @@ const HEADING: &str = "Procedure";
     long_about = "Brings a device into the state in which a used one is, as the Solid State Storage Performance Test Specification \
         2.0 of SNIA asks for. EVERYTHING ON IT IS LOST.\n\n\
         First the range is written twice with sequential operations of 128 KiB, whatever the load (WIPC). Then the load \
-        itself is carried out in rounds of a minute (WDPC): random writes of 4 KiB at depth 32, or what the flags say; \
+        itself is executed in rounds of a minute (WDPC): random writes of 4 KiB at depth 32, or what the flags say; \
         with --matrix each round is the 56 cells of the specification's test of IOPS. Steady state is reached once five \
         rounds differ by at most 20 % of their mean and the line through them changes by at most 10 % of it; after 25 \
         rounds it is not reached, and the exit code is 1.\n\n\
@@ -244,7 +244,7 @@ fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
         (job.part.read_percent, job.depth) = (0.0, Some(DEPTH));
     }
     args.test.apply(&mut document, args.measure.seed)?;
-    sweep::one_job(&document, "the rounds carry out")?;
+    sweep::one_job(&document, "the rounds run")?;
     let job = &document.jobs[0];
     let [_] = &job.targets[..] else {
         let fault = Fault::new(format!(
@@ -273,7 +273,7 @@ fn document(session: &Session, args: &Args) -> Result<Document, Faults> {
     Ok(document)
 }
 
-/// The cells of a round that the target can carry out, and what is said of the others.
+/// The cells of a round that the target supports, and what is said of the others.
 fn cells(args: &Args, plan: &Plan) -> (Vec<Cell>, Vec<String>) {
     if !args.matrix {
         return (Vec::new(), Vec::new());

@@ -115,7 +115,7 @@ fn paths_of_jobs_have_limits_of_their_own() {
             "Both limits of the machine are reached. All jobs together did 90,900 IOPS",
             "The load is at the limit of VM Standard_D8ds_v4, cached + uncached: 90,900 IOPS (reader1 + writer1 together) of \
              89,800 IOPS is 101.2 %",
-            "name the path of each (--path JOB=uncached",
+            "name the path of each job (--path JOB=uncached",
         ],
     );
     let vm = ["explain", &figures, "--vm", "Standard_D8ds_v4", "--out", "json"];

@@ -1,4 +1,4 @@
-//! Every recorded run of fio 3.42, carried out by us: the same lines, labels, keys, order, types
+//! Every recorded run of fio 3.42, run by us: the same lines, labels, keys, order, types
 //! and number formats, the same exit codes, the same files. Measured figures are masked; what a job
 //! fixes is compared.
 

@@ -340,7 +340,7 @@ fn tolerated_errors_are_reported_if_asked() {
     }
 }
 
-/// The wish reaches the call: it is carried out, or the system says that it cannot be.
+/// The wish reaches the call: it is granted, or the system says that it cannot be.
 ///
 /// A kernel may start to read what is not in its cache and look whether it came in time: of many
 /// reads one is late.

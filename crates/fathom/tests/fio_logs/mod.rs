@@ -1,4 +1,4 @@
-//! fio's log files of real runs: carried out, written and read again.
+//! fio's log files of real runs: run, written and read again.
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;

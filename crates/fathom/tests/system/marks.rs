@@ -224,7 +224,7 @@ fn losses(folder: &Path, cache: &'static str, ways: &[(&str, &str)], commands: &
                 lost.push(format!("{way}: {name}: {}", ran.err));
                 before = after;
             } else if ran.code == Some(0) {
-                lost.push(format!("{way}: {name} was carried out"));
+                lost.push(format!("{way}: {name} was run"));
             }
         }
         fs::remove_dir_all(&folder).unwrap();
@@ -299,7 +299,7 @@ fn own_data_in_a_file_that_fathom_made_is_kept_without_attributes() {
 fn a_screening_keeps_own_data_in_a_file_that_fathom_made() {
     let Some(fs) = need(LoopFs::ext4(64 * MIB)) else { return };
     let lost = losses(fs.path(), "direct", &WAYS[..1], &[("quick", &["quick", "{m}", "-q"])]);
-    assert_eq!(lost, ["cat: quick was carried out"], "it only reads");
+    assert_eq!(lost, ["cat: quick was run"], "it only reads");
 }
 
 /// Its contents are unknown: it may have been used for something else since.

@@ -13,7 +13,7 @@ use crate::direction::Direction;
 use crate::mix::Mix;
 use crate::units::Bytes;
 
-/// A plan that cannot be carried out, with everything that is wrong with it.
+/// A plan that cannot run, with everything that is wrong with it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}", list(.0))]
 pub struct PlanError(pub Vec<PlanFault>);

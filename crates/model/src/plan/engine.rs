@@ -388,7 +388,7 @@ impl EngineKind {
         &ENGINES[self as usize]
     }
 
-    /// The engine that carries out what fio's engine of this name does, on this system if there is
+    /// The engine that does what fio's engine of this name does, on this system if there is
     /// one here.
     pub fn from_fio_name(name: &str) -> Option<EngineKind> {
         let mut named = ENGINES.iter().filter(|engine| engine.fio_names.contains(&name));

@@ -1,4 +1,4 @@
-//! How single operations are carried out: caches, flushes, priorities, checks, errors.
+//! How single operations are executed: caches, flushes, priorities, checks, errors.
 
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -55,7 +55,7 @@ pub struct Stop {
     /// `time_based`). Random offsets continue to be drawn, so that no pass repeats another.
     #[serde(default)]
     pub repeat_until_time: bool,
-    /// `bytes`, `region_percent`, `operations` and `passes` are carried out this many times, each
+    /// `bytes`, `region_percent`, `operations` and `passes` are executed this many times, each
     /// time from the beginning (fio `loops`); absent: once.
     #[serde(default)]
     pub rounds: Option<u32>,

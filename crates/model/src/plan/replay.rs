@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// pattern. Those then only say what can occur: which directions, and lengths from the shortest to
 /// the longest.
 ///
-/// A trace is carried out once. It is read while the worker runs, through a ring of no more than
+/// A trace is replayed once. It is read while the worker runs, through a ring of no more than
 /// 65,536 entries: whatever its length, it takes less than 4 MiB of memory for each worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Replay {

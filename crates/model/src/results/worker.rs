@@ -29,7 +29,7 @@ pub struct WorkerResults {
     /// is counted among the reads of its stream, as is what a backlog read within the window.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub verified_ns: Nanos,
-    /// Times it had caught up with the reader of the trace that it carries out, and waited for
+    /// Times it had caught up with the reader of the trace that it replays, and waited for
     /// more.
     #[serde(default, skip_serializing_if = "none_found")]
     pub trace_waits: u64,

@@ -1,7 +1,7 @@
 //! The binary records of blktrace: 48 bytes each, in the byte order of the machine that wrote them,
 //! with data of their own behind some.
 //!
-//! What a replay carries out is what was queued: reads, writes, discards and flushes, as they came
+//! A replay issues what was queued: reads, writes, discards and flushes, as they came
 //! from above, before they were merged or split.
 
 use super::{Entry, Reader, TraceError, What};

@@ -17,7 +17,7 @@ pub struct MergeInput<'a> {
     pub open: Box<dyn Fn() -> io::Result<Box<dyn Read>> + 'a>,
     /// Its times become this percentage of what they were.
     pub time_percent: f64,
-    /// How often it is carried out, one after the other.
+    /// How often it is replayed, one after the other.
     pub iterations: u32,
 }
 

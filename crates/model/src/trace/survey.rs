@@ -1,4 +1,4 @@
-//! What is in a trace: looked at before it is carried out, so that files, buffers and directions
+//! What is in a trace: looked at before it is replayed, so that files, buffers and directions
 //! are known.
 
 use std::io::Read;
@@ -39,7 +39,7 @@ pub struct Extremes {
 }
 
 impl Survey {
-    /// Looks through a trace, as it will be carried out. Files need not be known.
+    /// Looks through a trace, as it will be replayed. Files need not be known.
     ///
     /// # Errors
     /// [`TraceError`] if it cannot be read to its end.

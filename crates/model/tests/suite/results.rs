@@ -31,7 +31,7 @@ struct Done {
 const WORKERS: usize = 2;
 const INTERVAL: u64 = 1_000_000_000;
 
-/// The results of one host with the operations it carried out.
+/// The results of one host with the operations it executed.
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn host(name: &str, operations: &[Done]) -> Results {
     let mut job = JobResults {
@@ -130,7 +130,7 @@ fn host(name: &str, operations: &[Done]) -> Results {
     testing::results(Plan::default(), vec![testing::host(environment, (0, 0))], vec![step])
 }
 
-/// The results of ranks put together, each of which carried out the one job.
+/// The results of ranks put together, each of which executed the one job.
 fn gathered(parts: impl IntoIterator<Item = Results>) -> Results {
     let mut parts: Vec<Results> = parts.into_iter().collect();
     let mut plan = Plan::default();

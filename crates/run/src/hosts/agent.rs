@@ -1,4 +1,4 @@
-//! A process that carries out what another one tells it to.
+//! A process that runs the part of a test that a coordinator sends.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -83,7 +83,7 @@ fn answer(comm: &dyn Comm, number: u32, clock: &Clock) {
     comm.send(0, &pack(&ToCoordinator::Clock { number, at_ns }));
 }
 
-/// What the thread that listens and the one that carries out share.
+/// What the thread that listens and the one that runs the test share.
 struct Shared {
     /// Asks the run to stop.
     stop: AtomicBool,

@@ -61,7 +61,7 @@ impl Launch {
 
     /// Why processes that have joined are not those that the launcher has started, about their
     /// library; `None` if they are. A library that does not understand the launcher starts as well,
-    /// and takes this process for the only one: each would carry out the whole test.
+    /// and takes this process for the only one: each would execute the whole test.
     pub fn amiss(&self, joined: u32) -> Option<String> {
         let unseen = self.size.unwrap_or(2).saturating_sub(joined);
         (unseen > 0).then(|| {

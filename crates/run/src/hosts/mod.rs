@@ -2,7 +2,7 @@
 //! host is lost.
 //!
 //! One process leads: it shares the plan out, measures how far the clocks of the others are from
-//! its own, lets all begin at one agreed moment, and puts the results together. It may carry out a
+//! its own, lets all begin at one agreed moment, and puts the results together. It may execute a
 //! part itself (rank 0 of MPI) or none (a management machine). What carries the messages is behind
 //! [`Comm`]; nothing outside of this folder knows what it is.
 

@@ -17,7 +17,7 @@ use super::{Action, FillError, Preparation, ReadyTargets, TargetError, permit};
 /// How a target was made ready, in words.
 pub(super) const MADE_ELSEWHERE: &str = "written for this run by another process of this test";
 
-/// The other processes that carry out parts of the same test, as preparation sees them.
+/// The other processes that execute parts of the same test, as preparation sees them.
 pub trait Peers: Sync {
     /// All targets were looked at here and may be used. Returns once the others are as far: until
     /// then no file is made.

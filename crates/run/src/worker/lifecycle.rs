@@ -93,7 +93,7 @@ pub(super) struct Lifecycle {
     /// What may be submitted in the measured window.
     budget: Budget,
     repeat_until_time: bool,
-    /// Rounds to carry out, the present one included.
+    /// Rounds to execute, the present one included.
     rounds_left: u32,
     commands_seen: u32,
     measured: Measured,
@@ -532,7 +532,7 @@ impl Worker<'_> {
             Phase::Verify => false,
             _ => lifecycle.repeat_until_time || another_round,
         };
-        // A trace is carried out once.
+        // A trace is replayed once.
         let replay = self.features.as_ref().and_then(|features| features.replay.as_ref());
         if repeats && !replay.is_some_and(|replay| replay.is_over()) {
             lifecycle.reset_budget(&mut self.io, self.features.as_deref_mut());

@@ -1,7 +1,7 @@
 //! One worker: a thread that issues I/O and owns all it touches.
 //!
 //! This is the page to read first. A worker runs one loop: it asks its streams for operations and
-//! submits them, lets the engine carry out a turn, and reaps what completed. The loop's parts are
+//! submits them, lets the engine execute a turn, and reaps what completed. The loop's parts are
 //! in `io_loop`; phases and the end in `lifecycle`; everything that only some plans ask for per
 //! operation in `features`. In the measured window nothing here allocates, locks, prints or reads
 //! another clock.
@@ -195,7 +195,7 @@ impl Worker<'_> {
         }
     }
 
-    /// Counts operations that were carried out one after the other: the end of each is the start of
+    /// Counts operations that were executed one after the other: the end of each is the start of
     /// the next.
     #[inline(always)]
     fn reap_sequential<const FEATURES: bool>(&mut self) {

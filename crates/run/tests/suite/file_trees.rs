@@ -103,7 +103,7 @@ fn run_and_look(plan: Plan, mut look: impl FnMut()) -> (Results, Vec<String>) {
         Event::Notice { finding } => notices.push(finding.what),
         _ => {}
     });
-    (results.expect("the plan can be carried out"), notices)
+    (results.expect("the plan can run"), notices)
 }
 
 fn counts(results: &Results) -> BTreeMap<&'static str, (u64, u64)> {

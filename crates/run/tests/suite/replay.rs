@@ -9,7 +9,7 @@ use model::plan::{Depth, EngineKind, Job, Plan, Replay, Stop, Stream, StreamTarg
 use model::results::JobResults;
 use model::{Direction, Nanos};
 
-/// A stream that carries out a trace of the file `x`.
+/// A stream that replays a trace of the file `x`.
 fn replaying(trace: &Path) -> Stream {
     let mut one = stream();
     one.mix = Mix::Traced {

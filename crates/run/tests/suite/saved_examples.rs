@@ -157,7 +157,7 @@ fn fleet() -> Results {
     let shares: Vec<Share> = (0..4).map(share).collect();
     let mut parts = Vec::new();
     for (share, host) in shares.iter().zip(hosts) {
-        let (results, _) = try_run(share.plan.clone()).expect("it can be carried out");
+        let (results, _) = try_run(share.plan.clone()).expect("it can run");
         let mut results = fixed(results);
         let environment = &mut results.hosts[0].environment;
         environment.host.name = host.into();
@@ -264,7 +264,7 @@ fn line(value: &impl serde::Serialize) -> String {
 fn saved_examples_are_what_runs_give() {
     for plan in [mixed(), paced(), steps()] {
         let name = plan.name.clone();
-        let (results, events) = try_run(plan).expect("it can be carried out");
+        let (results, events) = try_run(plan).expect("it can run");
         check(&format!("{name}.json"), &line(&fixed(results)));
         let shown: String = events
             .iter()

@@ -48,7 +48,7 @@ fn with_second_target(mut plan: Plan) -> Plan {
 
 /// The results of all jobs, without what the threads of this machine used.
 fn figures(plan: Plan) -> Vec<JobResults> {
-    let (results, _) = try_run(plan).expect("the plan can be carried out");
+    let (results, _) = try_run(plan).expect("the plan can run");
     let mut jobs: Vec<JobResults> = results.steps.into_iter().flat_map(|step| step.jobs).collect();
     for worker in jobs.iter_mut().flat_map(|job| &mut job.workers) {
         worker.usage = Usage::default();

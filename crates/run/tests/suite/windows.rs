@@ -221,7 +221,7 @@ fn a_window_below_a_millisecond_is_refused() {
 
 #[test]
 fn windows_are_saved_and_those_of_another_host_follow() {
-    let (results, _) = try_run(two_workers()).expect("the plan can be carried out");
+    let (results, _) = try_run(two_workers()).expect("the plan can run");
     let saved = serde_json::to_string(&results).expect("results can be saved");
     let read: Results = serde_json::from_str(&saved).expect("and read again");
     assert_eq!(read.steps[0].jobs[0].windows, results.steps[0].jobs[0].windows);

@@ -91,7 +91,7 @@ pub(in crate::fio) fn sizes(options: &JobOptions) -> PerDirection<BlockSizes> {
     }
 }
 
-/// Complains about zones that nothing here carries out.
+/// Complains about zones that are not supported.
 pub(in crate::fio) fn check_zones(draft: &mut Draft<'_>) {
     let zones = &draft.options.zones;
     let (mode, size) = (zones.zonemode, zones.zonesize);
@@ -107,7 +107,7 @@ pub(in crate::fio) fn check_zones(draft: &mut Draft<'_>) {
     }
 }
 
-/// Complains about what zones of a zoned device are not carried out with. They are those of the
+/// Complains about options that do not work with zones of a zoned device. They are those of the
 /// job, and the target has none.
 fn check_write_pointers(draft: &mut Draft<'_>) {
     let JobOptions {

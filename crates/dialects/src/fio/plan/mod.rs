@@ -28,7 +28,7 @@ use crate::{Diagnostic, bounds};
 /// fio's seed where none is given.
 const DEFAULT_SEED: u64 = 0x89;
 
-/// Where jobs are to be carried out.
+/// Where jobs are to run.
 #[derive(Clone, Copy)]
 pub struct Here<'a> {
     /// The words of the command line, the program first.
@@ -81,7 +81,7 @@ pub struct Unusable {
 /// Gives jobs their meaning.
 ///
 /// # Errors
-/// A [`Diagnostic`] for each thing that was read and cannot be carried out.
+/// A [`Diagnostic`] for each thing that was read and is not supported.
 pub fn lower(jobs: &Jobs, here: Here<'_>) -> Result<Lowered, Vec<Diagnostic>> {
     if let Some(complaint) = exceeded_bound(jobs) {
         return Err(vec![complaint]);
@@ -134,7 +134,7 @@ struct Lowering<'a> {
     capped_depths: Vec<(String, u32)>,
     unusable: Vec<Unusable>,
     complaints: Vec<Diagnostic>,
-    /// Traces that were looked through, by their names and how they are carried out.
+    /// Traces that were looked through, by their names and how they are replayed.
     traces: Vec<(
         (String, super::options::Shared<super::options::replay::Replay>),
         replay::Played,

@@ -1,4 +1,4 @@
-//! Traces that are carried out: looked through first, so that files, directions and lengths are
+//! Traces that are replayed: looked through first, so that files, directions and lengths are
 //! known to the plan.
 
 use std::io::{Cursor, Read};
@@ -38,7 +38,7 @@ const WITHOUT_MEANING: [&str; 17] = [
 ];
 
 impl Lowering<'_> {
-    /// The trace that a clone carries out, if its job has one that can be carried out.
+    /// The trace that a clone replays, if its job has one that can be replayed.
     pub(super) fn played(&mut self, clone: Clone<'_>) -> Option<Played> {
         let options = &clone.job.options;
         let written = options.replay.read_iolog.as_ref()?;
@@ -94,7 +94,7 @@ impl Lowering<'_> {
             self.skip_writes(job, &mut replay, &mut survey);
         }
         if survey.moves.iter().all(|(_, moves)| moves.is_none()) && survey.waits == 0 {
-            return Err(refusal("there is nothing in it to carry out".into()));
+            return Err(refusal("there is nothing in it to replay".into()));
         }
         let remarks = std::mem::take(&mut survey.remarks);
         self.complained.extend(remarks);
@@ -103,7 +103,7 @@ impl Lowering<'_> {
         Ok(Played { replay, survey })
     }
 
-    /// With `--readonly` nothing of a trace that changes data is carried out, and that is said.
+    /// With `--readonly` nothing of a trace that changes data is replayed, and that is said.
     fn skip_writes(&mut self, job: &Job, replay: &mut Replay, survey: &mut Survey) {
         (replay.skip.writes, replay.skip.trims) = (true, true);
         survey.moves.trim = None;
@@ -247,8 +247,8 @@ impl Played {
         }
     }
 
-    /// Requests that were traced went to a device, past the cache: unless the job sets `direct`,
-    /// they do so again.
+    /// Requests that were traced went to a device, bypassing the cache: unless the job sets
+    /// `direct`, they do so again.
     pub(super) fn is_direct(&self, options: &JobOptions, is_set: bool) -> bool {
         match is_binary(&self.replay) && !is_set {
             true => pattern::shortest(options).is_multiple_of(4096),
@@ -270,7 +270,7 @@ impl Played {
     }
 }
 
-/// A trace is carried out once.
+/// A trace is replayed once.
 pub(super) fn stop(options: &JobOptions) -> Stop {
     Stop {
         after_ns: Some(us(options.job.runtime)).filter(|time| time.0 > 0),

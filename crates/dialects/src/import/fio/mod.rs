@@ -13,7 +13,7 @@ use model::{Bytes, Nanos};
 use crate::fio::engines::ENGINES;
 use crate::fio::values::{Unit, names, number, split};
 
-/// The engine carries out one operation after the other, whatever the queue depth. A path may stand
+/// The engine executes one operation after the other, whatever the queue depth. A path may stand
 /// behind its name.
 fn waits_for_each(engine: &str) -> bool {
     let name = engine.split(':').next().unwrap_or(engine);

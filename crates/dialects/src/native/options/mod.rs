@@ -48,7 +48,7 @@ pub enum Group {
     Load,
     /// When it ends.
     Time,
-    /// How it is carried out.
+    /// How it is executed.
     System,
 }
 

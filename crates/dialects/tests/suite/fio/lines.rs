@@ -198,7 +198,7 @@ fn a_server_has_no_jobs() {
     check("--daemonize pid --server=sock:/tmp/s", "sock:/tmp/s", Some("pid"));
     check_refused(
         "--client=h --name=x",
-        &["fio: --client carries jobs out on other hosts, and nothing is carried out here"],
+        &["fio: --client runs jobs on other hosts, and nothing runs here"],
     );
 }
 

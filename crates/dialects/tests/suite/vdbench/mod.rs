@@ -318,7 +318,7 @@ fn what_is_not_built_is_refused_with_its_name() {
         let text = format!("{SD}wd=wd1,sd=sd1,{wd}\nrd=rd1,wd=wd1,{rd},elapsed=4");
         let what = run("-f parmfile", &text).unwrap_err();
         assert!(
-            what.contains("cannot carry out") && what.contains(named),
+            what.contains("not supported") && what.contains(named),
             "{wd} {rd}: {what}"
         );
     }

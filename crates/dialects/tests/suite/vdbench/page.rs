@@ -28,7 +28,7 @@ fn parameters() -> String {
         for row in ROWS.iter().filter(|row| row.section == section) {
             let exact = if row.exact { " (whole)" } else { "" };
             let here = match row.status {
-                Status::CarriedOut => "carried out".to_owned(),
+                Status::Supported => "supported".to_owned(),
                 Status::WithoutEffect(why) => format!("no effect: {why}"),
                 Status::Refused(why) => format!("refused: {why}"),
             };

@@ -48,7 +48,7 @@ impl TreeRoot {
         self.open_uncached(path, open_for, false)
     }
 
-    /// Opens a file, with `direct` past the page cache.
+    /// Opens a file, with `direct` bypassing the page cache.
     ///
     /// # Errors
     /// The system's error.

@@ -246,7 +246,7 @@ mod copying {
         "mov rsi, r11",
         "xor eax, eax",
         "ret",
-        // Words of eight bytes past the caches, the rest plainly, and a fence.
+        // Words of eight bytes bypassing the caches, the rest plainly, and a fence.
         ".globl fathom_copy_past",
         "fathom_copy_past:",
         ".globl fathom_copy_past_begin",

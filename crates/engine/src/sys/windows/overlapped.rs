@@ -1,4 +1,4 @@
-//! Operations that the system carries out while the program continues, and the structures through
+//! Operations that the system completes while the program continues, and the structures through
 //! which it tells of them.
 
 use std::cell::UnsafeCell;

@@ -50,7 +50,7 @@ impl TreeRoot {
         self.open_uncached(path, open_for, false)
     }
 
-    /// Opens a file, with `direct` past the cache of the system.
+    /// Opens a file, with `direct` bypassing the cache of the system.
     ///
     /// # Errors
     /// The system's error.

@@ -53,7 +53,7 @@ impl Messages {
     }
 }
 
-/// A profile that cannot be carried out here.
+/// A profile that is not supported here.
 pub fn of_complaints(complaints: &[dialects::Diagnostic], format: ResultFormat) -> Messages {
     let mut messages = Messages::default();
     for complaint in complaints {

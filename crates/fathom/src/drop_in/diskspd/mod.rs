@@ -243,7 +243,7 @@ fn stop_on(event: super::named_events::NamedEvent, interrupt: &'static AtomicBoo
     }
 }
 
-/// Reports a run that was carried out, wholly or in part.
+/// Reports a run that was executed, wholly or in part.
 fn conclude(mut results: Results, profile: &Profile) -> u8 {
     complain(&failures::beyond_the_end(&results, profile));
     complain(&failures::short_transfers(&results));

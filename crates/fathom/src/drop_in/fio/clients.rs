@@ -1,4 +1,4 @@
-//! `--client`: jobs that other hosts carry out, each with `fathom fio --server`, and one report of
+//! `--client`: jobs that other hosts run, each with `fathom fio --server`, and one report of
 //! all of them.
 //!
 //! What is asked of files is left to the host that has them: here nothing is known of them but
@@ -35,7 +35,7 @@ use crate::permissions;
 use crate::session::Session;
 use crate::user_file;
 
-/// A host that carries jobs out.
+/// A host that runs jobs.
 struct At<'a> {
     hostname: String,
     port: u16,
@@ -44,7 +44,7 @@ struct At<'a> {
     jobs: &'a Jobs,
 }
 
-/// Why nothing was carried out: lines, and what to do.
+/// Why nothing was executed: lines, and what to do.
 #[derive(Default)]
 struct Refused {
     lines: Vec<String>,

@@ -1,4 +1,4 @@
-//! Commands before and after a job (`exec_prerun`, `exec_postrun`), which are carried out only
+//! Commands before and after a job (`exec_prerun`, `exec_postrun`), which are run only
 //! where the user allows it.
 
 use std::fs::File;

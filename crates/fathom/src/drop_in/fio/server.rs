@@ -1,4 +1,4 @@
-//! `--server`: carries out what `--client` of another process asks for, as `fathom agent --listen`
+//! `--server`: runs what `--client` of another process asks for, as `fathom agent --listen`
 //! does.
 
 use std::io;

@@ -1,4 +1,4 @@
-//! Jobs that processes on several hosts carry out together (mpirun, `FATHOM_HOSTS`), with one
+//! Jobs that processes on several hosts execute together (mpirun, `FATHOM_HOSTS`), with one
 //! report as of one host.
 //!
 //! What is asked of files is left to the host that has them: here only their names are known.

@@ -1,5 +1,5 @@
 //! What ends a run from outside: a file that appears, a time that is over (`--trigger-file`,
-//! `--trigger-timeout`), and the command that is carried out then.
+//! `--trigger-timeout`), and the command that is run then.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -80,7 +80,7 @@ impl Trigger {
         self.state.fired.load(Ordering::Relaxed)
     }
 
-    /// The run is over. If it was ended so, its command has been carried out when this returns.
+    /// The run is over. If it was ended so, its command has been run when this returns.
     pub(super) fn end(&mut self, output: &mut Output) {
         self.state.over.store(true, Ordering::Relaxed);
         if let Some(waiting) = self.waiting.take() {

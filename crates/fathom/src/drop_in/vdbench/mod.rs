@@ -138,7 +138,7 @@ impl Failure {
     }
 }
 
-/// A command line that is carried out.
+/// A command line to run.
 struct Drive<'a> {
     session: &'a Session,
     command: Command,

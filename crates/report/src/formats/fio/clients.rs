@@ -1,4 +1,4 @@
-//! The reports of jobs that other hosts have carried out (`--client`): what each of them measured
+//! The reports of jobs that other hosts have run (`--client`): what each of them measured
 //! as a report of its own, and all together in an entry that is called `All clients`, where there
 //! is more than one.
 //!

@@ -1,4 +1,4 @@
-//! The hosts of a test that several carried out together: what each of them did, how unlike they
+//! The hosts of a test that several ran together: what each of them did, how unlike they
 //! are, and when they began.
 
 use model::results::{JobResults, RankSeries, Results};

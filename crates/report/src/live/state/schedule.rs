@@ -49,7 +49,7 @@ impl StepAhead {
     fn from_step(step: &Step) -> StepAhead {
         let mut jobs: Vec<JobAhead> = Vec::new();
         for job in &step.jobs {
-            // Whom it waits for stands before it in every plan that can be carried out; otherwise
+            // Whom it waits for stands before it in every plan that can run; otherwise
             // nothing is promised.
             let mut after = job
                 .after

@@ -1,4 +1,4 @@
-//! Streams whose operations come from a trace: each is carried out when it is due, on the file that
+//! Streams whose operations come from a trace: each is replayed when it is due, on the file that
 //! it names, and files are opened and closed where the trace says so.
 
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl Replay {
         }
     }
 
-    /// A trace was carried out to its end; that happens once.
+    /// A trace was replayed to its end; that happens once.
     pub(crate) fn is_over(&self) -> bool {
         self.streams.iter().flatten().any(|stream| stream.over)
     }
@@ -101,7 +101,7 @@ impl Replay {
     }
 }
 
-/// A trace while it is carried out.
+/// A trace while it is replayed.
 #[derive(Debug)]
 struct StreamReplay {
     source: TraceSource,
@@ -116,10 +116,10 @@ struct StreamReplay {
     /// Flushes are expected.
     flushes: bool,
     start: Nanos,
-    /// When the entry before the present one was carried out; times between entries count from
+    /// When the entry before the present one was replayed; times between entries count from
     /// there.
     last: Nanos,
-    /// The present entry was waited for, so that it counts as carried out when it was due.
+    /// The present entry was waited for, so that it counts as replayed when it was due.
     waited: bool,
     /// Nothing more comes.
     over: bool,
@@ -195,7 +195,7 @@ impl StreamReplay {
         }
     }
 
-    /// The present entry was carried out.
+    /// The present entry was replayed.
     fn finish(&mut self, entry: &Entry, now: Nanos) {
         // Waking up a little late must not add up over a long trace.
         self.last = if self.waited { self.due(entry) } else { now };

@@ -22,7 +22,7 @@ pub(super) struct Choice {
     choice: EngineChoice,
     /// Why, where the plan left it open.
     pub(super) reason: String,
-    /// It carries out one operation after the other, whatever depth was asked for.
+    /// It executes one operation after the other, whatever depth was asked for.
     pub(super) one_at_a_time: bool,
     /// Slots that streams and features need.
     pub(super) slots: u32,
@@ -166,7 +166,7 @@ fn waits(choice: &EngineChoice) -> bool {
     choice.kind.is_synchronous() && !choice.offload
 }
 
-/// What is in a buffer when an operation is queued must be there when it is carried out.
+/// What is in a buffer when an operation is queued must be there when it is executed.
 fn keeps_buffers(plan: &Plan) -> bool {
     plan.streams.iter().any(|stream| stream.mix.includes(Direction::Write))
 }

@@ -90,7 +90,7 @@ pub const QUEUE: EngineKind = if cfg!(windows) {
 
 /// Carries a plan out that must succeed, and returns its first job.
 pub fn run_job(plan: Plan) -> JobResults {
-    let (mut results, _) = try_run(plan).expect("the plan can be carried out");
+    let (mut results, _) = try_run(plan).expect("the plan can run");
     results.steps.remove(0).jobs.remove(0)
 }
 

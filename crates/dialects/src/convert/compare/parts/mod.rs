@@ -456,7 +456,7 @@ pub(super) fn drop_before(at: &Place<'_>, wanted: &Place<'_>) -> String {
     flag(!wanted.stream.cache.direct, words)
 }
 
-/// fio gives its hints unasked, and none of them matters past the cache.
+/// fio gives its hints unasked, and none of them matters where the cache is bypassed.
 pub(super) fn hint_verdict(pair: &Pair<'_>) -> Verdict {
     match pair.from == Dialect::Fio || pair.wanted.stream.cache.direct {
         true => Differs,

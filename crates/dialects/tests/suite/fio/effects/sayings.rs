@@ -228,7 +228,7 @@ pub const COMPLAINTS: &[Saying] = &[
     (
         "replay_skip",
         "--read_iolog=trace --replay_skip=read,write",
-        "fio: read_iolog: trace: there is nothing in it to carry out",
+        "fio: read_iolog: trace: there is nothing in it to replay",
     ),
     (
         "ignore_error",
