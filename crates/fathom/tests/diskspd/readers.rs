@@ -2,7 +2,6 @@
 //! its figures.
 
 use roxmltree::{Document, Node};
-use testbed::need;
 
 use crate::diskspd::support::Place;
 
@@ -207,7 +206,10 @@ fn a_closed_loop_fills_the_time() {
 
     use crate::calling::text;
 
-    let (Some(one), Some(two)) = (need(FaultFs::of_size(16 << 20)), need(FaultFs::of_size(16 << 20))) else {
+    let (Some(one), Some(two)) = (
+        testbed::need(FaultFs::of_size(16 << 20)),
+        testbed::need(FaultFs::of_size(16 << 20)),
+    ) else {
         return;
     };
     let place = Place::new();

@@ -1,7 +1,5 @@
 //! Command lines from public documents, run with nothing changed but sizes, times and paths.
 
-use testbed::need;
-
 use crate::calling::Ran;
 use crate::diskspd::support::{Place, theirs};
 use crate::place;
@@ -150,7 +148,7 @@ fn a_mixture_with_the_old_switch() {
 fn with_notes(line: &str, files: &[&str]) -> Option<Ran> {
     use crate::calling;
 
-    let memory = need(testbed::TmpFs::of_size(64 << 20))?;
+    let memory = testbed::need(testbed::TmpFs::of_size(64 << 20))?;
     let place = Place::new();
     let mut command = place.command_in(memory.path(), &place::words(line));
     let ran = calling::finish(command.env("FATHOM_NOTES", "1"));
