@@ -136,18 +136,21 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_shared_file_is_free_again_when_the_last_worker_gives_it_back() {
-        let tree = FileTree {
+    fn tree(files: u32) -> FileTree {
+        FileTree {
             depth: 0,
             width: 1,
-            files_per_directory: 2,
+            files_per_directory: files,
             sizes: BlockSizes::Fixed { size: Bytes(1) },
-            prefill: 50,
+            prefill: 100,
             seed: 0,
             kept: None,
-        };
-        let claims = FileClaims::from_existing(&tree, |file| file == 0);
+        }
+    }
+
+    #[test]
+    fn a_shared_file_is_free_again_when_the_last_worker_gives_it_back() {
+        let claims = FileClaims::from_existing(&tree(2), |file| file == 0);
         for _ in 0..2 {
             assert_eq!(claims.share(0), Ok(FileState::Present));
         }
@@ -162,16 +165,7 @@ mod tests {
 
     #[test]
     fn more_workers_than_a_byte_counts_wait() {
-        let tree = FileTree {
-            depth: 0,
-            width: 1,
-            files_per_directory: 1,
-            sizes: BlockSizes::Fixed { size: Bytes(1) },
-            prefill: 100,
-            seed: 0,
-            kept: None,
-        };
-        let claims = FileClaims::new(&tree);
+        let claims = FileClaims::new(&tree(1));
         let taken = (0..300).take_while(|_| claims.share(0).is_ok()).count();
         assert_eq!(taken, usize::from(u8::MAX - SHARED_BY_ONE) + 1);
         (0..taken).for_each(|_| claims.unshare(0));

@@ -129,6 +129,18 @@ pub const TARGETS: &[Target] = &[
             let _ = dialects::import::read("report", &dialects::import::decode(bytes).text);
         },
     ),
+    Target {
+        lines: &[
+            "500, 100, 0, 0, 0\n1000, 200, 1, 4096, 0, 0x0004",
+            "500, 900, 1500, 0, 0, 0",
+        ],
+        ..target("fio-log", &[], &[], |bytes| {
+            use dialects::import::logs::{LogKind, read_log};
+            for kind in [LogKind::Bandwidth, LogKind::Latency, LogKind::Histogram] {
+                let _ = read_log(kind, "a_lat.log", &text(bytes));
+            }
+        })
+    },
     target("iolog", &["tests/data/fio"], &[".log", ".iolog"], |bytes| {
         trace(bytes, model::plan::TraceForm::FioText)
     }),

@@ -134,6 +134,10 @@ pub struct Log {
 
 /// Operations of a log that is shorter than this are counted by tenths of a second.
 const SHORT_MS: u64 = 10_000;
+/// No line has a later time, which is the year 5138 by a clock.
+const MAX_MS: u64 = 100_000_000_000_000;
+/// No operation is longer.
+const MAX_BLOCK: u64 = 1 << 40;
 /// fio's bins: 29 groups of 64.
 const BINS: usize = 29 << BIN_BITS;
 const BIN_BITS: u32 = 6;
@@ -177,7 +181,8 @@ pub fn read_log(kind: LogKind, file: &str, text: &str) -> Log {
     log
 }
 
-/// Numbers of a line; flags in hexadecimal end them.
+/// Numbers of a line: time, value, direction, block size and more, with flags in hexadecimal at the
+/// end.
 fn columns(line: &str) -> Option<Vec<u64>> {
     let mut numbers = Vec::new();
     for column in line.split(',').map(str::trim).filter(|column| !column.is_empty()) {
@@ -186,7 +191,7 @@ fn columns(line: &str) -> Option<Vec<u64>> {
             None => column.parse().ok()?,
         });
     }
-    Some(numbers)
+    (numbers.len() >= 4 && numbers[0] <= MAX_MS).then_some(numbers)
 }
 
 fn direction_of(number: u64) -> Option<Direction> {
@@ -195,10 +200,11 @@ fn direction_of(number: u64) -> Option<Direction> {
 
 impl Log {
     fn add(&mut self, kind: LogKind, columns: &[u64], has_maxima: bool) -> Option<(Direction, u64)> {
-        let (at_ms, value) = (*columns.first()?, *columns.get(1)?);
-        let rest = &columns[2 + usize::from(has_maxima)..];
-        let [direction, block, ..] = rest else { return None };
-        let direction = direction_of(*direction)?;
+        let (at_ms, value) = (columns[0], columns[1]);
+        let [direction, block, ..] = &columns[2 + usize::from(has_maxima)..] else {
+            return None;
+        };
+        let direction = direction_of(*direction).filter(|_| *block <= MAX_BLOCK)?;
         let interval = (at_ms - self.times_ms?.0) / self.interval_ms;
         let lines = &mut self.directions[direction];
         if *block == 0 {
@@ -229,10 +235,20 @@ impl Log {
         };
         let direction = direction_of(*direction)?;
         let coarse = (0..=BIN_BITS).find(|coarse| BINS >> coarse == counts.len())?;
-        let latencies = self.directions[direction].latencies.get_or_insert_default();
-        for (bin, count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-            latencies.record_times(middle(bin, coarse), *count);
+        let bins = counts
+            .iter()
+            .enumerate()
+            .map(|(bin, count)| (middle(bin, coarse), *count));
+        // The sum of a bin's latencies has to fit.
+        if bins
+            .clone()
+            .any(|(latency, count)| latency.checked_mul(count).is_none() || count > u64::from(u32::MAX))
+        {
+            return None;
         }
+        let latencies = self.directions[direction].latencies.get_or_insert_default();
+        let counted = bins.filter(|(_, count)| *count > 0);
+        counted.for_each(|(latency, count)| latencies.record_times(latency, count));
         self.bin_width = Some(f64::from(1 << coarse) / f64::from(1 << BIN_BITS));
         Some((direction, *at_ms))
     }
@@ -277,6 +293,36 @@ mod tests {
         assert_eq!((middle(5, 0), middle(128, 0), middle(192, 0)), (5, 129, 258));
         // 128 to 255 as one.
         assert_eq!(middle(2, 6), 192);
+    }
+
+    /// Short lines among maxima, and numbers that no run has: sums of them would overflow.
+    #[test]
+    fn implausible_lines_are_not_read() {
+        let largest = u64::MAX;
+        let bins = format!("1, 0, 4096{}", format!(", {largest}").repeat(BINS));
+        let lines = [
+            (
+                LogKind::Latency,
+                "500, 900, 1500, 0, 0\n501, 900, 1500, 0, 0\n600, 5".to_owned(),
+            ),
+            (
+                LogKind::Latency,
+                "500, 900, 1500, 0, 0\n501, 900, 1500, 0, 0\n600, 5, 7, 0".to_owned(),
+            ),
+            (
+                LogKind::Bandwidth,
+                format!("1, 2, 0, 4096\n2, 2, 0, 4096\n2, 2, 0, {largest}"),
+            ),
+            (
+                LogKind::Iops,
+                format!("1, 2, 0, 4096\n2, 2, 0, 4096\n{largest}, 2, 0, 4096"),
+            ),
+            (LogKind::Histogram, bins),
+        ];
+        for (kind, text) in lines {
+            let log = read_log(kind, "x", &text);
+            assert_eq!((log.lines, log.unread), (text.lines().count() as u64 - 1, 1), "{text}");
+        }
     }
 
     #[test]
