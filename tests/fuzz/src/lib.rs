@@ -73,6 +73,9 @@ pub const TARGETS: &[Target] = &[
     target("iometer", &["tests/data/iometer"], &[".icf"], |bytes| {
         iometer(&text(bytes))
     }),
+    target("vdbench", &["tests/data/vdbench/parameters"], &["parmfile"], |bytes| {
+        vdbench(text(bytes))
+    }),
     target("diskspd-profile", &["tests/data/diskspd"], &[".xml"], |bytes| {
         diskspd(&["-Xp.xml".to_owned()], &text(bytes))
     }),
@@ -214,6 +217,31 @@ fn fio(arguments: &[String], job_file: &str) {
 }
 
 /// Every target is missing, and every manager is here.
+fn vdbench(text: String) {
+    use dialects::vdbench::{VdbenchEnv, expand, lower_all, read_command, read_parameters};
+
+    struct OneFile(String);
+    impl VdbenchEnv for OneFile {
+        fn read_file(&mut self, _: &str) -> Result<String, String> {
+            Ok(self.0.clone())
+        }
+        fn size_of(&self, _: &str) -> Option<u64> {
+            Some(1 << 30)
+        }
+        fn is_local(&self, _: &str) -> bool {
+            true
+        }
+    }
+    let mut env = OneFile(text);
+    let command = read_command(&["-fparmfile".to_owned()], "/tmp").expect("it names a file");
+    let Ok(parameters) = read_parameters(&command, &mut env) else {
+        return;
+    };
+    if let Ok(runs) = expand(&parameters, None) {
+        let _ = lower_all(&runs, &parameters, &env, 1);
+    }
+}
+
 fn iometer(text: &str) {
     use dialects::iometer::{self, Arguments, Found, Machine};
 

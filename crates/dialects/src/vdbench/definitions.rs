@@ -4,7 +4,7 @@ use super::data::{Dedup, dedup};
 use super::files::{self, FormatWords, Fsd, Fwd};
 use super::scan::{Item, scan};
 use super::table::{Kind, Row, Section, Status};
-use super::values::MAX_RATE;
+use super::values::{MAX_RATE, numbered};
 use super::workloads::wd;
 use super::{Command, CopiedLines, VdbenchEnv};
 use crate::{Diagnostic, Place};
@@ -390,9 +390,10 @@ impl Block {
     pub(super) fn counted(&self) -> Result<Vec<Option<u64>>, Diagnostic> {
         match self.numbers("count")?[..] {
             [] => Ok(vec![None]),
-            [start, count] => Ok((0..(count as u64).min(100_000))
-                .map(|number| Some(start as u64 + number))
-                .collect()),
+            [_, count] if count > MAX_COUNT => Err(self
+                .error(format!("Invalid contents for 'count=': {count} definitions"))
+                .help(format!("give at most {MAX_COUNT}"))),
+            [start, count] => Ok((0..count as u64).map(|number| Some(start as u64 + number)).collect()),
             _ => Err(self.error("'count=(start,count)' parameter requires two values".into())),
         }
     }
@@ -539,29 +540,6 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
     })
 }
 
-/// A name with the number of `count=` in the place of its mask or star, or behind it.
-pub(super) fn numbered(text: &str, number: Option<u64>) -> String {
-    let Some(number) = number else {
-        return text.to_owned();
-    };
-    if let Some((before, rest)) = text.split_once('%')
-        && let Some((width, after)) = rest.split_once('d')
-        && width.chars().all(|c| c.is_ascii_digit())
-    {
-        let digits: usize = width.parse().unwrap_or(0);
-        let pad = if width.starts_with('0') { "0" } else { " " };
-        let number = number.to_string();
-        return format!(
-            "{before}{}{number}{after}",
-            pad.repeat(digits.min(32).saturating_sub(number.len()))
-        );
-    }
-    match text.split_once('*') {
-        Some((before, after)) => format!("{before}{number}{after}"),
-        None => format!("{text}{number}"),
-    }
-}
-
 pub(super) fn range(block: &Block) -> Result<Option<(f64, f64)>, Diagnostic> {
     match block.numbers("range")?[..] {
         [] => Ok(None),
@@ -588,11 +566,27 @@ pub(super) fn flags(block: &Block) -> Result<Vec<String>, Diagnostic> {
     }
 }
 
+/// Definitions that one `count=` makes at most.
+const MAX_COUNT: f64 = 10_000.0;
+/// Vdbench's times are Java's `int`.
+const MAX_SECONDS: u64 = i32::MAX as u64;
+
 fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
-    let seconds = |field: &str, default: f64| Ok::<u64, Diagnostic>(block.number(field)?.unwrap_or(default) as u64);
-    let elapsed = command.elapsed.map_or_else(|| seconds("elapsed", 30.0), Ok)?;
-    let interval = command.interval.map_or_else(|| seconds("interval", 1.0), Ok)?.max(1);
-    let warmup = command.warmup.map_or_else(|| seconds("warmup", 0.0), Ok)?;
+    let seconds = |field: &str, typed: Option<u64>, default: f64| {
+        let seconds = match typed {
+            Some(seconds) => seconds,
+            None => block.number(field)?.unwrap_or(default) as u64,
+        };
+        match seconds > MAX_SECONDS {
+            true => Err(block
+                .error(format!("Invalid '{field}=' parameter: {seconds} seconds"))
+                .help(format!("no time is longer than {MAX_SECONDS} seconds"))),
+            false => Ok(seconds),
+        }
+    };
+    let elapsed = seconds("elapsed", command.elapsed, 30.0)?;
+    let interval = seconds("interval", command.interval, 1.0)?.max(1);
+    let warmup = seconds("warmup", command.warmup, 0.0)?;
     if elapsed < interval * 2 {
         return Err(block.error("'elapsed=' time value must be at least twice the 'interval=' value".into()));
     }
@@ -636,7 +630,7 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
         elapsed,
         interval,
         warmup,
-        pause: seconds("pause", 0.0)?,
+        pause: seconds("pause", None, 0.0)?,
         distribution: (*distribution).to_owned(),
         maxdata: block.number("maxdata")?,
         flags: flags(block)?,

@@ -454,7 +454,7 @@ impl Lowering<'_> {
             let what = format!("a tree of {} files (fsd={})", tree.file_count(), fsd.name);
             return Err(cannot(run, &what, &format!("it can have 1 to {}", FileTree::MAX_FILES)));
         }
-        self.lun_bytes += tree.total_size().0;
+        self.lun_bytes = self.lun_bytes.saturating_add(tree.total_size().0);
         self.targets.push(Target {
             path: fsd.anchor.clone(),
             kind: TargetKind::Tree { tree },

@@ -1,7 +1,8 @@
 //! File system definitions: `fsd=`, `fwd=` and `format=`.
 
-use super::definitions::{Block, Transfer, flags, numbered};
+use super::definitions::{Block, Transfer, flags};
 use super::table::Section;
+use super::values::numbered;
 use super::workloads::{matches_name, percent, transfer};
 use crate::Diagnostic;
 

@@ -426,7 +426,7 @@ impl<'a> Lowering<'a> {
         let is_short = self.env.size_of(&sd.lun).unwrap_or(0) < size;
         let general = &self.parameters.general;
         let block = general.format_block.unwrap_or(131_072).max(512);
-        self.lun_bytes += size;
+        self.lun_bytes = self.lun_bytes.saturating_add(size);
         self.targets.push(Target {
             path: sd.lun.clone(),
             kind: TargetKind::Path,

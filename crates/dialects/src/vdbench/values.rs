@@ -3,6 +3,9 @@
 /// `iorate=max` as the reports show it.
 pub const MAX_RATE: f64 = 9_999_988.0;
 
+/// Larger numbers are not exact.
+const MAX_NUMBER: f64 = 9_007_199_254_740_992.0;
+
 /// A number with its suffix; a percentage is negative. `minutes` makes `m` minutes instead of
 /// mebibytes.
 pub fn number(text: &str, minutes: bool) -> Option<f64> {
@@ -21,14 +24,38 @@ pub fn number(text: &str, minutes: bool) -> Option<f64> {
         '%' => -1.0,
         _ => return plain(body),
     };
-    Some(plain(&body[..body.len() - 1])? * factor)
+    Some(plain(&body[..body.len() - 1])? * factor).filter(|value| value.abs() <= MAX_NUMBER)
 }
 
 /// Digits with a sign and a point; not the words that a float may have.
 fn plain(text: &str) -> Option<f64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
     let is_plain = digits.starts_with(|c: char| c.is_ascii_digit() || c == '.');
-    text.parse().ok().filter(|_| is_plain && !digits.contains(['e', 'E']))
+    let value: f64 = text.parse().ok()?;
+    (is_plain && !digits.contains(['e', 'E']) && value.abs() <= MAX_NUMBER).then_some(value)
+}
+
+/// A name with the number of `count=` in the place of its mask or star, or behind it.
+pub fn numbered(text: &str, number: Option<u64>) -> String {
+    let Some(number) = number else {
+        return text.to_owned();
+    };
+    if let Some((before, rest)) = text.split_once('%')
+        && let Some((width, after)) = rest.split_once('d')
+        && width.chars().all(|c| c.is_ascii_digit())
+    {
+        let digits: usize = width.parse().unwrap_or(0);
+        let pad = if width.starts_with('0') { "0" } else { " " };
+        let number = number.to_string();
+        return format!(
+            "{before}{}{number}{after}",
+            pad.repeat(digits.min(32).saturating_sub(number.len()))
+        );
+    }
+    match text.split_once('*') {
+        Some((before, after)) => format!("{before}{number}{after}"),
+        None => format!("{text}{number}"),
+    }
 }
 
 /// The values between `first` and `last`: by a step, or doubled or halved each time for `d`.

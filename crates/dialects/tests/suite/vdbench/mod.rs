@@ -304,6 +304,28 @@ fn threads_belong_to_the_sd_and_shares_are_exact() {
     plan.check().unwrap();
 }
 
+/// Sums and products of such numbers overflowed, and a hundred thousand definitions took a minute.
+#[test]
+fn numbers_that_no_run_has_are_refused() {
+    for (sd, rd, named) in [
+        ("size=618446744073709551615m", "elapsed=4", "618446744073709551615m"),
+        ("size=8m", "elapsed=18446744073709551615", "elapsed"),
+        ("size=8m", "elapsed=9007199254740992", "elapsed"),
+        ("size=8m", "elapsed=4,pause=9007199254740992", "pause"),
+        ("size=8m,count=(1,4294967296)", "elapsed=4", "count"),
+    ] {
+        let text = format!("sd=sd1,lun=/data/f%02d,{sd}\nwd=wd1,sd=*\nrd=rd1,wd=wd1,iorate=max,{rd}");
+        let what = run("-f parmfile", &text).unwrap_err();
+        assert!(what.contains("Invalid") && what.contains(named), "{what}");
+    }
+    let what = run(
+        "-f parmfile -e 9999999999",
+        &format!("{SD}wd=wd1,sd=*\nrd=rd1,wd=wd1,iorate=max"),
+    )
+    .unwrap_err();
+    assert!(what.contains("elapsed"), "{what}");
+}
+
 #[test]
 fn what_is_not_built_is_refused_with_its_name() {
     for (wd, rd, named) in [
