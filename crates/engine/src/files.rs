@@ -99,7 +99,7 @@ impl Files {
         match (operation.kind, &self.held) {
             (FileOperationKind::Open | FileOperationKind::Create, _) => {
                 self.tree.shape.write_operation_path(operation, &mut self.path);
-                self.held = Some(self.tree.root.open_uncached(&self.path, open_for, self.direct)?);
+                self.held = Some(self.tree.root.open_file(&self.path, open_for, self.direct)?);
                 Ok(0)
             }
             (FileOperationKind::ReadBlock, Some(file)) => read(file, buffer, start, length),
@@ -116,6 +116,7 @@ impl Files {
             tree: OpenTree { root, shape },
             buffers,
             path,
+            direct,
             ..
         } = self;
         let FileOperation {
@@ -126,40 +127,26 @@ impl Files {
         } = operation;
         shape.write_operation_path(operation, path);
         let start = u64::from(block) * self.block;
+        let open = |open_for: OpenFor| root.open_file(path, open_for, *direct);
         match kind {
-            FileOperationKind::Create => write(
-                &root.open_file(path, OpenFor::Create)?,
-                buffers.whole(slot),
-                0,
-                shape.file_size(file),
-            ),
-            FileOperationKind::Open => root.open_file(path, OpenFor::Read).map(|_| 0),
-            FileOperationKind::Read => read(&root.open_file(path, OpenFor::Read)?, buffers.whole(slot), 0, u64::MAX),
+            FileOperationKind::Create => write(&open(OpenFor::Create)?, buffers.whole(slot), 0, shape.file_size(file)),
+            FileOperationKind::Open => open(OpenFor::Read).map(|_| 0),
+            FileOperationKind::Read => read(&open(OpenFor::Read)?, buffers.whole(slot), 0, u64::MAX),
             FileOperationKind::ReadBlock => {
-                let opened = root.open_file(path, OpenFor::Read)?;
+                let opened = open(OpenFor::Read)?;
                 read(&opened, buffers.whole(slot), start, self.block)
             }
-            FileOperationKind::Write => write(
-                &root.open_file(path, OpenFor::Write)?,
-                buffers.whole(slot),
-                0,
-                shape.file_size(file),
-            ),
+            FileOperationKind::Write => write(&open(OpenFor::Write)?, buffers.whole(slot), 0, shape.file_size(file)),
             FileOperationKind::WriteBlock => {
                 let length = self.block.min(shape.file_size(file).saturating_sub(start));
-                write(
-                    &root.open_file(path, OpenFor::Write)?,
-                    buffers.whole(slot),
-                    start,
-                    length,
-                )
+                write(&open(OpenFor::Write)?, buffers.whole(slot), start, length)
             }
             FileOperationKind::Append => {
-                let opened = root.open_file(path, OpenFor::Write)?;
+                let opened = open(OpenFor::Write)?;
                 let end = append_at(&opened, shape.file_size(file), self.block)?;
                 write(&opened, buffers.whole(slot), end, self.block)
             }
-            FileOperationKind::Fsync => root.open_file(path, OpenFor::Write)?.sync_all().map(|()| 0),
+            FileOperationKind::Fsync => open(OpenFor::Write)?.sync_all().map(|()| 0),
             FileOperationKind::Stat => root.look_up(path).map(|_| 0),
             FileOperationKind::Readdir => root.read_directory(path).map(|_| 0),
             FileOperationKind::Rename => {

@@ -381,7 +381,7 @@ fn fill(
         }
         tree.write_file_path(file, false, &mut path);
         let mut write = || {
-            let mut opened = root.open_file(&path, OpenFor::Create)?;
+            let mut opened = root.open_file(&path, OpenFor::Create, false)?;
             let mut left = tree.file_size(file);
             while left > 0 {
                 let part = &mut buffer[..left.min(CHUNK as u64) as usize];

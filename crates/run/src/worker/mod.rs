@@ -117,7 +117,7 @@ impl Worker<'_> {
             }
             let crosses_boundary = self.io.batch.reaped >= self.io.boundary;
             if self.io.one_at_a_time {
-                self.reap_sequential::<FEATURES>();
+                self.reap_synchronous::<FEATURES>();
             } else {
                 self.reap::<FEATURES>(at_least, crosses_boundary);
             }
@@ -139,7 +139,7 @@ impl Worker<'_> {
             return;
         }
         match (self.io.path, self.io.one_at_a_time) {
-            (IssuePath::Batches, true) => self.io.submit_sequential(),
+            (IssuePath::Batches, true) => self.io.submit_synchronous(),
             (IssuePath::Batches, false) => self.io.submit_batches(),
             (IssuePath::General, _) => self.io.submit_general(None),
         }
@@ -198,11 +198,11 @@ impl Worker<'_> {
     /// Counts operations that were executed one after the other: the end of each is the start of
     /// the next.
     #[inline(always)]
-    fn reap_sequential<const FEATURES: bool>(&mut self) {
+    fn reap_synchronous<const FEATURES: bool>(&mut self) {
         let mut start = self.io.batch.before;
         let mut index = 0;
         while index < self.io.batch.done.len() {
-            (index, start) = self.io.reap_sequential(index, start);
+            (index, start) = self.io.reap_synchronous(index, start);
             let Some(completion) = self.io.batch.done.get(index) else {
                 break;
             };
@@ -228,7 +228,7 @@ impl Worker<'_> {
     #[inline(never)]
     fn reap_one<const FEATURES: bool>(&mut self, index: usize, start: Nanos) {
         let completion = self.io.batch.done[index];
-        let record = self.io.record_sequential(index, start);
+        let record = self.io.record_synchronous(index, start);
         if FEATURES && let Some(features) = &mut self.features {
             features.on_completed(&mut self.io, completion);
         } else if completion.result == i64::from(record.length) {

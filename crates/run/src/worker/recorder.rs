@@ -218,7 +218,7 @@ impl Recorder {
     /// next, up to the first that crosses `boundary` or did not move all its bytes. Returns how
     /// many, and the end of the last.
     #[inline(always)]
-    pub(crate) fn count_sequential(
+    pub(crate) fn count_synchronous(
         &mut self,
         done: &[Completion],
         requests: &[Request],

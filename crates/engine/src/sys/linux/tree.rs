@@ -40,19 +40,11 @@ impl TreeRoot {
         })
     }
 
-    /// Opens a file.
-    ///
-    /// # Errors
-    /// The system's error.
-    pub fn open_file(&self, path: &str, open_for: OpenFor) -> io::Result<fs::File> {
-        self.open_uncached(path, open_for, false)
-    }
-
     /// Opens a file, with `direct` bypassing the page cache.
     ///
     /// # Errors
     /// The system's error.
-    pub fn open_uncached(&self, path: &str, open_for: OpenFor, direct: bool) -> io::Result<fs::File> {
+    pub fn open_file(&self, path: &str, open_for: OpenFor, direct: bool) -> io::Result<fs::File> {
         let flags = match open_for {
             OpenFor::Read => OFlags::RDONLY,
             OpenFor::Write => OFlags::WRONLY,

@@ -42,19 +42,11 @@ impl TreeRoot {
         self.path.join(path)
     }
 
-    /// Opens a file.
-    ///
-    /// # Errors
-    /// The system's error.
-    pub fn open_file(&self, path: &str, open_for: OpenFor) -> io::Result<fs::File> {
-        self.open_uncached(path, open_for, false)
-    }
-
     /// Opens a file, with `direct` bypassing the cache of the system.
     ///
     /// # Errors
     /// The system's error.
-    pub fn open_uncached(&self, path: &str, open_for: OpenFor, direct: bool) -> io::Result<fs::File> {
+    pub fn open_file(&self, path: &str, open_for: OpenFor, direct: bool) -> io::Result<fs::File> {
         let mut options = fs::OpenOptions::new();
         match open_for {
             OpenFor::Read => options.read(true),

@@ -70,19 +70,19 @@ impl IoLoop {
     /// Queues the next operations for a synchronous engine. Each takes the slot of its place in
     /// the batch, so no slot needs book-keeping.
     #[inline(always)]
-    pub(crate) fn submit_sequential(&mut self) {
+    pub(crate) fn submit_synchronous(&mut self) {
         // What the last turn has not reached comes first.
         if !self.requests.is_empty() {
             return;
         }
         match self.streams.len() {
-            1 => self.submit_stream_sequential(),
-            _ => self.submit_streams_sequential(),
+            1 => self.submit_stream_synchronous(),
+            _ => self.submit_streams_synchronous(),
         }
     }
 
     #[inline(always)]
-    fn submit_stream_sequential(&mut self) {
+    fn submit_stream_synchronous(&mut self) {
         let Some(stream) = self.streams.first_mut() else { return };
         let room = self.budget.within(self.batching.submit);
         let operations = stream.sequence.take(&mut self.draws, 0, room);
@@ -112,13 +112,13 @@ impl IoLoop {
         stream.idle_pass &= taken == 0;
         self.winding_down |= self.budget.operations == 0;
         if taken == 0 && room > 0 && self.end_pass(0, None) {
-            self.submit_stream_sequential();
+            self.submit_stream_synchronous();
         }
     }
 
     /// The same for several streams, which take turns.
     #[inline(never)]
-    fn submit_streams_sequential(&mut self) {
+    fn submit_streams_synchronous(&mut self) {
         let room = self.budget.within(self.batching.submit);
         let mut filled = false;
         let mut idle_streams = 0;

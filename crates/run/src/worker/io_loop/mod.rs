@@ -274,24 +274,24 @@ impl IoLoop {
     }
 
     /// Counts the operations of a synchronous engine, from `index` on and up to the first that
-    /// needs [`IoLoop::record_sequential`]. Returns its index, and the end of the one before.
+    /// needs [`IoLoop::record_synchronous`]. Returns its index, and the end of the one before.
     #[inline(always)]
-    pub(crate) fn reap_sequential(&mut self, index: usize, start: Nanos) -> (usize, Nanos) {
+    pub(crate) fn reap_synchronous(&mut self, index: usize, start: Nanos) -> (usize, Nanos) {
         match (self.path, &self.streams[..]) {
             (IssuePath::General, _) => (index, start),
             (IssuePath::Batches, [stream]) => {
                 let (done, requests) = (&self.batch.done[index..], &self.requests.first(MAX_IN_TURN)[index..]);
                 let counted = self
                     .recorder
-                    .count_sequential(done, requests, &stream.cells, start, self.boundary);
+                    .count_synchronous(done, requests, &stream.cells, start, self.boundary);
                 (index + counted.0, counted.1)
             }
-            (IssuePath::Batches, _) => self.reap_streams_sequential(index, start),
+            (IssuePath::Batches, _) => self.reap_streams_synchronous(index, start),
         }
     }
 
     #[inline(never)]
-    fn reap_streams_sequential(&mut self, mut index: usize, mut start: Nanos) -> (usize, Nanos) {
+    fn reap_streams_synchronous(&mut self, mut index: usize, mut start: Nanos) -> (usize, Nanos) {
         while let Some(completion) = self.batch.done.get(index) {
             let record = self.slots.get(completion.slot);
             if completion.at >= self.boundary || completion.result != i64::from(record.length) {
@@ -307,7 +307,7 @@ impl IoLoop {
     /// Completes the record of one of these operations and frees its slot. `start` is the end of
     /// the one before.
     #[inline(never)]
-    pub(crate) fn record_sequential(&mut self, index: usize, start: Nanos) -> SlotRecord {
+    pub(crate) fn record_synchronous(&mut self, index: usize, start: Nanos) -> SlotRecord {
         let slot = self.batch.done[index].slot;
         let record = self.slots.get_mut(slot);
         if let (IssuePath::Batches, [stream]) = (self.path, &self.streams[..]) {
