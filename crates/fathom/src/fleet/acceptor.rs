@@ -12,9 +12,11 @@ use run::hosts::{Duplex, HandshakeError, Role};
 
 use super::link::{self, Link, Listener};
 
-/// Handshakes at the same time. One more ends the oldest: an honest one takes milliseconds, a
+/// Handshakes at the same time. One more cancels the oldest: an honest one takes milliseconds, a
 /// silent one its whole time.
 const MAX_HANDSHAKES: usize = 64;
+/// Threads of handshakes, cancelled ones included: a thread notices only after a while.
+const MAX_THREADS: usize = 2 * MAX_HANDSHAKES;
 /// How often the listener is polled for new connections.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
@@ -86,8 +88,11 @@ impl Acceptor {
             },
         };
         self.pending.retain(|pending| !pending.thread.is_finished());
-        if self.pending.len() == MAX_HANDSHAKES {
-            self.pending[0].cancelled.store(true, Ordering::Relaxed);
+        let surplus = (self.pending.len() + 1).saturating_sub(MAX_HANDSHAKES);
+        for oldest in self.pending.iter().take(surplus) {
+            oldest.cancelled.store(true, Ordering::Relaxed);
+        }
+        if self.pending.len() == MAX_THREADS {
             self.next = Some(next);
             return Ok(false);
         }
