@@ -125,6 +125,15 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
             let path = file.path().display().to_string();
             return Err(SetupError::NotRemote { path });
         }
+        for file in opened.files.iter().map(|file| &files[usize::from(*file)]) {
+            let Some((wanted, handle)) = stream.cache.bypass_io.zip(file.handle()) else {
+                continue;
+            };
+            sys::file::enable_bypass_io(handle, wanted).map_err(|source| SetupError::Placement {
+                what: format!("reads of {} cannot use BypassIO", file.path().display()),
+                source,
+            })?;
+        }
         let local = opened.files.iter().filter(|_| stream.cache.local_only);
         for file in local.map(|file| &files[usize::from(*file)]) {
             let bypassed = file.handle().map_or(Ok(()), sys::file::bypass_local_cache);
