@@ -167,7 +167,7 @@ pub(super) const EXPERIMENTS: Switch = Switch {
     group: Group::Others,
     scope: Scope::Profile,
     default: "0",
-    detail: "Bit 0 makes a thread that is held back by `-g` sleep until its time has come; env it always does. Other bits \
+    detail: "Bit 0 makes a thread that is held back by `-g` sleep until its time has come; here it always does. Other bits \
              mean nothing.",
     forms: &[Form {
         head: ":",

@@ -124,9 +124,9 @@ fn engines() -> String {
         .map(|(engines, what)| format!("| {} | {what} |", quoted(engines)))
         .collect();
     format!(
-        "ParseResult: {}. On Windows, `windowsaio` is a completion port, and `psync`, `vsync`, `pvsync`, `pvsync2`, `ftruncate`, \
+        "Taken: {}. On Windows, `windowsaio` is a completion port, and `psync`, `vsync`, `pvsync`, `pvsync2`, `ftruncate`, \
          `posixaio`, `falloc`, `splice`, `io_uring` and `libaio` are refused as not loadable.\n\nThese are known, and refused as not loadable. `--parse-only` and \
-         `--showcmd` read their jobs with their options; only what is to run is refused.\n\n| not env | in its place |\n| --- | --- |\n{}",
+         `--showcmd` read their jobs with their options; only what is to run is refused.\n\n| not here | in its place |\n| --- | --- |\n{}",
         list(),
         instead.join("\n")
     )
