@@ -23,6 +23,7 @@ use crate::{diagnosis, words};
 
 pub use latency::percentile_curve;
 pub use resources::{PlanePoint, plane};
+pub(crate) use time::columns;
 
 /// Jobs that have their charts open when the page opens.
 const OPEN_JOBS: usize = 4;
