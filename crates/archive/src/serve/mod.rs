@@ -1,4 +1,4 @@
-//! Pages over HTTP, read only: the history ([`browse()`]), and a run in progress ([`Watched`]). The
+//! Pages over HTTP: the history ([`browse()`]), and a run in progress ([`Watched`]). The
 //! only place with an asynchronous runtime, on one thread.
 //!
 //! Who may ask is decided in one place, before anything else ([`Door`]). The pages of results come
