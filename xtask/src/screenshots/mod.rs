@@ -1,5 +1,5 @@
-//! `cargo xtask screenshots`: the pictures of the README and the docs, made from the program itself. Not part of
-//! `check`: figures differ from run to run.
+//! `cargo xtask screenshots`: the pictures of the README and the docs, made from the program
+//! itself. Not part of `check`: figures differ from run to run.
 
 mod terminal;
 
@@ -88,7 +88,7 @@ fn sweep(program: &Path) -> Result<Vec<u8>, String> {
     page(program, SERVERS, &["sweep", "disk.toml", "--over", "depth=1..64"], 820)
 }
 
-/// The upper part of the page that a command writes about `disk.toml`, so many pixels high.
+/// The upper part of the page that a command writes about `disk.toml`, of this height in pixels.
 fn page(program: &Path, job: &str, words: &[&str], height: u32) -> Result<Vec<u8>, String> {
     let folder = tempfile::tempdir_in(root().join("target")).map_err(|error| error.to_string())?;
     let place = folder.path();

@@ -228,11 +228,13 @@ async fn compare(State(browse): State<Arc<Browse>>, uri: Uri) -> Response<Body> 
     .await
 }
 
+/// Names and values of a form.
+type Fields = Vec<(String, String)>;
 /// A form as it was sent.
-type Sent = Result<Form<Vec<(String, String)>>, FormRejection>;
+type Sent = Result<Form<Fields>, FormRejection>;
 
 /// The fields of a form, with the entries that are ticked.
-fn ticked(form: Sent) -> Result<(Vec<(String, String)>, Vec<u64>), Trouble> {
+fn ticked(form: Sent) -> Result<(Fields, Vec<u64>), Trouble> {
     let unreadable = |error: FormRejection| Trouble::new(error.status(), "the form cannot be read", "");
     let Form(fields) = form.map_err(unreadable)?;
     let entries = fields.iter().filter(|(key, _)| key == "entry");

@@ -15,7 +15,7 @@ use study::sweep::{Curve, Report, Row, words_of};
 const WIDE: f64 = 8.0;
 
 /// This share of the highest rate counts as the highest: repeats differ as much.
-const MOST_OF_RATE: f64 = 0.98;
+const FULL_RATE_SHARE: f64 = 0.98;
 /// Of more points than these not each has its tick.
 const MAX_TICKS: usize = 16;
 
@@ -149,7 +149,7 @@ fn choices(curve: &Curve, report: &Report) -> Vec<String> {
     let fastest = knee
         .points
         .iter()
-        .find(|point| point.iops >= MOST_OF_RATE * most)
+        .find(|point| point.iops >= FULL_RATE_SHARE * most)
         .map(|point| point.load);
     let (Some(short), Some(fast)) = (knee.power, fastest) else {
         return Vec::new();

@@ -459,7 +459,7 @@ fn a_promise_is_a_line_in_its_charts_and_the_box_says_what_it_rests_on_and_what_
         let marks = charts[chart]
             .marks
             .iter()
-            .filter(|mark| mark.tone == report::html::chart::Tone::Limit);
+            .filter(|mark| mark.tone == html::chart::Tone::Limit);
         marks.map(|mark| (mark.at, mark.words.clone())).collect()
     };
     assert_eq!(lines("iops"), [(60_000.0, "iops >= 60,000".to_owned())]);
