@@ -430,9 +430,12 @@ fn a_run_is_watched_while_it_goes_on() {
         url: url.to_owned(),
         child,
     };
-    server
-        .get("/")
-        .expect(200, &["<script>", "connect-src 'self'", "script-src 'sha256-"]);
+    server.get("/").expect(
+        200,
+        &[
+            "<script>", "connect-src 'self'", "script-src 'sha256-", "id=\"rate\"", "id=\"p99\"",
+        ],
+    );
     ask(server.address(), "GET", "/metrics", &[("Host", "evil.example")]).expect(421, &[]);
     server.get("/other").expect(404, &["/metrics"]);
 
