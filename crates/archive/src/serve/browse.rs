@@ -18,7 +18,7 @@ use axum::routing::{get, post};
 use report::html;
 use report::html::page::Page;
 
-use super::door::{self, Door};
+use super::auth::{self, AuthGuard};
 use super::{MAX_CONNECTIONS, Trouble, answer_until, list, of_type, page, runtime};
 use crate::Saved;
 use crate::history::{Entry, History, HistoryError};
@@ -69,7 +69,7 @@ pub(super) struct Browse {
 /// The system's, if the server cannot begin.
 pub fn browse(
     listener: TcpListener,
-    door: Door,
+    door: AuthGuard,
     history: PathBuf,
     pages: Arc<dyn Pages>,
     stop: &AtomicBool,
@@ -88,7 +88,7 @@ pub fn browse(
             is_writable: door.permits_changes(),
             pages,
         }))
-        .layer(middleware::from_fn_with_state(Arc::new(door), door::pass));
+        .layer(middleware::from_fn_with_state(Arc::new(door), auth::pass));
     let runtime = runtime()?;
     let over = async {
         while !stop.load(Ordering::Relaxed) {

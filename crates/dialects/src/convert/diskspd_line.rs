@@ -2,7 +2,8 @@
 
 use super::words::size;
 use crate::diskspd::profile::{Cache, FlushType, Profile, Target, ThroughputUnit, TimeSpan};
-use crate::diskspd::{EventRole, Processors, Reading, Surroundings, Version, read};
+use crate::diskspd::{EventRole, ParseEnv, Processors, Reading, Version, read};
+use model::plan::BypassIo;
 use model::shell_word;
 
 /// The line. Nothing if reading it would not give the profile again, whatever the reason.
@@ -27,7 +28,7 @@ pub(super) fn line(profile: &Profile) -> Option<String> {
         words.push("-vs".into());
     }
     words.extend(span.targets.iter().map(|target| target.path.clone()));
-    let again = match read("diskspd", &words[1..], &mut Nowhere) {
+    let again = match read("diskspd", &words[1..], &mut NullEnv) {
         Reading::Run(request) | Reading::Print(request) => request.profile,
         Reading::End(_) => return None,
     };
@@ -231,6 +232,11 @@ fn threads(span: &TimeSpan, say: &mut dyn FnMut(String)) {
     if span.newer.ring.is_some() {
         say("-u".into());
     }
+    match span.newer.bypass {
+        Some(BypassIo::Partial) => say("-Sy".into()),
+        Some(BypassIo::Full) => say("-SY".into()),
+        None => {}
+    }
     if let Some(separation) = span.newer.separation {
         say(format!("-bs{}", separation.written()));
     }
@@ -240,10 +246,10 @@ fn upper(bytes: u64) -> String {
     size(bytes).to_ascii_uppercase()
 }
 
-/// Surroundings that a line of ours never asks anything of.
-struct Nowhere;
+/// An environment that a line of ours never asks anything of.
+struct NullEnv;
 
-impl Surroundings for Nowhere {
+impl ParseEnv for NullEnv {
     fn processors(&self) -> Processors {
         // Where a line will be run is not known, so every processor that Linux can number may be
         // there.

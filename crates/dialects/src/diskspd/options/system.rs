@@ -1,10 +1,11 @@
 //! How the system is asked: caches, flushes, interfaces, priorities.
 
 use super::{FORM, Form, Group, ROW, Scope, Status, Switch, Value};
-use crate::diskspd::line::{Halt, Line, Taken};
-use crate::diskspd::newer::{Bypass, Ring, Version};
+use crate::diskspd::line::{EarlyEnd, Line, ParseResult};
+use crate::diskspd::newer::{Ring, Version};
 use crate::diskspd::numbers;
 use crate::diskspd::profile::{Cache, FlushType};
+use model::plan::BypassIo;
 
 const SYSTEM: Switch = Switch {
     group: Group::System,
@@ -69,11 +70,11 @@ pub(super) const CACHE: Switch = Switch {
         Form {
             head: "S",
             value: Value::Word(&["y", "Y"]),
-            help: "BypassIO past the filters of the file system: as far as it goes (y), or all the way (Y).",
+            help: "BypassIO: reads bypass the filters of the file system (y), and the volume's drivers too (Y).",
             examples: &["-Sy", "-SY"],
             since: Version::V2_3,
             linux: Status::Refused("BypassIO is a part of Windows"),
-            windows: Status::Refused("it is not built yet"),
+            windows: Status::Supported,
         },
     ],
     read: |line, value| {
@@ -89,7 +90,7 @@ pub(super) const CACHE: Switch = Switch {
     ..SYSTEM
 };
 
-fn cache_letter(line: &mut Line<'_>, letter: char) -> Taken {
+fn cache_letter(line: &mut Line<'_>, letter: char) -> ParseResult {
     let (cache, through, mapped) = (line.given.cache, line.given.write_through, line.given.mapped);
     let unbuffered = line.target.cache == Cache::Unbuffered;
     match letter {
@@ -137,15 +138,15 @@ fn cache_letter(line: &mut Line<'_>, letter: char) -> Taken {
             )?;
             line.choose_write_through();
         }
-        'y' if line.is_newer() => line.span.newer.bypass = Some(Bypass::Partial),
-        'Y' if line.is_newer() => line.span.newer.bypass = Some(Bypass::Full),
+        'y' if line.is_newer() => line.span.newer.bypass = Some(BypassIo::Partial),
+        'Y' if line.is_newer() => line.span.newer.bypass = Some(BypassIo::Full),
         _ => return Err(line.refuse("ERROR: unrecognized option provided to -S")),
     }
     Ok(())
 }
 
 impl Line<'_> {
-    fn once(&mut self, free: bool, complaint: fn() -> &'static str) -> Taken {
+    fn once(&mut self, free: bool, complaint: fn() -> &'static str) -> ParseResult {
         if free { Ok(()) } else { Err(self.refuse(complaint())) }
     }
 
@@ -210,7 +211,7 @@ pub(super) const FLUSH: Switch = Switch {
             "v" | "V" => FlushType::ViewOfFile,
             "n" | "N" => FlushType::NonVolatileMemory,
             "i" | "I" => FlushType::NonVolatileMemoryNoDrain,
-            _ => return Err(Halt::Wrong),
+            _ => return Err(EarlyEnd::Wrong),
         });
         Ok(())
     },
@@ -261,7 +262,7 @@ pub(super) const RING: Switch = Switch {
         },
     ],
     read: |line, value| {
-        line.span.newer.ring = Some(Ring::read(value).ok_or(Halt::Wrong)?);
+        line.span.newer.ring = Some(Ring::read(value).ok_or(EarlyEnd::Wrong)?);
         Ok(())
     },
     ..SYSTEM
@@ -304,7 +305,7 @@ pub(super) const PRIORITY: Switch = Switch {
     read: |line, value| {
         line.target.priority = match numbers::integer(value) {
             priority @ 1..=3 => priority as u8,
-            _ => return Err(Halt::Wrong),
+            _ => return Err(EarlyEnd::Wrong),
         };
         Ok(())
     },

@@ -6,7 +6,7 @@ use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::os::windows::io::AsRawHandle;
 use std::path::Path;
 
-use model::plan::{FileRangeFlags, WriteThrough};
+use model::plan::{BypassIo, FileRangeFlags, WriteThrough};
 use windows_sys::Win32::Foundation::{ERROR_INVALID_FUNCTION, HANDLE};
 use windows_sys::Win32::Storage::FileSystem::{
     DELETE, FILE_ATTRIBUTE_TEMPORARY, FILE_BASIC_INFO, FILE_DISPOSITION_INFO, FILE_FLAG_NO_BUFFERING,
@@ -15,10 +15,13 @@ use windows_sys::Win32::Storage::FileSystem::{
     FileDispositionInfo, FileIoPriorityHintInfo, IoPriorityHintLow, IoPriorityHintNormal, IoPriorityHintVeryLow,
     SetFileInformationByHandle,
 };
-use windows_sys::Win32::System::Ioctl::{FSCTL_FILE_LEVEL_TRIM, IOCTL_STORAGE_MANAGE_DATA_SET_ATTRIBUTES};
+use windows_sys::Win32::System::Ioctl::{
+    FS_BPIO_OP_ENABLE, FSBPIO_OUTFL_COMPATIBLE_STORAGE_DRIVER, FSCTL_FILE_LEVEL_TRIM, FSCTL_MANAGE_BYPASS_IO,
+    IOCTL_STORAGE_MANAGE_DATA_SET_ATTRIBUTES,
+};
 
-use super::{ioctl, kinds, prepare};
-use crate::file::{Access, FileKind, OpenHow};
+use super::{device_types, ioctl, prepare};
+use crate::file::{Access, FileKind, OpenOptions};
 use crate::identity::{FileId, FileStamp};
 
 /// Error number: the operation is not supported.
@@ -59,7 +62,7 @@ pub const KNOWS_TEMPORARY: bool = true;
 
 /// Arguments of `CreateFileW` about a file beside its name: flags, and attributes, which it heeds
 /// only when it makes one.
-fn flags_and_attributes(how: &OpenHow) -> (u32, u32) {
+fn flags_and_attributes(how: &OpenOptions) -> (u32, u32) {
     let flags = [
         (how.cache.direct, FILE_FLAG_NO_BUFFERING),
         (how.cache.write_through != WriteThrough::Off, FILE_FLAG_WRITE_THROUGH),
@@ -84,7 +87,7 @@ pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
 }
 
 /// Opens a file or device, which others may use at the same time.
-pub(crate) fn open(path: &Path, how: &OpenHow) -> io::Result<fs::File> {
+pub(crate) fn open(path: &Path, how: &OpenOptions) -> io::Result<fs::File> {
     let (flags, attributes) = flags_and_attributes(how);
     // A memory map needs read access even where only writes are wanted.
     let read = how.access != Access::Write || how.cache.mapping.is_some();
@@ -99,12 +102,12 @@ pub(crate) fn open(path: &Path, how: &OpenHow) -> io::Result<fs::File> {
 
 /// What an open file is, the numbers of its disk and partition or of its volume, and its size.
 pub fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
-    kinds::identify(file)
+    device_types::identify(file)
 }
 
 /// What offsets, lengths and buffers of unbuffered I/O must be multiples of.
 pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
-    kinds::direct_alignment(file, kind)
+    device_types::direct_alignment(file, kind)
 }
 
 /// Unbuffered I/O is passed on to the server as such here, so it is not what bypasses only the
@@ -120,6 +123,49 @@ pub fn bypass_local_cache(file: &fs::File) -> io::Result<()> {
     /// `IOCTL_LMR_DISABLE_LOCAL_BUFFERING`.
     const DISABLE_LOCAL_BUFFERING: u32 = 0x14_0390;
     ioctl::device_io_control(file, DISABLE_LOCAL_BUFFERING, &[], 0).map(drop)
+}
+
+/// Enables BypassIO for the reads of an open file (Windows 11 and later).
+///
+/// # Errors
+/// The system's error, or the driver that is in the way and why.
+pub fn enable_bypass_io(file: &fs::File, wanted: BypassIo) -> io::Result<()> {
+    /// Sizes of `FS_BPIO_INPUT` and of `FS_BPIO_OUTPUT`.
+    const QUESTION: usize = 24;
+    const ANSWER: usize = 352;
+    let mut question = [0; QUESTION];
+    question[..4].copy_from_slice(&FS_BPIO_OP_ENABLE.to_ne_bytes());
+    let answer = ioctl::device_io_control(file, FSCTL_MANAGE_BYPASS_IO, &question, ANSWER)?;
+    judge_bypass_io(&answer.bytes, wanted)
+}
+
+/// What an answer about BypassIO means. The fields are those of `FS_BPIO_OUTPUT`, by their offsets;
+/// lengths of texts are in letters.
+fn judge_bypass_io(answer: &[u8], wanted: BypassIo) -> io::Result<()> {
+    let number = |at: usize| {
+        answer
+            .get(at..at + 4)
+            .map_or(0, |bytes| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    };
+    let text = |at: usize| {
+        let units = answer.get(at + 2..).unwrap_or_default().as_chunks::<2>().0;
+        let units: Vec<u16> = units.iter().map(|unit| u16::from_ne_bytes(*unit)).collect();
+        let length = (number(at) & 0xFFFF) as usize;
+        String::from_utf16_lossy(&units[..length.min(units.len())])
+    };
+    let (flags, status) = (number(4), number(24));
+    let covers_volume = flags & FSBPIO_OUTFL_COMPATIBLE_STORAGE_DRIVER as u32 != 0;
+    if status == 0 && (covers_volume || wanted == BypassIo::Partial) {
+        return Ok(());
+    }
+    let driver = Some(text(28)).filter(|name| !name.is_empty());
+    let reason = Some(text(94)).filter(|text| !text.is_empty());
+    let driver = driver.unwrap_or_else(|| "a driver of the volume".into());
+    let reason = reason.unwrap_or_else(|| format!("status {status:#x}"));
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        format!("{driver} does not support it: {reason}"),
+    ))
 }
 
 /// Gives all operations through an open file an I/O priority: class × 2¹³ + level, as Linux writes
@@ -312,7 +358,7 @@ pub fn remove_attribute(_file: &fs::File, _name: &str) -> io::Result<()> {
 /// removed is given its time too (tunnelling); and not every file system gives a number only once.
 pub fn identity(file: &fs::File) -> Option<String> {
     use std::os::windows::fs::MetadataExt;
-    let (meta, (volume, number)) = (file.metadata().ok()?, kinds::numbers(file)?);
+    let (meta, (volume, number)) = (file.metadata().ok()?, device_types::numbers(file)?);
     let (born, size) = (meta.creation_time(), meta.file_size());
     Some(format!("{volume:x}:{number:x} {born} {size}"))
 }
@@ -320,7 +366,7 @@ pub fn identity(file: &fs::File) -> Option<String> {
 /// A text that no other file has as long as this one is there, whatever becomes of it: the numbers
 /// of its volume and its own there.
 pub fn lasting_identity(file: &fs::File) -> Option<String> {
-    let (volume, number) = kinds::numbers(file)?;
+    let (volume, number) = device_types::numbers(file)?;
     Some(format!("{volume:x}-{number:x}"))
 }
 
@@ -329,7 +375,7 @@ pub fn lasting_identity(file: &fs::File) -> Option<String> {
 /// # Errors
 /// The system's error.
 pub fn stamp(file: &fs::File) -> io::Result<FileStamp> {
-    let (volume, number) = kinds::numbers(file).ok_or_else(io::Error::last_os_error)?;
+    let (volume, number) = device_types::numbers(file).ok_or_else(io::Error::last_os_error)?;
     let times = ioctl::information::<FILE_BASIC_INFO>(file)?;
     Ok(FileStamp {
         id: FileId {
@@ -422,7 +468,7 @@ pub fn atomic_write_sizes(_file: &fs::File) -> Option<(u32, u32)> {
 
 /// True if an open file lies on another machine.
 pub fn is_remote(file: &fs::File) -> bool {
-    kinds::is_remote(file)
+    device_types::is_remote(file)
 }
 
 /// Bytes that a file takes up on its file system, as far as its size tells.
@@ -436,23 +482,55 @@ mod tests {
     use crate::file::Access;
     use model::plan::{CacheMode, OpenHint};
 
+    /// Answers as the structure documents them: driver and reason are at 28 and 94.
+    #[test]
+    fn what_is_in_the_way_of_bypass_io_is_named() {
+        let answer = |flags: i32, status: u32, driver: &str, reason: &str| {
+            let mut bytes = vec![0; 352];
+            bytes[4..8].copy_from_slice(&flags.to_ne_bytes());
+            bytes[24..28].copy_from_slice(&status.to_ne_bytes());
+            for (at, text) in [(28, driver), (94, reason)] {
+                let units: Vec<u16> = text.encode_utf16().collect();
+                bytes[at..at + 2].copy_from_slice(&(units.len() as u16).to_ne_bytes());
+                for (number, unit) in units.iter().enumerate() {
+                    let at = at + 2 + 2 * number;
+                    bytes[at..at + 2].copy_from_slice(&unit.to_ne_bytes());
+                }
+            }
+            bytes
+        };
+        let judge = |answer: &[u8], wanted| judge_bypass_io(answer, wanted).map_err(|error| error.to_string());
+        let whole = answer(FSBPIO_OUTFL_COMPATIBLE_STORAGE_DRIVER, 0, "", "");
+        assert_eq!(judge(&whole, BypassIo::Full), Ok(()));
+        let partial = answer(0, 0, "volmgr.sys", "no NVMe");
+        assert_eq!(judge(&partial, BypassIo::Partial), Ok(()));
+        let expected = "volmgr.sys does not support it: no NVMe";
+        assert_eq!(judge(&partial, BypassIo::Full), Err(expected.into()));
+        let vetoed = answer(0, 0xC000_00BB, "av.sys", "it must see every read");
+        let expected = "av.sys does not support it: it must see every read";
+        assert_eq!(judge(&vetoed, BypassIo::Partial), Err(expected.into()));
+        // One that is cut short names nothing, and is not read beyond its end.
+        let expected = "a driver of the volume does not support it: status 0xc00000bb";
+        assert_eq!(judge(&vetoed[..28], BypassIo::Partial), Err(expected.into()));
+    }
+
     #[test]
     fn flags_follow_from_cache_and_hints() {
-        let plain = OpenHow {
+        let plain = OpenOptions {
             access: Access::ReadWrite,
             cache: CacheMode::BUFFERED,
             hint: OpenHint::default(),
             exclusive: false,
             overlapped: false,
         };
-        let with = |change: &dyn Fn(&mut OpenHow)| {
+        let with = |change: &dyn Fn(&mut OpenOptions)| {
             let mut how = plain;
             change(&mut how);
             flags_and_attributes(&how)
         };
-        let direct: &dyn Fn(&mut OpenHow) = &|how| how.cache.direct = true;
-        let through: &dyn Fn(&mut OpenHow) = &|how| how.cache.write_through = WriteThrough::Data;
-        let table: [(&dyn Fn(&mut OpenHow), (u32, u32)); 10] = [
+        let direct: &dyn Fn(&mut OpenOptions) = &|how| how.cache.direct = true;
+        let through: &dyn Fn(&mut OpenOptions) = &|how| how.cache.write_through = WriteThrough::Data;
+        let table: [(&dyn Fn(&mut OpenOptions), (u32, u32)); 10] = [
             (&|_| {}, (0, 0)),
             (direct, (0x2000_0000, 0)),
             (through, (0x8000_0000, 0)),

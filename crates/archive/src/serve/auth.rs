@@ -7,8 +7,8 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Query, Request, State};
 use axum::http::header::{
-    ALLOW, AUTHORIZATION, CACHE_CONTROL, COOKIE, HOST, HeaderName, HeaderValue, LOCATION, ORIGIN, REFERRER_POLICY,
-    SET_COOKIE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, AUTHORIZATION, CACHE_CONTROL, COOKIE, HOST, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY, SET_COOKIE,
+    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, Method, Response, StatusCode, Uri};
 use axum::middleware::Next;
@@ -54,21 +54,15 @@ impl fmt::Debug for Token {
 
 /// Who is let in.
 #[derive(Clone, Debug)]
-pub struct Door {
+pub struct AuthGuard {
     address: SocketAddr,
     token: Option<Token>,
 }
 
-impl Door {
+impl AuthGuard {
     /// The door of a server at an address. Without a token everybody who reaches it is let in.
-    pub fn new(address: SocketAddr, token: Option<Token>) -> Door {
-        Door { address, token }
-    }
-
-    /// Only those who have shown a token change anything: a loopback address is open to every user
-    /// of the machine.
-    pub(super) fn permits_changes(&self) -> bool {
-        self.token.is_some()
+    pub fn new(address: SocketAddr, token: Option<Token>) -> AuthGuard {
+        AuthGuard { address, token }
     }
 
     /// Other ports of the machine have cookies in common with this one.
@@ -115,11 +109,9 @@ impl Door {
     /// An answer for those who stay outside, or who have shown the token and may come again without
     /// it in the address.
     fn stop(&self, request: &Request) -> Option<Response<Body>> {
-        let changes = *request.method() == Method::POST && self.permits_changes();
-        if !matches!(*request.method(), Method::GET | Method::HEAD) && !changes {
+        if !matches!(*request.method(), Method::GET | Method::HEAD) {
             let what = "these pages can only be read";
-            let help = "start `fathom serve` with --token to label and remove entries here";
-            let mut answer = Trouble::new(StatusCode::METHOD_NOT_ALLOWED, what, help).answer();
+            let mut answer = Trouble::new(StatusCode::METHOD_NOT_ALLOWED, what, "ask with GET").answer();
             answer
                 .headers_mut()
                 .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
@@ -132,11 +124,6 @@ impl Door {
             return Some(Trouble::new(StatusCode::MISDIRECTED_REQUEST, what, &help).answer());
         }
         let token = self.token.as_ref()?;
-        if changes && !is_same_origin(request.headers()) {
-            let what = "another site asks for this change";
-            let help = "open the list here and ask again";
-            return Some(Trouble::new(StatusCode::FORBIDDEN, what, help).answer());
-        }
         if let Some(answer) = self.introduced(token, request.uri()) {
             return Some(answer);
         }
@@ -182,19 +169,8 @@ impl Door {
     }
 }
 
-/// Browsers name the origin of a form. Cookies go to every port of a host, so that a page of
-/// another server on this machine could ask for changes in its reader's name.
-fn is_same_origin(headers: &HeaderMap) -> bool {
-    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
-    let host = text(HOST);
-    match headers.get(ORIGIN).map(|value| value.to_str().unwrap_or_default()) {
-        None => true,
-        Some(origin) => origin.split_once("://").is_some_and(|(_, from)| Some(from) == host),
-    }
-}
-
 /// Stands before every page.
-pub(super) async fn pass(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response<Body> {
+pub(super) async fn pass(State(door): State<Arc<AuthGuard>>, request: Request, next: Next) -> Response<Body> {
     let mut answer = match door.stop(&request) {
         Some(answer) => answer,
         None => next.run(request).await,
@@ -202,7 +178,7 @@ pub(super) async fn pass(State(door): State<Arc<Door>>, request: Request, next: 
     const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
     let headers = answer.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
     headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
     answer
 }
@@ -211,14 +187,14 @@ pub(super) async fn pass(State(door): State<Arc<Door>>, request: Request, next: 
 mod tests {
     use super::*;
 
-    fn door(address: &str, token: bool) -> Door {
+    fn door(address: &str, token: bool) -> AuthGuard {
         let token = token.then(|| Token::parse("0123456789abcdef").expect("it is long enough"));
-        Door::new(address.parse().expect("an address"), token)
+        AuthGuard::new(address.parse().expect("an address"), token)
     }
 
     #[test]
     fn names_that_could_be_led_here_are_not_known() {
-        let check = |door: &Door, host: &str, expected: bool| assert_eq!(door.knows(host), expected, "{host}");
+        let check = |door: &AuthGuard, host: &str, expected: bool| assert_eq!(door.knows(host), expected, "{host}");
         let local = door("127.0.0.1:7744", false);
         for host in ["127.0.0.1:7744", "localhost:7744", "LOCALHOST", "[::1]:80", "127.0.0.1"] {
             check(&local, host, true);
