@@ -219,6 +219,7 @@ fn lists_are_narrowed_by_everything_that_is_said() {
     history
         .add(&Recording {
             kind,
+            verdict: Some("FAIL"),
             ..recording(&steps)
         })
         .unwrap();
@@ -229,6 +230,12 @@ fn lists_are_narrowed_by_everything_that_is_said() {
     };
     let some = |text: &str| Some(text.to_owned());
     let usual = Filter::default;
+    let verdict = |word: &str| Filter {
+        verdict: some(word),
+        ..usual()
+    };
+    check(verdict("fail"), &[2]);
+    check(verdict("PASS"), &[]);
     check(usual(), &[3, 2, 1]);
     check(
         Filter {

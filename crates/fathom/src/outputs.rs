@@ -16,7 +16,7 @@ use model::plan::{Plan, Target};
 use model::results::Results;
 use report::html::{self, page};
 use report::live::Metrics;
-use report::{FORMATS, Format, formats, stream};
+use report::{FORMATS, Format, charts, formats, stream};
 use run::descriptors_needed;
 
 use crate::exit::Exit;
@@ -25,7 +25,7 @@ use crate::history;
 use crate::options::MeasureArgs;
 use crate::running::{self, Notice};
 use crate::silenced::SilenceArgs;
-use crate::{address, pages, screen};
+use crate::{address, pages, screen, terminal};
 
 /// The name of the stream of events.
 const STREAM: &str = "ndjson";
@@ -51,6 +51,14 @@ impl OutputSpec {
     }
 }
 
+/// Charts in the report for people.
+#[derive(Clone, Copy, clap::Args)]
+pub struct ChartsArg {
+    /// Add charts to the text: rate and latency over time, operations by latency
+    #[arg(long, help_heading = "Output")]
+    pub charts: bool,
+}
+
 /// What a command has that runs one test and reports it.
 #[derive(clap::Args)]
 #[command(mut_arg("out", |arg| arg.help(
@@ -59,6 +67,8 @@ impl OutputSpec {
 pub struct OutputArgs {
     #[command(flatten)]
     spec: OutputSpec,
+    #[command(flatten)]
+    charts: ChartsArg,
     /// Keep the whole result, with its histograms and intervals, in this file
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     pub save: Option<PathBuf>,
@@ -114,6 +124,10 @@ enum What {
 }
 
 impl Output {
+    fn is_text(&self) -> bool {
+        matches!(self.what, What::Report(format) if format.name == FORMATS[0].name)
+    }
+
     /// It is a report for people on standard output.
     fn is_read_by_people(&self) -> bool {
         let for_people = matches!(self.what, What::Report(format) if ["text", "markdown"].contains(&format.name));
@@ -126,6 +140,7 @@ impl Output {
 pub struct Outputs {
     list: Vec<Output>,
     save: Option<PathBuf>,
+    charts: bool,
     streams: Vec<Sink>,
     metrics: Option<String>,
     /// Stands in the list of runs that go on.
@@ -169,14 +184,19 @@ impl Outputs {
     /// # Errors
     /// [`Faults`] with what is wrong.
     pub fn parse(args: &OutputArgs) -> Result<Outputs, Faults> {
-        Outputs::new(&args.spec, args.save.clone(), args.metrics.clone())
+        Outputs::new(&args.spec, args.charts, args.save.clone(), args.metrics.clone())
     }
 
     /// Reads where reports go, and opens nothing.
     ///
     /// # Errors
     /// [`Faults`] with what is wrong.
-    pub fn new(spec: &OutputSpec, save: Option<PathBuf>, metrics: Option<String>) -> Result<Outputs, Faults> {
+    pub fn new(
+        spec: &OutputSpec,
+        ChartsArg { charts }: ChartsArg,
+        save: Option<PathBuf>,
+        metrics: Option<String>,
+    ) -> Result<Outputs, Faults> {
         let parsed = spec.forms().map(parse);
         let mut list = parsed.collect::<Result<Vec<_>, _>>().map_err(Faults::usage)?;
         if list.is_empty() {
@@ -197,9 +217,14 @@ impl Outputs {
                     .help("write each of the others to a file: --out text,json=result.json"),
             ));
         }
+        if charts && !list.iter().any(Output::is_text) {
+            let fault = Fault::new("charts are part of the text, and no text is written").at("--charts");
+            return Err(Faults::usage(fault.help("add it: --out text,json=result.json")));
+        }
         Ok(Outputs {
             list,
             save,
+            charts,
             streams: Vec::new(),
             metrics,
             notice: None,
@@ -215,6 +240,7 @@ impl Outputs {
         let one = Outputs {
             list: Vec::new(),
             save: Some(path.to_owned()),
+            charts: false,
             streams: Vec::new(),
             metrics: None,
             notice: None,
@@ -363,6 +389,9 @@ impl Outputs {
                     let page = pages::run(results, page::Verdict::default());
                     bytes.extend_from_slice(html::file(&page).as_bytes());
                 }
+            }
+            if self.charts && output.is_text() {
+                bytes.extend_from_slice(charts::text(results, terminal::speaks_unicode()).as_bytes());
             }
             let (outcome, path) = match &output.file {
                 None => (

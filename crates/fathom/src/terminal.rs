@@ -276,7 +276,7 @@ fn current_look(inside: &Inside) -> Look {
 }
 
 /// The locale says so; of a Windows console it is taken for granted.
-fn speaks_unicode() -> bool {
+pub fn speaks_unicode() -> bool {
     let names = ["LC_ALL", "LC_CTYPE", "LANG"];
     let set = names
         .iter()

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod cells;
+pub mod charts;
 pub mod diagnosis;
 pub mod formats;
 pub mod html;

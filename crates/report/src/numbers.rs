@@ -15,6 +15,41 @@ pub fn count(value: u64) -> String {
     out
 }
 
+/// Words that precede a number which names something and counts nothing.
+const NAMING: [&str; 4] = ["pid", "port", "line", "seed"];
+
+/// A sentence whose numbers have commas between thousands, as tables and tiles have them. Dates,
+/// names and fractions stay as they are.
+pub fn group_thousands(words: &str) -> String {
+    let mut out = String::with_capacity(words.len() + 8);
+    let is_digit = |letter: &char| letter.is_ascii_digit();
+    let mut rest = words;
+    while let Some(start) = rest.find(|letter: char| letter.is_ascii_digit()) {
+        let (before, from) = rest.split_at(start);
+        let digits: String = from.chars().take_while(is_digit).collect();
+        let after = &from[digits.len()..];
+        out += before;
+        let stands_alone = |letter: Option<char>| {
+            !letter.is_some_and(|letter| letter.is_alphanumeric() || "-_/:.,=\\".contains(letter))
+        };
+        let mut following = after.chars();
+        let next = following.next();
+        let is_end = match next {
+            // A fraction, or the end of a sentence or clause.
+            Some('.' | ',') => following.next().is_none_or(|letter| !letter.is_alphabetic()),
+            next => stands_alone(next),
+        };
+        let named = NAMING.iter().any(|word| out.trim_end().ends_with(word));
+        let groups = digits.len() > 3 && stands_alone(out.chars().next_back()) && is_end && !named;
+        out += &match digits.parse() {
+            Ok(value) if groups => count(value),
+            _ => digits.clone(),
+        };
+        rest = after;
+    }
+    out + rest
+}
+
 /// A rate: whole from a hundred on, else with one decimal, and two below ten.
 pub fn rate(value: f64) -> String {
     match value {
@@ -82,6 +117,29 @@ pub fn signed_time(ns: i64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn thousands_are_grouped_where_a_number_counts() {
+        for (plain, grouped) in [
+            ("iops >= 60000", "iops >= 60,000"),
+            (
+                "35306 (35293 to 35318) is below 60000 (>= 59400 passes)",
+                "35,306 (35,293 to 35,318) is below 60,000 (>= 59,400 passes)",
+            ),
+            (
+                "79999 operations; 1000000 are needed.",
+                "79,999 operations; 1,000,000 are needed.",
+            ),
+            ("3999.9 IOPS of 4000, p99.9999", "3,999.9 IOPS of 4,000, p99.9999"),
+            (
+                "on 2026-11-27 by cargo (pid 2743), /dev/sd1234, port 7744, Standard_E6400",
+                "on 2026-11-27 by cargo (pid 2743), /dev/sd1234, port 7744, Standard_E6400",
+            ),
+            ("1,234,567 and 0.12345", "1,234,567 and 0.12345"),
+        ] {
+            assert_eq!(group_thousands(plain), grouped);
+        }
+    }
 
     #[test]
     fn thousands_are_separated() {

@@ -1,8 +1,9 @@
-//! `cargo xtask screenshots`: the pictures of the README, made from the program itself. Not part of
-//! `check`: figures differ from run to run.
+//! `cargo xtask screenshots`: the pictures of the README and the docs, made from the program
+//! itself. Not part of `check`: figures differ from run to run.
 
 mod terminal;
 
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -13,7 +14,7 @@ use terminal::Terminal;
 type Picture = (&'static str, fn(&Path) -> Result<Vec<u8>, String>);
 
 /// Files in `docs/pictures`, with what draws them by the program at a path.
-const PICTURES: [Picture; 2] = [("live.svg", live), ("report.png", report)];
+const PICTURES: [Picture; 3] = [("live.svg", live), ("report.png", report), ("sweep.png", sweep)];
 
 /// Builds the program, unless one is given with `--program PATH`, and makes the named pictures, or
 /// all.
@@ -68,22 +69,37 @@ fn live(program: &Path) -> Result<Vec<u8>, String> {
 /// The first screen of the page of a promise that is not kept, on the simulated device of the
 /// examples.
 fn report(program: &Path) -> Result<Vec<u8>, String> {
+    let example = root().join("examples/simulated.toml");
+    let job = std::fs::read_to_string(&example).map_err(|error| format!("{}: {error}", example.display()))?;
+    page(
+        program,
+        &job,
+        &["verify", "disk.toml", "--require", "iops>=100000,p99<=3ms", "--quick"],
+        1260,
+    )
+}
+
+/// A device of 16 servers.
+const SERVERS: &str = "name = \"orders database\"\n[[job]]\ntarget = \"simulated:disk\"\nblock = \"8KiB\"\nread = 70\n\
+    time = \"2s\"\nwarm-up = \"0s\"\n[simulated.disk]\nsize = \"100GiB\"\nservers = 16\nservice = \"lognormal 400us 0.5\"\n";
+
+/// The first screen of the page of a sweep.
+fn sweep(program: &Path) -> Result<Vec<u8>, String> {
+    page(program, SERVERS, &["sweep", "disk.toml", "--over", "depth=1..64"], 820)
+}
+
+/// The upper part of the page that a command writes about `disk.toml`, of this height in pixels.
+fn page(program: &Path, job: &str, words: &[&str], height: u32) -> Result<Vec<u8>, String> {
     let folder = tempfile::tempdir_in(root().join("target")).map_err(|error| error.to_string())?;
-    let (page, picture) = (folder.path().join("report.html"), folder.path().join("report.png"));
-    let mut verify = Command::new(program);
-    verify.current_dir(root()).env("FATHOM_HISTORY", "off");
-    verify.args([
-        "verify",
-        "examples/simulated.toml",
-        "--require",
-        "iops>=100000,p99<=3ms",
-        "--quick",
-        "--quiet",
-        "--report",
-    ]);
+    let place = folder.path();
+    let (page, picture) = (place.join("page.html"), place.join("page.png"));
+    std::fs::write(place.join("disk.toml"), job).map_err(|error| error.to_string())?;
+    // By a name, so that the picture tells nothing of this machine's folders.
+    let mut measure = Command::new(program);
+    measure.arg0("fathom").current_dir(place).env("FATHOM_HISTORY", "off");
+    measure.args(words).args(["--report", "page.html"]);
     // A promise that is not kept is no failure of the program.
-    let ended = verify
-        .arg(&page)
+    let ended = measure
         .output()
         .map_err(|error| format!("{}: {error}", program.display()))?;
     if !page.exists() {
@@ -98,7 +114,7 @@ fn report(program: &Path) -> Result<Vec<u8>, String> {
         // Small enough for a page: below 120 KB.
         "--force-device-scale-factor=0.75",
         "--disable-lcd-text",
-        "--window-size=1280,1080",
+        &format!("--window-size=1280,{height}"),
         "--virtual-time-budget=15000",
     ]);
     browser

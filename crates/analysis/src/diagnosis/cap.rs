@@ -144,7 +144,8 @@ fn advice(subject: &Input<'_>, bound: &Bound) -> Vec<String> {
     match bound.kind {
         // The rate of a promise is what it asks for.
         LayerKind::Application if subject.context.question != Question::Limit => {}
-        LayerKind::Application => advice.push("leave the rate out to see what the target can do".to_owned()),
+        LayerKind::Application => advice
+            .push("leave the rate out to see what the target can do: `fathom sweep --over depth=1..64`".to_owned()),
         LayerKind::ControlGroup => {
             advice.push("raise or lift the limit of the control group, if this process may have more".into());
         }

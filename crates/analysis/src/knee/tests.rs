@@ -76,8 +76,8 @@ fn the_knee_of_equal_servers_is_their_number() {
     let eight = analyse(&servers(8.0, 100.0), Axis::InFlight, None).advice.sentence;
     assert_eq!(
         eight,
-        "Use 8 in flight: 80,000 operations per second, 100 % of the most that was measured. An operation takes 100 us, 1 \
-         times as long as at 1 in flight. At 16 in flight the rate changes by 0 % and the latency by +100 %; the knee lies \
+        "Use 8 in flight: 80,000 operations per second, 100 % of the most that was measured. An operation takes 100 us, \
+         as long as at 1 in flight. At 16 in flight the rate changes by 0 % and the latency by +100 %; the knee lies \
          between 4 and 16."
     );
 }

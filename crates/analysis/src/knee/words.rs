@@ -337,12 +337,12 @@ fn of_knee(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
         100.0 * here.iops / bounds.most_iops,
     );
     if index > 0 {
-        sentence += &format!(
-            " An operation takes {}, {} times as long as at {}.",
-            time(here.mean_ns),
-            plain(bounds.times_alone(here)),
-            load(axis, bounds.alone_at),
-        );
+        let times = match plain(bounds.times_alone(here)) {
+            one if one == "1" => String::new(),
+            times => format!("{times} times "),
+        };
+        let (latency, alone) = (time(here.mean_ns), load(axis, bounds.alone_at));
+        sentence += &format!(" An operation takes {latency}, {times}as long as at {alone}.");
     }
     if let (Some(below), Some(above)) = (below, above) {
         sentence += &format!(

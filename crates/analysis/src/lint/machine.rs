@@ -129,7 +129,7 @@ pub(super) const BUSY_DISK: Rule = Rule {
                     .programs
                     .iter()
                     .take(3)
-                    .map(|program| format!("{} ({})", program.name, program.process))
+                    .map(|program| format!("{} (pid {})", program.name, program.process))
                     .collect();
                 let by = if programs.is_empty() {
                     String::new()

@@ -162,6 +162,13 @@ impl Case<'_> {
                         (Cause::Samples, why)
                     }),
             };
+        let action = match (cause, unknown, self.observation.measured_ns) {
+            (Cause::Samples, Unknown::TooFew { needed, found }, Some(measured)) if found > 0 => {
+                let seconds = (measured.as_secs() * needed as f64 / found as f64).ceil();
+                format!("measure for at least {seconds:.0} s, with --time {seconds:.0}s, or at a higher rate")
+            }
+            _ => self.action(clause, cause),
+        };
         ClauseVerdict {
             clause: clause.clone(),
             outcome: Outcome::Inconclusive,
@@ -170,7 +177,7 @@ impl Case<'_> {
             probability_if_broken: None,
             probability_if_kept: None,
             cause: Some(cause),
-            action: Some(self.action(clause, cause)),
+            action: Some(action),
             reason: with_value(clause, measured, reason),
         }
     }

@@ -58,6 +58,9 @@ pub enum Outcome {
 }
 
 impl Outcome {
+    /// All of them.
+    pub const ALL: [Outcome; 4] = [Outcome::Pass, Outcome::Fail, Outcome::Inconclusive, Outcome::Consistent];
+
     /// The word in reports.
     pub fn word(self) -> &'static str {
         match self {

@@ -20,6 +20,8 @@ pub struct Filter {
     pub label: Option<String>,
     /// It was made by this command.
     pub kind: Option<EntryKind>,
+    /// It came to this verdict.
+    pub verdict: Option<String>,
     /// It is a run of this test: [`super::Entry::test`].
     pub test: Option<String>,
     /// It began then or later.
@@ -79,6 +81,7 @@ impl Filter {
         );
         let kind = self.kind.map(|kind| Box::new(kind.name()) as Box<dyn ToSql>);
         add("kind = ?", kind);
+        add("lower(verdict) = ?", text(&self.verdict));
         let test = self.test.clone().map(|test| Box::new(test) as Box<dyn ToSql>);
         add("test = ?", test);
         add("started_unix_ns >= ?", number(self.since_unix_ns));

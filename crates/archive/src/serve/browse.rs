@@ -9,11 +9,12 @@ use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::{Path, Query, State};
-use axum::http::header::{CONTENT_DISPOSITION, HeaderValue};
+use axum::extract::rejection::FormRejection;
+use axum::extract::{DefaultBodyLimit, Form, Path, Query, State};
+use axum::http::header::{CONTENT_DISPOSITION, HeaderValue, LOCATION};
 use axum::http::{Response, StatusCode, Uri};
 use axum::middleware;
-use axum::routing::get;
+use axum::routing::{get, post};
 use report::html;
 use report::html::page::Page;
 
@@ -26,6 +27,8 @@ use crate::history::{Entry, History, HistoryError};
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// More cannot be distinguished on a page.
 const MAX_COMPARED: usize = 8;
+/// Bytes of a form: all entries of a list, and a label.
+const MAX_FORM: usize = 16 << 10;
 
 /// What makes the pages of results, and knows the calendar.
 pub trait Pages: Send + Sync {
@@ -55,6 +58,8 @@ pub trait Pages: Send + Sync {
 /// What every page needs.
 pub(super) struct Browse {
     history: PathBuf,
+    /// Entries may be labelled and removed.
+    pub(super) is_writable: bool,
     pub(super) pages: Arc<dyn Pages>,
 }
 
@@ -74,8 +79,15 @@ pub fn browse(
         .route("/entry/{id}", get(entry))
         .route("/entry/{id}/file", get(file))
         .route("/compare", get(compare))
+        .route("/label", post(label))
+        .route("/remove", post(remove))
+        .layer(DefaultBodyLimit::max(MAX_FORM))
         .fallback(nothing)
-        .with_state(Arc::new(Browse { history, pages }))
+        .with_state(Arc::new(Browse {
+            history,
+            is_writable: door.permits_changes(),
+            pages,
+        }))
         .layer(middleware::from_fn_with_state(Arc::new(door), auth::pass));
     let runtime = runtime()?;
     let over = async {
@@ -212,6 +224,73 @@ async fn compare(State(browse): State<Arc<Browse>>, uri: Uri) -> Response<Body> 
         let force = pairs.iter().any(|(key, value)| key == "force" && value == "1");
         let made = browse.pages.compared(&entries, force)?;
         Ok(page(html::linked(&made, &[("/", "History")])))
+    })
+    .await
+}
+
+/// Names and values of a form.
+type Fields = Vec<(String, String)>;
+/// A form as it was sent.
+type Sent = Result<Form<Fields>, FormRejection>;
+
+/// The fields of a form, with the entries that are ticked.
+fn ticked(form: Sent) -> Result<(Fields, Vec<u64>), Trouble> {
+    let unreadable = |error: FormRejection| Trouble::new(error.status(), "the form cannot be read", "");
+    let Form(fields) = form.map_err(unreadable)?;
+    let entries = fields.iter().filter(|(key, _)| key == "entry");
+    let entries = entries
+        .map(|(_, id)| number(id))
+        .collect::<Result<Vec<u64>, Trouble>>()?;
+    if entries.is_empty() {
+        let help = "tick entries in the list first";
+        return Err(Trouble::new(StatusCode::BAD_REQUEST, "no entry is ticked", help));
+    }
+    Ok((fields, entries))
+}
+
+/// Back to the list, so that loading it again repeats no change.
+fn to_list() -> Response<Body> {
+    let mut answer = Response::new(Body::empty());
+    *answer.status_mut() = StatusCode::SEE_OTHER;
+    answer.headers_mut().insert(LOCATION, HeaderValue::from_static("/"));
+    answer
+}
+
+/// Labels the ticked entries; an empty label takes theirs away.
+async fn label(State(browse): State<Arc<Browse>>, form: Sent) -> Response<Body> {
+    made(browse, move |browse| {
+        let (fields, entries) = ticked(form)?;
+        let text = fields
+            .iter()
+            .find(|(key, _)| key == "text")
+            .map(|(_, text)| text.trim());
+        let text = text.ok_or_else(|| Trouble::new(StatusCode::BAD_REQUEST, "the label is missing", ""))?;
+        let history = browse.there()?;
+        for id in entries {
+            history.label(id, text).map_err(|error| browse.trouble(&error))?;
+        }
+        Ok(to_list())
+    })
+    .await
+}
+
+/// Shows the ticked entries, and removes them once that is confirmed.
+async fn remove(State(browse): State<Arc<Browse>>, form: Sent) -> Response<Body> {
+    made(browse, move |browse| {
+        let (fields, entries) = ticked(form)?;
+        let history = browse.there()?;
+        let failed = |error| browse.trouble(&error);
+        if !fields.iter().any(|(key, value)| key == "sure" && value == "1") {
+            let entries = entries
+                .into_iter()
+                .map(|id| history.get(id))
+                .collect::<Result<Vec<Entry>, _>>();
+            return Ok(list::confirm_removal(browse, &entries.map_err(failed)?));
+        }
+        for id in entries {
+            history.remove(id).map_err(failed)?;
+        }
+        Ok(to_list())
     })
     .await
 }

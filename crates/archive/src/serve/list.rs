@@ -1,5 +1,6 @@
 //! The list of entries with what narrows it, as a page that works without a script.
 
+use analysis::verdict::Outcome;
 use axum::body::Body;
 use axum::http::{Response, StatusCode};
 use report::html::{self, escape::text};
@@ -14,10 +15,10 @@ const AT_ONCE: usize = 100;
 
 /// What narrows a list, with the words before its field and an example.
 const FIELDS: [(&str, &str, &str); 6] = [
+    ("label", "Label or name", ""),
     ("target", "Target", "/dev/nvme1n1"),
     ("device", "Device", "model or name"),
     ("host", "Host", ""),
-    ("label", "Label or name", ""),
     ("since", "Since", "2026-11-22, 7d"),
     ("until", "Until", "2026-11-23"),
 ];
@@ -105,6 +106,7 @@ fn filter(browse: &Browse, pairs: &[(String, String)]) -> Result<Filter, Trouble
         host: value("host"),
         label: value("label"),
         kind: value("kind").map(kind).transpose()?,
+        verdict: value("verdict"),
         since_unix_ns: moment("since")?,
         until_unix_ns: moment("until")?,
         before: value("before").map(before).transpose()?,
@@ -122,12 +124,16 @@ fn form(pairs: &[(String, String)]) -> String {
             text(value(name))
         );
     }
-    out += "<label>Command<select name=\"kind\"><option value=\"\">any</option>";
-    for kind in EntryKind::ALL.map(EntryKind::name) {
-        let chosen = if value("kind") == kind { " selected" } else { "" };
-        out += &format!("<option{chosen}>{kind}</option>");
+    let (kinds, verdicts) = (EntryKind::ALL.map(EntryKind::name), Outcome::ALL.map(Outcome::word));
+    for (name, words, choices) in [("kind", "Command", &kinds[..]), ("verdict", "Came to", &verdicts)] {
+        out += &format!("<label>{words}<select name=\"{name}\"><option value=\"\">any</option>");
+        for choice in choices {
+            let chosen = if value(name) == *choice { " selected" } else { "" };
+            out += &format!("<option{chosen}>{choice}</option>");
+        }
+        out += "</select></label>\n";
     }
-    out + "</select></label>\n<button type=\"submit\">Filter</button>\n</form>\n"
+    out + "<button type=\"submit\">Filter</button>\n</form>\n"
 }
 
 /// The same query, from an entry on.
@@ -138,18 +144,54 @@ fn older(pairs: &[(String, String)], before: u64) -> String {
     };
     let encoded = |value: &str| value.bytes().map(plain).collect::<String>();
     let names = FIELDS.map(|(name, ..)| name);
-    let kept = pairs
-        .iter()
-        .filter(|(key, value)| !value.is_empty() && (names.contains(&key.as_str()) || key == "kind"));
+    let kept = pairs.iter().filter(|(key, value)| {
+        !value.is_empty() && ([&names[..], &["kind", "verdict"]].concat().contains(&key.as_str()))
+    });
     let kept = kept.map(|(key, value)| format!("{key}={}", encoded(value)));
     kept.chain([format!("before={before}")]).collect::<Vec<_>>().join("&")
+}
+
+/// What can be done with the entries that are ticked.
+fn buttons(browse: &Browse) -> String {
+    let mut out = String::from("<p class=\"actions\"><button type=\"submit\">Compare what is ticked</button>\n");
+    if browse.is_writable {
+        let post = "type=\"submit\" formmethod=\"post\"";
+        out += &format!(
+            "<label>Label <input name=\"text\"></label> <button {post} formaction=\"/label\">Label what is ticked</button>\n\
+             <button {post} formaction=\"/remove\">Remove what is ticked</button>\n"
+        );
+    }
+    out + "</p>\n"
+}
+
+/// The page that asks whether entries are to be removed.
+pub(super) fn confirm_removal(browse: &Browse, entries: &[Entry]) -> Response<Body> {
+    let mut body = String::from(
+        "<form method=\"post\" action=\"/remove\">\n<input type=\"hidden\" name=\"sure\" value=\"1\">\n<ul>\n",
+    );
+    for entry in entries {
+        let id = entry.id;
+        let words = [
+            browse.pages.local(entry.started_unix_ns),
+            entry.kind.name().into(),
+            name(entry),
+        ]
+        .join(", ");
+        body += &format!(
+            "<li><input type=\"hidden\" name=\"entry\" value=\"{id}\"><a href=\"/entry/{id}\">{id}</a>: {}</li>\n",
+            text(&words)
+        );
+    }
+    body += "</ul>\n<p>An entry that is removed cannot be brought back; a file of --save stays.</p>\n\
+             <p><button type=\"submit\">Remove</button> <a href=\"/\">Keep</a></p>\n</form>\n";
+    answer(html::plain("Remove these entries?", &[("/", "History")], &body, ""))
 }
 
 fn table(browse: &Browse, entries: &[Entry]) -> String {
     let mut out = String::from(
         "<form method=\"get\" action=\"/compare\">\n\
          <div class=\"scrolls\" tabindex=\"0\" role=\"region\" aria-label=\"Entries\"><table class=\"whole\"><caption>Entries, the latest first</caption>\
-         <thead><tr><th scope=\"col\">Compare</th>",
+         <thead><tr><th scope=\"col\">Tick</th>",
     );
     for (class, title) in COLUMNS {
         out += &format!("<th scope=\"col\" class=\"{class}\">{title}</th>");
@@ -158,14 +200,17 @@ fn table(browse: &Browse, entries: &[Entry]) -> String {
     for entry in entries {
         out += &row(browse, entry);
     }
-    out + "</tbody></table></div>\n<button type=\"submit\">Compare what is ticked</button>\n</form>\n"
+    out + "</tbody></table></div>\n" + &buttons(browse) + "</form>\n"
+}
+
+fn name(entry: &Entry) -> String {
+    match &entry.label {
+        Some(label) => format!("{label} ({})", entry.name),
+        None => entry.name.clone(),
+    }
 }
 
 fn row(browse: &Browse, entry: &Entry) -> String {
-    let name = match &entry.label {
-        Some(label) => format!("{label} ({})", entry.name),
-        None => entry.name.clone(),
-    };
     let figure = |of: fn(&EntryJob) -> Option<f64>, words: fn(f64) -> String| match &entry.jobs[..] {
         [job] if entry.runs < 2 => of(job).map_or("-".into(), words),
         _ => String::new(),
@@ -184,7 +229,7 @@ fn row(browse: &Browse, entry: &Entry) -> String {
     let cells = [
         browse.pages.local(entry.started_unix_ns),
         entry.kind.name().to_owned(),
-        name,
+        name(entry),
         entry.host.clone(),
         entry.targets.join(", "),
         iops,
@@ -195,7 +240,7 @@ fn row(browse: &Browse, entry: &Entry) -> String {
     ];
     let id = entry.id;
     let mut out = format!(
-        "<tr><td><input type=\"checkbox\" name=\"entry\" value=\"{id}\" aria-label=\"Compare entry {id}\"></td>\
+        "<tr><td><input type=\"checkbox\" name=\"entry\" value=\"{id}\" aria-label=\"Tick entry {id}\"></td>\
          <th scope=\"row\"><a href=\"/entry/{id}\">{id}</a></th>"
     );
     for ((class, _), cell) in COLUMNS[1..].iter().zip(cells) {

@@ -1,5 +1,5 @@
-//! Pages over HTTP, read only: the history ([`browse()`]), and a run in progress ([`Watched`]). The
-//! only place with an asynchronous runtime, on one thread.
+//! Pages over HTTP: the history ([`browse()`]), and a run in progress ([`Watched`]). The only place
+//! with an asynchronous runtime, on one thread.
 //!
 //! Who may ask is decided in one place, before anything else ([`AuthGuard`]). The pages of results
 //! come from the starter of the server ([`Pages`]).

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use analysis::verdict::Outcome;
 use archive::history::{Entry, EntryKind, Filter, History, HistoryError, HistoryList, Keep};
 use clap::ValueHint;
 use jiff::civil::{Date, DateTime};
@@ -139,6 +140,9 @@ pub(super) struct FilterArgs {
     /// Made by this command
     #[arg(long, value_name = "KIND", help_heading = ENTRIES, value_parser = EntryKind::ALL.map(EntryKind::name))]
     kind: Option<String>,
+    /// Came to this verdict
+    #[arg(long, value_name = "VERDICT", help_heading = ENTRIES, ignore_case = true, value_parser = Outcome::ALL.map(Outcome::word))]
+    verdict: Option<String>,
     /// Begun then or later: 2026-11-22, 2026-11-22T18:00, 7d, 36h
     #[arg(long, value_name = "DATE|AGE", help_heading = ENTRIES)]
     since: Option<String>,
@@ -173,6 +177,7 @@ impl FilterArgs {
             host: self.host.clone(),
             label: self.label.clone(),
             kind: self.kind.as_deref().and_then(EntryKind::named),
+            verdict: self.verdict.clone(),
             since_unix_ns: moment("since", &self.since)?,
             until_unix_ns: moment("until", &self.until)?,
             ..Filter::default()

@@ -18,11 +18,11 @@ use crate::fault::{Fault, Faults};
 use crate::session::Session;
 use crate::{address, history, pages, running, screen};
 
-/// Show the history in a browser, read-only
+/// Show the history in a browser
 #[derive(clap::Args)]
 #[command(
-    long_about = "Shows the history in a browser: a list with filters, the report of each entry, its saved file, and comparisons. Nothing \
-        can be changed there. It ends with Ctrl-C.\n\n\
+    long_about = "Shows the history in a browser: a list with filters, the report of each entry, its saved file, and comparisons. With a \
+        token, entries can be labelled and removed there. It ends with Ctrl-C.\n\n\
         On the loopback address every user of this machine may read; on other addresses a token is required, which is made at \
         random and printed with the address unless --token gives it. There is no encryption: across a network that is not \
         yours, leave it on this machine and use `ssh -L 7744:127.0.0.1:7744 HOST`. A run is watched on a page of its own: `fathom run --metrics PORT`.",
@@ -32,8 +32,8 @@ pub struct Args {
     /// Address and port, or a port of this machine alone; port 0 takes a free one
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:7744")]
     listen: String,
-    /// Ask for this word: at least 16 letters, digits, `-`, `_`, `.`; also FATHOM_TOKEN, which
-    /// others cannot see
+    /// Ask for this word, and permit changes: at least 16 letters, digits, `-`, `_`, `.`; also
+    /// FATHOM_TOKEN, which others cannot see
     #[arg(long, value_name = "TOKEN")]
     token: Option<String>,
 }

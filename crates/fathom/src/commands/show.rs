@@ -11,7 +11,7 @@ use super::study_outputs::{self, Form, StudyOutputs};
 use super::{ab, results, sweep};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
-use crate::outputs::{OutputSpec, Outputs, out_help};
+use crate::outputs::{ChartsArg, OutputSpec, Outputs, out_help};
 use crate::session::Session;
 
 /// Print a saved result in any output format
@@ -36,6 +36,8 @@ pub struct Args {
 pub struct ShowArgs {
     #[command(flatten)]
     spec: OutputSpec,
+    #[command(flatten)]
+    charts: ChartsArg,
     /// Keep it in this file as well, in the form of this version
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
     save: Option<PathBuf>,
@@ -44,10 +46,16 @@ pub struct ShowArgs {
 impl ShowArgs {
     /// Where reports of a run go.
     pub fn outputs(&self, plan: &Plan) -> Result<Outputs, Faults> {
-        Outputs::new(&self.spec, self.save.clone(), None)?.open(plan)
+        Outputs::new(&self.spec, self.charts, self.save.clone(), None)?.open(plan)
     }
 
     fn study_outputs(&self, known: &[Form]) -> Result<StudyOutputs, Faults> {
+        if self.charts.charts {
+            let fault = Fault::new("charts in text are those of a run, and this is a study").at("--charts");
+            return Err(Faults::usage(
+                fault.help("--report FILE.html writes a page with charts"),
+            ));
+        }
         StudyOutputs::new(&self.spec, self.save.clone(), known)
     }
 }

@@ -147,6 +147,18 @@ impl StudyOutputs {
         Ok(StudyOutputs { list, save })
     }
 
+    /// Writes another form to a file, where one is named.
+    pub fn add(&mut self, form: Form, file: Option<PathBuf>) {
+        self.list.extend(file.map(|file| (form, Some(file))));
+    }
+
+    /// Writes one form in place of another.
+    pub fn replace(&mut self, from: Form, to: Form) {
+        for (form, _) in self.list.iter_mut().filter(|(form, _)| *form == from) {
+            *form = to;
+        }
+    }
+
     fn files(&self) -> impl Iterator<Item = &Path> {
         let files = self.list.iter().filter_map(|(_, file)| file.as_deref());
         files.chain(self.save.as_deref())

@@ -10,13 +10,13 @@ mod suite;
 mod sweep;
 mod trend;
 
-use analysis::requirement::Clause;
+use analysis::requirement::{Clause, Metric};
 use analysis::verdict::{Cause, ClauseVerdict, Outcome, Verdict};
 use model::diagnosis::JobDiagnosis;
 use model::observation::Observation;
 use model::results::Results;
 use model::study::{Question, Study};
-use report::html::page::{self, Page, Tone};
+use report::html::page::{self, Line, Page, Tone};
 use report::html::run::{self, Beside, Change};
 use study::diagnosis::Known;
 
@@ -156,7 +156,19 @@ fn clause(one: &ClauseVerdict) -> page::Clause {
         promised: one.clause.to_string(),
         word: one.outcome.word().into(),
         tone: tone(one.outcome),
-        sentence: format!("{}{cause}", report::diagnosis::sentence(&one.reason)),
+        sentence: match &one.action {
+            Some(action) => format!(
+                "{}{cause} What to do: {action}.",
+                report::diagnosis::sentence(&one.reason)
+            ),
+            None => format!("{}{cause}", report::diagnosis::sentence(&one.reason)),
+        },
+        line: match one.clause.metric {
+            Metric::Iops => Some(Line::Iops(one.clause.target)),
+            Metric::Throughput => Some(Line::Throughput(one.clause.target)),
+            Metric::Mean | Metric::Quantile { .. } => Some(Line::Latency(one.clause.target)),
+            Metric::Availability => None,
+        },
     }
 }
 

@@ -41,6 +41,7 @@ pub fn page(study: &Study, workloads: &[RequiredOf]) -> Page {
                 .join(" "),
             None => "Nothing was measured, so there is nothing to judge.".into(),
         },
+        line: None,
     };
     let summary = study.runs.first().map(|run| Summary::from_results(&run.results));
     let mut about = vec![format!("A suite of {} workloads", workloads.len())];

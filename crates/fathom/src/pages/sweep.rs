@@ -6,7 +6,7 @@ use model::observation::Observation;
 use model::study::{Parameter, Role, Setting, Study};
 use report::html::chart::{Across, Axis, Chart, Form, Heat, Mark, Series, Tick, Tone, X, time_unit};
 use report::html::page::{Block, Download, Lead, Page, Section, Table, Verdict};
-use report::html::run::{PlanePoint, plane, provenance};
+use report::html::run::{PlanePoint, called, plane, provenance};
 use report::numbers::{rate, throughput, time};
 use report::{Summary, words};
 use study::sweep::{Curve, Report, Row, words_of};
@@ -14,6 +14,8 @@ use study::sweep::{Curve, Report, Row, words_of};
 /// From this ratio of the last to the first load on, loads are spread by their logarithm.
 const WIDE: f64 = 8.0;
 
+/// This share of the highest rate counts as the highest: repeats differ as much.
+const FULL_RATE_SHARE: f64 = 0.98;
 /// Of more points than these not each has its tick.
 const MAX_TICKS: usize = 16;
 
@@ -27,6 +29,11 @@ pub fn page(report: &Report, study: &Study) -> Page {
     }
     sections.push(table(report));
     sections.extend(weak(report));
+    sections.extend(first.and_then(called).map(|block| Section {
+        title: "How it was measured".into(),
+        blocks: vec![block],
+        ..Section::default()
+    }));
     let mut page = Page {
         title: title_of(report, summary.as_ref()),
         charts: Vec::new(),
@@ -41,6 +48,14 @@ pub fn page(report: &Report, study: &Study) -> Page {
     };
     if report.curves.len() == 1 {
         page.raise_charts(&["rate-0", "latency-0"]);
+        // Those two were what its title is about.
+        if let Some(section) = page
+            .sections
+            .iter_mut()
+            .find(|section| section.title == title(report.curves[0].parameter))
+        {
+            section.title = "How the curve is read".into();
+        }
     }
     page
 }
@@ -129,10 +144,12 @@ fn lead(curve: &Curve, report: &Report) -> Lead {
 /// the one with the most rate.
 fn choices(curve: &Curve, report: &Report) -> Vec<String> {
     let knee = &curve.knee;
+    // More load that brings hardly more is no choice.
+    let most = knee.points.iter().map(|point| point.iops).fold(0.0, f64::max);
     let fastest = knee
         .points
         .iter()
-        .max_by(|a, b| a.iops.total_cmp(&b.iops))
+        .find(|point| point.iops >= FULL_RATE_SHARE * most)
         .map(|point| point.load);
     let (Some(short), Some(fast)) = (knee.power, fastest) else {
         return Vec::new();

@@ -88,6 +88,19 @@ impl Server {
         ask(self.address(), "GET", path, &[("Host", self.address()), header])
     }
 
+    /// Sends a form, as a browser does.
+    fn post(&self, path: &str, form: &str, headers: &[(&str, &str)]) -> Answer {
+        let length = form.len().to_string();
+        let own = [
+            ("Host", self.address()),
+            ("Content-Type", "application/x-www-form-urlencoded"),
+            ("Content-Length", &length),
+        ];
+        let mut stream = send(self.address(), "POST", path, &[&own[..], headers].concat());
+        stream.write_all(form.as_bytes()).unwrap();
+        receive(stream)
+    }
+
     fn interrupt(mut self) -> Option<i32> {
         let id = self.child.id().to_string();
         assert!(
@@ -150,8 +163,12 @@ fn send(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> Tc
 }
 
 fn ask(address: &str, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+    receive(send(address, method, path, headers))
+}
+
+fn receive(mut stream: TcpStream) -> Answer {
     let mut bytes = Vec::new();
-    send(address, method, path, headers).read_to_end(&mut bytes).unwrap();
+    stream.read_to_end(&mut bytes).unwrap();
     let end = bytes
         .windows(4)
         .position(|four| four == b"\r\n\r\n")
@@ -181,7 +198,7 @@ fn the_history_is_listed_shown_and_compared() {
     assert!(!list.text().contains(NASTY), "a label stays text");
     assert_eq!(list.header("cache-control"), Some("no-store"));
     assert_eq!(list.header("x-content-type-options"), Some("nosniff"));
-    assert_eq!(list.header("referrer-policy"), Some("no-referrer"));
+    assert_eq!(list.header("referrer-policy"), Some("same-origin"));
     assert!(list.text().contains("default-src 'none'; script-src 'none'"));
 
     let narrowed = server.get("/?label=SCRIPT&kind=run&since=1d&target=disk");
@@ -191,6 +208,13 @@ fn the_history_is_listed_shown_and_compared() {
     );
     assert!(!narrowed.text().contains("href=\"/entry/1\""));
     server.get("/?kind=verify").expect(200, &["No entry is like that"]);
+    server
+        .get("/?verdict=PASS")
+        .expect(200, &["No entry is like that", "<option selected>PASS</option>"]);
+    assert!(
+        !list.text().contains("/remove"),
+        "nothing can be changed without a token"
+    );
     server.get("/?since=soon").expect(400, &["`soon` is not a date"]);
     server
         .get("/?label=%3C%2Fscript%3E")
@@ -308,6 +332,58 @@ fn elsewhere_than_on_this_machine_a_token_is_asked_for() {
 }
 
 #[test]
+fn entries_are_labelled_and_removed_behind_the_token() {
+    let place = Place::new();
+    let secret = "0123456789abcdef-secret";
+    let server = place.serve(&["--listen", "127.0.0.1:0", "--token", secret]);
+    let bearer = format!("Bearer {secret}");
+    let known = ("Authorization", bearer.as_str());
+    let here = format!("http://{}", server.address());
+    let own = [known, ("Origin", here.as_str())];
+    let list = || server.get_with("/", known).text();
+    assert!(list().contains("formaction=\"/remove\"") && list().contains("formaction=\"/label\""));
+
+    // Without the token, and from a page of another server on this machine, nothing changes.
+    server.post("/label", "entry=1&text=mine", &[]).expect(401, &[]);
+    for origin in ["http://127.0.0.1:1", "null", "https://evil.example"] {
+        let answer = server.post("/remove", "entry=1&sure=1", &[known, ("Origin", origin)]);
+        answer.expect(403, &["another site"]);
+    }
+    assert!(list().contains("href=\"/entry/1\"") && !list().contains("mine"));
+
+    let labelled = server.post("/label", "entry=1&entry=2&text=+mine+%3Cb%3E+", &own);
+    assert_eq!(labelled.expect(303, &[]).header("location"), Some("/"));
+    assert_eq!(list().matches("mine &lt;b&gt; (tried)").count(), 2);
+    server.post("/label", "entry=2&text=", &own).expect(303, &[]);
+    assert_eq!(list().matches("mine &lt;b&gt; (tried)").count(), 1);
+
+    // Removing asks once more.
+    let asked = server.post("/remove", "entry=1", &own);
+    asked.expect(
+        200,
+        &["mine &lt;b&gt;", "name=\"sure\" value=\"1\"", "cannot be brought back"],
+    );
+    assert!(list().contains("href=\"/entry/1\""));
+    server.post("/remove", "entry=1&sure=1", &own).expect(303, &[]);
+    assert!(!list().contains("href=\"/entry/1\"") && list().contains("href=\"/entry/2\""));
+
+    server
+        .post("/remove", "sure=1", &own)
+        .expect(400, &["no entry is ticked"]);
+    server
+        .post("/label", "entry=1&text=x", &own)
+        .expect(404, &["no entry 1"]);
+    server
+        .post("/label", "entry=2", &own)
+        .expect(400, &["label is missing"]);
+    server.post("/label", "entry=x&text=x", &own).expect(404, &[]);
+    server
+        .post("/label", &format!("entry=2&text={}", "x".repeat(20_000)), &own)
+        .expect(413, &[]);
+    assert_eq!(server.post("/entry/2", "", &own).status, 405);
+}
+
+#[test]
 fn a_history_that_is_not_there_or_not_whole_is_reported_on_a_page() {
     let place = Place::new();
     let server = place.serve(&["--listen", "0"]);
@@ -354,9 +430,12 @@ fn a_run_is_watched_while_it_goes_on() {
         url: url.to_owned(),
         child,
     };
-    server
-        .get("/")
-        .expect(200, &["<script>", "connect-src 'self'", "script-src 'sha256-"]);
+    server.get("/").expect(
+        200,
+        &[
+            "<script>", "connect-src 'self'", "script-src 'sha256-", "id=\"rate\"", "id=\"p99\"",
+        ],
+    );
     ask(server.address(), "GET", "/metrics", &[("Host", "evil.example")]).expect(421, &[]);
     server.get("/other").expect(404, &["/metrics"]);
 

@@ -669,3 +669,32 @@ fn a_paced_sweep_over_depth_says_that_depth_changes_nothing() {
         compared.out
     );
 }
+
+#[test]
+fn the_page_of_a_sweep_says_what_was_tested_and_how_it_was_called() {
+    let folder = need(Directory::fast()).expect("a temporary directory can always be made");
+    let job = "name = \"depths\"\n[[job]]\ntarget = \"simulated:disk\"\nblock = \"8KiB\"\nread = 70\ntime = \"200ms\"\n\
+               warm-up = \"0s\"\n[simulated.disk]\nservers = 4\nservice = \"100us\"\n";
+    let [file, page] = ["job.toml", "page.html"].map(|name| folder.path().join(name));
+    fs::write(&file, job).unwrap();
+    fathom(&[
+        "sweep",
+        text(&file),
+        "--over",
+        "depth=1..8",
+        "-q",
+        "--report",
+        text(&page),
+    ])
+    .expect(0, &[]);
+    let page = fs::read_to_string(&page).unwrap();
+    for part in [
+        "8\u{a0}KiB random operations, 70\u{a0}% reads and 30\u{a0}% writes, direct; each point measured for 200\u{a0}ms",
+        "As it was called",
+        "job.toml --over depth=1..8 -q --report ",
+    ] {
+        assert!(page.contains(part), "`{part}` in {page}");
+    }
+    // Eight in flight are no more operations than four: nothing is to be chosen.
+    assert!(!page.contains("for the highest rate"), "{page}");
+}

@@ -100,6 +100,43 @@ fn every_workload_is_held_to_its_requirement() {
 }
 
 #[test]
+fn a_row_of_csv_has_the_figures_of_its_workload() {
+    let folder = folder();
+    let two = "[[workload]]\nname = \"kept, well\"\nblock = \"8KiB\"\nrequire = \"iops>=1000,mean<=4ms\"\n\
+               [[workload]]\nname = \"broken\"\nrequire = \"iops>=1000,p90<=3ms\"\n";
+    let [json, page] = ["suite.json", "suite.html"].map(|name| folder.path().join(name));
+    let out = format!("csv,json={}", text(&json));
+    let ran = on_device(&folder, two, &["--out", &out, "--report", text(&page)]);
+    let table = ran.expect(1, &[]).out.clone();
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    let head = reader.headers().unwrap().clone();
+    assert_eq!(
+        &head.iter().collect::<Vec<_>>()[3..9],
+        ["iops", "bytes_per_sec", "mean_ns", "p50_ns", "p99_ns", "p999_ns"]
+    );
+    let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
+    let words: Vec<[&str; 3]> = rows.iter().map(|row| [&row[0], &row[1], &row[2]]).collect();
+    assert_eq!(
+        words,
+        [
+            ["kept, well", "PASS", "iops>=1000,mean<=4ms"],
+            ["broken", "FAIL", "iops>=1000,p90<=3ms"]
+        ]
+    );
+    let json: Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    for (row, block) in rows.iter().zip([8192.0, 4096.0]) {
+        let figure = |column: usize| row[column].parse::<f64>().unwrap();
+        assert_eq!(figure(4), figure(3) * block);
+        assert!((1.8e6..2.2e6).contains(&figure(5)) && figure(6) < figure(7), "{row:?}");
+    }
+    // The document for programs says the same.
+    let mean = json["workloads"][0]["verdict"]["clauses"][1]["value"].as_f64().unwrap();
+    assert_eq!(rows[0][5].parse::<f64>().unwrap(), mean);
+    assert!(fs::read_to_string(page).unwrap().contains("<title>trial</title>"));
+    on_device(&folder, two, &["--json", "--out", "csv"]).expect(4, &["--json", "--out"]);
+}
+
+#[test]
 fn the_exit_code_is_that_of_the_worst() {
     let folder = folder();
     let kept = "[[workload]]\nname = \"kept\"\nrequire = \"iops>=1000,mean<=4ms\"\n";

@@ -50,7 +50,7 @@ def look(browser, path, artefacts):
     page.screenshot(path=f"{artefacts}/{Path(path).stem}-first.png")
     seen["state"] = page.evaluate("document.documentElement.dataset.state")
     seen["title"] = page.title()
-    seen["answer"] = page.inner_text("#answer")
+    seen["answer"] = answer(page)
     seen["evil"] = page.evaluate("window.evil === undefined ? null : String(window.evil)")
     seen["charts"] = page.evaluate(FIGURES)
     seen["misplaced"] = page.evaluate(MISPLACED)
@@ -73,6 +73,11 @@ def look(browser, path, artefacts):
     context.close()
     seen["drawn_without_script"] = without_script(browser, path)
     return seen
+
+
+def answer(page):
+    """The first screen; what keeps a unit with its number is a space to the reader."""
+    return page.inner_text("#answer").replace("\u00a0", " ")
 
 
 def without_script(browser, path):
@@ -166,13 +171,13 @@ def walk(browser, address, artefacts):
     page.screenshot(path=f"{artefacts}/serve-list.png", full_page=True)
     page.click("a[href='/entry/1']")
     page.wait_for_selector(READY, state="attached", timeout=60000)
-    seen["entry"] = [page.evaluate("document.documentElement.dataset.state"), page.locator("figure.chart").count(), page.inner_text("#answer")]
+    seen["entry"] = [page.evaluate("document.documentElement.dataset.state"), page.locator("figure.chart").count(), answer(page)]
     page.go_back()
     for box in page.query_selector_all("input[name=entry]"):
         box.check()
     page.click("text=Compare what is ticked")
     page.wait_for_selector(READY, state="attached", timeout=60000)
-    seen["compared"] = page.inner_text("#answer")
+    seen["compared"] = answer(page)
     page.screenshot(path=f"{artefacts}/serve-compared.png", full_page=True)
     context.close()
     return seen

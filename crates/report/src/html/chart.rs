@@ -293,6 +293,15 @@ impl Chart {
     }
 }
 
+/// Nanoseconds in a unit of [`time_unit`].
+pub(super) fn unit_ns(unit: &str) -> f64 {
+    match unit {
+        "us" => 1e3,
+        "ms" => 1e6,
+        _ => 1e9,
+    }
+}
+
 /// A unit in which times of about this length read well, and the nanoseconds in it.
 pub fn time_unit(about_ns: f64) -> (&'static str, f64) {
     match about_ns {

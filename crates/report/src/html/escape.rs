@@ -20,15 +20,53 @@ pub fn text(text: &str) -> String {
     out
 }
 
-/// Prose within an element: what stands between backticks is code.
-pub(super) fn prose(words: &str) -> String {
-    let parts: Vec<String> = words.split('`').map(text).collect();
+/// Units that stay on the line of their number.
+const UNITS: [&str; 20] = [
+    "%", "ns", "us", "ms", "s", "min", "h", "B", "KiB", "MiB", "GiB", "TiB", "PiB", "kB", "MB", "GB", "TB", "MB/s",
+    "MiB/s", "IOPS",
+];
+
+/// Text within an element, in which no line ends between a number and its unit.
+pub(super) fn words(plain: &str) -> String {
+    let mut out = String::with_capacity(plain.len());
+    let mut before = None;
+    for (at, letter) in plain.char_indices() {
+        let after = &plain[at + letter.len_utf8()..];
+        let end = after.find(|letter: char| !letter.is_alphanumeric() && !"%/".contains(letter));
+        let next = &after[..end.unwrap_or(after.len())];
+        let is_unit = before.is_some_and(|letter: char| letter.is_ascii_digit()) && UNITS.contains(&next);
+        let is_bound = before.is_some_and(|letter: char| "=±<>~".contains(letter))
+            && after.starts_with(|letter: char| letter.is_ascii_digit());
+        out.push(if letter == ' ' && (is_unit || is_bound) {
+            '\u{a0}'
+        } else {
+            letter
+        });
+        before = Some(letter);
+    }
+    text(&out)
+}
+
+/// Code within a sentence, in which no option is broken at its hyphens.
+fn command(code: &str) -> String {
+    let option = |word: &str| match word.starts_with('-') {
+        true => format!("<span class=\"option\">{}</span>", text(word)),
+        false => text(word),
+    };
+    code.split(' ').map(option).collect::<Vec<_>>().join(" ")
+}
+
+/// Prose within an element: what stands between backticks is code; other numbers are written as
+/// tables have them.
+pub(super) fn prose(sentence: &str) -> String {
+    let plain = |part: &str| words(&crate::numbers::group_thousands(part));
+    let parts: Vec<&str> = sentence.split('`').collect();
     if parts.len().is_multiple_of(2) {
-        return text(words);
+        return plain(sentence);
     }
     let marked = parts.iter().enumerate().map(|(index, part)| match index % 2 {
-        0 => part.clone(),
-        _ => format!("<code>{part}</code>"),
+        0 => plain(part),
+        _ => format!("<code>{}</code>", command(part)),
     });
     marked.collect()
 }

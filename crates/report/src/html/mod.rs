@@ -23,7 +23,7 @@ use model::finding::Finding;
 use sha2::{Digest, Sha256};
 
 use chart::{Chart, Scale, X};
-use escape::{prose, text};
+use escape::{prose, text, words};
 use page::{Block, Lead, Page, Section, Table, Verdict, by_weight, class_of};
 use path::IoPath;
 
@@ -140,7 +140,7 @@ fn first_screen(page: &Page, out: &mut String) {
     out.push_str("<header>\n");
     let _ = writeln!(out, "<h1>{}</h1>", text(&page.title));
     for line in &page.about {
-        let _ = writeln!(out, "<p class=\"about\">{}</p>", text(line));
+        let _ = writeln!(out, "<p class=\"about\">{}</p>", words(line));
     }
     out.push_str("</header>\n<section id=\"answer\" aria-label=\"The answer\">\n");
     verdict(&page.verdict, out);
@@ -152,8 +152,8 @@ fn first_screen(page: &Page, out: &mut String) {
                 out,
                 "<div><dt>{}</dt><dd><strong>{}</strong><span>{}</span></dd></div>",
                 text(&tile.name),
-                text(&tile.value),
-                text(&tile.note)
+                words(&tile.value),
+                words(&tile.note)
             );
         }
         out.push_str("</dl>\n");
@@ -175,7 +175,7 @@ fn verdict(verdict: &Verdict, out: &mut String) {
     if !verdict.word.is_empty() {
         let _ = write!(out, "<strong class=\"word\">{}</strong> ", text(&verdict.word));
     }
-    let _ = writeln!(out, "{}</p>", text(&verdict.sentence));
+    let _ = writeln!(out, "{}</p>", prose(&verdict.sentence));
     if !verdict.clauses.is_empty() {
         out.push_str("<ul class=\"clauses\">\n");
         for clause in &verdict.clauses {
@@ -184,14 +184,14 @@ fn verdict(verdict: &Verdict, out: &mut String) {
                 "<li class=\"{}\"><strong>{}</strong> <b>{}</b> {}</li>",
                 clause.tone.class(),
                 text(&clause.word),
-                text(&clause.promised),
-                text(&clause.sentence)
+                prose(&clause.promised),
+                prose(&clause.sentence)
             );
         }
         out.push_str("</ul>\n");
     }
     for note in &verdict.notes {
-        let _ = writeln!(out, "<p>{}</p>", text(note));
+        let _ = writeln!(out, "<p>{}</p>", prose(note));
     }
     out.push_str("</div>\n");
 }
@@ -201,7 +201,7 @@ fn lead(one: &Lead, out: &mut String) {
         out,
         "<div class=\"lead\"><h2>{}</h2><p>{}</p>",
         text(&one.topic),
-        text(&one.sentence)
+        prose(&one.sentence)
     );
     if !one.advice.is_empty() {
         out.push_str("<ul>");
@@ -248,13 +248,13 @@ fn finding(one: &Finding, out: &mut String) {
         at.unwrap_or_default(),
         prose(&crate::diagnosis::sentence(&one.what))
     );
-    for (word, words) in [("Why it matters", &one.why), ("What to do", &one.help)] {
-        if let Some(words) = words {
+    for (word, sentence) in [("Why it matters", &one.why), ("What to do", &one.help)] {
+        if let Some(sentence) = sentence {
             let _ = write!(
                 out,
                 "<p class=\"{}\"><em>{word}:</em> {}</p>",
                 id_of(word).to_lowercase(),
-                prose(words)
+                prose(sentence)
             );
         }
     }
@@ -271,7 +271,7 @@ fn write_section(number: usize, section: &Section, out: &mut String) {
     };
     let _ = writeln!(out, "<section id=\"part-{number}\">\n{open}");
     if !section.about.is_empty() {
-        let _ = writeln!(out, "<p class=\"about\">{}</p>", text(&section.about));
+        let _ = writeln!(out, "<p class=\"about\">{}</p>", words(&section.about));
     }
     let is_chart = |block: &Block| matches!(block, Block::Chart(_));
     for (index, block) in section.blocks.iter().enumerate() {
@@ -280,8 +280,8 @@ fn write_section(number: usize, section: &Section, out: &mut String) {
             out.push_str("<div class=\"charts\">\n");
         }
         match block {
-            Block::Text(words) => {
-                let _ = writeln!(out, "<p>{}</p>", text(words));
+            Block::Text(sentence) => {
+                let _ = writeln!(out, "<p>{}</p>", prose(sentence));
             }
             Block::Chart(chart) => write_chart(chart, out),
             Block::Table(table) => write_table(table, out),
@@ -308,7 +308,7 @@ fn write_chart(chart: &Chart, out: &mut String) {
         text(&chart.title),
         svg::draw(chart),
         svg::legend(chart),
-        text(&chart.about)
+        words(&chart.about)
     );
     if let Some(table) = figures_of(chart) {
         out.push_str("<details class=\"figures\"><summary>Figures</summary>\n");
@@ -409,8 +409,8 @@ fn write_table(table: &Table, out: &mut String) {
         out.push_str("<tr>");
         for (index, cell) in row.iter().enumerate() {
             let _ = match index {
-                0 => write!(out, "<th scope=\"row\">{}</th>", text(cell)),
-                _ => write!(out, "<td>{}</td>", text(cell)),
+                0 => write!(out, "<th scope=\"row\">{}</th>", words(cell)),
+                _ => write!(out, "<td>{}</td>", words(cell)),
             };
         }
         out.push_str("</tr>\n");
@@ -439,14 +439,14 @@ fn write_path(path: &IoPath, out: &mut String) {
             );
         }
         for fact in layer.facts.iter().filter(|fact| !fact.is_empty()) {
-            let _ = write!(out, "<span>{}</span>", text(fact));
+            let _ = write!(out, "<span>{}</span>", words(fact));
         }
         out.push_str("</li>\n");
     }
     let _ = writeln!(
         out,
         "</ol>\n<figcaption>{} {}</figcaption>\n</figure>",
-        text(&crate::diagnosis::sentence(&path.sentence)),
+        prose(&crate::diagnosis::sentence(&path.sentence)),
         text(&path.hops)
     );
 }
@@ -479,7 +479,7 @@ fn downloads(page: &Page, out: &mut String) {
     if page.downloads.is_empty() {
         return;
     }
-    out.push_str("<section id=\"downloads\">\n<h2>Raw figures</h2>\n<p class=\"about\">They are in this file; nothing is fetched.</p>\n<p>");
+    out.push_str("<section id=\"downloads\">\n<h2>Raw figures</h2>\n<p class=\"about\">They are in this file: with scripts on, buttons save them.</p>\n<p>");
     for (number, one) in page.downloads.iter().enumerate() {
         let _ = write!(
             out,

@@ -47,7 +47,7 @@ impl Page {
 }
 
 /// Whether what was promised is kept.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Verdict {
     /// In a word; empty where nothing was promised.
     pub word: String,
@@ -62,7 +62,7 @@ pub struct Verdict {
 }
 
 /// One promise.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Clause {
     /// What was promised.
     pub promised: String,
@@ -72,6 +72,19 @@ pub struct Clause {
     pub tone: Tone,
     /// The figures and the reason.
     pub sentence: String,
+    /// The line that it is in the charts of its figure.
+    pub line: Option<Line>,
+}
+
+/// What was promised, as a line in charts.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Line {
+    /// Operations per second.
+    Iops(f64),
+    /// Bytes per second.
+    Throughput(f64),
+    /// Nanoseconds.
+    Latency(f64),
 }
 
 /// What a word means for the reader. The word itself says it as well.

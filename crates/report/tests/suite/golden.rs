@@ -55,6 +55,32 @@ fn text() {
 }
 
 #[test]
+fn charts_in_text_fit_80_columns_and_need_no_more_than_ascii() {
+    for name in ["mixed", "paced", "steps"] {
+        let [plain, drawn] = [false, true].map(|unicode| report::charts::text(&results(name), unicode));
+        assert!(plain.is_ascii(), "{plain}");
+        for line in plain.lines().chain(drawn.lines()) {
+            assert!(line.chars().count() <= 80, "{line}");
+        }
+        check(&format!("charts-{name}"), &drawn);
+        check(&format!("charts-{name}-ascii"), &plain);
+    }
+}
+
+#[test]
+fn bars_of_a_histogram_add_up() {
+    let results = results("mixed");
+    let text = report::charts::text(&results, true);
+    let table = text.lines().skip_while(|line| !line.contains("latency up to")).skip(1);
+    let operations = table.map_while(|line| {
+        let (operations, _) = line.get(15..)?.trim_start().split_once(' ')?;
+        operations.replace(',', "").parse::<u64>().ok()
+    });
+    let found = &results.steps[0].jobs[0];
+    assert_eq!(operations.sum::<u64>(), found.total().latency().n());
+}
+
+#[test]
 fn parts_of_the_processor_time_are_reported_where_there_is_enough_of_it() {
     let processor_line = |each_ms: u64| {
         let mut results = results("mixed");

@@ -13,7 +13,7 @@ use model::finding::{Finding, Severity};
 use model::results::{PhaseInterval, Results};
 use model::{Bytes, Direction, Nanos, PerDirection};
 use report::html::chart::{Chart, Form, X};
-use report::html::page::{Block, Page, Tone, Verdict};
+use report::html::page::{Block, Clause, Line, Page, Tone, Verdict};
 use report::html::run::{self, Beside, Change};
 use report::html::{self, id_of};
 
@@ -417,4 +417,75 @@ fn a_page_asks_no_host_for_anything() {
     for word in [" src=", "<link", "url(", "@import", "fetch(", "XMLHttpRequest"] {
         assert!(!text.contains(word), "{word}");
     }
+}
+
+#[test]
+fn a_promise_is_a_line_in_its_charts_and_the_box_says_what_it_rests_on_and_what_next() {
+    let mut results = results("mixed");
+    let line = ["fathom", "verify", "/data", "--require", "iops>=60000,p99<=3ms"];
+    results.plan.origin.arguments = line.map(str::to_owned).to_vec();
+    let target = &mut results.hosts[0].environment.targets[0];
+    target.path = "/data/fathom-7.dat".into();
+    target.size = Bytes::mib(1024);
+    target.devices = vec![model::environment::Device {
+        name: "sda".into(),
+        size: Bytes::mib(100 * 1024),
+        ..Default::default()
+    }];
+    let advice = Finding::new("SCHED-LAG", Severity::Note, "35306 operations came late");
+    results.findings = vec![advice.help("find out with `fathom sweep --over depth=1..64` what it can do")];
+    let clause = |promised: &str, line: Line| Clause {
+        promised: promised.into(),
+        word: "PASS".into(),
+        line: Some(line),
+        ..Clause::default()
+    };
+    let verdict = Verdict {
+        word: "PASS".into(),
+        tone: Tone::Good,
+        clauses: vec![
+            clause("iops >= 60000", Line::Iops(60_000.0)),
+            clause("p99 <= 3 ms", Line::Latency(3e6)),
+        ],
+        ..Verdict::default()
+    };
+    let beside = Beside {
+        verdict,
+        ..Beside::default()
+    };
+    let page = run::page(&results, &beside);
+    let charts = charts(&page);
+    let lines = |chart: &str| -> Vec<(f64, String)> {
+        let marks = charts[chart]
+            .marks
+            .iter()
+            .filter(|mark| mark.tone == html::chart::Tone::Limit);
+        marks.map(|mark| (mark.at, mark.words.clone())).collect()
+    };
+    assert_eq!(lines("iops"), [(60_000.0, "iops >= 60,000".to_owned())]);
+    let unit = if charts["latency-over-time"].y.unit == "us" {
+        3000.0
+    } else {
+        3.0
+    };
+    assert_eq!(lines("latency-over-time"), [(unit, "p99 <= 3 ms".to_owned())]);
+    let notes = page.verdict.notes.join("\n");
+    for part in [
+        "on 1 GiB of /data, 1 % of sda (100 GiB)",
+        "`fathom verify /data --require 'iops>=60000,p99<=3ms'`",
+    ] {
+        assert!(notes.contains(part), "{part}: {notes}");
+    }
+    let help = page.findings[0].help.as_deref().unwrap();
+    assert!(
+        help.contains("`fathom sweep /data --size 1GiB --block ") && help.contains(" --over depth=1..64`"),
+        "{help}"
+    );
+    let file = html::file(&page);
+    assert!(
+        file.contains("35,306 operations came late") && file.contains("iops &gt;=\u{a0}60,000"),
+        "{file}"
+    );
+    // Commands are copied as they are.
+    assert!(file.contains("&#39;iops&gt;=60000,p99&lt;=3ms&#39;"));
 }

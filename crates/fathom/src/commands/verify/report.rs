@@ -53,7 +53,10 @@ pub(super) fn page(asked: &Asked, results: &Results, verified: &Verified) -> Str
     };
     let mut page = pages::run(results, shown);
     let what = asked.policy.as_ref().map_or("Requirement", |policy| &policy.id);
-    page.title = format!("{what} on {}", verified.target);
+    // `.` tells those nothing who did not run it.
+    let path = std::path::absolute(&verified.target).ok().filter(|path| path.exists());
+    let target = path.map_or_else(|| verified.target.clone(), |path| path.display().to_string());
+    page.title = format!("{what} on {target}");
     html::file(&page)
 }
 

@@ -1,14 +1,18 @@
 //! The first screen of the page of a run: title, scope of the verdict, what limits, and the four
 //! figures that matter.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::path::Path;
 
-use model::Nanos;
-use model::finding::Severity;
+use model::environment::TargetFacts;
+use model::finding::{Finding, Severity};
 use model::results::Results;
+use model::{Bytes, Nanos, shell_word};
 
+use super::settings::command_line;
 use super::{Beside, OPEN_JOBS, fleet, percentile};
-use crate::html::page::{Lead, Tile, Verdict};
+use crate::html::page::{Lead, Tile, Tone, Verdict};
 use crate::numbers::{duration, rate, throughput, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, Summary};
 use crate::{diagnosis, words};
@@ -19,11 +23,11 @@ const DEFAULT_NAME: &str = "run";
 const UNSTEADY_PERCENT: f64 = 10.0;
 
 /// A verdict with how long what was measured, which is all that it holds for.
-pub(super) fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
+pub(super) fn with_scope(verdict: &Verdict, results: &Results, summary: &Summary) -> Verdict {
     let mut verdict = verdict.clone();
     if let ([job], false) = (&summary.jobs[..], verdict.word.is_empty()) {
         let region = match &summary.targets[..] {
-            [target] => format!(", on {} of {}", target.size, target.path),
+            [target] => format!(", on {} of {}{}", target.size, place(target), share_of_disk(target)),
             _ => String::new(),
         };
         let measured = duration(job.measured_ns);
@@ -45,8 +49,96 @@ pub(super) fn with_scope(verdict: &Verdict, summary: &Summary) -> Verdict {
                 job.operations
             ),
         );
+        if let Some(command) = command_line(results) {
+            let when = match verdict.tone {
+                Tone::Good => "What next: repeat it after every change of the storage or its neighbours",
+                Tone::Bad => "What next: see what limits it, change that, and repeat",
+                Tone::Unsure | Tone::Plain => "What next: change what is said above, and repeat",
+            };
+            verdict.notes.push(format!("{when}: `{command}`"));
+        }
     }
     verdict
+}
+
+/// The path of a target; of a file that was made for the run, and is gone, its directory.
+fn place(target: &TargetFacts) -> Cow<'_, str> {
+    let path = Path::new(&target.path);
+    let name = path.file_name().map(|name| name.to_string_lossy()).unwrap_or_default();
+    match path.parent() {
+        Some(folder) if name.starts_with("fathom-") && name.ends_with(".dat") => folder.to_string_lossy(),
+        _ => Cow::Borrowed(&target.path),
+    }
+}
+
+/// How much of its disk a target covers; nothing where that is all of it, or not known.
+fn share_of_disk(target: &TargetFacts) -> String {
+    let Some(device) = target.devices.first().filter(|device| device.size.0 > 0) else {
+        return String::new();
+    };
+    match 100.0 * target.size.0 as f64 / device.size.0 as f64 {
+        whole if whole > 99.0 => String::new(),
+        share => format!(
+            ", {share:.*} % of {} ({})",
+            if share < 1.0 { 2 } else { 0 },
+            device.name,
+            device.size
+        ),
+    }
+}
+
+/// Advice whose commands can be pasted: they name the target and the load.
+fn complete(advice: &str, results: &Results, summary: &Summary) -> String {
+    let load = load_words(results, summary);
+    let advice = match &load {
+        Some(load) => advice.replace("`fathom sweep --over", &format!("`fathom sweep {load} --over")),
+        None => advice.to_owned(),
+    };
+    let is_job = |load: &str| load.trim_end_matches('\'').ends_with(".toml");
+    let run = load.map(|load| match is_job(&load) {
+        true => format!("fathom run {load}"),
+        false => format!("fathom run --target {load}"),
+    });
+    let called = command_line(results).filter(|line| line.contains(" run "));
+    match called.or(run) {
+        Some(run) => advice.replace("`fathom run --confirm`", &format!("`{run} --confirm`")),
+        None => advice,
+    }
+}
+
+/// The target and the load of a test as words of `fathom sweep`.
+fn load_words(results: &Results, summary: &Summary) -> Option<String> {
+    let mut arguments = results.plan.origin.arguments.iter();
+    if let Some(file) = arguments.find(|word| word.ends_with(".toml")) {
+        return Some(shell_word(file).into_owned());
+    }
+    let ([target], [job]) = (&summary.targets[..], &summary.jobs[..]) else {
+        return None;
+    };
+    let place = place(target);
+    let size = match *place == target.path {
+        true => String::new(),
+        false => format!(" --size {}", size_word(target.size)),
+    };
+    let total = &job.total;
+    let block = Bytes(total.bytes.checked_div(total.operations)?);
+    let reads = job.read.as_ref().map_or(0, |reads| reads.operations);
+    let read = (100.0 * reads as f64 / total.operations as f64).round();
+    let place = shell_word(&place);
+    Some(format!("{place}{size} --block {} --read {read}", size_word(block)))
+}
+
+fn size_word(size: Bytes) -> String {
+    size.to_string().replace(' ', "")
+}
+
+/// What the checks found, with commands that can be pasted.
+pub(super) fn complete_findings(results: &Results, summary: &Summary) -> Vec<Finding> {
+    let mut findings = summary.findings.clone();
+    for help in findings.iter_mut().filter_map(|finding| finding.help.as_mut()) {
+        *help = complete(help, results, summary);
+    }
+    findings
 }
 
 /// The name that a user gave; else load and target.
@@ -55,7 +147,7 @@ pub(super) fn title(results: &Results, summary: &Summary) -> String {
         [] => String::new(),
         [target] => format!(
             " — {}{}",
-            target.path,
+            place(target),
             target
                 .devices
                 .first()
@@ -103,7 +195,7 @@ pub(super) fn about(results: &Results, summary: &Summary) -> Vec<String> {
     lines
 }
 
-pub(super) fn lead(beside: &Beside, summary: &Summary) -> Vec<Lead> {
+pub(super) fn lead(beside: &Beside, results: &Results, summary: &Summary) -> Vec<Lead> {
     let several = beside.diagnoses.len() > 1;
     let simulated = summary.targets.iter().any(|target| target.kind == "simulated");
     let shown = simulated.then(|| Lead {
@@ -117,7 +209,12 @@ pub(super) fn lead(beside: &Beside, summary: &Summary) -> Vec<Lead> {
             false => "What limits it".into(),
         },
         sentence: diagnosis::sentence(&one.diagnosis.sentence),
-        advice: one.diagnosis.advice.clone(),
+        advice: one
+            .diagnosis
+            .advice
+            .iter()
+            .map(|advice| complete(advice, results, summary))
+            .collect(),
     });
     let mut lead: Vec<Lead> = shown.into_iter().chain(limits).collect();
     if summary.jobs.iter().all(|job| job.total.operations == 0) {

@@ -14,8 +14,8 @@ use model::observation::Observation;
 use model::results::{JobResults, Results};
 use model::{Direction, Nanos};
 
-use super::chart::{Chart, Mark, Tone};
-use super::page::{Block, Page, Section, Table, Verdict};
+use super::chart::{Across, Chart, Mark, Tone, unit_ns};
+use super::page::{Block, Line, Page, Section, Table, Verdict};
 use super::path;
 use crate::numbers::{count, duration, rate, throughput, time as time_words};
 use crate::summary::{Figures, JobSummary, LatencyFigures, Percentile, PercentileSupport, Summary};
@@ -23,6 +23,8 @@ use crate::{diagnosis, words};
 
 pub use latency::percentile_curve;
 pub use resources::{PlanePoint, plane};
+pub use settings::called;
+pub(crate) use time::columns;
 
 /// Jobs that have their charts open when the page opens.
 const OPEN_JOBS: usize = 4;
@@ -107,24 +109,55 @@ pub fn page(results: &Results, beside: &Beside) -> Page {
         title: first_screen::title(results, &summary),
         charts: Vec::new(),
         about: first_screen::about(results, &summary),
-        verdict: first_screen::with_scope(&beside.verdict, &summary),
+        verdict: first_screen::with_scope(&beside.verdict, results, &summary),
         lead: fleet::lead(results)
             .into_iter()
-            .chain(first_screen::lead(beside, &summary))
+            .chain(first_screen::lead(beside, results, &summary))
             .collect(),
         tiles: first_screen::tiles(&summary)
             .into_iter()
             .chain(fleet::tile(results))
             .collect(),
-        findings: summary.findings.clone(),
+        findings: first_screen::complete_findings(results, &summary),
         sections,
         downloads: settings::downloads(results),
         provenance: provenance(&summary),
     };
+    mark_promises(&mut page);
     if summary.jobs.len() == 1 {
         page.raise_charts(&["iops", "percentiles"]);
     }
     page
+}
+
+/// Draws what was promised into the charts of its figure.
+fn mark_promises(page: &mut Page) {
+    let blocks = page.sections.iter_mut().flat_map(|section| &mut section.blocks);
+    let charts = blocks.filter_map(|block| match block {
+        Block::Chart(chart) => Some(chart),
+        _ => None,
+    });
+    for chart in charts {
+        let place = |line: Line| match line {
+            Line::Iops(rate) => chart.id.ends_with("iops").then_some(rate),
+            Line::Throughput(bytes) => chart.id.ends_with("throughput").then_some(bytes / 1e6),
+            Line::Latency(ns) => chart
+                .id
+                .ends_with("latency-over-time")
+                .then_some(ns / unit_ns(&chart.y.unit)),
+        };
+        let marks = page.verdict.clauses.iter().filter_map(|clause| {
+            Some(Mark {
+                across: Across::Y,
+                at: place(clause.line?)?,
+                to: None,
+                words: crate::numbers::group_thousands(&clause.promised),
+                tone: Tone::Limit,
+            })
+        });
+        let marks: Vec<Mark> = marks.collect();
+        chart.marks.extend(marks);
+    }
 }
 
 /// What made a report, of what, when.
@@ -477,7 +510,7 @@ fn paths(results: &Results, beside: &Beside) -> Option<Section> {
     }
     (!blocks.is_empty()).then(|| Section {
         title: "The path of an operation".into(),
-        about: "What an operation goes through, from this program to the medium. The limiting part is marked in red."
+        about: "What an operation goes through, from this program to the medium. The bottleneck has a thick border."
             .into(),
         blocks,
         ..Section::default()

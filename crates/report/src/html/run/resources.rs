@@ -165,7 +165,8 @@ pub fn plane(id: &str, title: &str, points: &[PlanePoint]) -> Option<Chart> {
 pub(super) fn side_by_side(place: &Place, in_flight: f64, mean_ns: f64) -> Option<Chart> {
     const MAX_LANES: f64 = 8.0;
     const ROUNDS: u32 = 4;
-    if in_flight <= 0.0 || mean_ns <= 0.0 {
+    // One after the other is no picture.
+    if in_flight < 1.5 || mean_ns <= 0.0 {
         return None;
     }
     let lanes = in_flight.round().clamp(1.0, MAX_LANES) as u32;

@@ -189,20 +189,24 @@ fn target_rows(environment: &Environment) -> Vec<(String, String)> {
     pairs
 }
 
-pub(super) fn commands(results: &Results) -> Option<Section> {
-    let mut blocks = Vec::new();
+/// The command line, as a shell takes it.
+pub(super) fn command_line(results: &Results) -> Option<String> {
     let arguments = &results.plan.origin.arguments;
-    if !arguments.is_empty() {
-        blocks.push(Block::Code {
-            title: "As it was called".into(),
-            text: arguments
-                .iter()
-                .map(|word| shell_word(word))
-                .collect::<Vec<_>>()
-                .join(" "),
-            notes: Vec::new(),
-        });
-    }
+    let words: Vec<_> = arguments.iter().map(|word| shell_word(word)).collect();
+    (!words.is_empty()).then(|| words.join(" "))
+}
+
+/// The command line as a part of a page.
+pub fn called(results: &Results) -> Option<Block> {
+    Some(Block::Code {
+        title: "As it was called".into(),
+        text: command_line(results)?,
+        notes: Vec::new(),
+    })
+}
+
+pub(super) fn commands(results: &Results) -> Option<Section> {
+    let mut blocks = Vec::from_iter(called(results));
     for one in &results.equivalents {
         let mut notes: Vec<String> = one
             .lost

@@ -178,7 +178,7 @@ fn thinned(points: &[SeriesPoint]) -> Vec<SeriesPoint> {
 }
 
 /// Intervals of all directions together, neighbours joined so that there are at most that many.
-fn columns(intervals: &[IntervalHistogram], most: usize) -> Vec<(Nanos, Histogram)> {
+pub(crate) fn columns(intervals: &[IntervalHistogram], most: usize) -> Vec<(Nanos, Histogram)> {
     let each = intervals.len().div_ceil(most).max(1);
     let together = |some: &[IntervalHistogram]| {
         let mut sum = Histogram::new();

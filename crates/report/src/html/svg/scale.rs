@@ -1,6 +1,7 @@
 //! Axes of a chart: which values they span, where a value lies, and where ticks stand.
 
 use crate::html::chart::{Axis, Scale};
+use crate::numbers::group_thousands;
 
 /// Room beyond the outermost values, as a share of the axis.
 const MARGIN: f64 = 0.05;
@@ -142,7 +143,7 @@ fn label(value: f64, step: f64, largest: f64) -> String {
     };
     match value {
         0.0 => "0".into(),
-        _ => format!("{text}{suffix}"),
+        _ => format!("{}{suffix}", group_thousands(text)),
     }
 }
 
@@ -178,7 +179,7 @@ mod tests {
         );
         assert_eq!(
             labels(&latency, &[0.5, 50_000.0], false),
-            ["1", "10", "100", "1000", "10k"]
+            ["1", "10", "100", "1,000", "10k"]
         );
         assert_eq!(labels(&latency, &[110.0, 140.0], true), ["110", "120", "130", "140"]);
     }

@@ -12,6 +12,7 @@ use ratatui_core::terminal::Frame;
 use ratatui_core::text::{Line, Span};
 
 use super::state::{Rates, Row, State};
+use crate::charts::{bar_ends, level};
 use crate::numbers::{duration, rate, throughput};
 use text::{BETWEEN, Piece, Table, bold, columns, cut, cut_end, dim, fitting, piece, strong};
 
@@ -232,7 +233,7 @@ fn bar(share: f64, mut texts: Vec<Piece>, look: Look, width: usize) -> Line<'sta
     let length = width.saturating_sub(taken + BETWEEN).min(MAX_BAR);
     if length >= MIN_BAR {
         let full = (share * length as f64).floor() as usize;
-        let (on, off) = if look.unicode { ("█", "░") } else { ("#", "-") };
+        let (on, off) = bar_ends(look.unicode);
         let drawn = on.repeat(full) + &off.repeat(length - full);
         spans.insert(0, Span::raw(drawn + &" ".repeat(BETWEEN)));
     }
@@ -437,7 +438,7 @@ fn sparklines(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
         let values: Vec<f64> = state.history().map(value).collect();
         let most = values.iter().copied().fold(0.0, f64::max);
         let shown = &values[values.len().saturating_sub(room)..];
-        let drawn: String = shown.iter().map(|value| level(*value, most, look)).collect();
+        let drawn: String = shown.iter().map(|value| level(*value, most, look.unicode)).collect();
         Line::from(fitting(
             vec![
                 piece(1, format!("{name:<6}")),
@@ -453,20 +454,6 @@ fn sparklines(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
     ]
 }
 
-/// A value as a column, from nothing to the most.
-fn level(value: f64, most: f64, look: Look) -> char {
-    let levels: &[char] = match look.unicode {
-        true => &[' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
-        false => &[' ', '.', ':', '-', '=', '+', '*', '#', '@'],
-    };
-    let share = if most > 0.0 {
-        (value / most).clamp(0.0, 1.0)
-    } else {
-        0.0
-    };
-    levels[(share * (levels.len() - 1) as f64).round() as usize]
-}
-
 fn processors(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
     let cores = state.cores();
     let Some((busiest, most)) = cores
@@ -477,7 +464,10 @@ fn processors(state: &State, look: Look, width: usize) -> Vec<Line<'static>> {
         return Vec::new();
     };
     let mean = cores.iter().map(|(_, busy)| busy).sum::<f64>() / cores.len() as f64;
-    let strip: String = cores.iter().map(|(_, busy)| level(*busy, 100.0, look)).collect();
+    let strip: String = cores
+        .iter()
+        .map(|(_, busy)| level(*busy, 100.0, look.unicode))
+        .collect();
     let few = cores.len() <= 4;
     let mut pieces = vec![piece(0, "CPU"), strong(1, format!("{mean:.0} % busy"))];
     if few {

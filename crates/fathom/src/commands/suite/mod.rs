@@ -1,0 +1,314 @@
+//! `fathom suite`.
+
+mod report;
+mod workloads;
+
+use std::path::{Path, PathBuf};
+
+use ::run::targets::SharedFiles;
+use ::run::targets::guard::{Permissions, Refusal};
+use analysis::verdict::{Held, Outcome, SuiteReport};
+use archive::history::{EntryKind, Subject};
+use clap::ValueHint;
+use dialects::convert;
+use dialects::native::suite::{EXAMPLE, read_suite};
+use jiff::Zoned;
+use model::observation::Observation;
+use model::plan::{Plan, Target};
+use model::results::Results;
+use model::study::{Role, Study, StudyRun};
+use study::verify::Search;
+
+use super::run::dry_run as dry_run_of;
+use super::study_outputs::{Contents, Form, StudyArgs, StudyOutputs};
+use crate::exit::Exit;
+use crate::fault::Faults;
+use crate::options::{DryRunArgs, LoadOptions, Subset};
+use crate::permissions::{self, SafetyArgs};
+use crate::screen::{self, Screen};
+use crate::session::Session;
+use crate::{history, judged, pages, user_file};
+use workloads::{Ready, all_ready, describe_load, left_out};
+
+/// Options of a load that stand on the command line too: where, how much of it, and how long.
+const FLAGS: [&str; 4] = ["target", "size", "time", "warm-up"];
+
+/// [`FLAGS`].
+pub struct OfWorkloads;
+
+impl Subset for OfWorkloads {
+    fn has(name: &str) -> bool {
+        FLAGS.contains(&name)
+    }
+}
+
+/// Run several workloads against an SLA; write a sign-off page
+#[derive(clap::Args)]
+#[command(
+    long_about = "Runs the workloads of a suite one after the other and holds each to its requirement: PASS, FAIL or INCONCLUSIVE for \
+        each clause, by the rules of `fathom verify`. A workload is a preset, a job file, or options of its own. Where a rate \
+        and a latency are required together it is issued at exactly that rate, with as many operations in flight as that \
+        takes; else it runs as it stands.\n\n\
+        The target is named here or in the suite; flags change every workload. A file that is made in a directory serves all \
+        workloads and is removed at the end. docs/suites.md has the form.",
+    after_help = "Examples:\n  fathom suite --example > acceptance.toml\n  fathom suite acceptance.toml --target /mnt/new --size 100GiB --dry-run\n  \
+        fathom suite acceptance.toml --target /mnt/new --size 100GiB --sign-off acceptance.md --junit acceptance.xml",
+    mut_arg("out", |arg| arg.help(
+        "Reports to write, each to stdout or a file: text, json, csv (a row for each workload), markdown, junit, html [default: text]"
+    ))
+)]
+pub struct Args {
+    /// The suite
+    #[arg(value_name = "FILE.toml", value_hint = ValueHint::FilePath, required_unless_present = "example")]
+    file: Option<String>,
+    /// Print a suite to begin with
+    #[arg(long, conflicts_with = "file")]
+    example: bool,
+    #[command(flatten)]
+    load: LoadOptions<OfWorkloads>,
+    /// Write a page to sign, in Markdown: what was required, what was measured, on what, how
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    sign_off: Option<PathBuf>,
+    /// Write JUnit XML for build servers: a case for each clause
+    #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Output")]
+    junit: Option<PathBuf>,
+    /// One JSON document for programs, in place of the table
+    #[arg(long, help_heading = "Output", conflicts_with = "out")]
+    json: bool,
+    #[command(flatten)]
+    study: StudyArgs,
+    #[command(flatten)]
+    dry: DryRunArgs,
+    #[command(flatten)]
+    safety: SafetyArgs,
+}
+
+/// The forms that a suite can be reported in.
+const FORMS: &[Form] = &[
+    Form::Text,
+    Form::Json,
+    Form::Csv,
+    Form::Markdown,
+    Form::Junit,
+    Form::Html,
+];
+
+impl Args {
+    fn outputs(&self) -> Result<StudyOutputs, Faults> {
+        let mut outputs = self.study.outputs(FORMS)?;
+        if self.json {
+            outputs.replace(Form::Text, Form::Json);
+        }
+        for (form, file) in [(Form::Markdown, &self.sign_off), (Form::Junit, &self.junit)] {
+            outputs.add(form, file.clone());
+        }
+        Ok(outputs)
+    }
+}
+
+/// Runs a suite, or prints one.
+pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
+    if args.example {
+        return screen::put(EXAMPLE);
+    }
+    let file = args.file.as_ref().expect("clap asks for a file");
+    let text = user_file::read_text(Path::new(file), user_file::MAX_TEXT)
+        .map_err(|error| Faults::unreadable(Path::new(file), &error))?;
+    let read = read_suite(file, &text)?;
+    let outputs = args.outputs()?;
+    let ready = all_ready(session, args, file, &read)?;
+    let permissions = permissions::from_args(&args.safety);
+    let plans = ready
+        .iter()
+        .map(|one| one.plan(one.attempt(&Search::default()).as_ref(), session.ranks()))
+        .collect::<Result<Vec<_>, _>>()?;
+    for plan in &plans {
+        ::run::check(plan).map_err(|error| Faults::from(::run::RunError::Plan(error)))?;
+        session.whole(plan)?;
+    }
+    if args.dry.dry_run {
+        return dry_run(session, &ready, &plans, &permissions);
+    }
+    // Elsewhere each host looks at its own targets, when a workload begins.
+    if !session.leads() {
+        refuse(&plans, &permissions)?;
+    }
+    let targets: Vec<Target> = plans.iter().flat_map(|plan| plan.targets.iter().cloned()).collect();
+    outputs.prove(&targets)?;
+    let started = Zoned::now();
+    let mut errand = SuiteRunner {
+        session,
+        permissions,
+        shared_files: SharedFiles::default(),
+        screen: Screen::from_args(session, &args.study.measure.progress, false)?,
+        args,
+        suite: read.name.as_deref().unwrap_or(file),
+        runs: Vec::new(),
+        exits: Vec::new(),
+    };
+    let mut held = Vec::new();
+    for (number, one) in ready.iter().enumerate() {
+        held.push(errand.hold(one, number + 1, ready.len()));
+        if session.process.is_interrupted() {
+            break;
+        }
+    }
+    let (runs, exits) = (std::mem::take(&mut errand.runs), std::mem::take(&mut errand.exits));
+    drop(errand);
+    let left_out = ready.iter().skip(held.len()).map(left_out).collect::<Vec<_>>();
+    held.extend(left_out);
+    let seen = runs.first().map(|run| &run.results);
+    let report = report::document(&read, file, &started, held, seen);
+    let study = report::study(&report, runs, session.process.is_interrupted());
+    finish(&outputs, &report, &study, &started)?;
+    Ok(exit(&report, exits))
+}
+
+fn dry_run(session: &Session, ready: &[Ready], plans: &[Plan], permissions: &Permissions) -> Result<Exit, Faults> {
+    let (mut text, mut refused) = (String::new(), false);
+    for (one, plan) in ready.iter().zip(plans) {
+        let (described, exit) = dry_run_of(session.ranks(), plan, plan, permissions)?;
+        refused |= exit == Exit::Refused;
+        let paced = one.paced.as_ref().map_or("", |_| " (issued at that rate)");
+        text += &format!("{}: required: {}{paced}\n{described}\n", one.name, one.required);
+    }
+    screen::put(&text)?;
+    Ok(if refused { Exit::Refused } else { Exit::Done })
+}
+
+/// A workload that may not run is reported before the first one does, not after an hour.
+fn refuse(plans: &[Plan], permissions: &Permissions) -> Result<(), Faults> {
+    let mut refusals: Vec<Refusal> = Vec::new();
+    for plan in plans {
+        for one in ::run::targets::judge(plan, permissions)? {
+            if let Some(refusal) = one.decision.refusal().filter(|refusal| !refusals.contains(refusal)) {
+                refusals.push(refusal.clone());
+            }
+        }
+    }
+    match refusals.is_empty() {
+        true => Ok(()),
+        false => Err(::run::RunError::Refused(refusals).into()),
+    }
+}
+
+/// What running the workloads takes.
+struct SuiteRunner<'a> {
+    session: &'a Session,
+    permissions: Permissions,
+    shared_files: SharedFiles,
+    screen: Screen,
+    args: &'a Args,
+    /// Its name.
+    suite: &'a str,
+    /// Every run of every workload.
+    runs: Vec<StudyRun>,
+    exits: Vec<Exit>,
+}
+
+impl SuiteRunner<'_> {
+    fn hold(&mut self, one: &Ready, number: usize, of: usize) -> Held {
+        let mut held = left_out(one);
+        match self.attempts(one, &mut held, &format!("[{number}/{of}]")) {
+            Ok(results) => {
+                self.exits.push(Exit::from_results(&results, false));
+                held.findings.clone_from(&results.findings);
+                if held.verdict.is_none() {
+                    held.failure =
+                        Some("not one operation ended in the measured window, so there is nothing to judge".into());
+                } else {
+                    held.failure = None;
+                }
+                let name = format!("{}: {}", self.suite, one.name);
+                let verdict = held.verdict.as_ref().map(|verdict| verdict.outcome.word());
+                history::keep_as(
+                    &self.args.study.measure,
+                    self.args.study.save.as_ref(),
+                    EntryKind::Suite,
+                    Subject::Run(&results),
+                    Some(&name),
+                    verdict,
+                );
+            }
+            Err(faults) => {
+                self.exits.push(faults.exit());
+                held.failure = Some(faults.first());
+            }
+        }
+        held
+    }
+
+    /// Runs it once, and again where operations had to wait for a free slot.
+    fn attempts(&mut self, one: &Ready, held: &mut Held, place: &str) -> Result<Results, Faults> {
+        let mut search = Search::default();
+        loop {
+            let attempt = one.attempt(&search);
+            let number = attempt.map_or(1, |attempt| attempt.number);
+            let mut plan = one.plan(attempt.as_ref(), self.session.ranks())?;
+            held.load = describe_load(&plan);
+            held.settings = convert::to_native(&plan).text;
+            self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;
+            let again = if number > 1 { ", again, with more slots" } else { "" };
+            self.screen.say(&format!("{place} {}: {}{again}", one.name, held.load));
+            self.screen.begin(&plan, Some(format!("{place} {}", one.name)));
+            let (shared_files, screen) = (&mut self.shared_files, &mut self.screen);
+            let results = self.session.execution(plan, &self.permissions).run(&mut |event| {
+                shared_files.adopt_created(&event);
+                screen.take(&event);
+            });
+            let results = results?;
+            held.verdict = judged::judge(&results, &one.clauses).only();
+            if let (Some(paced), Some(attempt), Some(verdict)) = (&one.paced, &attempt, &held.verdict)
+                && let Some(observed) = Observation::from_results(&results, 0, 0)
+            {
+                paced.record_window(&mut search, attempt, verdict, &observed);
+            }
+            let again = held.verdict.is_some() && !Exit::is_cut_short(&results) && one.attempt(&search).is_some();
+            self.runs.push(StudyRun {
+                settings: report::settings(&one.name, Some(number)),
+                role: Role::Point,
+                results: results.clone(),
+            });
+            if !again {
+                return Ok(results);
+            }
+        }
+    }
+}
+
+fn finish(outputs: &StudyOutputs, report: &SuiteReport, study: &Study, started: &Zoned) -> Result<(), Faults> {
+    let text = report::text(report);
+    outputs.finish(&Contents {
+        text: text.clone(),
+        json: report,
+        others: &[
+            (Form::Csv, &|| report::csv(report, &study.runs)),
+            (Form::Markdown, &|| ::study::suite::sign_off(report)),
+            (Form::Junit, &|| {
+                ::report::junit::document(&report::junit_suite(report, started, &text))
+            }),
+        ],
+        page: Some(&|| pages::of_study(study, 0.0).expect("a suite has a page")),
+        study: Some(study),
+    })
+}
+
+/// The gravest of what went wrong with the runs themselves, else that of the verdict.
+fn exit(report: &SuiteReport, mut exits: Vec<Exit>) -> Exit {
+    let rank = |exit: &Exit| match exit {
+        Exit::Interrupted(_) => 7,
+        Exit::Internal => 6,
+        Exit::Partial => 5,
+        Exit::Refused => 4,
+        Exit::Usage => 3,
+        Exit::Failed => 2,
+        Exit::Inconclusive => 1,
+        Exit::Done => 0,
+    };
+    exits.push(match report.outcome {
+        Outcome::Pass => Exit::Done,
+        Outcome::Fail => Exit::Failed,
+        Outcome::Inconclusive | Outcome::Consistent => Exit::Inconclusive,
+    });
+    exits.into_iter().max_by_key(rank).unwrap_or(Exit::Done)
+}

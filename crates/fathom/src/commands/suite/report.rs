@@ -1,0 +1,248 @@
+//! What a suite found, in each form: the document for programs, the study, the text, CSV and JUnit.
+
+use std::path::Path;
+
+use ::report::junit::{self, Case, CaseOutcome};
+use ::report::words;
+use analysis::verdict::{FORMAT_VERSION, Held, Outcome, SuiteKind, SuiteReport};
+use dialects::native::suite::Suite;
+use jiff::Zoned;
+use model::observation::{Latency, Observation};
+use model::plan::TargetKind;
+use model::results::Results;
+use model::stats::{Support, support};
+use model::study::{LeftOut, Question, RequiredOf, Setting, Study, StudyKind, StudyRun};
+use study::suite;
+
+use super::super::study_outputs::{csv_number, csv_table};
+use crate::screen;
+
+/// Everything that a suite found.
+pub(super) fn document(
+    suite: &Suite,
+    file: &str,
+    started: &Zoned,
+    workloads: Vec<Held>,
+    seen: Option<&Results>,
+) -> SuiteReport {
+    let stem = Path::new(file)
+        .file_stem()
+        .map(|stem| stem.to_string_lossy().into_owned());
+    let mut environment = Vec::new();
+    if let Some(results) = seen {
+        for (number, target) in results.plan.targets.iter().enumerate() {
+            let facts = results
+                .hosts
+                .iter()
+                .find_map(|host| host.environment.target(number as u32));
+            let words = match (&target.kind, facts) {
+                (TargetKind::Simulated { .. }, _) | (_, None) => target.path.clone(),
+                (_, Some(facts)) => words::target(facts),
+            };
+            environment.push(("Tested".to_owned(), words));
+        }
+        if let Some(fleet) = &results.fleet {
+            let words = format!(
+                "{} together; what a load divides is of all of them, all else of each",
+                fleet.words()
+            );
+            environment.push(("Issued by".into(), words));
+        }
+        for host in &results.hosts {
+            let environment_of = &host.environment;
+            let (machine, cpu) = (&environment_of.host, &environment_of.cpu);
+            environment.push(("Machine".into(), machine.name.clone()));
+            environment.push((
+                "System".into(),
+                format!("{}, kernel {}", machine.system, machine.kernel),
+            ));
+            environment.push((
+                "Processors and memory".into(),
+                format!("{} × {}, {}", cpu.logical, cpu.model, environment_of.memory),
+            ));
+            environment.extend(
+                machine
+                    .hypervisor
+                    .iter()
+                    .map(|name| ("Hypervisor".to_owned(), name.clone())),
+            );
+        }
+    }
+    let now = |moment: &Zoned| moment.strftime("%Y-%m-%d %H:%M:%S %Z").to_string();
+    SuiteReport {
+        format_version: FORMAT_VERSION,
+        kind: SuiteKind::Suite,
+        tool: seen.map_or_else(tool, |results| results.tool.clone()),
+        name: suite.name.clone().or(stem).unwrap_or_else(|| "suite".into()),
+        objective: suite.objective.clone(),
+        started: now(started),
+        ended: now(&Zoned::now()),
+        environment,
+        outcome: suite::worst(workloads.iter().map(Held::outcome)),
+        workloads,
+    }
+}
+
+/// Everything that was measured, for `--save`.
+pub(super) fn study(report: &SuiteReport, runs: Vec<StudyRun>, interrupted: bool) -> Study {
+    let not_run = |held: &&Held| held.failure.is_some();
+    Study {
+        format_version: model::results::FORMAT_VERSION,
+        kind: StudyKind::Study,
+        tool: report.tool.clone(),
+        name: report.name.clone(),
+        question: Question::Suite {
+            workloads: report
+                .workloads
+                .iter()
+                .map(|held| RequiredOf {
+                    workload: held.name.clone(),
+                    required: held.required.clone(),
+                })
+                .collect(),
+        },
+        runs,
+        left_out: report
+            .workloads
+            .iter()
+            .filter(not_run)
+            .map(|held| LeftOut {
+                settings: settings(&held.name, None),
+                why: held.failure.clone().unwrap_or_default(),
+            })
+            .collect(),
+        interrupted,
+    }
+}
+
+/// What tells the runs of a suite apart.
+pub(super) fn settings(workload: &str, attempt: Option<u32>) -> Vec<Setting> {
+    let attempt = attempt.map(|attempt| Setting {
+        name: "attempt".into(),
+        value: attempt.to_string(),
+        number: Some(f64::from(attempt)),
+    });
+    let workload = Setting {
+        name: "workload".into(),
+        value: workload.to_owned(),
+        number: None,
+    };
+    [workload].into_iter().chain(attempt).collect()
+}
+
+fn tool() -> model::results::Tool {
+    model::results::Tool {
+        name: "fathom".into(),
+        version: env!("CARGO_PKG_VERSION").into(),
+        engine_revision: 0,
+    }
+}
+
+/// The table, for people.
+pub(super) fn text(report: &SuiteReport) -> String {
+    let (lines, notes) = suite::table(report);
+    let mut text = format!("{}, {}\n", report.name, report.started);
+    if let Some(objective) = &report.objective {
+        text += &format!("objective: {objective}\n");
+    }
+    for (_, tested) in report.environment.iter().filter(|(name, _)| name == "Tested") {
+        text += &format!("{tested}\n");
+    }
+    text += "\n";
+    for line in lines {
+        text += &format!("{}\n", line.trim_end());
+    }
+    text += &format!("\n{}\n", report.outcome.word());
+    for note in notes {
+        text += &screen::wrapped(&note);
+    }
+    text
+}
+
+/// A row for each workload, with the figures of its last run.
+pub(super) fn csv(report: &SuiteReport, runs: &[StudyRun]) -> String {
+    let row = |held: &Held| {
+        let is = |run: &&StudyRun| {
+            run.settings
+                .iter()
+                .any(|one| one.name == "workload" && one.value == held.name)
+        };
+        let found = runs
+            .iter()
+            .rfind(is)
+            .and_then(|run| Observation::from_results(&run.results, 0, 0));
+        let total = found.as_ref().map(|found| &found.total);
+        let latency = total.and_then(|total| total.waited());
+        let quantile = |share: f64| {
+            let is_supported = |latency: &&Latency| support(share, latency.samples.unwrap_or(0)) != Support::None;
+            csv_number(latency.filter(is_supported).and_then(|latency| latency.quantile(share)))
+        };
+        let of_clauses = held.verdict.iter().flat_map(|verdict| &verdict.clauses);
+        let reasons: Vec<String> = of_clauses.map(|one| one.reason.clone()).chain(held.reasons()).collect();
+        vec![
+            held.name.clone(),
+            held.outcome().word().into(),
+            held.required.clone(),
+            csv_number(total.and_then(|total| total.iops)),
+            csv_number(total.and_then(|total| total.bytes_per_sec)),
+            csv_number(latency.and_then(|latency| latency.mean_ns)),
+            quantile(0.5),
+            quantile(0.99),
+            quantile(0.999),
+            held.load.clone(),
+            reasons.join("; "),
+        ]
+    };
+    csv_table(
+        "workload,verdict,required,iops,bytes_per_sec,mean_ns,p50_ns,p99_ns,p999_ns,load,reasons",
+        report.workloads.iter().map(row),
+    )
+}
+
+pub(super) fn junit_suite(report: &SuiteReport, started: &Zoned, text: &str) -> junit::Suite {
+    let outcome = |outcome: Outcome| match outcome {
+        Outcome::Pass => CaseOutcome::Passed,
+        Outcome::Fail => CaseOutcome::Failed,
+        Outcome::Inconclusive => CaseOutcome::Undecided,
+        Outcome::Consistent => CaseOutcome::Skipped,
+    };
+    let mut cases = Vec::new();
+    for held in &report.workloads {
+        let clauses = held.verdict.iter().flat_map(|verdict| &verdict.clauses);
+        cases.extend(clauses.map(|one| Case {
+            name: format!("{}: {}", held.name, one.clause),
+            outcome: outcome(one.outcome),
+            message: one.reason.clone(),
+        }));
+        let reasons = held.verdict.iter().flat_map(|verdict| &verdict.reasons);
+        let as_a_whole = |outcome: CaseOutcome, message: String| Case {
+            name: format!("{}: the test as a whole", held.name),
+            outcome,
+            message,
+        };
+        cases.extend(reasons.map(|reason| {
+            let outcome = if reason.cause.is_none() {
+                CaseOutcome::Failed
+            } else {
+                CaseOutcome::Undecided
+            };
+            as_a_whole(outcome, reason.what.clone())
+        }));
+        cases.extend(
+            held.failure
+                .iter()
+                .map(|why| as_a_whole(CaseOutcome::Undecided, why.clone())),
+        );
+    }
+    junit::Suite {
+        name: report.name.clone(),
+        started: started.strftime("%Y-%m-%dT%H:%M:%S").to_string(),
+        seconds: (Zoned::now().timestamp().as_second() - started.timestamp().as_second()) as f64,
+        cases,
+        properties: vec![
+            ("verdict".into(), report.outcome.word().into()),
+            ("fathom".into(), report.tool.version.clone()),
+        ],
+        output: text.to_owned(),
+    }
+}

@@ -1,0 +1,196 @@
+//! The workloads of a suite, made ready before the first of them runs.
+
+use std::path::Path;
+
+use analysis::requirement::Clause;
+use analysis::verdict::Held;
+use dialects::native::suite::{Base, Suite, Workload};
+use dialects::native::{self, Document, JobSpec, PartSpec};
+use model::Bytes;
+use model::block_size::BlockSizes;
+use model::plan::{DepthPer, Plan, RateUnit};
+use report::words;
+use study::suite::{self, Load};
+use study::verify::{Attempt, Search, Unverifiable, Verification};
+
+use super::super::run::{apply_options, check_target_count, document_of, note_changes};
+use super::super::verify::shared_among;
+use super::Args;
+use crate::fault::{Fault, Faults};
+use crate::judged;
+use crate::session::Session;
+
+/// A workload that can be run.
+pub(super) struct Ready {
+    pub(super) name: String,
+    pub(super) document: Document,
+    pub(super) required: String,
+    pub(super) clauses: Vec<Clause>,
+    /// How it is issued at the rate that is required.
+    pub(super) paced: Option<Verification>,
+}
+
+impl Ready {
+    /// The document of an attempt; `None` for a workload without a rate.
+    fn document(&self, attempt: Option<&Attempt>) -> Document {
+        let mut document = self.document.clone();
+        if let Some((paced, attempt)) = self.paced.as_ref().zip(attempt) {
+            let issued = paced.issued(attempt);
+            let job = &mut document.jobs[0];
+            job.rate = Some((issued.rate_iops.ceil() as u64, RateUnit::Operations));
+            job.depth = Some(issued.concurrency);
+            job.depth_per = DepthPer::Job;
+            job.workers = issued.workers;
+            job.part.exact_mix = true;
+            job.parts.iter_mut().for_each(|part| part.exact_mix = true);
+        }
+        document
+    }
+
+    /// The next attempt at a workload with a rate. A rate alone gets no probes here: it is judged
+    /// at the depth that the workload has.
+    pub(super) fn attempt(&self, search: &Search) -> Option<Attempt> {
+        let next = self.paced.as_ref()?.next(search)?;
+        Some(Attempt {
+            is_probe: false,
+            ..next
+        })
+    }
+
+    /// What is issued at a rate is issued at it by all hosts together, if there are several.
+    pub(super) fn plan(&self, attempt: Option<&Attempt>, hosts: Option<u32>) -> Result<Plan, Faults> {
+        let plan = native::lower(&self.document(attempt))?;
+        Ok(match &self.paced {
+            Some(_) => shared_among(hosts, plan),
+            None => plan,
+        })
+    }
+}
+
+/// Every workload with its requirement, before any of them runs.
+pub(super) fn all_ready(session: &Session, args: &Args, file: &str, suite: &Suite) -> Result<Vec<Ready>, Faults> {
+    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    let one = |workload: &Workload| ready(session, args, folder, suite, workload);
+    suite.workloads.iter().map(one).collect()
+}
+
+fn ready(session: &Session, args: &Args, folder: &Path, suite: &Suite, workload: &Workload) -> Result<Ready, Faults> {
+    let at = format!("{}:{}  {}", workload.at.file, workload.at.line, workload.at.text);
+    let fault = |what: String, help: &str| Faults::usage(Fault::new(what).at(&*at).help(help));
+    let of_file = match &workload.base {
+        Base::File(name) => Some(document_of(Some(&folder.join(name).display().to_string()))?),
+        Base::Usual | Base::Preset(_) => None,
+    };
+    let mut document = workload.document(suite, of_file)?;
+    document.arguments.clone_from(&session.process.arguments);
+    apply_options(&mut document, &args.load.given, args.study.measure.seed)?;
+    note_changes(&mut document, &args.load.given);
+    check_target_count(&document)?;
+    if document.jobs.len() != 1 {
+        let what = format!(
+            "the workload `{}` has {} jobs, and one can be judged",
+            workload.name,
+            document.jobs.len()
+        );
+        return Err(fault(what, "make a workload of each"));
+    }
+    let judged_by = document.about.as_ref().and_then(|about| about.judged_by.clone());
+    let Some(required) = workload.require.clone().or(judged_by) else {
+        let what = format!("nothing is required of the workload `{}`", workload.name);
+        return Err(fault(what, "say what, for example require = \"iops>=4000,p99<=3ms\""));
+    };
+    let clauses = judged::parsed(&required, &at)?;
+    let job = &document.jobs[0];
+    let paced = match workload
+        .pace
+        .unwrap_or_else(|| job.rate.is_none() && suite::is_paced(&clauses))
+    {
+        false => None,
+        true if job.rate.is_some() => {
+            let what = format!(
+                "the workload `{}` has a rate of its own, and is to be paced by its requirement",
+                workload.name
+            );
+            return Err(fault(what, "leave out `rate` or `pace`"));
+        }
+        true => {
+            let paced = suite::pacing(&clauses, load(job, &document, |name| workload.sets(name)));
+            Some(paced.map_err(|Unverifiable { what, .. }| {
+                fault(what, "add iops>=… or mbps>=… to the requirement, or leave out `pace`")
+            })?)
+        }
+    };
+    Ok(Ready {
+        name: workload.name.clone(),
+        document,
+        required,
+        clauses,
+        paced,
+    })
+}
+
+fn load(job: &JobSpec, document: &Document, sets: impl Fn(&str) -> bool) -> Load {
+    let parts = if job.parts.is_empty() {
+        std::slice::from_ref(&job.part)
+    } else {
+        &job.parts
+    };
+    let shares: f64 = parts.iter().map(|part| f64::from(part.share)).sum();
+    let mean = |of: &dyn Fn(&PartSpec) -> f64| {
+        parts.iter().map(|part| of(part) * f64::from(part.share)).sum::<f64>() / shares.max(1.0)
+    };
+    let name = job.targets.first().and_then(|target| target.strip_prefix("simulated:"));
+    let simulated = name.and_then(|name| document.simulated.iter().find(|device| device.name == name));
+    Load {
+        block: Bytes(mean(&|part| mean_size(&part.sizes)).round() as u64),
+        read_percent: mean(&|part| part.read_percent),
+        depth: job.depth.filter(|_| sets("depth")),
+        workers: sets("workers").then_some(job.workers),
+        cpus: engine::sys::thread::usable_cpus().len() as u32,
+        simulated: simulated.map(|device| device.device.clone()),
+    }
+}
+
+/// Bytes of an operation on average.
+fn mean_size(sizes: &BlockSizes) -> f64 {
+    match sizes {
+        BlockSizes::Fixed { size } => size.0 as f64,
+        BlockSizes::Range { low, high, .. } => (low.0 + high.0) as f64 / 2.0,
+        BlockSizes::Split { entries } => {
+            let shares: f64 = entries.iter().map(|entry| entry.percent).sum();
+            entries
+                .iter()
+                .map(|entry| entry.size.0 as f64 * entry.percent)
+                .sum::<f64>()
+                / shares.max(1e-9)
+        }
+    }
+}
+
+/// What a plan does, in a line.
+pub(super) fn describe_load(plan: &Plan) -> String {
+    let Some((_, job)) = plan.jobs().next() else {
+        return String::new();
+    };
+    format!(
+        "{}, {}; {}",
+        words::operations(job),
+        words::load(job),
+        words::phases(job)
+    )
+}
+
+/// A workload before anything is known about it.
+pub(super) fn left_out(one: &Ready) -> Held {
+    Held {
+        name: one.name.clone(),
+        objective: one.document.objective.clone(),
+        preset: one.document.preset.as_ref().map(words::preset),
+        load: String::new(),
+        required: one.required.clone(),
+        settings: String::new(),
+        verdict: None,
+        failure: Some("it was not run".into()),
+        findings: Vec::new(),
+    }
+}

@@ -1,0 +1,163 @@
+//! Charts of a finished run in plain text, at most 80 columns wide: rate and latency over time, and
+//! how many operations took how long.
+
+use std::fmt::Write;
+
+use model::histogram::Histogram;
+use model::observation::{Observation, SeriesPoint};
+use model::results::{JobResults, Results};
+use model::stats::{Support, support};
+use model::{Nanos, visible};
+
+use crate::html::run::columns;
+use crate::numbers::{count, duration, rate, time};
+
+/// Columns of a chart over time, beside its scale.
+const COLUMNS: usize = 62;
+/// Lines of a chart over time.
+const LINES: usize = 5;
+/// Columns of the longest bar.
+const BAR: usize = 38;
+/// A histogram with fewer rows than this gets finer ones.
+const MIN_ROWS: usize = 6;
+/// Upper bounds of rows in each factor of ten.
+const COARSE: &[f64] = &[1.0, 2.0, 5.0];
+const FINE: &[f64] = &[1.0, 1.25, 1.6, 2.0, 2.5, 3.2, 4.0, 5.0, 6.4, 8.0];
+
+/// The charts of every job of a run. `unicode` permits characters beyond ASCII.
+pub fn text(results: &Results, unicode: bool) -> String {
+    let mut text = String::new();
+    let several = results.plan.jobs().count() > 1;
+    for (step, found) in results.steps.iter().enumerate() {
+        for (number, job) in found.jobs.iter().enumerate() {
+            if several {
+                let _ = writeln!(text, "\n{}", visible(&job.name));
+            }
+            if let Some(seen) = Observation::from_results(results, step, number) {
+                text += &rates(&seen.series, unicode);
+            }
+            text += &latencies(job, unicode);
+            text += &histogram(job.total().latency(), unicode);
+        }
+    }
+    text
+}
+
+/// A value as a column of one character, from nothing to the most.
+pub(crate) fn level(value: f64, most: f64, unicode: bool) -> char {
+    let levels: &[char] = match unicode {
+        true => &[' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'],
+        false => &[' ', '.', ':', '-', '=', '+', '*', '#', '@'],
+    };
+    let share = if most > 0.0 {
+        (value / most).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    levels[(share * (levels.len() - 1) as f64).round() as usize]
+}
+
+/// The characters of a bar: what is full, and what is not.
+pub(crate) fn bar_ends(unicode: bool) -> (&'static str, &'static str) {
+    if unicode { ("█", "░") } else { ("#", "-") }
+}
+
+fn rates(points: &[SeriesPoint], unicode: bool) -> String {
+    let each = points.len().div_ceil(COLUMNS).max(1);
+    let mean = |some: &[SeriesPoint]| {
+        let operations: u64 = some.iter().flat_map(|point| point.operations).sum();
+        let length: u64 = some.iter().map(|point| point.length_ns.0).sum();
+        Some(operations as f64 / Nanos(length).as_secs().max(1e-9))
+    };
+    let values: Vec<Option<f64>> = points.chunks(each).map(mean).collect();
+    let end = points.last().map_or(Nanos(0), |point| point.start_ns + point.length_ns);
+    over_time("IOPS", &values, end, rate, unicode)
+}
+
+fn latencies(job: &JobResults, unicode: bool) -> String {
+    let p99 = |(_, found): &(Nanos, Histogram)| {
+        let is_supported = support(0.99, found.n()) != Support::None;
+        is_supported.then(|| found.quantile(0.99) as f64)
+    };
+    let values: Vec<Option<f64>> = columns(&job.histograms, COLUMNS).iter().map(p99).collect();
+    over_time("p99 of the latency", &values, job.measured(), time, unicode)
+}
+
+/// Columns over time on a scale from zero. A column without a value stays empty.
+fn over_time(title: &str, values: &[Option<f64>], end: Nanos, words: fn(f64) -> String, unicode: bool) -> String {
+    if values.len() < 2 || values.iter().all(Option::is_none) {
+        return String::new();
+    }
+    let most = values.iter().flatten().copied().fold(0.0, f64::max);
+    let (top, end) = (words(most), duration(end));
+    let scale = top.chars().count();
+    // Of a short run an interval has several columns, so that charts of one run have one length.
+    let repeat = (COLUMNS / values.len()).max(1);
+    let mut text = format!("\n  {title} over time\n");
+    for line in (0..LINES).rev() {
+        let label = match line {
+            line if line == LINES - 1 => top.as_str(),
+            0 => "0",
+            _ => "",
+        };
+        let (low, height) = (line as f64 / LINES as f64 * most, most / LINES as f64);
+        // What is not zero is seen, however small it is.
+        let least = if line == 0 { height / 8.0 } else { 0.0 };
+        let share = |value: f64| if value > 0.0 { (value - low).max(least) } else { 0.0 };
+        let drawn: String = values
+            .iter()
+            .map(|value| value.map_or(' ', |value| level(share(value), height, unicode)))
+            .flat_map(|column| std::iter::repeat_n(column, repeat))
+            .collect();
+        let _ = writeln!(text, "  {label:>scale$} |{}", drawn.trim_end());
+    }
+    let room = (values.len() * repeat).saturating_sub("0 s".len());
+    let _ = writeln!(text, "  {:scale$}  0 s{end:>room$}", "");
+    text
+}
+
+/// A row for each range of latencies, with a bar.
+fn histogram(latency: &Histogram, unicode: bool) -> String {
+    let coarse = rows(latency, COARSE);
+    let rows = if coarse.len() < MIN_ROWS {
+        rows(latency, FINE)
+    } else {
+        coarse
+    };
+    let Some(most) = rows.iter().map(|(_, operations)| *operations).max() else {
+        return String::new();
+    };
+    let mut text = format!("\n  {:<13}{:>14}{:>9}\n", "latency up to", "operations", "share");
+    for (bound, operations) in rows {
+        let share = 100.0 * operations as f64 / latency.n() as f64;
+        // What occurred is seen, however rare it was.
+        let bar = match (operations as f64 / most as f64 * BAR as f64).round() as usize {
+            0 if operations == 0 => String::new(),
+            0 => if unicode { "▏" } else { "." }.to_owned(),
+            length => bar_ends(unicode).0.repeat(length),
+        };
+        let share = match share {
+            rare if operations > 0 && rare < 0.005 => "<0.01".to_owned(),
+            share => format!("{share:.2}"),
+        };
+        let line = format!("  {:>13}{:>14}{share:>7} %  {bar}", time(bound), count(operations));
+        let _ = writeln!(text, "{}", line.trim_end());
+    }
+    text
+}
+
+/// Upper bounds in nanoseconds with the operations below, from the fastest to the slowest.
+fn rows(latency: &Histogram, mantissas: &[f64]) -> Vec<(f64, u64)> {
+    let mut rows: Vec<(f64, u64)> = Vec::new();
+    let mut below = 0;
+    for power in 0..=12 {
+        for bound in mantissas.iter().map(|mantissa| mantissa * 10f64.powi(power)) {
+            let up_to = latency.count_up_to(bound as u64);
+            if up_to > below || (below > 0 && below < latency.n()) {
+                rows.push((bound, up_to - below));
+            }
+            below = up_to;
+        }
+    }
+    rows
+}
