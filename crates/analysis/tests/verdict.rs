@@ -241,10 +241,7 @@ impl Made {
                 ..Load::default()
             },
             measured_ns: Some(Nanos::secs(seconds)),
-            directions: PerDirection {
-                read: Some(total.clone()),
-                ..PerDirection::default()
-            },
+            directions: PerDirection::from_reads(Some(total.clone())),
             total,
             series,
             ..Observation::default()
@@ -399,10 +396,7 @@ fn slow_operations_that_come_together_say_less() {
         IntervalHistogram {
             start_ns: Nanos::secs(second),
             length_ns: Nanos::secs(1),
-            latency: PerDirection {
-                read: Some((&histogram).into()),
-                ..PerDirection::default()
-            },
+            latency: PerDirection::from_reads(Some((&histogram).into())),
         }
     };
     let verdict = |slow: &dyn Fn(u64) -> u64| {

@@ -74,11 +74,7 @@ impl Beside {
             None => 0,
         };
         let at = self.others.now();
-        done.done.push(Completion {
-            slot: request.slot,
-            result,
-            at,
-        });
+        done.done.push(Completion::new(request.slot, result, at));
         (done.returned, done.reaped, done.submitted) = (at, at, 1);
         self.copied = true;
         Ok(())

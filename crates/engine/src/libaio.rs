@@ -95,11 +95,8 @@ impl Libaio {
             // The first block is refused as such (a bad file, offset or length): that is the
             // operation's result.
             _ => {
-                done.done.push(Completion {
-                    slot: requests[0].slot,
-                    result: -i64::from(errno),
-                    at: self.clock.now(),
-                });
+                done.done
+                    .push(Completion::new(requests[0].slot, -i64::from(errno), self.clock.now()));
                 Ok(1)
             }
         }
@@ -151,11 +148,7 @@ impl Libaio {
     #[inline(never)]
     fn perform_directly(&mut self, request: &Request, done: &mut Batch) -> u32 {
         let result = self.files[request.file as usize].without_buffer(request);
-        done.done.push(Completion {
-            slot: request.slot,
-            result,
-            at: self.clock.now(),
-        });
+        done.done.push(Completion::new(request.slot, result, self.clock.now()));
         1
     }
 
@@ -164,11 +157,7 @@ impl Libaio {
         for event in &self.events[..count] {
             let slot = Slot(event.data as u32);
             self.buffers.release(slot);
-            done.done.push(Completion {
-                slot,
-                result: event.result,
-                at: done.reaped,
-            });
+            done.done.push(Completion::new(slot, event.result, done.reaped));
         }
     }
 

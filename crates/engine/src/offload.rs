@@ -111,11 +111,7 @@ impl Offload {
     fn take_back(&mut self, ended: Ended, done: &mut Batch) {
         self.buffers[ended.slot.0 as usize] = Some(ended.buffer);
         self.in_flight -= 1;
-        done.done.push(Completion {
-            slot: ended.slot,
-            result: ended.result,
-            at: Nanos(0),
-        });
+        done.done.push(Completion::new(ended.slot, ended.result, Nanos(0)));
     }
 
     /// Waits for one operation at most until the deadline. False if none has ended by then.

@@ -242,11 +242,7 @@ impl IoUring {
     fn perform_directly(&mut self, request: &Request, done: &mut Batch) {
         let result = self.files[request.file as usize].without_buffer(request);
         done.submitted = 1;
-        done.done.push(Completion {
-            slot: request.slot,
-            result,
-            at: self.clock.now(),
-        });
+        done.done.push(Completion::new(request.slot, result, self.clock.now()));
     }
 
     fn knows(&self, action: Action) -> bool {
@@ -484,11 +480,7 @@ impl Engine for IoUring {
         self.ring.take(available, |user_data, result| {
             let slot = Slot(user_data as u32);
             buffers.release(slot);
-            done.done.push(Completion {
-                slot,
-                result: i64::from(result),
-                at,
-            });
+            done.done.push(Completion::new(slot, i64::from(result), at));
         });
         Ok(())
     }

@@ -62,6 +62,27 @@ impl<T> PerDirection<T> {
         }
     }
 
+    /// The value that `make` gives for each direction.
+    pub fn from_fn(mut make: impl FnMut(Direction) -> T) -> Self {
+        PerDirection {
+            read: make(Direction::Read),
+            write: make(Direction::Write),
+            trim: make(Direction::Trim),
+        }
+    }
+
+    /// A value for reads; nothing for the others.
+    pub fn from_reads(read: T) -> Self
+    where
+        T: Default,
+    {
+        PerDirection {
+            read,
+            write: T::default(),
+            trim: T::default(),
+        }
+    }
+
     /// Applies `change` to each value.
     pub fn map<U>(&self, mut change: impl FnMut(&T) -> U) -> PerDirection<U> {
         PerDirection {

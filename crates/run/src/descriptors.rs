@@ -70,10 +70,7 @@ mod tests {
             ..Stream::default()
         };
         Worker {
-            engine: EngineChoice {
-                kind,
-                ..EngineChoice::default()
-            },
+            engine: EngineChoice::new(kind),
             streams: vec![stream],
             ..Worker::default()
         }

@@ -77,10 +77,7 @@ pub(super) fn with_series(workload: &Workload, time: Nanos, operations: &[u64]) 
     job.series = vec![Series {
         length_ns: Nanos::millis(100),
         of: None,
-        points: PerDirection {
-            read: operations.iter().map(point).collect(),
-            ..PerDirection::default()
-        },
+        points: PerDirection::from_reads(operations.iter().map(point).collect()),
     }];
     results
 }
@@ -107,14 +104,8 @@ fn results(workload: &Workload, operations: u64, latency: Nanos) -> Results {
         slots: workload.depth,
         streams: vec![StreamResults {
             targets: vec![0],
-            directions: PerDirection {
-                read: Some(reads),
-                ..PerDirection::default()
-            },
-            lifetime: PerDirection {
-                read: Counts { operations, bytes },
-                ..PerDirection::default()
-            },
+            directions: PerDirection::from_reads(Some(reads)),
+            lifetime: PerDirection::from_reads(Counts { operations, bytes }),
             ..StreamResults::default()
         }],
         ..WorkerResults::default()
@@ -127,10 +118,7 @@ fn results(workload: &Workload, operations: u64, latency: Nanos) -> Results {
     let series = Series {
         length_ns: Nanos::secs(1),
         of: None,
-        points: PerDirection {
-            read: vec![point],
-            ..PerDirection::default()
-        },
+        points: PerDirection::from_reads(vec![point]),
     };
     let job = JobResults {
         name: workload.name.clone(),

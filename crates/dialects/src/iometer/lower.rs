@@ -392,10 +392,7 @@ impl<'a> Lowering<'a> {
         };
         let job = Job {
             name: name.clone(),
-            phases: Phases {
-                warm_up_ns: Nanos::secs(setup.ramp_up_seconds),
-                ..Phases::default()
-            },
+            phases: Phases::with_warm_up(Nanos::secs(setup.ramp_up_seconds)),
             stop: Stop::after(Nanos::secs(setup.run_seconds)),
             ends_with: EndsWith {
                 workers_on_failure: true,

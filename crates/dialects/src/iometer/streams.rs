@@ -78,10 +78,7 @@ fn stream(lines: &[SpecLine], sector: u32) -> Stream {
     let mix = match write_percent {
         percent if percent <= 0.0 => Mix::READS,
         percent if percent >= 100.0 => Mix::WRITES,
-        write_percent => Mix::Drawn {
-            write_percent,
-            rule: MixRule::Independent,
-        },
+        write_percent => Mix::drawn(write_percent, MixRule::Independent),
     };
     let (reads, writes) = (sizes(lines, |line| line.reads), sizes(lines, |line| 100 - line.reads));
     let sizes = PerDirection {
@@ -155,13 +152,5 @@ fn sizes(lines: &[SpecLine], of: fn(&SpecLine) -> u32) -> Option<BlockSizes> {
 
 /// The pause and the length of a burst.
 fn think(line: &SpecLine) -> Think {
-    Think {
-        pause_ns: Nanos::millis(u64::from(line.delay)),
-        spin_ns: Nanos(0),
-        operations: line.burst,
-        after_ns: None,
-        count: ThinkCount::Issued,
-        shifts_schedule: false,
-        cycles_each: 0,
-    }
+    Think::new(Nanos::millis(u64::from(line.delay)), line.burst, ThinkCount::Issued)
 }

@@ -155,10 +155,7 @@ pub fn open(path: &Path, kind: EngineKind, direct: bool, access: Access) -> File
 
 pub fn try_open(path: &Path, kind: EngineKind, direct: bool, access: Access) -> Result<File, engine::OpenError> {
     let mapped = kind == EngineKind::Mmap;
-    let choice = EngineChoice {
-        kind,
-        ..EngineChoice::default()
-    };
+    let choice = EngineChoice::new(kind);
     let cache = CacheMode {
         direct: direct && !mapped,
         mapping: mapped.then(Mapping::default),

@@ -105,10 +105,7 @@ impl MixedCursor {
         if jump {
             let offset = self.placement.next(draws, direction)?;
             self.next[index] = offset - area.base + area.alignment;
-            return Some(Place {
-                offset,
-                continues: false,
-            });
+            return Some(Place::new(offset));
         }
         let position = match self.next[index] {
             next if next + area.block <= area.length => next,

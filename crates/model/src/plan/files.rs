@@ -433,10 +433,7 @@ impl FileWork {
             return match write_percent {
                 0 => Mix::READS,
                 100 => Mix::WRITES,
-                share => Mix::Drawn {
-                    write_percent: f64::from(*share),
-                    rule: MixRule::Independent,
-                },
+                share => Mix::drawn(f64::from(*share), MixRule::Independent),
             };
         }
         let mut counts = [0u64; 2];
@@ -449,10 +446,7 @@ impl FileWork {
         match counts {
             [_, 0] => Mix::READS,
             [0, _] => Mix::WRITES,
-            [reads, writes] => Mix::Drawn {
-                write_percent: 100.0 * writes as f64 / (reads + writes) as f64,
-                rule: MixRule::Independent,
-            },
+            [reads, writes] => Mix::drawn(100.0 * writes as f64 / (reads + writes) as f64, MixRule::Independent),
         }
     }
 }

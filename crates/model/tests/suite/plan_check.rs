@@ -118,10 +118,7 @@ fn something_must_end_a_job() {
 fn passes_must_come_to_an_end() {
     let passes = |access: Access| {
         move |job: &mut Job| {
-            job.stop = Stop {
-                passes: Some(2),
-                ..Stop::default()
-            };
+            job.stop = Stop::after_passes(2);
             job.workers[0].streams[0].pattern.access = vec![access];
         }
     };
@@ -237,10 +234,7 @@ fn lengths_must_be_possible() {
 
 #[test]
 fn mixes_patterns_and_contents_must_fit_together() {
-    let drawn = |write_percent| Mix::Drawn {
-        write_percent,
-        rule: MixRule::Independent,
-    };
+    let drawn = |write_percent| Mix::drawn(write_percent, MixRule::Independent);
     check_stream(
         |stream| stream.mix = drawn(101.0),
         "job `first`, worker 0: the share of writes must be 0 to 100 percent, not 101",
@@ -296,15 +290,7 @@ fn schedules_and_pauses_must_lead_somewhere() {
     );
     check_stream(
         |stream| {
-            stream.think = Some(Think {
-                pause_ns: Nanos(1),
-                spin_ns: Nanos(0),
-                operations: 0,
-                after_ns: None,
-                count: ThinkCount::Issued,
-                shifts_schedule: false,
-                cycles_each: 0,
-            });
+            stream.think = Some(Think::new(Nanos(1), 0, ThinkCount::Issued));
         },
         "job `first`, worker 0: a pause needs at least one operation, or a time, before it",
     );

@@ -46,11 +46,7 @@ fn a_walk_with_holes_ends_where_an_operation_does_not_fit() {
         let mix = Mix::Only {
             direction: Direction::Read,
         };
-        let form = DrawsForm::PerPurpose {
-            seed: 1,
-            number: 1,
-            same_sizes: false,
-        };
+        let form = DrawsForm::per_purpose(1, 1);
         let all = operations(mix, &pattern, 0, length, form, 100);
         all.iter().map(|operation| operation.offset / UNIT).collect::<Vec<_>>()
     };
@@ -87,10 +83,10 @@ fn any_mix() -> impl Strategy<Value = Mix> {
         (0usize..3).prop_map(|number| Mix::Only {
             direction: Direction::ALL[number]
         }),
-        (percent.clone(), 0usize..3).prop_map(|(percent, rule)| Mix::Drawn {
-            write_percent: f64::from(percent),
-            rule: [MixRule::Independent, MixRule::AfterPlace, MixRule::Redrawn][rule],
-        }),
+        (percent.clone(), 0usize..3).prop_map(|(percent, rule)| Mix::drawn(
+            f64::from(percent),
+            [MixRule::Independent, MixRule::AfterPlace, MixRule::Redrawn][rule]
+        )),
         percent.prop_map(|percent| Mix::Exact {
             write_percent: f64::from(percent)
         }),
@@ -107,9 +103,7 @@ fn any_access() -> impl Strategy<Value = Access> {
             ..Sequential::default()
         })),
         Just(Access::Random { placement: uniform() }),
-        Just(Access::Random {
-            placement: Placement::Once(Once::default())
-        }),
+        Just(Access::random(Placement::Once(Once::default()))),
         (0u8..=100).prop_map(move |percent| Access::Mixed(Mixed {
             placement: uniform(),
             random_percent: PerDirection::all(percent),
@@ -132,12 +126,10 @@ fn any_access_of_dialects() -> impl Strategy<Value = Access> {
     };
     prop_oneof![
         any_access(),
-        reduction.clone().prop_map(|reduction| Access::Random {
-            placement: Placement::Uniform(Uniform { reduction })
-        }),
-        reduction.prop_map(move |reduction| Access::Random {
-            placement: Placement::Once(Once { method: map(reduction) })
-        }),
+        reduction
+            .clone()
+            .prop_map(|reduction| Access::random(Placement::Uniform(Uniform { reduction }))),
+        reduction.prop_map(move |reduction| Access::random(Placement::Once(Once { method: map(reduction) }))),
     ]
 }
 
@@ -145,11 +137,7 @@ fn any_form() -> impl Strategy<Value = DrawsForm> {
     prop_oneof![
         any::<u64>().prop_map(|seed| DrawsForm::Native { seed }),
         any::<u32>().prop_map(|seed| DrawsForm::Single { seed }),
-        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| DrawsForm::PerPurpose {
-            seed,
-            number,
-            same_sizes: false
-        }),
+        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| DrawsForm::per_purpose(seed, number)),
     ]
 }
 
@@ -164,9 +152,7 @@ fn blocks_of_unused_directions_lengthen_the_random_map() {
             optional: false,
         };
         let pattern = Pattern {
-            access: vec![Access::Random {
-                placement: Placement::Once(Once { method }),
-            }],
+            access: vec![Access::random(Placement::Once(Once { method }))],
             sizes: PerDirection {
                 read: fixed(read),
                 write: fixed(write),
@@ -174,11 +160,7 @@ fn blocks_of_unused_directions_lengthen_the_random_map() {
             },
             ..Pattern::default()
         };
-        let form = DrawsForm::PerPurpose {
-            seed: 1,
-            number: 1,
-            same_sizes: false,
-        };
+        let form = DrawsForm::per_purpose(1, 1);
         let only = Mix::Only {
             direction: Direction::Write,
         };

@@ -37,10 +37,7 @@ fn shown(state: &State, look: Look, width: u16, height: u16) -> String {
 fn job(name: &str, warm_up: u64, measured: u64) -> Job {
     Job {
         name: name.into(),
-        phases: Phases {
-            warm_up_ns: Nanos::secs(warm_up),
-            ..Phases::default()
-        },
+        phases: Phases::with_warm_up(Nanos::secs(warm_up)),
         stop: Stop::after(Nanos::secs(measured)),
         ..Job::default()
     }
@@ -69,10 +66,7 @@ fn latency(operations: u64) -> Histogram {
 
 /// A second in which `operations` operations of 8 KiB of each kind completed.
 fn second(number: u64, reads: u64, writes: u64) -> Interval {
-    let counts = |operations: u64| Counts {
-        operations,
-        bytes: Bytes(operations * 8192),
-    };
+    let counts = |operations: u64| Counts::new(operations, Bytes(operations * 8192));
     let some = |operations: u64| (operations > 0).then(|| latency(operations));
     let latency = PerDirection {
         read: some(reads),
@@ -140,13 +134,7 @@ fn busy() -> State {
         let mut event = second(number, reads, writes);
         let part = |target: u32, share: u64| TargetInterval {
             targets: vec![target],
-            counts: PerDirection {
-                read: Counts {
-                    operations: reads / share,
-                    bytes: Bytes(reads / share * 8192),
-                },
-                ..PerDirection::default()
-            },
+            counts: PerDirection::from_reads(Counts::new(reads / share, Bytes(reads / share * 8192))),
             latency_ns: Nanos(reads / share * 150_000),
         };
         event.targets = vec![part(0, 2), part(1, 4), part(2, 4)];

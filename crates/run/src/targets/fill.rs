@@ -339,10 +339,7 @@ fn start_engine(what: &Fill<'_>, file: File, clock: Clock) -> Result<Box<dyn Eng
     let kind = choose(&files, DEPTH).kind;
     let one_at_a_time = kind.is_synchronous();
     let setup = |kind: EngineKind, files: Vec<File>| Setup {
-        choice: EngineChoice {
-            kind,
-            ..EngineChoice::default()
-        },
+        choice: EngineChoice::new(kind),
         slots: DEPTH,
         one_at_a_time,
         one_buffer: false,

@@ -24,10 +24,7 @@ fn recreated(path: &str, size: Bytes, content: Content) -> Target {
 
 /// A step for each target, a hundred operations each.
 fn steps_on(targets: Vec<Target>, mix: Mix) -> Plan {
-    let stop = Stop {
-        operations: Some(100),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(100);
     let mut plan = plan_on("", EngineKind::Psync, stop, vec![worker(vec![stream()])]);
     let job = plan.steps[0].jobs[0].clone();
     plan.prepare = PrepareWhen::EachStep;
@@ -215,13 +212,11 @@ fn ranges_in_effect_are_reported() {
         operations_percent,
         span,
     };
-    ranged.pattern.access = vec![Access::Random {
-        placement: Placement::Ranges(Ranges {
-            basis: RangeBasis::Percent,
-            rule: RangesRule::Diskspd,
-            shares: PerDirection::all(shares.into_iter().map(share).collect()),
-        }),
-    }];
+    ranged.pattern.access = vec![Access::random(Placement::Ranges(Ranges {
+        basis: RangeBasis::Percent,
+        rule: RangesRule::Diskspd,
+        shares: PerDirection::all(shares.into_iter().map(share).collect()),
+    }))];
     let job = run_job(plan(
         device(),
         Stop::after(Nanos::millis(10)),

@@ -198,10 +198,7 @@ fn busy_plan() -> Plan {
         ..device()
     };
     let mut mixed = on_target(0);
-    mixed.streams[0].mix = Mix::Drawn {
-        write_percent: 30.0,
-        rule: MixRule::Independent,
-    };
+    mixed.streams[0].mix = Mix::drawn(30.0, MixRule::Independent);
     mixed.streams[0].on_error.tolerate_read = vec![5];
     mixed.streams[0].on_error.tolerate_write = vec![5];
     let workers: Vec<Worker> = (0..4)
@@ -218,10 +215,7 @@ fn busy_plan() -> Plan {
         (job.name, job.workers, job.stop) = (name.into(), workers, stop);
         job
     };
-    let few = Stop {
-        operations: Some(200),
-        ..Stop::default()
-    };
+    let few = Stop::after_operations(200);
     let mut delayed = job("delayed", vec![paced(700)], Stop::after(Nanos::millis(400)));
     delayed.phases.start_delay.low_ns = Nanos::millis(100);
     delayed.phases.start_delay.high_ns = Nanos::millis(150);
@@ -293,10 +287,7 @@ fn a_worker_that_ends_early_does_not_hold_up_the_others() {
     let mut both = plan(capped(), Stop::after(Nanos::secs(2)), vec![on_target(0); 2]);
     let mut short = both.steps[0].jobs[0].clone();
     short.name = "short".into();
-    short.stop = Stop {
-        operations: Some(100),
-        ..Stop::default()
-    };
+    short.stop = Stop::after_operations(100);
     both.steps[0].jobs.push(short);
     let jobs = figures(both);
     assert_eq!(jobs[1].ended, Some(EndReason::Done));

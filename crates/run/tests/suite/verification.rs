@@ -67,17 +67,13 @@ fn random_once() -> Access {
         reduction: Reduction::MultiplyHigh32,
         optional: false,
     };
-    Access::Random {
-        placement: Placement::Once(Once { method }),
-    }
+    Access::random(Placement::Once(Once { method }))
 }
 
 fn random() -> Access {
-    Access::Random {
-        placement: Placement::Uniform(Uniform {
-            reduction: Reduction::MultiplyHigh32,
-        }),
-    }
+    Access::random(Placement::Uniform(Uniform {
+        reduction: Reduction::MultiplyHigh32,
+    }))
 }
 
 fn writes(access: Access, verify: Verify) -> Stream {
@@ -97,10 +93,7 @@ fn reads(access: Access, verify: Verify) -> Stream {
 }
 
 fn pass() -> Stop {
-    Stop {
-        passes: Some(1),
-        ..Stop::default()
-    }
+    Stop::after_passes(1)
 }
 
 struct Ground {
@@ -118,11 +111,7 @@ fn ground() -> Ground {
 impl Ground {
     fn plan(&self, stop: Stop, stream: Stream) -> Plan {
         let mut one = worker(vec![stream]);
-        one.draws = DrawsForm::PerPurpose {
-            seed: 0x89,
-            number: 1,
-            same_sizes: false,
-        };
+        one.draws = DrawsForm::per_purpose(0x89, 1);
         let mut plan = plan_on(self.file.to_str().unwrap(), EngineKind::Psync, stop, vec![one]);
         // The file is there already, and is to be overwritten.
         plan.target_rules.consent = Consent::Implied;
@@ -350,11 +339,7 @@ fn a_replay_writes_nothing_and_finds_what_is_wrong() {
             ..replay.clone()
         };
         let mut plan = ground.plan(pass(), writes(random_once(), verify));
-        plan.steps[0].jobs[0].workers[0].draws = DrawsForm::PerPurpose {
-            seed: 5,
-            number: 1,
-            same_sizes: false,
-        };
+        plan.steps[0].jobs[0].workers[0].draws = DrawsForm::per_purpose(5, 1);
         let job = run_job(plan);
         only_worker(&job).mismatches.first().map(|found| match &found.fault {
             BlockFault::Header { field, .. } => Some(*field),

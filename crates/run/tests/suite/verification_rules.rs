@@ -37,11 +37,7 @@ impl Ground {
 
     fn plan(&self, stop: Stop, stream: Stream) -> Plan {
         let mut one = worker(vec![stream]);
-        one.draws = DrawsForm::PerPurpose {
-            seed: 0x89,
-            number: 1,
-            same_sizes: false,
-        };
+        one.draws = DrawsForm::per_purpose(0x89, 1);
         let mut plan = plan_on(self.file.to_str().unwrap(), EngineKind::Psync, stop, vec![one]);
         // The file is there already, and is to be overwritten.
         plan.target_rules.consent = Consent::Implied;
@@ -75,10 +71,7 @@ fn verify() -> Verify {
 }
 
 fn pass() -> Stop {
-    Stop {
-        passes: Some(1),
-        ..Stop::default()
-    }
+    Stop::after_passes(1)
 }
 
 fn sequential() -> Access {
@@ -94,17 +87,13 @@ fn random_once() -> Access {
         reduction: Reduction::MultiplyHigh32,
         optional: false,
     };
-    Access::Random {
-        placement: Placement::Once(Once { method }),
-    }
+    Access::random(Placement::Once(Once { method }))
 }
 
 fn random() -> Access {
-    Access::Random {
-        placement: Placement::Uniform(Uniform {
-            reduction: Reduction::MultiplyHigh32,
-        }),
-    }
+    Access::random(Placement::Uniform(Uniform {
+        reduction: Reduction::MultiplyHigh32,
+    }))
 }
 
 fn stream_of(mix: Mix, access: Access, verify: Verify) -> Stream {
@@ -269,10 +258,7 @@ fn each_round_is_read_back_before_the_next() {
 /// Whatever is written, once or again and again, what is worked out is what is remembered.
 #[test]
 fn what_was_written_can_be_worked_out_again() {
-    let mixed = Mix::Drawn {
-        write_percent: 40.0,
-        rule: model::mix::MixRule::Redrawn,
-    };
+    let mixed = Mix::drawn(40.0, model::mix::MixRule::Redrawn);
     for (mix, access, operations_of_both) in [
         (Mix::WRITES, sequential(), Some(BLOCKS)),
         (Mix::WRITES, random_once(), Some(BLOCKS)),
@@ -401,10 +387,7 @@ fn written_blocks_are_discarded_and_read_as_zeros() {
             let ground = Ground::new();
             let mut stream = writes(access, trims(100, 16, 0, true));
             stream.depth = depth;
-            let stop = Stop {
-                operations: Some(BLOCKS),
-                ..Stop::default()
-            };
+            let stop = Stop::after_operations(BLOCKS);
             let mut plan = ground.plan(stop, stream);
             plan.steps[0].jobs[0].workers[0].engine.kind = engine;
             let job = run_job(plan);
@@ -445,10 +428,7 @@ fn lives_of_blocks_are_counted() {
     let mut stream = stream_of(Mix::TrimThenWrite, sequential(), verify());
     stream.verify = None;
     stream.on_error.block_lifetimes = true;
-    let stop = Stop {
-        operations: Some(2 * BLOCKS * 2 + 21),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(2 * BLOCKS * 2 + 21);
     let mut plan = ground.plan(stop, stream.clone());
     plan.steps[0].jobs[0].stop.passes = None;
     let job = run_job(plan);

@@ -189,10 +189,7 @@ const CHANGES: &[Change] = &[
         stream(plan).region.length.as_mut().unwrap().bytes = Bytes::mib(77)
     }),
     ("mix", |plan| {
-        stream(plan).mix = Mix::Drawn {
-            write_percent: 12.5,
-            rule: model::mix::MixRule::Independent,
-        }
+        stream(plan).mix = Mix::drawn(12.5, model::mix::MixRule::Independent)
     }),
     ("exact mix", |plan| {
         stream(plan).mix = Mix::Exact { write_percent: 50.0 }
@@ -431,15 +428,7 @@ const CHANGES: &[Change] = &[
 ];
 
 fn think() -> Think {
-    Think {
-        pause_ns: Nanos::millis(2),
-        spin_ns: Nanos(0),
-        operations: 3,
-        after_ns: None,
-        count: ThinkCount::Completed,
-        shifts_schedule: false,
-        cycles_each: 0,
-    }
+    Think::new(Nanos::millis(2), 3, ThinkCount::Completed)
 }
 
 fn verify() -> Verify {

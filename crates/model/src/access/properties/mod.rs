@@ -215,11 +215,7 @@ fn any_form() -> impl Strategy<Value = DrawsForm> {
     prop_oneof![
         any::<u64>().prop_map(|seed| DrawsForm::Native { seed }),
         any::<u32>().prop_map(|seed| DrawsForm::Single { seed }),
-        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| DrawsForm::PerPurpose {
-            seed,
-            number,
-            same_sizes: false
-        }),
+        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| DrawsForm::per_purpose(seed, number)),
     ]
 }
 
@@ -410,9 +406,7 @@ fn directions_of_different_blocks_share_the_numbers_of_a_map() {
         reduction: Reduction::MultiplyHigh32,
         optional: false,
     };
-    let access = Access::Random {
-        placement: Placement::Once(Once { method }),
-    };
+    let access = Access::random(Placement::Once(Once { method }));
     let areas = PerDirection {
         read: small,
         write: large,
@@ -470,11 +464,11 @@ fn every_nth_operation_is_random_and_no_other() {
 
 #[test]
 fn a_list_is_visited_in_turn_and_moves_if_it_shall() {
-    let list = |moving| Access::Random {
-        placement: Placement::List(BlockList {
+    let list = |moving| {
+        Access::random(Placement::List(BlockList {
             blocks: vec![9, 1, 4],
             moving,
-        }),
+        }))
     };
     let blocks = |moving| {
         let places = reads(&list(moving), THOUSAND, 1, 9);
@@ -575,9 +569,7 @@ fn parameters_out_of_range_are_refused() {
 fn a_draw_of_one_purpose_does_not_move_another() {
     // Native draws: a question about the mix between two positions leaves the positions as they
     // are.
-    let access = Access::Random {
-        placement: Placement::Uniform(Uniform::default()),
-    };
+    let access = Access::random(Placement::Uniform(Uniform::default()));
     let plain = reads(&access, THOUSAND, 5, 100);
     let mut walk = Walk::new(&access, PerDirection::all(THOUSAND), DrawsForm::Native { seed: 5 });
     for expected in plain {

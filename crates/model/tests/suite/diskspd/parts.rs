@@ -53,10 +53,7 @@ pub fn ranges(basis: RangeBasis, shares: &[(u32, u64)]) -> Placement {
 }
 
 pub fn writes(percent: u32) -> Mix {
-    Mix::Drawn {
-        write_percent: f64::from(percent),
-        rule: MixRule::AfterPlace,
-    }
+    Mix::drawn(f64::from(percent), MixRule::AfterPlace)
 }
 
 pub fn region(base: u64, length: u64) -> Region {
@@ -89,10 +86,7 @@ pub fn worker(seed: u32, depth: Depth, streams: Vec<Stream>) -> Worker {
 
 pub fn job(workers: Vec<Worker>) -> Job {
     Job {
-        phases: Phases {
-            warm_up_ns: Nanos::secs(5),
-            ..Phases::default()
-        },
+        phases: Phases::with_warm_up(Nanos::secs(5)),
         ..testing::job("time span", Stop::after(Nanos::secs(10)), workers)
     }
 }

@@ -71,10 +71,7 @@ pub fn every(operations: u32, between: Between) -> Access {
 
 /// `rwmixread`.
 pub fn reads(percent: f64) -> Mix {
-    Mix::Drawn {
-        write_percent: 100.0 - percent,
-        rule: MixRule::Redrawn,
-    }
+    Mix::drawn(100.0 - percent, MixRule::Redrawn)
 }
 
 pub fn fixed(size: u64) -> BlockSizes {
@@ -122,11 +119,7 @@ pub fn stream(target: u32, mix: Mix, pattern: Pattern, region: Region) -> Stream
 /// Clone `number` of the run, counting from 1 over all jobs.
 pub fn clone(number: u32, stream: Stream) -> Worker {
     Worker {
-        draws: DrawsForm::PerPurpose {
-            seed: SEED,
-            number,
-            same_sizes: false,
-        },
+        draws: DrawsForm::per_purpose(SEED, number),
         latency: LatencyPoints::AfterCall,
         ..testing::worker(vec![stream])
     }

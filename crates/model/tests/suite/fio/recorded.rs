@@ -118,11 +118,7 @@ fn random_positions_and_their_map() {
     ];
     for (seed, options) in seeded {
         let mut plan = plan_of(options, once(64 * K), map());
-        plan.steps[0].jobs[0].workers[0].draws = DrawsForm::PerPurpose {
-            seed,
-            number: 1,
-            same_sizes: false,
-        };
+        plan.steps[0].jobs[0].workers[0].draws = DrawsForm::per_purpose(seed, 1);
         let issued = execute(&plan, 0, 0, &[128 * K], 100);
         assert_eq!([shown(&issued[0])], recording(options)[..], "{options}");
     }

@@ -88,10 +88,7 @@ fn keep(results: &mut Results, length: Nanos, windows: PerDirection<Vec<Window>>
 }
 
 fn keep_reads(results: &mut Results, length: Nanos, windows: Vec<Window>) {
-    let windows = PerDirection {
-        read: windows,
-        ..PerDirection::default()
-    };
+    let windows = PerDirection::from_reads(windows);
     keep(results, length, windows);
 }
 
@@ -105,10 +102,7 @@ fn sampled(results: &mut Results, length: Nanos, operations: &[u64]) {
     results.steps[0].jobs[0].series.push(model::results::Series {
         length_ns: length,
         of: Some((0, 0)),
-        points: PerDirection {
-            read: operations.iter().map(point).collect(),
-            ..PerDirection::default()
-        },
+        points: PerDirection::from_reads(operations.iter().map(point).collect()),
     });
 }
 

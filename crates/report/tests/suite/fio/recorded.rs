@@ -315,10 +315,7 @@ fn rules_of_a_job() {
     job.series.push(Series {
         length_ns: Nanos::secs(1),
         of: None,
-        points: PerDirection {
-            read: reads,
-            ..PerDirection::default()
-        },
+        points: PerDirection::from_reads(reads),
     });
     check(16, results.clone(), false);
     let json = builder::recorded("golden/16-steadystate/out.json");

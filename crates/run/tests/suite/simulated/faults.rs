@@ -92,10 +92,7 @@ fn every_single_fault_is_reported_and_nothing_is_lost() {
         };
         let mut one = stream();
         one.depth = 6;
-        let stop = Stop {
-            operations: Some(operations),
-            ..Stop::default()
-        };
+        let stop = Stop::after_operations(operations);
         let job = run_job(plan(faulty, stop, vec![worker(vec![one])]));
         let failure = &job.workers[0].failure;
         if nth > operations {
@@ -134,10 +131,7 @@ fn tolerated_errors_and_short_transfers_are_counted() {
     let faulty = SimulatedDevice { faults, ..device() };
     let mut one = stream();
     one.on_error.tolerate_read = vec![5];
-    let stop = Stop {
-        operations: Some(500),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(500);
     let job = run_job(plan(faulty, stop, vec![worker(vec![one])]));
     let total = job.total();
     assert_eq!(job.workers[0].failure, None);
@@ -157,10 +151,7 @@ fn an_operation_that_takes_too_long_has_failed() {
         }],
         ..device()
     };
-    let stop = Stop {
-        operations: Some(1000),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(1000);
     let run = |most: Option<Nanos>, tolerate: Vec<i32>| {
         let mut one = stream();
         one.on_error.latency_ns_max.read = most;
