@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use testbed::{Directory, need};
 
-use crate::support::{command, fathom, finish, names, text};
+use crate::support::{command, fathom, finish, names, split_words, text};
 
 const TREE: [&str; 6] = [
     "--kind",
@@ -172,9 +172,7 @@ fn what_cannot_be_is_refused_before_anything_is_made() {
             "nothing was opened for writing",
         ],
     );
-    let huge = [
-        "run", "--target", ".", "--kind", "files", "--mix", "stat", "--tree", "sizes=1TiB",
-    ];
+    let huge = split_words("run --target . --kind files --mix stat --tree sizes=1TiB");
     finish(command(&huge).current_dir(folder.path())).expect(3, &["1000 TiB for . would "]);
     fathom(&["precondition", text(folder.path()), "--kind", "files", "--mix", "stat"])
         .expect(4, &["only blocks are preconditioned"]);
