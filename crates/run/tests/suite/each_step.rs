@@ -139,10 +139,7 @@ fn a_directory_is_no_file_to_be_made_anew() {
 
 fn failing_late() -> SimulatedDevice {
     SimulatedDevice {
-        faults: vec![SimulatedFault::Nth {
-            operation: 50,
-            errno: 5,
-        }],
+        faults: vec![SimulatedFault::nth(50, 5)],
         ..device()
     }
 }
@@ -208,10 +205,7 @@ fn waits_are_counted_by_their_kind() {
 fn ranges_in_effect_are_reported() {
     let mut ranged = stream();
     let shares = [(60.0, 10.0), (0.0, 20.0), (40.0, 70.0)];
-    let share = |(operations_percent, span): (f64, f64)| RangeShare {
-        operations_percent,
-        span,
-    };
+    let share = |(operations_percent, span): (f64, f64)| RangeShare::new(operations_percent, span);
     ranged.pattern.access = vec![Access::random(Placement::Ranges(Ranges {
         basis: RangeBasis::Percent,
         rule: RangesRule::Diskspd,

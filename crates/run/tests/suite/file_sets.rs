@@ -27,12 +27,7 @@ fn set(open_at_once: u32, service: FileService, operations: u64) -> Stream {
         ..Sequential::default()
     });
     Stream {
-        target: StreamTarget::Files {
-            targets: (0..4).map(TargetId).collect(),
-            open_at_once,
-            service,
-            operations,
-        },
+        target: StreamTarget::files((0..4).map(TargetId).collect(), open_at_once, service, operations),
         mix: Mix::WRITES,
         content: Content::Stamped,
         pattern: Pattern::simple(sequential, Bytes(BLOCK as u64)),

@@ -90,10 +90,7 @@ fn failures_short_transfers_and_delays_are_in_it() {
         servers: 1,
         faults: vec![
             SimulatedFault::Nth { operation: 3, errno: 5 },
-            SimulatedFault::Nth {
-                operation: 10,
-                errno: 0,
-            },
+            SimulatedFault::nth(10, 0),
         ],
         ..device()
     };

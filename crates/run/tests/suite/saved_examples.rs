@@ -63,10 +63,7 @@ fn paced() -> Plan {
         ..workload("paced", Stop::after(Nanos::secs(2)))
     };
     let frozen = SimulatedDevice {
-        host_pauses: vec![SimulatedPause {
-            at_ns: Nanos::secs(1),
-            for_ns: Nanos::millis(300),
-        }],
+        host_pauses: vec![SimulatedPause::new(Nanos::secs(1), Nanos::millis(300))],
         ..device()
     };
     plan("paced", frozen, &[job])
@@ -97,10 +94,7 @@ fn steps() -> Plan {
     };
     let failing = SimulatedDevice {
         size: Bytes::mib(64),
-        faults: vec![SimulatedFault::Nth {
-            operation: 520 + 600,
-            errno: 5,
-        }],
+        faults: vec![SimulatedFault::nth(520 + 600, 5)],
         ..device()
     };
     plan("steps", failing, &[fill, check])

@@ -157,18 +157,9 @@ fn busy_plan() -> Plan {
             mean_ns: Nanos::micros(400),
         },
         iops_cap: 9000,
-        stalls: vec![SimulatedPause {
-            at_ns: Nanos::millis(300),
-            for_ns: Nanos::millis(20),
-        }],
-        host_pauses: vec![SimulatedPause {
-            at_ns: Nanos::millis(500),
-            for_ns: Nanos::millis(10),
-        }],
-        faults: vec![SimulatedFault::Nth {
-            operation: 1000,
-            errno: 5,
-        }],
+        stalls: vec![SimulatedPause::new(Nanos::millis(300), Nanos::millis(20))],
+        host_pauses: vec![SimulatedPause::new(Nanos::millis(500), Nanos::millis(10))],
+        faults: vec![SimulatedFault::nth(1000, 5)],
         submit_cost_ns: Nanos::micros(2),
         layers: vec![SimulatedLayer {
             rate: 5000,
@@ -296,10 +287,7 @@ fn a_worker_that_ends_early_does_not_hold_up_the_others() {
 
     // The fault hits one of them; the count of operations is that of the device.
     let faulty = SimulatedDevice {
-        faults: vec![SimulatedFault::Nth {
-            operation: 50,
-            errno: 5,
-        }],
+        faults: vec![SimulatedFault::nth(50, 5)],
         ..capped()
     };
     let job = run_job(plan(faulty, Stop::after(Nanos::secs(2)), vec![on_target(0); 3]));

@@ -10,10 +10,7 @@ fn a_frozen_host_is_charged_to_the_operations_that_were_due() {
     one.depth = 32;
     one.pacing = Pacing::Together { rate: Rate::iops(4000) };
     let frozen = SimulatedDevice {
-        host_pauses: vec![SimulatedPause {
-            at_ns: Nanos::secs(1),
-            for_ns: Nanos::millis(300),
-        }],
+        host_pauses: vec![SimulatedPause::new(Nanos::secs(1), Nanos::millis(300))],
         service: SimulatedService::Constant {
             time_ns: Nanos::micros(10),
         },
@@ -45,10 +42,7 @@ fn a_frozen_host_is_charged_to_the_operations_that_were_due() {
 #[test]
 fn a_stalled_device_shows_in_both_latencies() {
     let stalled = SimulatedDevice {
-        stalls: vec![SimulatedPause {
-            at_ns: Nanos::secs(4),
-            for_ns: Nanos::secs(1),
-        }],
+        stalls: vec![SimulatedPause::new(Nanos::secs(4), Nanos::secs(1))],
         service: SimulatedService::Constant {
             time_ns: Nanos::millis(1),
         },
@@ -84,10 +78,7 @@ fn every_single_fault_is_reported_and_nothing_is_lost() {
     let operations = 40;
     for nth in 1..=operations + 1 {
         let faulty = SimulatedDevice {
-            faults: vec![SimulatedFault::Nth {
-                operation: nth,
-                errno: 5,
-            }],
+            faults: vec![SimulatedFault::nth(nth, 5)],
             ..device()
         };
         let mut one = stream();
@@ -118,10 +109,7 @@ fn every_single_fault_is_reported_and_nothing_is_lost() {
 fn tolerated_errors_and_short_transfers_are_counted() {
     let faults = vec![
         SimulatedFault::Nth { operation: 3, errno: 5 },
-        SimulatedFault::Nth {
-            operation: 10,
-            errno: 0,
-        },
+        SimulatedFault::nth(10, 0),
         SimulatedFault::Bytes {
             offset: 0,
             length: 4096 * 1000,
@@ -145,10 +133,7 @@ fn tolerated_errors_and_short_transfers_are_counted() {
 fn an_operation_that_takes_too_long_has_failed() {
     // The 500th operation begins at 49.9 ms and is held up by 20 ms.
     let stalled = SimulatedDevice {
-        stalls: vec![SimulatedPause {
-            at_ns: Nanos::micros(49_950),
-            for_ns: Nanos::millis(20),
-        }],
+        stalls: vec![SimulatedPause::new(Nanos::micros(49_950), Nanos::millis(20))],
         ..device()
     };
     let stop = Stop::after_operations(1000);
