@@ -57,11 +57,7 @@ fn provider_example(reads: f64, writes: f64) -> Observation {
             ..Load::default()
         },
         measured_ns: Some(Nanos::secs(300)),
-        directions: PerDirection {
-            read: Some(flow(reads, read_ms)),
-            write: Some(flow(writes, write_ms)),
-            trim: None,
-        },
+        directions: PerDirection::new(Some(flow(reads, read_ms)), Some(flow(writes, write_ms)), None),
         total: flow(all, (reads * read_ms + writes * write_ms) / all),
         ..Observation::default()
     }

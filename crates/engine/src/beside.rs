@@ -212,13 +212,7 @@ mod tests {
             mapping: Some(Mapping::default()),
             ..CacheMode::default()
         };
-        let how = OpenHow {
-            access: Access::ReadWrite,
-            cache,
-            hint: OpenHint::default(),
-            exclusive: false,
-            overlapped: false,
-        };
+        let how = OpenHow::new(Access::ReadWrite, cache);
         let mapped = File::open(&path, how).unwrap();
         Beside {
             others: Box::new(Slow {

@@ -88,10 +88,7 @@ impl Libaio {
             libc::EINTR => Ok(0),
             libc::EAGAIN if self.buffers.outstanding() > 0 => Ok(0),
             // Nothing in flight will ever make room, so waiting would not help.
-            libc::EAGAIN => Err(EngineError::System {
-                call: "io_submit",
-                errno,
-            }),
+            libc::EAGAIN => Err(EngineError::system("io_submit", errno)),
             // The first block is refused as such (a bad file, offset or length): that is the
             // operation's result.
             _ => {
@@ -211,10 +208,7 @@ impl Libaio {
                 // What is asked for is waited for, as with a ring of io_uring.
                 Err(libc::EINTR) => {}
                 Err(errno) => {
-                    return Err(EngineError::System {
-                        call: "io_getevents",
-                        errno,
-                    });
+                    return Err(EngineError::system("io_getevents", errno));
                 }
             }
         }

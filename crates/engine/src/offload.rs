@@ -89,10 +89,7 @@ impl Offload {
         });
         let pool = threads
             .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| EngineError::System {
-                call: "starting a thread",
-                errno: error.raw_os_error().unwrap_or(0),
-            })?;
+            .map_err(|error| EngineError::system("starting a thread", error.raw_os_error().unwrap_or(0)))?;
         Ok(Offload {
             kind,
             buffers,
@@ -190,10 +187,7 @@ impl Engine for Offload {
                 file,
             };
             if tasks.send(task).is_err() {
-                return Err(EngineError::System {
-                    call: "a pool thread",
-                    errno: 0,
-                });
+                return Err(EngineError::system("a pool thread", 0));
             }
             self.in_flight += 1;
             done.submitted += 1;

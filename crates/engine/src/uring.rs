@@ -215,10 +215,7 @@ impl IoUring {
             // Nothing in flight will ever make room, so waiting would not help.
             Err(Errno::AGAIN | Errno::BUSY) if self.buffers.outstanding() == pushed && pushed > 0 => {
                 self.take_back(&requests[..pushed as usize], 0);
-                return Err(EngineError::System {
-                    call: "io_uring_enter",
-                    errno: libc::EAGAIN,
-                });
+                return Err(EngineError::system("io_uring_enter", libc::EAGAIN));
             }
             other => accept(other)?,
         };
@@ -291,10 +288,7 @@ fn accept(result: Result<u32, Errno>) -> Result<u32, EngineError> {
     match result {
         Ok(taken) => Ok(taken),
         Err(Errno::INTR | Errno::AGAIN | Errno::BUSY | Errno::TIME) => Ok(0),
-        Err(error) => Err(EngineError::System {
-            call: "io_uring_enter",
-            errno: error.raw_os_error(),
-        }),
+        Err(error) => Err(EngineError::system("io_uring_enter", error.raw_os_error())),
     }
 }
 

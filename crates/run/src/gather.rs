@@ -513,11 +513,7 @@ impl Gather {
                         of_direction.resize(intervals.max(of_direction.len()), Point::default());
                     }
                 }
-                series.push(Series {
-                    length_ns: grid.length_ns,
-                    of,
-                    points,
-                });
+                series.push(Series::new(grid.length_ns, of, points));
             }
         }
         series

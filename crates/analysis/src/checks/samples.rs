@@ -69,11 +69,7 @@ pub(super) fn with_series(workload: &Workload, time: Nanos, operations: &[u64]) 
     let mut results = results(workload, total, latency);
     let job = &mut results.steps[0].jobs[0];
     job.workers[0].measured_ns = time;
-    let point = |operations: &u64| Point {
-        operations: *operations,
-        bytes: operations * 4096,
-        ..Point::default()
-    };
+    let point = |operations: &u64| Point::new(*operations, operations * 4096);
     job.series = vec![Series {
         length_ns: Nanos::millis(100),
         of: None,
@@ -110,16 +106,8 @@ fn results(workload: &Workload, operations: u64, latency: Nanos) -> Results {
         }],
         ..WorkerResults::default()
     };
-    let point = Point {
-        operations,
-        bytes: bytes.0,
-        ..Point::default()
-    };
-    let series = Series {
-        length_ns: Nanos::secs(1),
-        of: None,
-        points: PerDirection::from_reads(vec![point]),
-    };
+    let point = Point::new(operations, bytes.0);
+    let series = Series::new(Nanos::secs(1), None, PerDirection::from_reads(vec![point]));
     let job = JobResults {
         name: workload.name.clone(),
         workers: vec![worker],

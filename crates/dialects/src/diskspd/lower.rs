@@ -581,10 +581,7 @@ fn placement(target: &Target) -> Placement {
             reduction: Reduction::Modulo,
         });
     };
-    let share = |range: &super::profile::Range| RangeShare {
-        operations_percent: f64::from(range.io_percent),
-        span: range.length as f64,
-    };
+    let share = |range: &super::profile::Range| RangeShare::new(f64::from(range.io_percent), range.length as f64);
     Placement::Ranges(Ranges {
         basis: match absolute {
             true => RangeBasis::Bytes,

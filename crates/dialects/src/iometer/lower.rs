@@ -418,9 +418,7 @@ impl<'a> Lowering<'a> {
         let mut alternatives = 1;
         let mut all = Vec::new();
         for name in &worker.targets[..count] {
-            let Ok(place) = self.finder.find(name) else {
-                continue;
-            };
+            let Ok(place) = self.finder.find(name) else { continue };
             let Some(id) = self.places.iter().position(|known| known.path == place.path) else {
                 continue;
             };

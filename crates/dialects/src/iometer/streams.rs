@@ -58,11 +58,7 @@ fn random(lines: &[SpecLine]) -> PerDirection<Option<u8>> {
         // There is no such transfer.
         (None, true) => other.0,
     };
-    PerDirection {
-        read: share(reads, writes),
-        write: share(writes, reads),
-        trim: Some(0),
-    }
+    PerDirection::new(share(reads, writes), share(writes, reads), Some(0))
 }
 
 fn stream(lines: &[SpecLine], sector: u32) -> Stream {
@@ -100,16 +96,8 @@ fn stream(lines: &[SpecLine], sector: u32) -> Stream {
             (Access::Sequential(Sequential::default()), step)
         }
         _ => {
-            let random_percent = PerDirection {
-                read: jumps[0],
-                write: jumps[1],
-                trim: 0,
-            };
-            let access = Access::Mixed(Mixed {
-                placement,
-                random_percent,
-                continuation: Continuation::Aligned,
-            });
+            let random_percent = PerDirection::new(jumps[0], jumps[1], 0);
+            let access = Access::Mixed(Mixed::new(placement, random_percent, Continuation::Aligned));
             (access, u64::from(align))
         }
     };
@@ -134,10 +122,7 @@ fn sizes(lines: &[SpecLine], of: fn(&SpecLine) -> u32) -> Option<BlockSizes> {
         let (size, weight) = (Bytes(u64::from(line.size)), line.percent * of(line));
         match entries.iter_mut().find(|entry| entry.size == size) {
             Some(entry) => entry.percent += f64::from(weight),
-            None if weight > 0 => entries.push(SizeShare {
-                size,
-                percent: f64::from(weight),
-            }),
+            None if weight > 0 => entries.push(SizeShare::new(size, f64::from(weight))),
             None => {}
         }
     }

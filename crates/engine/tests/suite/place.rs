@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use engine::{Access, File, OpenHow, wants_overlapped};
-use model::plan::{CacheMode, EngineChoice, EngineKind, Mapping, OpenHint};
+use model::plan::{CacheMode, EngineChoice, EngineKind, Mapping};
 use testbed::{Directory, Unavailable};
 #[cfg(target_os = "linux")]
 use testbed::{LoopDevice, LoopOptions, TmpFs, Zram};
@@ -164,11 +164,8 @@ pub fn try_open(path: &Path, kind: EngineKind, direct: bool, access: Access) -> 
     File::open(
         path,
         OpenHow {
-            access,
-            cache,
-            hint: OpenHint::default(),
-            exclusive: false,
             overlapped: wants_overlapped(&choice, 2),
+            ..OpenHow::new(access, cache)
         },
     )
 }

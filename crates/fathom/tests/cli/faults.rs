@@ -200,9 +200,7 @@ fn a_directory_gets_a_file_that_is_gone_afterwards() {
 
 #[test]
 fn sizes_that_do_not_fit_are_explained() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("f");
     let file = text(&path);
     fathom(&short(file, &["--size", "16m", "--block", "1000"])).expect(

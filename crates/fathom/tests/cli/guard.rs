@@ -127,9 +127,7 @@ fn a_relative_name_is_as_good_as_any() {
 
 #[test]
 fn a_file_of_ours_needs_no_permission() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("ours");
     let file = text(&path);
     fathom(&writing(file, &["--size", "16m"])).expect(0, &["16 MiB of random data"]);

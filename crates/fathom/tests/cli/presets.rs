@@ -84,9 +84,7 @@ fn every_preset_could_run() {
 
 #[test]
 fn a_result_keeps_its_preset_what_was_changed_and_its_objective() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let saved = folder.path().join("saved");
     let data = folder.path().join("data");
     fs::create_dir(&data).unwrap();

@@ -283,9 +283,7 @@ fn what_would_be_swept_is_shown_without_doing_it() {
 
 #[test]
 fn a_directory_is_prepared_once_and_left_as_it_was() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let words = split_words("sweep . --size 16m --over depth=1,2 --time 200ms --warm-up 0 --write 100");
     let ran = finish(command(&words).current_dir(folder.path()));
     ran.expect(0, &["Recommendation"]);

@@ -197,9 +197,7 @@ fn mistakes_are_reported_before_anything_runs() {
 
 #[test]
 fn one_file_in_a_directory_serves_all_and_goes() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let file = folder.path().join("suite.toml");
     let data = folder.path().join("data");
     fs::create_dir(&data).unwrap();

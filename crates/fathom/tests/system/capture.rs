@@ -187,9 +187,7 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_seen() {
 /// from it.
 #[test]
 fn the_depth_of_a_full_queue_is_seen() {
-    let Some((_turn, _trace)) = traced() else {
-        return;
-    };
+    let Some((_turn, _trace)) = traced() else { return };
     let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
         return;
     };

@@ -44,9 +44,7 @@ fn what_was_measured_is_reported() {
 
 #[test]
 fn an_interrupted_preparation_leaves_nothing() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("f");
     let child = start(&["run", "--target", text(&path), "--size", "1g", "--time", "1s"]);
     let began = Instant::now();
@@ -62,9 +60,7 @@ fn an_interrupted_preparation_leaves_nothing() {
 /// `timeout` signals its child and then the process group, and a stop script may do the same.
 #[test]
 fn signals_at_once_are_one_request() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let child = start(&split_words(&format!(
         "run --target {} --size 8m --warm-up 0 --time 1m",
         folder.path().display()
@@ -87,9 +83,7 @@ fn signals_at_once_are_one_request() {
 
 #[test]
 fn a_killed_run_leaves_no_torn_result_and_the_next_one_clears_up() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let place = text(folder.path());
     let saved = folder.path().join("saved");
     let line = format!("run --target {place} --size 32m --time 2s --save {}", saved.display());

@@ -523,11 +523,7 @@ mod tests {
         let mut tree = tree(0, 1, 10_000, 100);
         assert_eq!(tree.total_size(), Bytes(100_000));
         let (low, high) = (Bytes::kib(4), Bytes::kib(16));
-        tree.sizes = BlockSizes::Range {
-            low,
-            high,
-            unaligned: false,
-        };
+        tree.sizes = BlockSizes::range(low, high);
         let sizes: BTreeSet<u64> = (0..10_000).map(|file| tree.file_size(file)).collect();
         assert_eq!(sizes.into_iter().collect::<Vec<_>>(), [4096, 8192, 12288, 16384]);
         let mean = tree.total_size().0 as f64 / 10_000.0;

@@ -48,11 +48,7 @@ fn host(name: &str, operations: &[Done]) -> Results {
             ..WorkerResults::default()
         });
     }
-    let mut series = Series {
-        length_ns: Nanos(INTERVAL),
-        of: None,
-        points: PerDirection::default(),
-    };
+    let mut series = Series::new(Nanos(INTERVAL), None, PerDirection::default());
     for done in operations {
         let stream = &mut job.workers[done.worker].streams[0];
         let found = stream.directions[done.direction].get_or_insert_with(DirectionResults::default);

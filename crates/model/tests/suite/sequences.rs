@@ -66,10 +66,9 @@ fn any_sizes() -> impl Strategy<Value = BlockSizes> {
     });
     let entries = prop::collection::vec((1u64..32, 1u32..100), 1..5);
     let split = entries.prop_map(|entries| {
-        let entries = entries.into_iter().map(|(units, percent)| SizeShare {
-            size: Bytes(units * UNIT),
-            percent: f64::from(percent),
-        });
+        let entries = entries
+            .into_iter()
+            .map(|(units, percent)| SizeShare::new(Bytes(units * UNIT), f64::from(percent)));
         BlockSizes::Split {
             entries: entries.collect(),
         }
@@ -104,11 +103,11 @@ fn any_access() -> impl Strategy<Value = Access> {
         })),
         Just(Access::Random { placement: uniform() }),
         Just(Access::random(Placement::Once(Once::default()))),
-        (0u8..=100).prop_map(move |percent| Access::Mixed(Mixed {
-            placement: uniform(),
-            random_percent: PerDirection::all(percent),
-            continuation: Default::default(),
-        })),
+        (0u8..=100).prop_map(move |percent| Access::Mixed(Mixed::new(
+            uniform(),
+            PerDirection::all(percent),
+            Default::default()
+        ))),
     ]
 }
 
@@ -120,10 +119,7 @@ fn any_access_of_dialects() -> impl Strategy<Value = Access> {
         Just(Reduction::MultiplyHigh32),
         Just(Reduction::MultiplyHigh64),
     ];
-    let map = |reduction| OnceMethod::Map {
-        reduction,
-        optional: false,
-    };
+    let map = |reduction| OnceMethod::map(reduction);
     prop_oneof![
         any_access(),
         reduction
@@ -147,17 +143,10 @@ fn any_form() -> impl Strategy<Value = DrawsForm> {
 fn blocks_of_unused_directions_lengthen_the_random_map() {
     let sized = |read, write| {
         let fixed = |kib| BlockSizes::Fixed { size: Bytes::kib(kib) };
-        let method = OnceMethod::Map {
-            reduction: Reduction::MultiplyHigh32,
-            optional: false,
-        };
+        let method = OnceMethod::map(Reduction::MultiplyHigh32);
         let pattern = Pattern {
             access: vec![Access::random(Placement::Once(Once { method }))],
-            sizes: PerDirection {
-                read: fixed(read),
-                write: fixed(write),
-                trim: fixed(write),
-            },
+            sizes: PerDirection::new(fixed(read), fixed(write), fixed(write)),
             ..Pattern::default()
         };
         let form = DrawsForm::per_purpose(1, 1);
@@ -275,10 +264,7 @@ fn drawn_mixes_and_splits_keep_their_shares() {
             "{what}: {hits} of {of}"
         );
     };
-    let entry = |kib, percent| SizeShare {
-        size: Bytes::kib(kib),
-        percent,
-    };
+    let entry = |kib, percent| SizeShare::new(Bytes::kib(kib), percent);
     let placement = Placement::Uniform(Uniform::default());
     let pattern = Pattern {
         sizes: PerDirection::all(BlockSizes::Split {

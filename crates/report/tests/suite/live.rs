@@ -68,11 +68,7 @@ fn latency(operations: u64) -> Histogram {
 fn second(number: u64, reads: u64, writes: u64) -> Interval {
     let counts = |operations: u64| Counts::new(operations, Bytes(operations * 8192));
     let some = |operations: u64| (operations > 0).then(|| latency(operations));
-    let latency = PerDirection {
-        read: some(reads),
-        write: some(writes),
-        trim: None,
-    };
+    let latency = PerDirection::new(some(reads), some(writes), None);
     let sum = |of: &Option<Histogram>| of.as_ref().map_or(0, |of| of.sum() as u64);
     Interval {
         step: 0,
@@ -82,11 +78,7 @@ fn second(number: u64, reads: u64, writes: u64) -> Interval {
         epoch: 0,
         start_ns: Nanos::secs(number),
         length_ns: Nanos::secs(1),
-        counts: PerDirection {
-            read: counts(reads),
-            write: counts(writes),
-            trim: Counts::default(),
-        },
+        counts: PerDirection::new(counts(reads), counts(writes), Counts::default()),
         in_flight_ns: Nanos(sum(&latency.read) + sum(&latency.write)),
         latency,
         depth: 32,

@@ -44,20 +44,9 @@ fn every_pattern() -> Vec<(&'static str, Access)> {
         ("mixed by aligned length", Continuation::Aligned),
         ("mixed by shared length", Continuation::Shared),
     ] {
-        let random_percent = PerDirection {
-            read: 30,
-            write: 70,
-            trim: 50,
-        };
+        let random_percent = PerDirection::new(30, 70, 50);
         let placement = uniform();
-        patterns.push((
-            name,
-            Access::Mixed(Mixed {
-                placement,
-                random_percent,
-                continuation,
-            }),
-        ));
+        patterns.push((name, Access::Mixed(Mixed::new(placement, random_percent, continuation))));
     }
     for (name, between) in [
         ("every fifth, continuing", Between::Continue),
@@ -95,10 +84,7 @@ fn every_pattern() -> Vec<(&'static str, Access)> {
 fn every_placement() -> Vec<(&'static str, Placement)> {
     let map = |reduction| {
         Placement::Once(Once {
-            method: OnceMethod::Map {
-                reduction,
-                optional: false,
-            },
+            method: OnceMethod::map(reduction),
         })
     };
     let reduced = |reduction| Placement::Uniform(Uniform { reduction });
@@ -150,15 +136,10 @@ fn percent_ranges(rule: RangesRule, shares: &[(f64, f64)]) -> Placement {
 }
 
 fn ranges(basis: RangeBasis, rule: RangesRule, shares: &[(f64, f64)]) -> Placement {
-    let shares = shares.iter().map(|(operations_percent, span)| RangeShare {
-        operations_percent: *operations_percent,
-        span: *span,
-    });
-    Placement::Ranges(Ranges {
-        basis,
-        rule,
-        shares: PerDirection::all(shares.collect()),
-    })
+    let shares = shares
+        .iter()
+        .map(|(operations_percent, span)| RangeShare::new(*operations_percent, *span));
+    Placement::Ranges(Ranges::new(basis, rule, PerDirection::all(shares.collect())))
 }
 
 /// True where a position is the end of the operation before: it stays aligned only if lengths are
@@ -402,16 +383,9 @@ fn directions_of_different_blocks_share_the_numbers_of_a_map() {
         alignment: block,
     };
     let (small, large) = (area(4096), area(8192));
-    let method = OnceMethod::Map {
-        reduction: Reduction::MultiplyHigh32,
-        optional: false,
-    };
+    let method = OnceMethod::map(Reduction::MultiplyHigh32);
     let access = Access::random(Placement::Once(Once { method }));
-    let areas = PerDirection {
-        read: small,
-        write: large,
-        trim: large,
-    };
+    let areas = PerDirection::new(small, large, large);
     let mut walk = Walk::new(&access, areas, DrawsForm::Native { seed: 3 });
     let mut used = [false; 16];
     let turns = [(Direction::Read, small), (Direction::Write, large)]

@@ -229,10 +229,7 @@ fn distributions_lie_within_bounds() {
         0,
         Access::random(ranges(RangeBasis::Bytes, absolute)),
         Stream {
-            region: Region {
-                base: Extent::bytes(512 << 10),
-                length: None,
-            },
+            region: Region::new(Extent::bytes(512 << 10), None),
             ..whole_target.clone()
         },
         Rules {

@@ -30,26 +30,15 @@ pub fn sequential(start: u64) -> Access {
 }
 
 pub fn mixed(percent: u8, placement: Placement) -> Access {
-    Access::Mixed(Mixed {
-        placement,
-        random_percent: PerDirection::all(percent),
-        continuation: Continuation::Stride,
-    })
+    Access::Mixed(Mixed::new(placement, PerDirection::all(percent), Continuation::Stride))
 }
 
 pub fn ranges(basis: RangeBasis, shares: &[(u32, u64)]) -> Placement {
     let shares: Vec<RangeShare> = shares
         .iter()
-        .map(|(operations, span)| RangeShare {
-            operations_percent: f64::from(*operations),
-            span: *span as f64,
-        })
+        .map(|(operations, span)| RangeShare::new(f64::from(*operations), *span as f64))
         .collect();
-    Placement::Ranges(Ranges {
-        basis,
-        rule: RangesRule::Diskspd,
-        shares: PerDirection::all(shares),
-    })
+    Placement::Ranges(Ranges::new(basis, RangesRule::Diskspd, PerDirection::all(shares)))
 }
 
 pub fn writes(percent: u32) -> Mix {
@@ -57,10 +46,7 @@ pub fn writes(percent: u32) -> Mix {
 }
 
 pub fn region(base: u64, length: u64) -> Region {
-    Region {
-        base: Extent::bytes(base),
-        length: Some(Extent::bytes(length)),
-    }
+    Region::new(Extent::bytes(base), Some(Extent::bytes(length)))
 }
 
 /// A stream as DiskSpd's defaults make it. An alignment of 0 is the block size.

@@ -25,10 +25,7 @@ pub const SEED: u64 = 0x89;
 
 /// Random positions, each block once.
 pub const MAP: Placement = Placement::Once(Once {
-    method: OnceMethod::Map {
-        reduction: Reduction::MultiplyHigh32,
-        optional: false,
-    },
+    method: OnceMethod::map(Reduction::MultiplyHigh32),
 });
 
 /// Random positions with repetition (`norandommap`).
@@ -53,11 +50,7 @@ pub fn sequential(skip: i64) -> Access {
 
 /// `percentage_random`.
 pub fn partly_random(percent: PerDirection<u8>) -> Access {
-    Access::Mixed(Mixed {
-        placement: MAP,
-        random_percent: percent,
-        continuation: Continuation::Length,
-    })
+    Access::Mixed(Mixed::new(MAP, percent, Continuation::Length))
 }
 
 /// `rw=randread:N`.
@@ -88,10 +81,7 @@ pub fn pattern(access: Access, sizes: BlockSizes) -> Pattern {
 
 /// `offset` and `size`.
 pub fn region(offset: u64, size: u64) -> Region {
-    Region {
-        base: Extent::bytes(offset),
-        length: Some(Extent::bytes(size)),
-    }
+    Region::new(Extent::bytes(offset), Some(Extent::bytes(size)))
 }
 
 /// A job's stream on its own target.
