@@ -139,7 +139,7 @@ impl Engine for Beside {
 mod tests {
     use std::cell::Cell;
 
-    use model::plan::{CacheMode, Mapping, OpenHint};
+    use model::plan::{CacheMode, Mapping};
 
     use super::*;
     use crate::file::{Access, OpenHow};

@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 use std::time::{Duration, Instant};
 
 use model::Nanos;
-use model::plan::{CacheMode, OpenHint};
+use model::plan::CacheMode;
 use windows_sys::Win32::Foundation::{
     E_INVALIDARG, ERROR_IO_INCOMPLETE, ERROR_IO_PENDING, ERROR_NOT_FOUND, HANDLE, IORING_E_CORRUPT,
     IORING_E_SUBMISSION_QUEUE_FULL,
