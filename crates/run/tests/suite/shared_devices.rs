@@ -149,7 +149,6 @@ fn a_burst_bucket_is_spent_by_all_workers_together() {
 }
 
 /// Everything that a device has, and jobs that start, wait and end in every way.
-#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn busy_plan() -> Plan {
     let device = SimulatedDevice {
         servers: 4,
