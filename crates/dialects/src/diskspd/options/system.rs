@@ -3,9 +3,10 @@
 use super::{Group, ROW, Scope, Status, Switch, Value, form};
 use crate::assign;
 use crate::diskspd::line::{Halt, Line, Taken};
-use crate::diskspd::newer::{Bypass, Ring, Version};
+use crate::diskspd::newer::{Ring, Version};
 use crate::diskspd::numbers;
 use crate::diskspd::profile::{Cache, FlushType};
+use model::plan::BypassIo;
 
 const SYSTEM: Switch = Switch {
     group: Group::System,
@@ -28,10 +29,9 @@ pub(super) const CACHE: Switch = Switch {
         form("S", Value::Word(&["u"]), &["-Su"]).help("Bypasses the software cache."),
         form("S", Value::Word(&["w", "bw", "wb"]), &["-Sw", "-Sbw"]).help("Writes through to the medium."),
         form("S", Value::Word(&["y", "Y"]), &["-Sy", "-SY"])
-            .help("BypassIO past the filters of the file system: as far as it goes (y), or all the way (Y).")
+            .help("BypassIO: reads bypass the filters of the file system (y), and the volume's drivers too (Y).")
             .since(Version::V2_3)
-            .on_linux(Status::Refused("BypassIO is a part of Windows"))
-            .on_windows(Status::Refused("it is not built yet")),
+            .on_linux(Status::Refused("BypassIO is a part of Windows")),
     ],
     read: |line, value| {
         if value.is_empty() {
@@ -94,8 +94,8 @@ fn cache_letter(line: &mut Line<'_>, letter: char) -> Taken {
             )?;
             line.choose_write_through();
         }
-        'y' if line.is_newer() => line.span.newer.bypass = Some(Bypass::Partial),
-        'Y' if line.is_newer() => line.span.newer.bypass = Some(Bypass::Full),
+        'y' if line.is_newer() => line.span.newer.bypass = Some(BypassIo::Partial),
+        'Y' if line.is_newer() => line.span.newer.bypass = Some(BypassIo::Full),
         _ => return Err(line.refuse("ERROR: unrecognized option provided to -S")),
     }
     Ok(())
