@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use engine::{Access, File, OpenHow, wants_overlapped};
+use engine::{Access, File, OpenOptions, wants_overlapped};
 use model::plan::{CacheMode, EngineChoice, EngineKind, Mapping};
 use testbed::{Directory, Unavailable};
 #[cfg(target_os = "linux")]
@@ -163,9 +163,9 @@ pub fn try_open(path: &Path, kind: EngineKind, direct: bool, access: Access) -> 
     };
     File::open(
         path,
-        OpenHow {
+        OpenOptions {
             overlapped: wants_overlapped(&choice, 2),
-            ..OpenHow::new(access, cache)
+            ..OpenOptions::new(access, cache)
         },
     )
 }

@@ -2,7 +2,7 @@
 
 use super::{Group, Pass, ROW, Scope, Switch, Value, count, form};
 use crate::assign;
-use crate::diskspd::line::Halt;
+use crate::diskspd::line::EarlyEnd;
 use crate::diskspd::newer::Version;
 use crate::diskspd::numbers;
 use crate::diskspd::profile::ResultFormat;
@@ -19,7 +19,7 @@ pub(super) const HELP: Switch = Switch {
     default: "none",
     detail: "Quote it for the shell: `'-?'`.",
     forms: &[form("?", Value::None, &["-?"]).help("This help.")],
-    read: |_, _| Err(Halt::Help),
+    read: |_, _| Err(EarlyEnd::Help),
     ..REPORT
 };
 

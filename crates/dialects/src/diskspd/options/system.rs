@@ -2,7 +2,7 @@
 
 use super::{Group, ROW, Scope, Status, Switch, Value, form};
 use crate::assign;
-use crate::diskspd::line::{Halt, Line, Taken};
+use crate::diskspd::line::{EarlyEnd, Line, ParseResult};
 use crate::diskspd::newer::{Ring, Version};
 use crate::diskspd::numbers;
 use crate::diskspd::profile::{Cache, FlushType};
@@ -46,7 +46,7 @@ pub(super) const CACHE: Switch = Switch {
     ..SYSTEM
 };
 
-fn cache_letter(line: &mut Line<'_>, letter: char) -> Taken {
+fn cache_letter(line: &mut Line<'_>, letter: char) -> ParseResult {
     let (cache, through, mapped) = (line.given.cache, line.given.write_through, line.given.mapped);
     let unbuffered = line.target.cache == Cache::Unbuffered;
     match letter {
@@ -102,7 +102,7 @@ fn cache_letter(line: &mut Line<'_>, letter: char) -> Taken {
 }
 
 impl Line<'_> {
-    fn once(&mut self, free: bool, complaint: fn() -> &'static str) -> Taken {
+    fn once(&mut self, free: bool, complaint: fn() -> &'static str) -> ParseResult {
         if free { Ok(()) } else { Err(self.refuse(complaint())) }
     }
 
@@ -150,7 +150,7 @@ pub(super) const FLUSH: Switch = Switch {
             "v" | "V" => FlushType::ViewOfFile,
             "n" | "N" => FlushType::NonVolatileMemory,
             "i" | "I" => FlushType::NonVolatileMemoryNoDrain,
-            _ => return Err(Halt::Wrong),
+            _ => return Err(EarlyEnd::Wrong),
         });
         Ok(())
     },
@@ -184,7 +184,7 @@ pub(super) const RING: Switch = Switch {
     read: |line, value| {
         assign(
             &mut line.span.newer.ring,
-            Ring::read(value).ok_or(Halt::Wrong).map(Some),
+            Ring::read(value).ok_or(EarlyEnd::Wrong).map(Some),
         )
     },
     ..SYSTEM
@@ -217,7 +217,7 @@ pub(super) const PRIORITY: Switch = Switch {
     read: |line, value| {
         line.target.priority = match numbers::integer(value) {
             priority @ 1..=3 => priority as u8,
-            _ => return Err(Halt::Wrong),
+            _ => return Err(EarlyEnd::Wrong),
         };
         Ok(())
     },

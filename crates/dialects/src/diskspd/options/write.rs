@@ -1,7 +1,7 @@
 //! What is written, and into what.
 
 use super::{Group, ROW, Switch, Value, form};
-use crate::diskspd::line::Halt;
+use crate::diskspd::line::EarlyEnd;
 use crate::diskspd::numbers;
 use crate::diskspd::profile::Source;
 
@@ -77,7 +77,7 @@ pub(super) const CREATE: Switch = Switch {
     forms: &[form("c", Value::Size { zero: true }, &["-c1G", "-c1000b"]).help("Makes file targets of this size.")],
     read: |line, value| {
         if value.is_empty() {
-            return Err(Halt::Wrong);
+            return Err(EarlyEnd::Wrong);
         }
         match line.size(value) {
             Ok(size) => line.target.file_size = Some(size),

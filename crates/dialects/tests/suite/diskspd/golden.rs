@@ -6,12 +6,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dialects::diskspd::text::{TextForm, lines};
-use dialects::diskspd::{Here, Reading, Request, lower, xml};
+use dialects::diskspd::{LowerEnv, Reading, Request, lower, xml};
 use model::Direction;
 use model::plan::Target;
 
 use crate::diskspd::deviations::{deviations, of_case};
-use crate::diskspd::support::{Around, DATA, request};
+use crate::diskspd::support::{DATA, TestEnv, request};
 use crate::drive::{execute, whole};
 
 /// The folders of a group, in order.
@@ -29,14 +29,14 @@ fn arguments(case: &Path) -> Vec<String> {
 
 /// Reads the command line of a case, with a switch before it, where its XML files are.
 fn reading(case: &Path, before: &str) -> (Reading, String) {
-    let mut around = Around {
+    let mut env = TestEnv {
         files: HashMap::new(),
-        ..Around::default()
+        ..TestEnv::default()
     };
     for entry in fs::read_dir(case).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
         if name.ends_with(".xml") && name != "profile.xml" && name != "result.xml" {
-            around.files.insert(name, fs::read_to_string(entry.path()).unwrap());
+            env.files.insert(name, fs::read_to_string(entry.path()).unwrap());
         }
     }
     let typed = arguments(case);
@@ -45,7 +45,7 @@ fn reading(case: &Path, before: &str) -> (Reading, String) {
         .chain(typed.iter().map(String::as_str))
         .collect();
     let line = all.join(" ");
-    (around.read(&all), line)
+    (env.read(&all), line)
 }
 
 /// The lines that a deviation adds to a printed profile.
@@ -125,12 +125,12 @@ fn command_lines_issue_the_recorded_offsets() {
     for case in cases {
         let (reading, line) = reading(&case, "");
         assert!(matches!(reading, Reading::Run(_)), "{line}: {reading:?}");
-        let here = Here {
+        let env = LowerEnv {
             cpus: &[0, 1, 2, 3],
             arguments: &arguments(&case),
-            ..Here::default()
+            ..LowerEnv::default()
         };
-        let plan = whole(lower(&request(reading).profile, here).unwrap().plan);
+        let plan = whole(lower(&request(reading).profile, env).unwrap().plan);
         let text = fs::read_to_string(case.join("offsets.txt")).unwrap();
         let (files, operations) = text.split_once('\n').unwrap();
         let size_of = |target: &Target| {

@@ -99,7 +99,11 @@ impl<C: Calls> Engine for OneByOne<C> {
         done.done.in_turn(requests, |request| {
             let result = self.calls.perform(request);
             last = self.clock.now();
-            let completion = Completion::new(request.slot, result, last);
+            let completion = Completion {
+                slot: request.slot,
+                result,
+                at: last,
+            };
             (completion, last < until)
         });
         done.reaped = last;
