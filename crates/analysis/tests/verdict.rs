@@ -57,11 +57,7 @@ fn provider_example(reads: f64, writes: f64) -> Observation {
             ..Load::default()
         },
         measured_ns: Some(Nanos::secs(300)),
-        directions: PerDirection {
-            read: Some(flow(reads, read_ms)),
-            write: Some(flow(writes, write_ms)),
-            trim: None,
-        },
+        directions: PerDirection::new(Some(flow(reads, read_ms)), Some(flow(writes, write_ms)), None),
         total: flow(all, (reads * read_ms + writes * write_ms) / all),
         ..Observation::default()
     }
@@ -241,10 +237,7 @@ impl Made {
                 ..Load::default()
             },
             measured_ns: Some(Nanos::secs(seconds)),
-            directions: PerDirection {
-                read: Some(total.clone()),
-                ..PerDirection::default()
-            },
+            directions: PerDirection::from_reads(Some(total.clone())),
             total,
             series,
             ..Observation::default()
@@ -399,10 +392,7 @@ fn slow_operations_that_come_together_say_less() {
         IntervalHistogram {
             start_ns: Nanos::secs(second),
             length_ns: Nanos::secs(1),
-            latency: PerDirection {
-                read: Some((&histogram).into()),
-                ..PerDirection::default()
-            },
+            latency: PerDirection::from_reads(Some((&histogram).into())),
         }
     };
     let verdict = |slow: &dyn Fn(u64) -> u64| {

@@ -27,6 +27,17 @@ pub struct Place {
     pub text: String,
 }
 
+impl Place {
+    /// A part of the command line.
+    pub fn on_command_line(text: impl Into<String>) -> Place {
+        Place {
+            file: "command line".into(),
+            line: 0,
+            text: text.into(),
+        }
+    }
+}
+
 impl Diagnostic {
     /// A complaint without place and help.
     pub fn new(what: impl Into<String>) -> Diagnostic {

@@ -28,3 +28,9 @@ mod notation;
 
 pub use diagnostic::{Diagnostic, Place};
 pub use nearest::nearest;
+
+/// Stores a value that was read. What an option table does with most values is no more than this.
+fn assign<T, E>(field: &mut T, value: Result<T, E>) -> Result<(), E> {
+    *field = value?;
+    Ok(())
+}

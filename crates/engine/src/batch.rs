@@ -85,6 +85,14 @@ pub struct Completion {
     pub at: Nanos,
 }
 
+impl Completion {
+    /// The end of the operation in `slot`.
+    #[inline(always)]
+    pub fn new(slot: Slot, result: i64, at: Nanos) -> Completion {
+        Completion { slot, result, at }
+    }
+}
+
 /// What one turn brought. The same batch is used for turn after turn.
 #[derive(Clone, Debug)]
 pub struct Batch {
@@ -121,15 +129,7 @@ impl Batch {
         let zero = Nanos(0);
         Batch {
             done: Completions {
-                list: vec![
-                    Completion {
-                        slot: Slot(0),
-                        result: 0,
-                        at: zero
-                    };
-                    slots as usize
-                ]
-                .into(),
+                list: vec![Completion::new(Slot(0), 0, zero); slots as usize].into(),
                 count: 0,
             },
             before: zero,

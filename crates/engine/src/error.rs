@@ -64,12 +64,14 @@ impl EngineError {
         }
     }
 
+    /// A system call that failed with this error number.
+    pub fn system(call: &'static str, errno: i32) -> EngineError {
+        EngineError::System { call, errno }
+    }
+
     /// A system call that failed, from the error it left behind.
     pub fn last_os_error(call: &'static str) -> EngineError {
-        EngineError::System {
-            call,
-            errno: std::io::Error::last_os_error().raw_os_error().unwrap_or(0),
-        }
+        EngineError::system(call, std::io::Error::last_os_error().raw_os_error().unwrap_or(0))
     }
 
     /// What to do about it, where that is known.

@@ -58,14 +58,22 @@ pub struct OpenOptions {
 }
 
 impl OpenOptions {
+    /// Without hints and claims, and for no queue of Windows.
+    pub fn new(access: Access, cache: CacheMode) -> OpenOptions {
+        OpenOptions {
+            access,
+            cache,
+            hint: OpenHint::default(),
+            exclusive: false,
+            overlapped: false,
+        }
+    }
+
     /// To read facts about a file, with or without a claim on it.
     pub fn to_inspect(exclusive: bool) -> OpenOptions {
         OpenOptions {
-            access: Access::Read,
-            cache: CacheMode::BUFFERED,
-            hint: OpenHint::default(),
             exclusive,
-            overlapped: false,
+            ..OpenOptions::new(Access::Read, CacheMode::BUFFERED)
         }
     }
 }
@@ -146,13 +154,7 @@ impl File {
 
     /// A stand-in of the given size for engines that touch no file.
     pub fn nothing(size: u64) -> File {
-        let how = OpenOptions {
-            access: Access::ReadWrite,
-            cache: CacheMode::default(),
-            hint: OpenHint::default(),
-            exclusive: false,
-            overlapped: false,
-        };
+        let how = OpenOptions::new(Access::ReadWrite, CacheMode::default());
         File {
             handle: None,
             path: PathBuf::new(),

@@ -143,11 +143,7 @@ impl<Q: Queue> Queued<Q> {
 
     #[cold]
     fn end_at_once(&self, request: &Request, result: i64, done: &mut Batch) {
-        done.done.push(Completion {
-            slot: request.slot,
-            result,
-            at: self.clock.now(),
-        });
+        done.done.push(Completion::new(request.slot, result, self.clock.now()));
     }
 
     #[inline(never)]
@@ -165,11 +161,7 @@ impl<Q: Queue> Queued<Q> {
         // What a look has found has ended, also where the look then failed.
         for found in &self.found {
             self.buffers.release(found.slot);
-            done.done.push(Completion {
-                slot: found.slot,
-                result: found.result,
-                at: found.at,
-            });
+            done.done.push(Completion::new(found.slot, found.result, found.at));
         }
         done.reaped = looked.map_err(failed::<Q>)?;
         Ok(self.found.len() as u32)
@@ -385,10 +377,7 @@ pub(crate) mod tests {
 
     pub(crate) fn setup_on(kind: EngineKind, file: File, slots: u32) -> Setup {
         Setup {
-            choice: EngineChoice {
-                kind,
-                ..EngineChoice::default()
-            },
+            choice: EngineChoice::new(kind),
             slots,
             one_at_a_time: false,
             one_buffer: false,

@@ -88,18 +88,12 @@ impl Libaio {
             libc::EINTR => Ok(0),
             libc::EAGAIN if self.buffers.outstanding() > 0 => Ok(0),
             // Nothing in flight will ever make room, so waiting would not help.
-            libc::EAGAIN => Err(EngineError::System {
-                call: "io_submit",
-                errno,
-            }),
+            libc::EAGAIN => Err(EngineError::system("io_submit", errno)),
             // The first block is refused as such (a bad file, offset or length): that is the
             // operation's result.
             _ => {
-                done.done.push(Completion {
-                    slot: requests[0].slot,
-                    result: -i64::from(errno),
-                    at: self.clock.now(),
-                });
+                done.done
+                    .push(Completion::new(requests[0].slot, -i64::from(errno), self.clock.now()));
                 Ok(1)
             }
         }
@@ -151,11 +145,7 @@ impl Libaio {
     #[inline(never)]
     fn perform_directly(&mut self, request: &Request, done: &mut Batch) -> u32 {
         let result = self.files[request.file as usize].without_buffer(request);
-        done.done.push(Completion {
-            slot: request.slot,
-            result,
-            at: self.clock.now(),
-        });
+        done.done.push(Completion::new(request.slot, result, self.clock.now()));
         1
     }
 
@@ -164,11 +154,7 @@ impl Libaio {
         for event in &self.events[..count] {
             let slot = Slot(event.data as u32);
             self.buffers.release(slot);
-            done.done.push(Completion {
-                slot,
-                result: event.result,
-                at: done.reaped,
-            });
+            done.done.push(Completion::new(slot, event.result, done.reaped));
         }
     }
 
@@ -222,10 +208,7 @@ impl Libaio {
                 // What is asked for is waited for, as with a ring of io_uring.
                 Err(libc::EINTR) => {}
                 Err(errno) => {
-                    return Err(EngineError::System {
-                        call: "io_getevents",
-                        errno,
-                    });
+                    return Err(EngineError::system("io_getevents", errno));
                 }
             }
         }

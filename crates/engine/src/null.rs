@@ -39,11 +39,7 @@ impl Null {
         done.done.in_turn(requests, |request| {
             last = self.clock.now();
             (
-                Completion {
-                    slot: request.slot,
-                    result: i64::from(request.length),
-                    at: last,
-                },
+                Completion::new(request.slot, i64::from(request.length), last),
                 last < until,
             )
         });
@@ -71,11 +67,8 @@ impl Engine for Null {
         let at = done.reaped;
         // The length of a flush is 0, and so is what it moves.
         for request in requests {
-            done.done.push(Completion {
-                slot: request.slot,
-                result: i64::from(request.length),
-                at,
-            });
+            done.done
+                .push(Completion::new(request.slot, i64::from(request.length), at));
         }
         Ok(())
     }

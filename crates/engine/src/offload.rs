@@ -89,10 +89,7 @@ impl Offload {
         });
         let pool = threads
             .collect::<Result<Vec<_>, _>>()
-            .map_err(|error| EngineError::System {
-                call: "starting a thread",
-                errno: error.raw_os_error().unwrap_or(0),
-            })?;
+            .map_err(|error| EngineError::system("starting a thread", error.raw_os_error().unwrap_or(0)))?;
         Ok(Offload {
             kind,
             buffers,
@@ -111,11 +108,7 @@ impl Offload {
     fn take_back(&mut self, ended: Ended, done: &mut Batch) {
         self.buffers[ended.slot.0 as usize] = Some(ended.buffer);
         self.in_flight -= 1;
-        done.done.push(Completion {
-            slot: ended.slot,
-            result: ended.result,
-            at: Nanos(0),
-        });
+        done.done.push(Completion::new(ended.slot, ended.result, Nanos(0)));
     }
 
     /// Waits for one operation at most until the deadline. False if none has ended by then.
@@ -194,10 +187,7 @@ impl Engine for Offload {
                 file,
             };
             if tasks.send(task).is_err() {
-                return Err(EngineError::System {
-                    call: "a pool thread",
-                    errno: 0,
-                });
+                return Err(EngineError::system("a pool thread", 0));
             }
             self.in_flight += 1;
             done.submitted += 1;

@@ -112,11 +112,7 @@ impl Host {
                 break;
             };
             self.buffers.release(slot);
-            done.done.push(Completion {
-                slot,
-                result,
-                at: self.now,
-            });
+            done.done.push(Completion::new(slot, result, self.now));
         }
     }
 }

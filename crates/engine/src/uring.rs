@@ -215,10 +215,7 @@ impl IoUring {
             // Nothing in flight will ever make room, so waiting would not help.
             Err(Errno::AGAIN | Errno::BUSY) if self.buffers.outstanding() == pushed && pushed > 0 => {
                 self.take_back(&requests[..pushed as usize], 0);
-                return Err(EngineError::System {
-                    call: "io_uring_enter",
-                    errno: libc::EAGAIN,
-                });
+                return Err(EngineError::system("io_uring_enter", libc::EAGAIN));
             }
             other => accept(other)?,
         };
@@ -242,11 +239,7 @@ impl IoUring {
     fn perform_directly(&mut self, request: &Request, done: &mut Batch) {
         let result = self.files[request.file as usize].without_buffer(request);
         done.submitted = 1;
-        done.done.push(Completion {
-            slot: request.slot,
-            result,
-            at: self.clock.now(),
-        });
+        done.done.push(Completion::new(request.slot, result, self.clock.now()));
     }
 
     fn knows(&self, action: Action) -> bool {
@@ -295,10 +288,7 @@ fn accept(result: Result<u32, Errno>) -> Result<u32, EngineError> {
     match result {
         Ok(taken) => Ok(taken),
         Err(Errno::INTR | Errno::AGAIN | Errno::BUSY | Errno::TIME) => Ok(0),
-        Err(error) => Err(EngineError::System {
-            call: "io_uring_enter",
-            errno: error.raw_os_error(),
-        }),
+        Err(error) => Err(EngineError::system("io_uring_enter", error.raw_os_error())),
     }
 }
 
@@ -484,11 +474,7 @@ impl Engine for IoUring {
         self.ring.take(available, |user_data, result| {
             let slot = Slot(user_data as u32);
             buffers.release(slot);
-            done.done.push(Completion {
-                slot,
-                result: i64::from(result),
-                at,
-            });
+            done.done.push(Completion::new(slot, i64::from(result), at));
         });
         Ok(())
     }

@@ -97,11 +97,7 @@ impl Engine for Vsync {
             }
             let moved = left.min(i64::from(io.length));
             left -= moved.max(0);
-            done.done.push(Completion {
-                slot: io.slot,
-                result: moved,
-                at: done.reaped,
-            });
+            done.done.push(Completion::new(io.slot, moved, done.reaped));
             done.submitted += 1;
         }
         Ok(())

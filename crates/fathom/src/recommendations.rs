@@ -268,12 +268,7 @@ fn recommended_values(text: &str) -> Vec<(&str, &str)> {
 fn refused_values(Text { place, text }: &Text) -> Vec<String> {
     let refused = recommended_values(text).into_iter().filter_map(|(name, value)| {
         let value = value.trim_matches('\'');
-        let complaint = native::apply(&mut JobSpec::default(), name, value, || Place {
-            file: "command line".into(),
-            line: 0,
-            text: name.into(),
-        })
-        .err()?;
+        let complaint = native::apply(&mut JobSpec::default(), name, value, || Place::on_command_line(name)).err()?;
         Some(format!("{place}: {} in: {text}", complaint.what))
     });
     refused.collect()

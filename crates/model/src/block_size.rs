@@ -44,6 +44,13 @@ pub struct SizeShare {
     pub percent: f64,
 }
 
+impl SizeShare {
+    /// A length with its share in percent.
+    pub fn new(size: Bytes, percent: f64) -> SizeShare {
+        SizeShare { size, percent }
+    }
+}
+
 impl Default for BlockSizes {
     fn default() -> Self {
         BlockSizes::Fixed { size: Bytes::kib(4) }
@@ -51,6 +58,15 @@ impl Default for BlockSizes {
 }
 
 impl BlockSizes {
+    /// Multiples of the shortest length, up to the longest.
+    pub fn range(low: Bytes, high: Bytes) -> BlockSizes {
+        BlockSizes::Range {
+            low,
+            high,
+            unaligned: false,
+        }
+    }
+
     /// The shortest length.
     pub fn min(&self) -> Bytes {
         match self {

@@ -55,20 +55,30 @@ impl<T> PerDirection<T> {
     where
         T: Clone,
     {
-        PerDirection {
-            read: value.clone(),
-            write: value.clone(),
-            trim: value,
-        }
+        PerDirection::new(value.clone(), value.clone(), value)
+    }
+
+    /// A value for each direction.
+    pub const fn new(read: T, write: T, trim: T) -> Self {
+        PerDirection { read, write, trim }
+    }
+
+    /// The value that `make` gives for each direction.
+    pub fn from_fn(mut make: impl FnMut(Direction) -> T) -> Self {
+        PerDirection::new(make(Direction::Read), make(Direction::Write), make(Direction::Trim))
+    }
+
+    /// A value for reads; nothing for the others.
+    pub fn from_reads(read: T) -> Self
+    where
+        T: Default,
+    {
+        PerDirection::new(read, T::default(), T::default())
     }
 
     /// Applies `change` to each value.
     pub fn map<U>(&self, mut change: impl FnMut(&T) -> U) -> PerDirection<U> {
-        PerDirection {
-            read: change(&self.read),
-            write: change(&self.write),
-            trim: change(&self.trim),
-        }
+        PerDirection::new(change(&self.read), change(&self.write), change(&self.trim))
     }
 
     /// The values with their directions, in report order.

@@ -295,6 +295,11 @@ pub struct Counts {
 }
 
 impl Counts {
+    /// Counts of this many operations and bytes.
+    pub fn new(operations: u64, bytes: Bytes) -> Counts {
+        Counts { operations, bytes }
+    }
+
     /// Adds other counts.
     pub fn add(&mut self, other: Counts) {
         self.operations += other.operations;

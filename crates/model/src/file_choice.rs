@@ -225,12 +225,7 @@ mod tests {
     use super::*;
 
     fn choice(service: FileService, operations: u64, open_at_once: u32, count: usize) -> (FileChoice, Draws) {
-        let mut draws = DrawsForm::PerPurpose {
-            seed: 0x89,
-            number: 1,
-            same_sizes: false,
-        }
-        .start();
+        let mut draws = DrawsForm::per_purpose(0x89, 1).start();
         (
             FileChoice::new(service, operations, open_at_once, count, &mut draws),
             draws,

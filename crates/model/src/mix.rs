@@ -65,6 +65,11 @@ impl Mix {
         direction: Direction::Write,
     };
 
+    /// Each operation is drawn.
+    pub fn drawn(write_percent: f64, rule: MixRule) -> Mix {
+        Mix::Drawn { write_percent, rule }
+    }
+
     /// True if operations of this direction can occur.
     pub fn includes(&self, wanted: Direction) -> bool {
         match self {
@@ -328,13 +333,7 @@ mod tests {
 
     #[test]
     fn a_drawn_mix_comes_near_its_share() {
-        let writes = writes_of(
-            Mix::Drawn {
-                write_percent: 30.0,
-                rule: MixRule::Independent,
-            },
-            100_000,
-        );
+        let writes = writes_of(Mix::drawn(30.0, MixRule::Independent), 100_000);
         assert!((29_400..30_600).contains(&writes), "{writes}");
     }
 
@@ -357,25 +356,7 @@ mod tests {
 
     #[test]
     fn the_ends_of_the_scale_need_no_draws() {
-        assert_eq!(
-            writes_of(
-                Mix::Drawn {
-                    write_percent: 0.0,
-                    rule: MixRule::Redrawn
-                },
-                50
-            ),
-            0
-        );
-        assert_eq!(
-            writes_of(
-                Mix::Drawn {
-                    write_percent: 100.0,
-                    rule: MixRule::Independent
-                },
-                50
-            ),
-            50
-        );
+        assert_eq!(writes_of(Mix::drawn(0.0, MixRule::Redrawn), 50), 0);
+        assert_eq!(writes_of(Mix::drawn(100.0, MixRule::Independent), 50), 50);
     }
 }

@@ -427,9 +427,5 @@ fn area_of_each(mix: Mix, pattern: &Pattern, base: u64, length: u64) -> PerDirec
         own if mix.includes(direction) || sizes_map(&own) => own,
         _ => used,
     };
-    PerDirection {
-        read: pick(Direction::Read),
-        write: pick(Direction::Write),
-        trim: pick(Direction::Trim),
-    }
+    PerDirection::new(pick(Direction::Read), pick(Direction::Write), pick(Direction::Trim))
 }

@@ -110,10 +110,7 @@ impl ControlGroups {
                 source,
             }
         };
-        let unfit = |what: String, help: &str| SetupError::Unfit {
-            what,
-            help: help.to_owned(),
-        };
+        let unfit = |what: String, help: &str| SetupError::unfit(what, help);
         let Some(hierarchy) = &self.hierarchy else {
             let help = "mount them: mount -t cgroup2 none /sys/fs/cgroup";
             return Err(unfit("control groups are not mounted".into(), help));

@@ -70,10 +70,7 @@ mod tests {
             ..Stream::default()
         };
         Worker {
-            engine: EngineChoice {
-                kind,
-                ..EngineChoice::default()
-            },
+            engine: EngineChoice::new(kind),
             streams: vec![stream],
             ..Worker::default()
         }
@@ -110,12 +107,7 @@ mod tests {
         ];
         assert_eq!(needed(steps), needed(vec![of(EngineKind::Psync, 20)]));
         // Of a set no more than are open at once.
-        let set = StreamTarget::Files {
-            targets: (0..1000).map(TargetId).collect(),
-            open_at_once: 10,
-            service: FileService::RoundRobin,
-            operations: 1,
-        };
+        let set = StreamTarget::files((0..1000).map(TargetId).collect(), 10, FileService::RoundRobin, 1);
         assert_eq!(needed(vec![vec![worker(EngineKind::Psync, set)]]), with_none + 12);
     }
 }

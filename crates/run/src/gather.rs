@@ -351,10 +351,7 @@ impl Gather {
         for (cell_key, cell) in received.keys.iter().zip(&recorder.cells) {
             let in_flight = cell.immediate.sum() + cell.total.sum();
             let latency_ns = cell.paced.as_ref().map_or(in_flight, |paced| paced.1.sum());
-            let counts = Counts {
-                operations: cell.operations(),
-                bytes: Bytes(cell.bytes),
-            };
+            let counts = Counts::new(cell.operations(), Bytes(cell.bytes));
             let direction = match cell_key.kind {
                 CellKind::Moves(direction) => direction,
                 CellKind::FileOperation(kind) => {
@@ -386,10 +383,7 @@ impl Gather {
             }
             open.in_flight.0 += in_flight as u64;
             if let Some(of_target) = self.groups.entry(&mut open.targets, worker, cell_key.stream) {
-                of_target.counts[direction].add(Counts {
-                    operations: cell.operations(),
-                    bytes: Bytes(cell.bytes),
-                });
+                of_target.counts[direction].add(Counts::new(cell.operations(), Bytes(cell.bytes)));
                 of_target.latency_ns.0 += latency_ns as u64;
             }
         }
@@ -519,11 +513,7 @@ impl Gather {
                         of_direction.resize(intervals.max(of_direction.len()), Point::default());
                     }
                 }
-                series.push(Series {
-                    length_ns: grid.length_ns,
-                    of,
-                    points,
-                });
+                series.push(Series::new(grid.length_ns, of, points));
             }
         }
         series

@@ -162,11 +162,9 @@ impl<L: Line> LineLog<L> {
         let full = errno.is_some_and(|errno| [sys::file::NO_SPACE, sys::file::OVER_QUOTA].contains(&errno));
         let name = self.form.name;
         Some(Failure {
-            what: format!("the {name} could not be written on: {why}"),
-            at: self.path.clone(),
             errno,
-            operation: None,
             help: full.then(|| format!("write the {name} where there is more space; a line takes up to 100 bytes")),
+            ..Failure::new(format!("the {name} could not be written on: {why}"), self.path.clone())
         })
     }
 

@@ -51,14 +51,14 @@ impl Schedulers {
                 continue;
             }
             if let Some(other) = other_use(&inventory, disk, &of_files) {
-                return Err(SetupError::Unfit {
-                    what: format!("the I/O scheduler of {} is left as it is: {other}", disk.path()),
-                    help: format!(
+                return Err(SetupError::unfit(
+                    format!("the I/O scheduler of {} is left as it is: {other}", disk.path()),
+                    format!(
                         "use a device that serves nothing but the test, or choose it for all: \
                          echo {wanted} > /sys/block/{}/queue/scheduler",
                         disk.name
                     ),
-                });
+                ));
             }
             self.switch(disk, wanted)?;
         }

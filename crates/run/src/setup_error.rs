@@ -122,6 +122,14 @@ pub enum Setting {
 }
 
 impl SetupError {
+    /// What a plan asks for and a worker cannot do.
+    pub(crate) fn unfit(what: impl Into<String>, help: impl Into<String>) -> SetupError {
+        SetupError::Unfit {
+            what: what.into(),
+            help: help.into(),
+        }
+    }
+
     /// What to do about it, where that is known.
     pub fn help(&self) -> Option<String> {
         match self {

@@ -208,10 +208,7 @@ impl Screening {
             mix: match cell.reads {
                 100 => Mix::READS,
                 0 => Mix::WRITES,
-                percent => Mix::Drawn {
-                    write_percent: 100.0 - f64::from(percent),
-                    rule: MixRule::Independent,
-                },
+                percent => Mix::drawn(100.0 - f64::from(percent), MixRule::Independent),
             },
             sizes: BlockSizes::Fixed {
                 size: Bytes(cell.block),
@@ -232,10 +229,7 @@ impl Screening {
             parts: vec![part],
             workers: if cell.all_workers { self.workers() } else { 1 },
             depth: cell.depth,
-            phases: Phases {
-                warm_up_ns: WARM_UP,
-                ..Phases::default()
-            },
+            phases: Phases::with_warm_up(WARM_UP),
             seed: self.seed,
             ..Workload::new(&self.cell_name(cell), vec![TargetId(0)], Stop::after(self.measured))
         }

@@ -96,14 +96,8 @@ fn plan(folder: &str, length: Nanos, engine: EngineKind, depth: u32, rate: Optio
             mapping: (engine == EngineKind::Mmap).then(Default::default),
             ..CacheMode::BUFFERED
         },
-        engine: EngineChoice {
-            kind: engine,
-            ..EngineChoice::default()
-        },
-        phases: Phases {
-            warm_up_ns: Nanos(length.0 / 4),
-            ..Phases::default()
-        },
+        engine: EngineChoice::new(engine),
+        phases: Phases::with_warm_up(Nanos(length.0 / 4)),
         ..Workload::new(engine.name(), vec![TargetId(0)], Stop::after(length))
     };
     Plan {

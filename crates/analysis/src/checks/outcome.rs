@@ -124,11 +124,8 @@ mod tests {
             "SHORT-TRANSFERS",
         );
         let failure = Failure {
-            what: "a read failed".into(),
-            at: "offset 0".into(),
             errno: Some(5),
-            operation: None,
-            help: None,
+            ..Failure::new("a read failed", "offset 0")
         };
         one(
             &|results| results.steps[0].jobs[0].workers[0].failure = Some(failure.clone()),

@@ -69,18 +69,11 @@ pub(super) fn with_series(workload: &Workload, time: Nanos, operations: &[u64]) 
     let mut results = results(workload, total, latency);
     let job = &mut results.steps[0].jobs[0];
     job.workers[0].measured_ns = time;
-    let point = |operations: &u64| Point {
-        operations: *operations,
-        bytes: operations * 4096,
-        ..Point::default()
-    };
+    let point = |operations: &u64| Point::new(*operations, operations * 4096);
     job.series = vec![Series {
         length_ns: Nanos::millis(100),
         of: None,
-        points: PerDirection {
-            read: operations.iter().map(point).collect(),
-            ..PerDirection::default()
-        },
+        points: PerDirection::from_reads(operations.iter().map(point).collect()),
     }];
     results
 }
@@ -107,31 +100,14 @@ fn results(workload: &Workload, operations: u64, latency: Nanos) -> Results {
         slots: workload.depth,
         streams: vec![StreamResults {
             targets: vec![0],
-            directions: PerDirection {
-                read: Some(reads),
-                ..PerDirection::default()
-            },
-            lifetime: PerDirection {
-                read: Counts { operations, bytes },
-                ..PerDirection::default()
-            },
+            directions: PerDirection::from_reads(Some(reads)),
+            lifetime: PerDirection::from_reads(Counts { operations, bytes }),
             ..StreamResults::default()
         }],
         ..WorkerResults::default()
     };
-    let point = Point {
-        operations,
-        bytes: bytes.0,
-        ..Point::default()
-    };
-    let series = Series {
-        length_ns: Nanos::secs(1),
-        of: None,
-        points: PerDirection {
-            read: vec![point],
-            ..PerDirection::default()
-        },
-    };
+    let point = Point::new(operations, bytes.0);
+    let series = Series::new(Nanos::secs(1), None, PerDirection::from_reads(vec![point]));
     let job = JobResults {
         name: workload.name.clone(),
         workers: vec![worker],

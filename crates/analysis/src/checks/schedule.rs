@@ -258,10 +258,7 @@ mod tests {
     #[test]
     fn a_mix_far_from_what_was_asked_for_is_reported() {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
-        results.plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::Drawn {
-            write_percent: 30.0,
-            rule: MixRule::Independent,
-        };
+        results.plan.steps[0].jobs[0].workers[0].streams[0].mix = Mix::drawn(30.0, MixRule::Independent);
         // There was not a single write.
         assert!(rules(&results).contains(&"MIX-DRIFT".to_owned()));
     }

@@ -362,9 +362,7 @@ mod tests {
 
     #[test]
     fn nothing_of_the_language_is_left() {
-        let random = Access::Random {
-            placement: Placement::Uniform(Uniform::default()),
-        };
+        let random = Access::random(Placement::Uniform(Uniform::default()));
         let all = [
             plain(&vec![random]),
             plain(&SyncRule::default()),

@@ -26,10 +26,7 @@ pub(super) fn closed(depth: u64, iops: f64) -> Observation {
             ..Load::default()
         },
         measured_ns: Some(Nanos::secs(60)),
-        directions: PerDirection {
-            read: Some(flow.clone()),
-            ..PerDirection::default()
-        },
+        directions: PerDirection::from_reads(Some(flow.clone())),
         total: flow,
         ..Observation::default()
     }

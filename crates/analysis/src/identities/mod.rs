@@ -108,10 +108,7 @@ mod samples {
                 ..Load::default()
             },
             measured_ns: Some(Nanos::secs(120)),
-            directions: PerDirection {
-                read: Some(flow.clone()),
-                ..PerDirection::default()
-            },
+            directions: PerDirection::from_reads(Some(flow.clone())),
             total: flow,
             ..Observation::default()
         }

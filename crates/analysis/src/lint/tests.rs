@@ -21,7 +21,7 @@ use crate::caps::{Layer, Limit};
 
 const GIB: u64 = 1 << 30;
 
-/// A test with its environment, that can be spoilt.
+/// A test with its surroundings, that can be spoilt.
 struct Case {
     workload: Workload,
     target: Target,
@@ -92,10 +92,7 @@ fn sound() -> Case {
     let mut workload = Workload::new("job", vec![TargetId(0)], Stop::after(Nanos::secs(300)));
     workload.workers = 2;
     workload.depth = 16;
-    workload.phases = Phases {
-        warm_up_ns: Nanos::secs(30),
-        ..Phases::default()
-    };
+    workload.phases = Phases::with_warm_up(Nanos::secs(30));
     workload.parts = vec![Part {
         mix: Mix::Exact { write_percent: 30.0 },
         sizes: BlockSizes::Fixed { size: Bytes(8 << 10) },
@@ -112,13 +109,13 @@ fn sound() -> Case {
             at_end: model::plan::AtEndOfJob::default(),
         },
         more_targets: 0,
-        environment: environment(),
+        environment: surroundings(),
         purpose: Purpose::default(),
         change: None,
     }
 }
 
-fn environment() -> Environment {
+fn surroundings() -> Environment {
     Environment {
         host: Host {
             name: "node1".into(),
@@ -312,10 +309,7 @@ const SPOILT: &[(&str, Spoil)] = &[
     ("MIX-NOT-PINNED", |case| {
         case.change = Some(|plan| {
             let stream = &mut plan.steps[0].jobs[0].workers[0].streams[0];
-            stream.mix = Mix::Drawn {
-                write_percent: 30.0,
-                rule: MixRule::Redrawn,
-            };
+            stream.mix = Mix::drawn(30.0, MixRule::Redrawn);
             let rates = model::PerDirection {
                 read: Some(Rate::iops(700)),
                 write: Some(Rate::iops(400)),

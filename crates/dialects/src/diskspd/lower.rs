@@ -532,10 +532,7 @@ fn stream(span: &TimeSpan, target: &Target, relative: u32, windows: bool) -> Str
             base: Extent::bytes(base),
             length: (target.end > 0).then(|| Extent::bytes(target.end.saturating_sub(base))),
         },
-        mix: Mix::Drawn {
-            write_percent: f64::from(target.write_percent),
-            rule: MixRule::AfterPlace,
-        },
+        mix: Mix::drawn(f64::from(target.write_percent), MixRule::AfterPlace),
         pattern: Pattern {
             alignment: PerDirection::all(Bytes(target.step())),
             ..Pattern::simple(access(target, relative), Bytes(u64::from(target.block)))
@@ -571,9 +568,7 @@ fn access(target: &Target, relative: u32) -> Access {
             random_percent: PerDirection::all(target.random_percent),
             continuation: Continuation::Stride,
         }),
-        100.. => Access::Random {
-            placement: placement(target),
-        },
+        100.. => Access::random(placement(target)),
     }
 }
 
@@ -583,10 +578,7 @@ fn placement(target: &Target) -> Placement {
             reduction: Reduction::Modulo,
         });
     };
-    let share = |range: &super::profile::Range| RangeShare {
-        operations_percent: f64::from(range.io_percent),
-        span: range.length as f64,
-    };
+    let share = |range: &super::profile::Range| RangeShare::new(f64::from(range.io_percent), range.length as f64);
     Placement::Ranges(Ranges {
         basis: match absolute {
             true => RangeBasis::Bytes,
@@ -664,15 +656,11 @@ fn think(span: &TimeSpan, target: &Target) -> Option<Think> {
         (pool, 0) => pool,
         (_, chosen) => chosen,
     };
-    Some(Think {
-        pause_ns: Nanos::millis(u64::from(pause)),
-        spin_ns: Nanos(0),
-        operations: (burst / threads.max(1)).max(1),
-        after_ns: None,
-        count: ThinkCount::Issued,
-        shifts_schedule: false,
-        cycles_each: 0,
-    })
+    Some(Think::new(
+        Nanos::millis(u64::from(pause)),
+        (burst / threads.max(1)).max(1),
+        ThinkCount::Issued,
+    ))
 }
 
 fn priority(target: &Target) -> Option<Priority> {

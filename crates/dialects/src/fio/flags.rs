@@ -170,6 +170,16 @@ pub struct Flag {
 }
 
 impl Flag {
+    const fn help(mut self, help: &'static str) -> Flag {
+        self.help = help;
+        self
+    }
+
+    const fn take(mut self, take: fn(&mut Flags, &str) -> Action) -> Flag {
+        self.take = take;
+        self
+    }
+
     /// How it is written, with a placeholder for its value: `--enghelp[=ENGINE[,OPTION]]`.
     pub fn usage(&self) -> String {
         let value = self.placeholder;
@@ -221,12 +231,8 @@ fn refuse(line: impl Into<String>) -> Action {
     Action::Refuse(vec![line.into()])
 }
 
-const fn flag(
-    name: &'static str,
-    placeholder: &'static str,
-    help: &'static str,
-    take: fn(&mut Flags, &str) -> Action,
-) -> Flag {
+/// A flag that is accepted and changes nothing.
+const fn flag(name: &'static str, placeholder: &'static str) -> Flag {
     let parameter = match placeholder.as_bytes() {
         [] => Parameter::None,
         [b'[', ..] => Parameter::Optional,
@@ -236,13 +242,15 @@ const fn flag(
         name,
         parameter,
         placeholder,
-        help,
-        take,
+        help: "",
+        take: |_, _| Action::Go,
     }
 }
 
-const fn unsupported(name: &'static str, placeholder: &'static str, help: &'static str) -> Flag {
-    flag(name, placeholder, help, |_, _| Action::Unsupported)
+const fn unsupported(name: &'static str, placeholder: &'static str) -> Flag {
+    flag(name, placeholder)
+        .help("Not supported.")
+        .take(|_, _| Action::Unsupported)
 }
 
 /// Sets something and continues.
@@ -263,162 +271,106 @@ const DEBUG_WORDS: &[&str] = &[
 
 /// All flags, in the order of the help.
 pub const FLAGS: &[Flag] = &[
-    flag(
-        "output",
-        "FILE",
-        "Write everything to this file, messages too.",
-        |_, path| Action::Output(path.to_string()),
-    ),
-    flag(
-        "output-format",
-        "LIST",
-        "Forms of the report: normal, terse, json, json+.",
-        |flags, list| {
+    flag("output", "FILE")
+        .help("Write everything to this file, messages too.")
+        .take(|_, path| Action::Output(path.to_string())),
+    flag("output-format", "LIST")
+        .help("Forms of the report: normal, terse, json, json+.")
+        .take(|flags, list| {
             flags.formats = Formats::NONE;
             add_formats(flags, list)
-        },
-    ),
-    flag(
-        "minimal",
-        "",
-        "The terse form alone.",
-        set!(flags, _ => {
-            flags.formats = Formats { terse: true, ..Formats::NONE }
         }),
-    ),
-    flag(
-        "append-terse",
-        "",
-        "The terse form as well.",
-        set!(flags, _ => flags.formats.terse = true),
-    ),
-    flag(
-        "terse-version",
-        "N",
-        "Version of the terse form: 2, 3, 4 or 5.",
-        |flags, text| {
+    flag("minimal", "")
+        .help("The terse form alone.")
+        .take(set!(flags, _ => flags.formats = Formats { terse: true, ..Formats::NONE })),
+    flag("append-terse", "")
+        .help("The terse form as well.")
+        .take(set!(flags, _ => flags.formats.terse = true)),
+    flag("terse-version", "N")
+        .help("Version of the terse form: 2, 3, 4 or 5.")
+        .take(|flags, text| {
             match text.parse() {
                 Ok(version @ 2..=5) => flags.terse_version = version,
                 _ => return refuse("fio: bad terse version format"),
             }
             Action::Go
-        },
-    ),
-    flag(
-        "bandwidth-log",
-        "[NAME]",
-        "Write logs of the rate of all jobs together; their names begin with NAME, or agg.",
-        set!(flags, name => flags.bandwidth_log = Some(match name {
+        }),
+    flag("bandwidth-log", "[NAME]")
+        .help("Write logs of the rate of all jobs together; their names begin with NAME, or agg.")
+        .take(set!(flags, name => flags.bandwidth_log = Some(match name {
             "" => "agg".into(),
             name => name.to_string(),
-        })),
-    ),
-    flag(
-        "eta",
-        "WHEN",
-        "Status line: always, never or auto.",
-        set!(flags, word => flags.eta = match word {
+        }))),
+    flag("eta", "WHEN")
+        .help("Status line: always, never or auto.")
+        .take(set!(flags, word => flags.eta = match word {
             "always" => Eta::Always,
             "never" => Eta::Never,
             _ => Eta::Auto,
-        }),
-    ),
-    flag(
-        "eta-newline",
-        "TIME",
-        "Begin the status line anew this often (bare: seconds).",
-        |flags, text| time(text, &mut flags.eta_newline_us, "eta time"),
-    ),
-    flag(
-        "eta-interval",
-        "TIME",
-        "Time between two status lines, at least 250 ms (bare: seconds).",
-        |flags, text| {
+        })),
+    flag("eta-newline", "TIME")
+        .help("Begin the status line anew this often (bare: seconds).")
+        .take(|flags, text| time(text, &mut flags.eta_newline_us, "eta time")),
+    flag("eta-interval", "TIME")
+        .help("Time between two status lines, at least 250 ms (bare: seconds).")
+        .take(|flags, text| {
             let action = time(text, &mut flags.eta_interval_us, "eta interval time");
             match flags.eta_interval_us {
                 0..250_000 => refuse("fio: eta interval time too small"),
                 _ => action,
             }
-        },
-    ),
-    flag(
-        "status-interval",
-        "TIME",
-        "Print a cumulative report this often (bare: seconds).",
-        |flags, text| {
+        }),
+    flag("status-interval", "TIME")
+        .help("Print a cumulative report this often (bare: seconds).")
+        .take(|flags, text| {
             let action = time(text, &mut flags.status_interval_us, "time");
             match action {
                 Action::Go if flags.status_interval_us < 1000 => refuse("fio: status interval too small"),
                 action => action,
             }
-        },
-    ),
-    flag(
-        "section",
-        "NAME",
-        "Run this section alone; may be repeated.",
-        |flags, name| {
+        }),
+    flag("section", "NAME")
+        .help("Run this section alone; may be repeated.")
+        .take(|flags, name| {
             if name.starts_with("global") {
                 return refuse("fio: can't use global as only section");
             }
             flags.sections.push(name.to_string());
             Action::Go
-        },
-    ),
-    flag(
-        "readonly",
-        "",
-        "Refuse to write or trim.",
-        set!(flags, _ => flags.readonly = true),
-    ),
-    flag(
-        "parse-only",
-        "",
-        "Check the options and run nothing.",
-        set!(flags, _ => flags.parse_only = true),
-    ),
-    flag(
-        "showcmd",
-        "",
-        "Print job files as command lines and run nothing.",
-        set!(flags, _ => flags.show_command = true),
-    ),
-    flag("max-jobs", "N", "Accepted; there is no limit.", |_, _| Action::Go),
-    flag("alloc-size", "KIB", "Accepted; memory is taken as needed.", |_, _| {
-        Action::Go
-    }),
-    flag(
-        "warnings-fatal",
-        "",
-        "Take warnings about jobs for errors.",
-        set!(flags, _ => flags.warnings_fatal = true),
-    ),
-    flag(
-        "aux-path",
-        "DIR",
-        "Where verify states and dumps go.",
-        set!(flags, path => {
-            flags.aux_path = Some(path.to_string())
         }),
-    ),
-    flag("cmdhelp", "[OPTION]", "Explain an option, or list all.", |_, name| {
-        Action::OptionHelp(name.to_string())
-    }),
-    flag(
-        "enghelp",
-        "[ENGINE[,OPTION]]",
-        "List engines, or the options of one.",
-        |_, name| Action::EngineHelp(name.to_string()),
-    ),
-    flag("version", "", "Print the version.", |_, _| {
-        Action::Print(show::VERSION.into())
-    }),
-    flag("help", "", "Print this.", |_, _| Action::Help),
-    flag(
-        "debug",
-        "LIST",
-        "Print what is asked for: random, the seeds of each job; parse, the threshold of steadystate. Other words print nothing.",
-        |flags, list| {
+    flag("readonly", "")
+        .help("Refuse to write or trim.")
+        .take(set!(flags, _ => flags.readonly = true)),
+    flag("parse-only", "")
+        .help("Check the options and run nothing.")
+        .take(set!(flags, _ => flags.parse_only = true)),
+    flag("showcmd", "")
+        .help("Print job files as command lines and run nothing.")
+        .take(set!(flags, _ => flags.show_command = true)),
+    flag("max-jobs", "N").help("Accepted; there is no limit."),
+    flag("alloc-size", "KIB").help("Accepted; memory is taken as needed."),
+    flag("warnings-fatal", "")
+        .help("Take warnings about jobs for errors.")
+        .take(set!(flags, _ => flags.warnings_fatal = true)),
+    flag("aux-path", "DIR")
+        .help("Where verify states and dumps go.")
+        .take(set!(flags, path => flags.aux_path = Some(path.to_string()))),
+    flag("cmdhelp", "[OPTION]")
+        .help("Explain an option, or list all.")
+        .take(|_, name| Action::OptionHelp(name.to_string())),
+    flag("enghelp", "[ENGINE[,OPTION]]")
+        .help("List engines, or the options of one.")
+        .take(|_, name| Action::EngineHelp(name.to_string())),
+    flag("version", "")
+        .help("Print the version.")
+        .take(|_, _| Action::Print(show::VERSION.into())),
+    flag("help", "").help("Print this.").take(|_, _| Action::Help),
+    flag("debug", "LIST")
+        .help(
+            "Print what is asked for: random, the seeds of each job; parse, the threshold of steadystate. \
+             Other words print nothing.",
+        )
+        .take(|flags, list| {
             if list == "?" {
                 return Action::Print(format!("fio: dumping debug options:{}", DEBUG_WORDS.join(",")));
             }
@@ -431,13 +383,13 @@ pub const FLAGS: &[Flag] = &[
                 .iter()
                 .map(|word: &String| format!("fio: debug mask {word} not found"));
             Action::Warn(lines.collect())
-        },
-    ),
-    flag(
-        "idle-prof",
-        "KIND",
-        "Measure how idle processors are: system, percpu; or calibrate, to measure what a unit of work takes and end.",
-        |flags, kind| {
+        }),
+    flag("idle-prof", "KIND")
+        .help(
+            "Measure how idle processors are: system, percpu; or calibrate, to measure what a unit of work \
+             takes and end.",
+        )
+        .take(|flags, kind| {
             flags.idle_profile = Some(match kind {
                 "system" => IdleProfile::System,
                 "percpu" => IdleProfile::EachCpu,
@@ -445,89 +397,51 @@ pub const FLAGS: &[Flag] = &[
                 _ => return refuse(format!("fio: incorrect idle-prof option: {kind}")),
             });
             Action::Go
-        },
-    ),
-    flag(
-        "trigger-file",
-        "FILE",
-        "End the jobs when this file appears.",
-        set!(flags, path => {
-            flags.trigger_file = Some(path.to_string())
         }),
-    ),
-    flag(
-        "trigger-timeout",
-        "TIME",
-        "End the jobs this long after the start of the program (bare: seconds).",
-        |flags, text| time(text, &mut flags.trigger_timeout_us, "time"),
-    ),
-    flag(
-        "trigger",
-        "COMMAND",
-        "Carry this out when such a trigger ends the jobs, where FATHOM_ALLOW_EXEC=1 allows it.",
-        set!(flags, command => {
-            flags.trigger = Some(command.to_string())
-        }),
-    ),
-    unsupported("trigger-remote", "COMMAND", "Not supported."),
-    flag("latency-log", "NAME", "Gone; logs belong to jobs.", |_, _| {
-        refuse("fio: --latency-log is deprecated. Use per-job latency log options.")
-    }),
-    flag(
-        "merge-blktrace-only",
-        "",
-        "Merge traces as merge_blktrace_file of the jobs says, and end.",
-        set!(flags, _value => {
-            flags.merge_blktrace_only = true
-        }),
-    ),
-    flag(
-        "cpuclock-test",
-        "",
-        "Test whether all processors agree on the time, and end.",
-        |_, _| Action::StandaloneAction(StandaloneAction::TestClocks),
-    ),
-    flag(
-        "crctest",
-        "[TYPE,…]",
-        "Measure how fast these checksums are, or all, and end. fio's murmur3, jhash and fnv are not among them.",
-        |_, types| Action::StandaloneAction(StandaloneAction::TestChecksums(types.to_string())),
-    ),
-    flag(
-        "memcpytest",
-        "[TYPE,…]",
-        "Measure how fast these ways to copy memory are, or all, and end.",
-        |_, types| Action::StandaloneAction(StandaloneAction::TestCopies(types.to_string())),
-    ),
-    flag(
-        "inflate-log",
-        "LOG",
-        "Print a log that log_store_compressed has compressed, and end.",
-        |_, path| Action::StandaloneAction(StandaloneAction::InflateLog(path.to_string())),
-    ),
-    flag(
-        "server",
-        "[ADDRESS]",
-        "Carry out what `--client` of another fathom asks for: HOST,PORT; ip:, ip6:, sock:PATH; usually port 8765.",
-        set!(flags, address => {
-            flags.server = Some(address.to_string())
-        }),
-    ),
-    flag(
-        "daemonize",
-        "FILE",
-        "With --server: go on in the background, with the number of the process in this file.",
-        set!(flags, path => {
-            flags.daemonize = Some(path.to_string())
-        }),
-    ),
-    flag(
-        "client",
-        "HOST",
-        "Carry the jobs that follow out on this host, or on those of a file; may be repeated.",
-        |_, _| refuse("fio: --client runs jobs on other hosts, and nothing runs here"),
-    ),
-    unsupported("remote-config", "FILE", "Not supported."),
+    flag("trigger-file", "FILE")
+        .help("End the jobs when this file appears.")
+        .take(set!(flags, path => flags.trigger_file = Some(path.to_string()))),
+    flag("trigger-timeout", "TIME")
+        .help("End the jobs this long after the start of the program (bare: seconds).")
+        .take(|flags, text| time(text, &mut flags.trigger_timeout_us, "time")),
+    flag("trigger", "COMMAND")
+        .help("Carry this out when such a trigger ends the jobs, where FATHOM_ALLOW_EXEC=1 allows it.")
+        .take(set!(flags, command => flags.trigger = Some(command.to_string()))),
+    unsupported("trigger-remote", "COMMAND"),
+    flag("latency-log", "NAME")
+        .help("Gone; logs belong to jobs.")
+        .take(|_, _| refuse("fio: --latency-log is deprecated. Use per-job latency log options.")),
+    flag("merge-blktrace-only", "")
+        .help("Merge traces as merge_blktrace_file of the jobs says, and end.")
+        .take(set!(flags, _value => flags.merge_blktrace_only = true)),
+    flag("cpuclock-test", "")
+        .help("Test whether all processors agree on the time, and end.")
+        .take(|_, _| Action::StandaloneAction(StandaloneAction::TestClocks)),
+    flag("crctest", "[TYPE,…]")
+        .help(
+            "Measure how fast these checksums are, or all, and end. fio's murmur3, jhash and fnv are not \
+             among them.",
+        )
+        .take(|_, types| Action::StandaloneAction(StandaloneAction::TestChecksums(types.to_string()))),
+    flag("memcpytest", "[TYPE,…]")
+        .help("Measure how fast these ways to copy memory are, or all, and end.")
+        .take(|_, types| Action::StandaloneAction(StandaloneAction::TestCopies(types.to_string()))),
+    flag("inflate-log", "LOG")
+        .help("Print a log that log_store_compressed has compressed, and end.")
+        .take(|_, path| Action::StandaloneAction(StandaloneAction::InflateLog(path.to_string()))),
+    flag("server", "[ADDRESS]")
+        .help(
+            "Carry out what `--client` of another fathom asks for: HOST,PORT; ip:, ip6:, sock:PATH; usually \
+             port 8765.",
+        )
+        .take(set!(flags, address => flags.server = Some(address.to_string()))),
+    flag("daemonize", "FILE")
+        .help("With --server: go on in the background, with the number of the process in this file.")
+        .take(set!(flags, path => flags.daemonize = Some(path.to_string()))),
+    flag("client", "HOST")
+        .help("Carry the jobs that follow out on this host, or on those of a file; may be repeated.")
+        .take(|_, _| refuse("fio: --client runs jobs on other hosts, and nothing runs here")),
+    unsupported("remote-config", "FILE"),
 ];
 
 fn add_formats(flags: &mut Flags, list: &str) -> Action {

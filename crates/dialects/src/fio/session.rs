@@ -197,9 +197,5 @@ impl<'a> Session<'a> {
 
 /// A place on the command line.
 pub(super) fn command_line(text: &str) -> Place {
-    Place {
-        file: "command line".into(),
-        line: 0,
-        text: text.into(),
-    }
+    Place::on_command_line(text)
 }

@@ -192,11 +192,7 @@ impl Reader<'_> {
             name: text("name").unwrap_or_else(|| format!("load {}", index + 1)),
             measured_ns: self.value(table, "time", time),
             total: self.flow(table),
-            directions: PerDirection {
-                read,
-                write,
-                trim: None,
-            },
+            directions: PerDirection::new(read, write, None),
             errors: self.value(table, "errors", super::numbers::whole),
             at_once: self.value(table, "group", super::numbers::whole).map(|group| AtOnce {
                 group: u32::try_from(group).unwrap_or(u32::MAX),

@@ -392,10 +392,7 @@ impl<'a> Lowering<'a> {
         };
         let job = Job {
             name: name.clone(),
-            phases: Phases {
-                warm_up_ns: Nanos::secs(setup.ramp_up_seconds),
-                ..Phases::default()
-            },
+            phases: Phases::with_warm_up(Nanos::secs(setup.ramp_up_seconds)),
             stop: Stop::after(Nanos::secs(setup.run_seconds)),
             ends_with: EndsWith {
                 workers_on_failure: true,
@@ -421,9 +418,7 @@ impl<'a> Lowering<'a> {
         let mut alternatives = 1;
         let mut all = Vec::new();
         for name in &worker.targets[..count] {
-            let Ok(place) = self.finder.find(name) else {
-                continue;
-            };
+            let Ok(place) = self.finder.find(name) else { continue };
             let Some(id) = self.places.iter().position(|known| known.path == place.path) else {
                 continue;
             };

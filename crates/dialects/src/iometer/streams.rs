@@ -58,11 +58,7 @@ fn random(lines: &[SpecLine]) -> PerDirection<Option<u8>> {
         // There is no such transfer.
         (None, true) => other.0,
     };
-    PerDirection {
-        read: share(reads, writes),
-        write: share(writes, reads),
-        trim: Some(0),
-    }
+    PerDirection::new(share(reads, writes), share(writes, reads), Some(0))
 }
 
 fn stream(lines: &[SpecLine], sector: u32) -> Stream {
@@ -78,10 +74,7 @@ fn stream(lines: &[SpecLine], sector: u32) -> Stream {
     let mix = match write_percent {
         percent if percent <= 0.0 => Mix::READS,
         percent if percent >= 100.0 => Mix::WRITES,
-        write_percent => Mix::Drawn {
-            write_percent,
-            rule: MixRule::Independent,
-        },
+        write_percent => Mix::drawn(write_percent, MixRule::Independent),
     };
     let (reads, writes) = (sizes(lines, |line| line.reads), sizes(lines, |line| 100 - line.reads));
     let sizes = PerDirection {
@@ -103,16 +96,8 @@ fn stream(lines: &[SpecLine], sector: u32) -> Stream {
             (Access::Sequential(Sequential::default()), step)
         }
         _ => {
-            let random_percent = PerDirection {
-                read: jumps[0],
-                write: jumps[1],
-                trim: 0,
-            };
-            let access = Access::Mixed(Mixed {
-                placement,
-                random_percent,
-                continuation: Continuation::Aligned,
-            });
+            let random_percent = PerDirection::new(jumps[0], jumps[1], 0);
+            let access = Access::Mixed(Mixed::new(placement, random_percent, Continuation::Aligned));
             (access, u64::from(align))
         }
     };
@@ -137,10 +122,7 @@ fn sizes(lines: &[SpecLine], of: fn(&SpecLine) -> u32) -> Option<BlockSizes> {
         let (size, weight) = (Bytes(u64::from(line.size)), line.percent * of(line));
         match entries.iter_mut().find(|entry| entry.size == size) {
             Some(entry) => entry.percent += f64::from(weight),
-            None if weight > 0 => entries.push(SizeShare {
-                size,
-                percent: f64::from(weight),
-            }),
+            None if weight > 0 => entries.push(SizeShare::new(size, f64::from(weight))),
             None => {}
         }
     }
@@ -155,13 +137,5 @@ fn sizes(lines: &[SpecLine], of: fn(&SpecLine) -> u32) -> Option<BlockSizes> {
 
 /// The pause and the length of a burst.
 fn think(line: &SpecLine) -> Think {
-    Think {
-        pause_ns: Nanos::millis(u64::from(line.delay)),
-        spin_ns: Nanos(0),
-        operations: line.burst,
-        after_ns: None,
-        count: ThinkCount::Issued,
-        shifts_schedule: false,
-        cycles_each: 0,
-    }
+    Think::new(Nanos::millis(u64::from(line.delay)), line.burst, ThinkCount::Issued)
 }

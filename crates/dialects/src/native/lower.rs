@@ -348,15 +348,9 @@ fn workload_of(spec: &JobSpec, name: &str, targets: Vec<TargetId>, seed: u64) ->
             ..SyncRule::default()
         },
         rate,
-        think: spec.pause.map(|pause_ns| Think {
-            after_ns: None,
-            pause_ns,
-            spin_ns: Nanos(0),
-            operations: spec.pause_after,
-            count: ThinkCount::Completed,
-            shifts_schedule: false,
-            cycles_each: 0,
-        }),
+        think: spec
+            .pause
+            .map(|pause_ns| Think::new(pause_ns, spec.pause_after, ThinkCount::Completed)),
         engine: EngineChoice {
             kind: spec.engine,
             poll: spec.poll,
@@ -419,10 +413,7 @@ fn part_of(part: &PartSpec, in_passes: bool) -> Part {
         _ if write_percent == 0.0 => Mix::READS,
         _ if write_percent == 100.0 => Mix::WRITES,
         PartSpec { exact_mix: true, .. } => Mix::Exact { write_percent },
-        _ => Mix::Drawn {
-            write_percent,
-            rule: MixRule::Independent,
-        },
+        _ => Mix::drawn(write_percent, MixRule::Independent),
     };
     let mut access = part.access.clone();
     if let Access::Sequential(walk) = &mut access

@@ -163,10 +163,7 @@ fn cache(text: &str) -> Result<SimulatedCache, String> {
 
 fn pause(text: &str, shape: &str) -> Result<SimulatedPause, String> {
     let [at, length] = words(text, shape)?;
-    Ok(SimulatedPause {
-        at_ns: values::time(at)?,
-        for_ns: values::time(length)?,
-    })
+    Ok(SimulatedPause::new(values::time(at)?, values::time(length)?))
 }
 
 /// `operation 600 errno 5`, `operation 600 half`, `from 600 errno 28` or `bytes 4GiB 1MiB errno 5`.
@@ -175,14 +172,8 @@ fn fault(text: &str) -> Result<SimulatedFault, String> {
     let errno = |text: &str| values::count(text, 1, 4095).map(|errno| errno as i32);
     let words: Vec<&str> = text.split_ascii_whitespace().collect();
     match words[..] {
-        ["operation", operation, "half"] => Ok(SimulatedFault::Nth {
-            operation: number(operation)?,
-            errno: 0,
-        }),
-        ["operation", operation, "errno", error] => Ok(SimulatedFault::Nth {
-            operation: number(operation)?,
-            errno: errno(error)?,
-        }),
+        ["operation", operation, "half"] => Ok(SimulatedFault::nth(number(operation)?, 0)),
+        ["operation", operation, "errno", error] => Ok(SimulatedFault::nth(number(operation)?, errno(error)?)),
         ["from", operation, "errno", error] => Ok(SimulatedFault::From {
             operation: number(operation)?,
             errno: errno(error)?,

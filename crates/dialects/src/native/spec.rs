@@ -172,9 +172,7 @@ impl Default for PartSpec {
     fn default() -> Self {
         PartSpec {
             share: 1,
-            access: Access::Random {
-                placement: Placement::Uniform(Default::default()),
-            },
+            access: Access::random(Placement::Uniform(Default::default())),
             read_percent: 100.0,
             trim: false,
             exact_mix: false,

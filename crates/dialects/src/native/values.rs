@@ -201,21 +201,15 @@ fn hot(text: &str) -> Result<Placement, String> {
         return Err("both shares of a hot area must be above 0 and below 100 percent".into());
     }
     let shares = vec![
-        RangeShare {
-            operations_percent: operations,
-            span: space,
-        },
-        RangeShare {
-            operations_percent: 100.0 - operations,
-            span: 100.0 - space,
-        },
+        RangeShare::new(operations, space),
+        RangeShare::new(100.0 - operations, 100.0 - space),
     ];
     let shares = PerDirection::all(shares);
-    Ok(Placement::Ranges(Ranges {
-        basis: RangeBasis::Percent,
-        rule: RangesRule::Native,
+    Ok(Placement::Ranges(Ranges::new(
+        RangeBasis::Percent,
+        RangesRule::Native,
         shares,
-    }))
+    )))
 }
 
 /// `4KiB`, `4KiB-64KiB`, `4KiB/60,64KiB/40`.
@@ -224,10 +218,7 @@ pub(super) fn block_sizes(text: &str) -> Result<BlockSizes, String> {
         let mut entries = Vec::new();
         for part in text.split(',') {
             let (length, share) = part.split_once('/').ok_or_else(|| format!("`{part}` has no share"))?;
-            entries.push(SizeShare {
-                size: block(length)?,
-                percent: percent(share)?,
-            });
+            entries.push(SizeShare::new(block(length)?, percent(share)?));
         }
         let sum: f64 = entries.iter().map(|entry| entry.percent).sum();
         if (sum - 100.0).abs() > 1e-6 {
@@ -242,11 +233,7 @@ pub(super) fn block_sizes(text: &str) -> Result<BlockSizes, String> {
             if low > high {
                 return Err(format!("{low} to {high} is upside down"));
             }
-            Ok(BlockSizes::Range {
-                low,
-                high,
-                unaligned: false,
-            })
+            Ok(BlockSizes::range(low, high))
         }
     }
 }

@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 use std::time::{Duration, Instant};
 
 use model::Nanos;
-use model::plan::{CacheMode, OpenHint};
+use model::plan::CacheMode;
 use windows_sys::Win32::Foundation::{
     E_INVALIDARG, ERROR_IO_INCOMPLETE, ERROR_IO_PENDING, ERROR_NOT_FOUND, HANDLE, IORING_E_CORRUPT,
     IORING_E_SUBMISSION_QUEUE_FULL,
@@ -361,11 +361,8 @@ fn on_file(bytes: usize, slots: u32) -> (tempfile::TempDir, Queued<Ring>) {
     let path = folder.path().join("ring.dat");
     std::fs::write(&path, vec![7; bytes]).unwrap();
     let how = OpenOptions {
-        access: Access::ReadWrite,
-        cache: CacheMode::BUFFERED,
-        hint: OpenHint::default(),
-        exclusive: false,
         overlapped: true,
+        ..OpenOptions::new(Access::ReadWrite, CacheMode::BUFFERED)
     };
     let file = File::open(&path, how).unwrap();
     let setup = Setup {
@@ -533,10 +530,7 @@ fn a_call_that_fails_ends_the_turn_and_no_operation_is_lost() {
     FAILS.set((1, IORING_E_CORRUPT));
     let more: Vec<Request> = reads(4).drain(2..).collect();
     let error = engine.turn(&more, 1, Nanos::NEVER, &mut done).unwrap_err();
-    let expected = EngineError::System {
-        call: "SubmitIoRing",
-        errno: IORING_E_CORRUPT,
-    };
+    let expected = EngineError::system("SubmitIoRing", IORING_E_CORRUPT);
     assert_eq!(error, expected);
     // One was found before. What stayed in the ring goes with the cancellations, and all three are
     // ended.

@@ -18,7 +18,8 @@ const MAX_NAMED: usize = 5;
 pub struct ProgramIo(HashMap<u32, (String, u64)>);
 
 impl ProgramIo {
-    /// Reads them: two files for each process. Empty where the system has none.
+    /// Reads them: a file for each process, and another for its name if it moved anything, which
+    /// most never do. Empty where the system has none.
     pub fn read(system: &System) -> ProgramIo {
         let processes = system.names("/proc").into_iter();
         let processes: Vec<u32> = processes.filter_map(|name| name.parse().ok()).collect();
@@ -27,7 +28,7 @@ impl ProgramIo {
         }
         let own = std::process::id();
         let one = |process: u32| {
-            let bytes = bytes_moved(system, &process.to_string())?;
+            let bytes = bytes_moved(system, &process.to_string()).filter(|bytes| *bytes > 0)?;
             Some((process, (system.words(&format!("/proc/{process}/comm"))?, bytes)))
         };
         let others = processes.into_iter().filter(|process| *process != own);
@@ -90,16 +91,18 @@ mod tests {
 
     #[test]
     fn programs_that_moved_most_come_first() {
-        let then = program_io(&[(1, "a", 100), (2, "b", 50), (3, "old", 9000)]);
+        let then = program_io(&[(1, "a", 100), (2, "b", 50), (3, "old", 9000), (5, "woken", 0)]);
         let now = program_io(&[
             (1, "a", 100),
             (2, "b", 90),
             (3, "new", 9500),
             (4, "kworker/1:0", 99_999),
+            (5, "woken", 30),
+            (6, "idle", 0),
         ]);
         let busiest = now.busiest_since(&then).into_iter();
         let busiest: Vec<(String, u64)> = busiest.map(|program| (program.name, program.bytes.0)).collect();
-        let expected = [("new", 9500), ("b", 40), ("kworker/1:0", 99_999)];
+        let expected = [("new", 9500), ("b", 40), ("woken", 30), ("kworker/1:0", 99_999)];
         assert_eq!(busiest, expected.map(|(name, bytes)| (name.to_owned(), bytes)));
     }
 }

@@ -58,10 +58,7 @@ pub fn clock() -> Clock {
 pub fn setup(kind: EngineKind, files: Vec<File>, slots: u32) -> Setup {
     let size = files.iter().map(File::size).max().unwrap_or(0);
     Setup {
-        choice: EngineChoice {
-            kind,
-            ..EngineChoice::default()
-        },
+        choice: EngineChoice::new(kind),
         slots,
         one_at_a_time: kind.is_synchronous(),
         one_buffer: false,

@@ -6,7 +6,7 @@ use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
 use engine::{Access, File, OpenOptions, wants_overlapped};
-use model::plan::{CacheMode, EngineChoice, EngineKind, Mapping, OpenHint};
+use model::plan::{CacheMode, EngineChoice, EngineKind, Mapping};
 use testbed::{Directory, Unavailable};
 #[cfg(target_os = "linux")]
 use testbed::{LoopDevice, LoopOptions, TmpFs, Zram};
@@ -155,10 +155,7 @@ pub fn open(path: &Path, kind: EngineKind, direct: bool, access: Access) -> File
 
 pub fn try_open(path: &Path, kind: EngineKind, direct: bool, access: Access) -> Result<File, engine::OpenError> {
     let mapped = kind == EngineKind::Mmap;
-    let choice = EngineChoice {
-        kind,
-        ..EngineChoice::default()
-    };
+    let choice = EngineChoice::new(kind);
     let cache = CacheMode {
         direct: direct && !mapped,
         mapping: mapped.then(Mapping::default),
@@ -167,11 +164,8 @@ pub fn try_open(path: &Path, kind: EngineKind, direct: bool, access: Access) -> 
     File::open(
         path,
         OpenOptions {
-            access,
-            cache,
-            hint: OpenHint::default(),
-            exclusive: false,
             overlapped: wants_overlapped(&choice, 2),
+            ..OpenOptions::new(access, cache)
         },
     )
 }

@@ -247,18 +247,18 @@ fn large_pages_are_had_or_the_privilege_is_named() {
 /// A file of some pages, for maps that are written back in this way.
 fn mapped(path: &Path, flush: MapFlush, non_temporal: bool) -> Result<Rig, EngineError> {
     let how = OpenOptions {
-        access: Access::Write,
-        cache: CacheMode {
-            mapping: Some(Mapping { flush, non_temporal }),
-            ..CacheMode::BUFFERED
-        },
         hint: OpenHint {
             random: true,
             temporary: true,
             ..OpenHint::default()
         },
-        exclusive: false,
-        overlapped: false,
+        ..OpenOptions::new(
+            Access::Write,
+            CacheMode {
+                mapping: Some(Mapping { flush, non_temporal }),
+                ..CacheMode::BUFFERED
+            },
+        )
     };
     Rig::open(setup(EngineKind::Mmap, vec![File::open(path, how).unwrap()], 1))
 }

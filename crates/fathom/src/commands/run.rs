@@ -205,11 +205,7 @@ pub(super) fn preset(name: &str, file: Option<&String>) -> Result<Document, Faul
         )));
     }
     let preset = presets::find(name).map_err(|complaint| {
-        let place = Place {
-            file: "command line".into(),
-            line: 0,
-            text: format!("--preset {name}"),
-        };
+        let place = Place::on_command_line(format!("--preset {name}"));
         Faults::from(vec![complaint.at(place)])
     })?;
     Ok(preset.document())
@@ -316,13 +312,11 @@ pub(super) fn apply_options(
                 job.targets.clear();
             }
             for value in values {
-                let place = || Place {
-                    file: "command line".into(),
-                    line: 0,
-                    text: match option.value {
+                let place = || {
+                    Place::on_command_line(match option.value {
                         "" => format!("--{}", option.name),
                         _ => format!("--{} {value}", option.name),
-                    },
+                    })
                 };
                 if let Err(complaint) = native::apply(job, option.name, value, place)
                     && !complaints.contains(&complaint)

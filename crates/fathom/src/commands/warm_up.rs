@@ -212,11 +212,7 @@ fn wanted(session: &Session, args: &Args) -> Result<Wanted, Faults> {
     let mut complaints = Vec::new();
     for (name, value) in settings {
         let Some(value) = value else { continue };
-        let place = || Place {
-            file: "command line".into(),
-            line: 0,
-            text: format!("--{name} {value}"),
-        };
+        let place = || Place::on_command_line(format!("--{name} {value}"));
         complaints.extend(native::apply(&mut job, name, value, place).err());
     }
     if !complaints.is_empty() {

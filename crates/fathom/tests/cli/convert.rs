@@ -5,7 +5,7 @@ use std::fs;
 
 use testbed::{Directory, need};
 
-use crate::support::{fathom, text};
+use crate::support::{fathom, fathom_line, text};
 
 const PROFILE: &str = "<Profile><TimeSpans><TimeSpan><Duration>7</Duration><DisableAffinity>true</DisableAffinity><Targets><Target>\
                        <Path>a.dat</Path><BlockSize>8192</BlockSize><Random>8192</Random></Target></Targets></TimeSpan></TimeSpans>\
@@ -28,9 +28,7 @@ fn a_line_of_diskspd_in_our_words_runs_here() {
 
 #[test]
 fn what_is_lost_is_listed_and_shown_by_the_exit_code() {
-    let ran = fathom(&[
-        "convert", "--to", "fio", "diskspd", "-d5", "-C3", "-r", "-n", "-ysgo", "a.dat",
-    ]);
+    let ran = fathom_line("convert --to fio diskspd -d5 -C3 -r -n -ysgo a.dat");
     ran.expect(
         6,
         &[
@@ -84,9 +82,7 @@ fn flags_alone_are_our_own() {
 
 #[test]
 fn without_a_dialect_both_others_are_said() {
-    let ran = fathom(&[
-        "convert", "native", "--target", "a.dat", "--depth", "8", "--time", "20s",
-    ]);
+    let ran = fathom_line("convert native --target a.dat --depth 8 --time 20s");
     ran.expect(
         0,
         &[
@@ -111,10 +107,7 @@ fn files_are_known_by_their_names() {
     let job = fathom(&["convert", "--to", "diskspd", &path("j.toml")]);
     job.expect(0, &["diskspd -b4K -d9 -W2 -r -o1 -Su -n -L a.dat\n"]);
     let saved = path("r.fathom");
-    fathom(&[
-        "run", "--target", "null", "--time", "100ms", "--warm-up", "0", "-q", "--save", &saved,
-    ])
-    .expect(0, &[]);
+    fathom_line(&format!("run --target null --time 100ms --warm-up 0 -q --save {saved}")).expect(0, &[]);
     let result = fathom(&["convert", "--to", "fio", &saved]);
     result.expect(0, &["ioengine=null", "runtime=100ms"]);
     let job = "[j]\nfilename=a.dat\nsize=1m\nrw=randread\nnorandommap\nbs=8k\ndirect=1\nruntime=7\ntime_based\n";
@@ -142,9 +135,7 @@ fn wrong_values_are_reported_in_the_words_of_their_dialect() {
 
 #[test]
 fn every_result_carries_both_others() {
-    let ran = fathom(&[
-        "run", "--target", "null", "--time", "100ms", "--warm-up", "0", "--cool-down", "1ms", "--out", "json", "-q",
-    ]);
+    let ran = fathom_line("run --target null --time 100ms --warm-up 0 --cool-down 1ms --out json -q");
     let json = ran.expect(0, &[]).json();
     let equivalents = json["equivalents"].as_array().unwrap();
     let dialects: Vec<&str> = equivalents.iter().map(|one| one["dialect"].as_str().unwrap()).collect();

@@ -7,7 +7,7 @@ use std::process::Stdio;
 
 use testbed::{Directory, need};
 
-use crate::support::{command, end, fathom, text};
+use crate::support::{command, end, fathom, fathom_line, text};
 
 fn data(path: &str) -> String {
     format!("{}/../../tests/data/{path}", env!("CARGO_MANIFEST_DIR"))
@@ -47,9 +47,7 @@ fn the_published_report_of_a_database_is_explained() {
 #[test]
 fn the_limit_of_a_virtual_machine_is_named() {
     let figures = data("figures/azure-stack-hci.toml");
-    let ran = fathom(&[
-        "explain", &figures, "--vm", "Standard_B2ms", "--disk", "P30", "--disks", "4",
-    ]);
+    let ran = fathom_line(&format!("explain {figures} --vm Standard_B2ms --disk P30 --disks 4"));
     ran.expect(0, &[]);
     let answer = flat(&ran.out);
     for expected in [
@@ -165,14 +163,10 @@ fn clones_of_a_job_of_fio_share_its_path() {
     });
     let path = folder.path().join("combined.json");
     fs::write(&path, report.to_string()).unwrap();
-    let ran = fathom(&[
-        "explain",
-        text(&path),
-        "--vm",
-        "Standard_D8ds_v4",
-        "--path",
-        "reader1=cached",
-    ]);
+    let ran = fathom_line(&format!(
+        "explain {} --vm Standard_D8ds_v4 --path reader1=cached",
+        path.display()
+    ));
     let answer = flat(&ran.expect(0, &["all jobs of group 0 together"]).out);
     for expected in [
         "VM Standard_D8ds_v4, cached reader1 78,300 IOPS 77,000 IOPS 101.7 % reached",
@@ -191,12 +185,9 @@ fn clones_of_a_job_of_fio_share_its_path() {
 #[test]
 fn a_promise_is_judged() {
     let figures = data("figures/virtual-disk-sla.toml");
-    let ran = fathom(&[
-        "explain",
-        &figures,
-        "--require",
-        "iops>=4000,mean<=3ms,read.mean<=3ms,write.mean<=3ms",
-    ]);
+    let ran = fathom_line(&format!(
+        "explain {figures} --require iops>=4000,mean<=3ms,read.mean<=3ms,write.mean<=3ms"
+    ));
     // The figures of DiskSpd are of all operations together, and its author concludes from them.
     ran.expect(0, &[]);
     let answer = flat(&ran.out);

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use testbed::{Directory, FaultFs, LoopFs, TmpFs, need};
 
-use crate::support::{PROGRAM, command, device_that_ends, end, fathom, finish, names, text};
+use crate::support::{PROGRAM, command, device_that_ends, end, fathom, fathom_line, finish, names, split_words, text};
 
 const MIB: u64 = 1 << 20;
 const EIO: i32 = 5;
@@ -82,10 +82,7 @@ fn errors_of_other_dialects_are_lines_of_their_own() {
     fathom(&["calc", "little", "--iops", "4000", "--latency", "3"]).expect(4, &unit);
     fathom(&["lint", "--promised-latency", "3", "--target", "null"]).expect(4, &unit);
     fathom(&["verify", "null", "--require", "iops=>100"]).expect(4, &["a limit is written with `>=` or `<=`"]);
-    fathom(&[
-        "calc", "burst", "--capacity", "5M", "--refill", "4000", "--ceiling", "3000",
-    ])
-    .expect(0, &["The burst never ends"]);
+    fathom_line("calc burst --capacity 5M --refill 4000 --ceiling 3000").expect(0, &["The burst never ends"]);
 }
 
 /// Each of these used to allocate for minutes, or until memory ran out.
@@ -203,9 +200,7 @@ fn a_directory_gets_a_file_that_is_gone_afterwards() {
 
 #[test]
 fn sizes_that_do_not_fit_are_explained() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("f");
     let file = text(&path);
     fathom(&short(file, &["--size", "16m", "--block", "1000"])).expect(
@@ -269,10 +264,9 @@ fn a_full_file_system_is_noticed_before_and_during_the_run() {
     let file = text(&path);
     let ran = fathom(&short(
         file,
-        &[
-            "--write", "100", "--cache", "buffered", "--access", "sequential", "--block", "64k", "--allow-overwrite",
-            file,
-        ],
+        &split_words(&format!(
+            "--write 100 --cache buffered --access sequential --block 64k --allow-overwrite {file}"
+        )),
     ));
     ran.expect(1, &["WORKER-FAILED", "No space left on device", "IOPS", "help:"]);
 }
@@ -435,12 +429,7 @@ fn a_limit_of_memory_is_named() {
         "64 buffers of 64 MiB need 4 GiB",
         "the limit on address space (ulimit -v) leaves 2.",
     ];
-    run(&[
-        "run", "--target", "null", "--block", "64m", "--depth", "64", "--time", "1s",
-    ])
-    .expect(3, &words);
-    let fio = [
-        "fio", "--name=a", "--ioengine=null", "--size=1g", "--bs=64m", "--iodepth=64",
-    ];
+    run(&split_words("run --target null --block 64m --depth 64 --time 1s")).expect(3, &words);
+    let fio = split_words("fio --name=a --ioengine=null --size=1g --bs=64m --iodepth=64");
     run(&fio).expect(1, &[words[1], "err=12"]);
 }

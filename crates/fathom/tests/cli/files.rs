@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use testbed::{Directory, need};
 
-use crate::support::{command, fathom, finish, names, text};
+use crate::support::{command, fathom, finish, names, split_words, text};
 
 const TREE: [&str; 6] = [
     "--kind",
@@ -20,9 +20,7 @@ const TREE: [&str; 6] = [
 
 #[test]
 fn every_output_has_the_kinds_of_operation() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let run = |more: &[&str]| {
         let target = [
             "run",
@@ -72,9 +70,7 @@ fn every_output_has_the_kinds_of_operation() {
 
 #[test]
 fn an_interrupt_while_the_tree_is_made_is_an_interrupt() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let line = [
         "run",
         "--target",
@@ -112,9 +108,7 @@ fn an_interrupt_while_the_tree_is_made_is_an_interrupt() {
 
 #[test]
 fn a_tree_of_a_killed_run_goes_with_the_next() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let long = [&["run", "--target", ".", "--mix", "stat", "--time", "60s"][..], &TREE].concat();
     let mut child = command(&long)
         .current_dir(folder.path())
@@ -152,9 +146,7 @@ fn a_tree_of_a_killed_run_goes_with_the_next() {
 
 #[test]
 fn what_cannot_be_is_refused_before_anything_is_made() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     fs::write(folder.path().join("file"), "mine").unwrap();
     let run = |more: &[&str]| {
         finish(
@@ -172,9 +164,7 @@ fn what_cannot_be_is_refused_before_anything_is_made() {
             "nothing was opened for writing",
         ],
     );
-    let huge = [
-        "run", "--target", ".", "--kind", "files", "--mix", "stat", "--tree", "sizes=1TiB",
-    ];
+    let huge = split_words("run --target . --kind files --mix stat --tree sizes=1TiB");
     finish(command(&huge).current_dir(folder.path())).expect(3, &["1000 TiB for . would "]);
     fathom(&["precondition", text(folder.path()), "--kind", "files", "--mix", "stat"])
         .expect(4, &["only blocks are preconditioned"]);

@@ -5,7 +5,7 @@ use std::fs;
 
 use testbed::{Directory, LoopDevice, LoopFs, LoopOptions, need};
 
-use crate::support::{command, fathom, finish, text};
+use crate::support::{command, fathom, finish, split_words, text};
 
 const MIB: u64 = 1 << 20;
 
@@ -32,9 +32,8 @@ fn system_disk() -> Option<String> {
 fn a_bare_file_name_is_grown() {
     let Some(folder) = need(Directory::fast()) else { return };
     let run = |size: &str| {
-        let words = [
-            "run", "--target", "k.dat", "--size", size, "--time", "200ms", "--warm-up", "0",
-        ];
+        let line = format!("run --target k.dat --size {size} --time 200ms --warm-up 0");
+        let words = split_words(&line);
         finish(command(&words).current_dir(folder.path()))
     };
     run("4M").expect(0, &["IOPS"]);
@@ -128,9 +127,7 @@ fn a_relative_name_is_as_good_as_any() {
 
 #[test]
 fn a_file_of_ours_needs_no_permission() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("ours");
     let file = text(&path);
     fathom(&writing(file, &["--size", "16m"])).expect(0, &["16 MiB of random data"]);

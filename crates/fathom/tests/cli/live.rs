@@ -313,9 +313,7 @@ fn it_can_be_stopped_for_a_while() {
 #[test]
 fn what_it_would_have_said_stands_before_the_report() {
     let Some(pane) = need(Pane::open(100, 30)) else { return };
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let place = text(folder.path());
     pane.start(&format!(
         "run --target {place}/a --target {place}/b --size 16m --warm-up 0 --time 4s"

@@ -8,7 +8,7 @@ use model::event::Phase;
 use serde_json::Value;
 use testbed::{Directory, LoopDevice, LoopOptions, TmpFs, need};
 
-use crate::support::{command, fathom, finish, names, text};
+use crate::support::{command, fathom, finish, names, split_words, text};
 
 const QUICK: [&str; 7] = ["run", "--target", "null", "--time", "300ms", "--warm-up", "0"];
 
@@ -155,19 +155,11 @@ fn strict_turns_warnings_into_a_failure() {
     let path = folder.path().join("f");
     fs::write(&path, vec![1; 4 << 20]).unwrap();
     // A synchronous engine cannot keep eight operations in flight, and says so.
-    let arguments = [
-        "run",
-        "--target",
-        text(&path),
-        "--time",
-        "300ms",
-        "--warm-up",
-        "0",
-        "--engine",
-        "psync",
-        "--depth",
-        "8",
-    ];
+    let line = format!(
+        "run --target {} --time 300ms --warm-up 0 --engine psync --depth 8",
+        path.display()
+    );
+    let arguments = split_words(&line);
     fathom(&arguments).expect(0, &["SYNC-ENGINE"]);
     fathom(&[&arguments[..], &["--strict"]].concat()).expect(1, &["SYNC-ENGINE"]);
 }

@@ -8,7 +8,7 @@ use model::observation::Observation;
 use study::precondition::window_of;
 use testbed::{Directory, LoopDevice, LoopOptions, need};
 
-use crate::support::{fathom, names, text};
+use crate::support::{fathom, fathom_line, names, text};
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be made")
@@ -88,20 +88,11 @@ fn a_device_that_does_not_change_is_steady_after_five_rounds() {
 fn what_never_becomes_steady_is_said_and_has_an_exit_code() {
     let folder = folder();
     let job = device(folder.path(), "neighbour = \"100ms 100ms 100\"\n");
-    let words = [
-        "precondition",
-        text(&job),
-        "--passes",
-        "0",
-        "--round",
-        "50ms",
-        "--rounds",
-        "7",
-        "-q",
-        "--seed",
-        "5",
-    ];
-    let ran = fathom(&words);
+    let line = format!(
+        "precondition {} --passes 0 --round 50ms --rounds 7 -q --seed 5",
+        job.display()
+    );
+    let ran = fathom_line(&line);
     ran.expect(
         1,
         &[
@@ -117,17 +108,10 @@ fn what_never_becomes_steady_is_said_and_has_an_exit_code() {
 fn the_matrix_has_all_its_cells() {
     let folder = folder();
     let job = device(folder.path(), "");
-    let ran = fathom(&[
-        "precondition",
-        text(&job),
-        "--matrix",
-        "--round",
-        "20ms",
-        "--passes",
-        "0",
-        "--depth",
-        "1",
-    ]);
+    let ran = fathom_line(&format!(
+        "precondition {} --matrix --round 20ms --passes 0 --depth 1",
+        job.display()
+    ));
     ran.expect(
         0,
         &[
@@ -142,20 +126,10 @@ fn the_matrix_has_all_its_cells() {
 #[test]
 fn a_real_file_is_filled_and_loaded_and_removed() {
     let folder = folder();
-    let ran = fathom(&[
-        "precondition",
-        text(folder.path()),
-        "--size",
-        "8MiB",
-        "--round",
-        "200ms",
-        "--rounds",
-        "5",
-        "--depth",
-        "4",
-        "--out",
-        "json",
-    ]);
+    let ran = fathom_line(&format!(
+        "precondition {} --size 8MiB --round 200ms --rounds 5 --depth 4 --out json",
+        folder.path().display()
+    ));
     // A machine that is busy with other things may not be steady: then that is what it says.
     let json = ran.json();
     assert_eq!(ran.code, Some(if json["steady"] == true { 0 } else { 1 }), "{ran:#?}");

@@ -5,7 +5,7 @@ use std::fs;
 use serde_json::Value;
 use testbed::{Directory, need};
 
-use crate::support::{fathom, names, text};
+use crate::support::{fathom, fathom_line, names, split_words, text};
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be made")
@@ -84,28 +84,16 @@ fn every_preset_could_run() {
 
 #[test]
 fn a_result_keeps_its_preset_what_was_changed_and_its_objective() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let saved = folder.path().join("saved");
     let data = folder.path().join("data");
     fs::create_dir(&data).unwrap();
-    let words = [
-        "run",
-        "--preset",
-        "oltp@1",
-        "--target",
-        text(&data),
-        "--size",
-        "16m",
-        "--time",
-        "300ms",
-        "--warm-up",
-        "0s",
-        "--quiet",
-        "--save",
-        text(&saved),
-    ];
+    let line = format!(
+        "run --preset oltp@1 --target {} --size 16m --time 300ms --warm-up 0s --quiet --save {}",
+        data.display(),
+        saved.display()
+    );
+    let words = split_words(&line);
     let ran = fathom(&words);
     ran.expect(
         0,
@@ -174,15 +162,11 @@ fn what_a_preset_is_judged_by_decides_the_exit_code() {
 
 #[test]
 fn other_commands_read_presets_as_flags() {
-    fathom(&[
-        "convert", "--to", "fio", "native", "--preset", "olap", "--target", "/data/f.dat", "--size", "1g",
-    ])
-    .expect(0, &["bs=512k", "rw=read"]);
+    fathom_line("convert --to fio native --preset olap --target /data/f.dat --size 1g")
+        .expect(0, &["bs=512k", "rw=read"]);
     // The preset's name is not taken along: flags that say the same are the user's test. What it is
     // to show is.
-    let native = fathom(&[
-        "convert", "--to", "native", "native", "--preset", "olap", "--target", "/data/f.dat",
-    ]);
+    let native = fathom_line("convert --to native native --preset olap --target /data/f.dat");
     native.expect(0, &["objective = \"most bytes per second\"", "block = \"512k\""]);
     assert!(!native.out.contains("preset"), "{}", native.out);
     let flags = fathom(&[

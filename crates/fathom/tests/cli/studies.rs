@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 use testbed::{Directory, need};
 
-use crate::support::{command, fathom, finish, names, text};
+use crate::support::{command, fathom, fathom_line, finish, names, split_words, text};
 
 /// A job file with a device of `servers` servers and a service time.
 fn device(folder: &Path, name: &str, servers: u32, service: &str) -> PathBuf {
@@ -31,19 +31,12 @@ fn a_sweep_finds_the_knee_of_a_device_with_eight_servers() {
     let saved = folder.path().join("saved");
     let csv = folder.path().join("table.csv");
     let out = format!("json,csv={}", text(&csv));
-    let words = [
-        "sweep",
-        text(&job),
-        "--over",
-        "depth=1..64",
-        "--time",
-        "300ms",
-        "--out",
-        &out,
-        "--save",
-        text(&saved),
-    ];
-    let ran = fathom(&words);
+    let line = format!(
+        "sweep {} --over depth=1..64 --time 300ms --out {out} --save {}",
+        job.display(),
+        saved.display()
+    );
+    let ran = fathom_line(&line);
     let json = ran.expect(0, &["[1/", "left in all"]).json();
     let knee = &json["curves"][0]["knee"];
     assert_eq!(knee["kneedle"], 8.0);
@@ -82,19 +75,12 @@ fn a_saved_study_has_every_run_whole() {
     let folder = folder();
     let job = device(folder.path(), "one", 1, "100us");
     let saved = folder.path().join("saved");
-    let words = [
-        "sweep",
-        text(&job),
-        "--over",
-        "depth=1,2",
-        "--time",
-        "100ms",
-        "--grid-only",
-        "-q",
-        "--save",
-        text(&saved),
-    ];
-    let ran = fathom(&words);
+    let line = format!(
+        "sweep {} --over depth=1,2 --time 100ms --grid-only -q --save {}",
+        job.display(),
+        saved.display()
+    );
+    let ran = fathom_line(&line);
     assert_eq!(ran.expect(0, &["Recommendation"]).err, "");
     let study: Value = serde_json::from_slice(&fs::read(&saved).unwrap()).unwrap();
     assert_eq!((&study["kind"], &study["format_version"]), (&"study".into(), &1.into()));
@@ -109,30 +95,15 @@ fn points_that_only_wait_are_left_out_and_named() {
     let folder = folder();
     let job = device(folder.path(), "two", 2, "100us");
     // Whatever the order, of eleven points some come after three that show it.
-    let ran = fathom(&[
-        "sweep",
-        text(&job),
-        "--over",
-        "depth=1..1024",
-        "--time",
-        "100ms",
-        "-q",
-        "--seed",
-        "3",
-    ]);
+    let ran = fathom_line(&format!(
+        "sweep {} --over depth=1..1024 --time 100ms -q --seed 3",
+        job.display()
+    ));
     ran.expect(0, &["Left out", "the rate had stopped rising", "Use 2 in flight"]);
-    let all = fathom(&[
-        "sweep",
-        text(&job),
-        "--over",
-        "depth=1..64",
-        "--time",
-        "100ms",
-        "-q",
-        "--all-points",
-        "--seed",
-        "3",
-    ]);
+    let all = fathom_line(&format!(
+        "sweep {} --over depth=1..64 --time 100ms -q --all-points --seed 3",
+        job.display()
+    ));
     assert!(!all.expect(0, &[]).out.contains("Left out"), "{all:#?}");
 }
 
@@ -140,18 +111,11 @@ fn points_that_only_wait_are_left_out_and_named() {
 fn two_parameters_make_a_table_and_a_curve_for_each_row() {
     let folder = folder();
     let job = device(folder.path(), "four", 4, "100us");
-    let words = [
-        "sweep",
-        text(&job),
-        "--over",
-        "depth=1..16",
-        "--over",
-        "block=4k,64k",
-        "--time",
-        "100ms",
-        "-q",
-    ];
-    let ran = fathom(&words);
+    let line = format!(
+        "sweep {} --over depth=1..16 --over block=4k,64k --time 100ms -q",
+        job.display()
+    );
+    let ran = fathom_line(&line);
     ran.expect(
         0,
         &[
@@ -166,19 +130,11 @@ fn two_parameters_make_a_table_and_a_curve_for_each_row() {
 fn offered_rates_are_swept_too() {
     let folder = folder();
     let job = device(folder.path(), "slow", 1, "1ms");
-    let words = [
-        "sweep",
-        text(&job),
-        "--over",
-        "rate=250..4000",
-        "--time",
-        "1s",
-        "-q",
-        "--grid-only",
-        "--depth",
-        "64",
-    ];
-    fathom(&words).expect(0, &["1,000 operations per second are delivered", "2,000 offered"]);
+    let line = format!(
+        "sweep {} --over rate=250..4000 --time 1s -q --grid-only --depth 64",
+        job.display()
+    );
+    fathom_line(&line).expect(0, &["1,000 operations per second are delivered", "2,000 offered"]);
 }
 
 /// A job file with a device of one table and no depth.
@@ -327,12 +283,8 @@ fn what_would_be_swept_is_shown_without_doing_it() {
 
 #[test]
 fn a_directory_is_prepared_once_and_left_as_it_was() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
-    let words = [
-        "sweep", ".", "--size", "16m", "--over", "depth=1,2", "--time", "200ms", "--warm-up", "0", "--write", "100",
-    ];
+    let Some(folder) = need(Directory::fast()) else { return };
+    let words = split_words("sweep . --size 16m --over depth=1,2 --time 200ms --warm-up 0 --write 100");
     let ran = finish(command(&words).current_dir(folder.path()));
     ran.expect(0, &["Recommendation"]);
     assert_eq!(
@@ -351,18 +303,12 @@ fn equal_devices_are_the_same_and_ten_percent_are_found() {
     let saved = folder.path().join("saved");
     let same = fathom(&["ab", text(&slow), text(&slow), "--time", "500ms", "-q"]);
     same.expect(0, &["B and A are the same within 2 %"]);
-    let better = fathom(&[
-        "ab",
-        text(&slow),
-        text(&fast),
-        "--time",
-        "500ms",
-        "-q",
-        "--out",
-        "json",
-        "--save",
-        text(&saved),
-    ]);
+    let better = fathom_line(&format!(
+        "ab {} {} --time 500ms -q --out json --save {}",
+        slow.display(),
+        fast.display(),
+        saved.display()
+    ));
     let json = better.expect(0, &[]).json();
     assert_eq!(
         (&json["found"]["word"], &json["found"]["pairs"]),
@@ -406,21 +352,12 @@ fn two_sets_of_flags_are_compared_on_one_target() {
 /// Saves the result of a run of a job file.
 fn saved(job: &Path, name: &str, more: &[&str]) -> String {
     let path = job.with_file_name(name);
-    let words = [
-        &[
-            "run",
-            text(job),
-            "--time",
-            "2s",
-            "-q",
-            "--out",
-            "json=/dev/null",
-            "--save",
-            text(&path),
-        ][..],
-        more,
-    ]
-    .concat();
+    let line = format!(
+        "run {} --time 2s -q --out json=/dev/null --save {}",
+        job.display(),
+        path.display()
+    );
+    let words = [&split_words(&line), more].concat();
     fathom(&words).expect(0, &[]);
     text(&path).to_owned()
 }
@@ -593,9 +530,7 @@ fn sums_are_right() {
         &["(2000 s)", "(18000 s)"],
     );
     check(
-        &[
-            "burst", "--capacity", "1TiB", "--refill", "40MiB/s", "--ceiling", "250MiB/s",
-        ],
+        &split_words("burst --capacity 1TiB --refill 40MiB/s --ceiling 250MiB/s"),
         &["(4993 s)"],
     );
     check(

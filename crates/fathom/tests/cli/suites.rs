@@ -7,7 +7,7 @@ use model::study::{Question, StudyRun};
 use serde_json::Value;
 use testbed::{Directory, need};
 
-use crate::support::{Ran, fathom, names, text};
+use crate::support::{Ran, fathom, fathom_line, names, text};
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be made")
@@ -217,15 +217,11 @@ fn mistakes_are_reported_before_anything_runs() {
     let file = folder.path().join("example.toml");
     fs::write(&file, &example.expect(0, &["[[workload]]"]).out).unwrap();
     fathom(&["suite", text(&file)]).expect(4, &["no target"]);
-    let dry = fathom(&[
-        "suite",
-        text(&file),
-        "--target",
-        text(folder.path()),
-        "--size",
-        "1m",
-        "--dry-run",
-    ]);
+    let dry = fathom_line(&format!(
+        "suite {} --target {} --size 1m --dry-run",
+        file.display(),
+        folder.path().display()
+    ));
     dry.expect(
         0,
         &[
@@ -238,9 +234,7 @@ fn mistakes_are_reported_before_anything_runs() {
 
 #[test]
 fn one_file_in_a_directory_serves_all_and_goes() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let file = folder.path().join("suite.toml");
     let data = folder.path().join("data");
     fs::create_dir(&data).unwrap();

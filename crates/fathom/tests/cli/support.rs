@@ -70,6 +70,11 @@ pub fn fathom<A: AsRef<OsStr>>(arguments: &[A]) -> Ran {
     finish(&mut command(arguments))
 }
 
+/// The program with the words of a line. No path of a test has a space.
+pub fn fathom_line(line: &str) -> Ran {
+    fathom(&split_words(line))
+}
+
 pub fn finish(command: &mut Command) -> Ran {
     let output = command.output().expect("the program was built with this test");
     Ran {
@@ -93,6 +98,10 @@ pub fn end(mut child: Child) -> Ran {
         out,
         err,
     }
+}
+
+pub fn split_words(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
 }
 
 pub fn text(path: &Path) -> &str {

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::Value;
 use testbed::{Directory, need};
 
-use crate::support::{Ran, fathom, text};
+use crate::support::{Ran, fathom, split_words, text};
 
 /// A simulated device in a file of its own, and the test of a promise on it. Its time is simulated,
 /// so it is over at once.
@@ -90,14 +90,7 @@ fn a_promise_that_is_broken_fails_with_its_figures() {
     let slow = "servers = 16\nservice = \"exponential 5ms\"";
     if let Some(ran) = on_device(
         slow,
-        &[
-            "--require",
-            "iops>=200,mean<=3ms,p99<=100ms",
-            "--depth",
-            "16",
-            "--time",
-            "60s",
-        ],
+        &split_words("--require iops>=200,mean<=3ms,p99<=100ms --depth 16 --time 60s"),
     ) {
         ran.expect(
             1,
@@ -373,24 +366,12 @@ fn a_verdict_is_written_for_people_programs_and_build_servers() {
     let Some(folder) = need(Directory::fast()) else { return };
     let (junit, json) = (folder.path().join("junit.xml"), folder.path().join("verdict.json"));
     let out = format!("text,json={}", text(&json));
-    let arguments = [
-        "--policy",
-        "provider-sla/ssd-ultra",
-        "--size",
-        "40GB",
-        "--time",
-        "20s",
-        "--junit",
-        text(&junit),
-        "--out",
-        &out,
-        "--vm",
-        "B2ms",
-        "--disk",
-        "P30",
-        "--disks",
-        "4",
-    ];
+    let line = format!(
+        "--policy provider-sla/ssd-ultra --size 40GB --time 20s --junit {} --out {out} --vm B2ms \
+         --disk P30 --disks 4",
+        junit.display()
+    );
+    let arguments = split_words(&line);
     let Some(ran) = on_device(&capped(300), &arguments) else {
         return;
     };
@@ -501,9 +482,7 @@ fn the_catalogue_is_listed_and_explained() {
 
 #[test]
 fn advice_says_what_to_order() {
-    let arguments = [
-        "advise", "--iops", "6000", "--mbps", "300", "--latency", "10ms", "--size", "500GiB",
-    ];
+    let arguments = split_words("advise --iops 6000 --mbps 300 --latency 10ms --size 500GiB");
     fathom(&arguments).expect(
         0,
         &[
@@ -527,9 +506,8 @@ fn advice_says_what_to_order() {
 #[test]
 fn copies_lower_what_disks_can_reach() {
     let reach = |read: &str, replicas: &str| {
-        let load = [
-            "--require", "iops>=300", "--read", read, "--block", "4k", "--time", "10s", "--out", "json",
-        ];
+        let line = format!("--require iops>=300 --read {read} --block 4k --time 10s --out json");
+        let load = split_words(&line);
         let disks = ["--disk", "P30", "--disks", "3", "--replicas", replicas, "--hops", "2"];
         let ran = on_device(&capped(400), &[&load[..], &disks].concat());
         ran.map(|ran| {

@@ -5,7 +5,7 @@ use std::fs;
 
 use testbed::{Directory, need};
 
-use crate::support::{Ran, fathom, text};
+use crate::support::{Ran, fathom, split_words, text};
 
 /// A verification of a simulated device, whose time is simulated too.
 fn on_device(lines: &str, arguments: &[&str]) -> Option<Ran> {
@@ -93,14 +93,7 @@ fn a_clause_about_operations_that_are_not_issued_is_refused() {
             ran.expect(4, &["there are none in the load", "--read 70"]);
         }
     }
-    let mixed = [
-        "--require",
-        "iops>=1000,write.mean<=5ms",
-        "--read",
-        "50",
-        "--time",
-        "20s",
-    ];
+    let mixed = split_words("--require iops>=1000,write.mean<=5ms --read 50 --time 20s");
     if let Some(ran) = on_device(slow, &mixed) {
         ran.expect(1, &["FAIL          write.mean <= 5 ms"]);
     }
@@ -131,9 +124,7 @@ fn the_end_of_credits_is_reported_to_the_second() {
     let credits = "servers = 64\nservice = \"500us\"\nlayer = \"iops 500 burst 3000 bucket 70000\"";
     if let Some(ran) = on_device(
         credits,
-        &[
-            "--require", "iops>=3000", "--time", "30s", "--warm-up", "5s", "--depth", "64",
-        ],
+        &split_words("--require iops>=3000 --time 30s --warm-up 5s --depth 64"),
     ) {
         ran.expect(1, &["FAIL          iops >= 3000", "3000 IOPS for 23 s, then 500"]);
     }

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use testbed::{Directory, need};
 
-use crate::support::{PROGRAM, Ran, command, fathom, finish, names, text};
+use crate::support::{PROGRAM, Ran, command, fathom, finish, names, split_words, text};
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be made")
@@ -85,9 +85,7 @@ fn credits_count_in_results_that_are_explained() {
 fn the_rate_is_the_largest_that_a_clause_needs() {
     let folder = folder();
     let device = file(folder.path(), "gp2.toml", GP2);
-    let policy = [
-        "--policy", "aws/gp2", "--size", "100GiB", "--require", "iops>=3000", "--quick",
-    ];
+    let policy = split_words("--policy aws/gp2 --size 100GiB --require iops>=3000 --quick");
     let both = verify(&[text(&device)], &[&policy[..], &["--out", "json"]].concat());
     let json = both.expect(0, &[]).json();
     assert_eq!(json["issued"]["rate_iops"], 3000.0, "{json:#}");
@@ -270,16 +268,11 @@ fn a_metadata_service_that_is_silent_is_named_in_the_report() {
     let device = file(folder.path(), "gp2.toml", GP2);
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap().to_string();
-    let words = [
-        "verify",
-        text(&device),
-        "--metadata",
-        "--require",
-        "iops>=100",
-        "--time",
-        "5s",
-        "-q",
-    ];
+    let line = format!(
+        "verify {} --metadata --require iops>=100 --time 5s -q",
+        device.display()
+    );
+    let words = split_words(&line);
     let mut command = command(&words);
     command.env("FATHOM_METADATA", &address);
     let ran = finish(&mut command);

@@ -105,65 +105,29 @@ fn check(case: &str) {
     assert_eq!(check_both(case), ["", ""], "{case}");
 }
 
-#[test]
-fn plain_sequential_read() {
-    check("01-plain-sequential-read");
+macro_rules! cases {
+    ($($name:ident: $case:literal;)*) => {
+        $(#[test]
+        fn $name() {
+            check($case);
+        })*
+    };
 }
 
-#[test]
-fn latency_and_buckets_mixed() {
-    check("02-latency-and-buckets-mixed");
-}
-
-#[test]
-fn latency_only_two_targets_read() {
-    check("03-latency-only-two-targets-read");
-}
-
-#[test]
-fn buckets_only_write() {
-    check("04-buckets-only-write");
-}
-
-#[test]
-fn thread_pool() {
-    check("05-thread-pool");
-}
-
-#[test]
-fn two_timespans() {
-    check("06-two-timespans");
-}
-
-#[test]
-fn effective_distributions() {
-    check("07-effective-distributions");
-}
-
-#[test]
-fn percent_distribution() {
-    check("08-percent-distribution");
-}
-
-#[test]
-fn throttled_wait_statistics() {
-    check("09-throttled-wait-statistics");
-}
-
-#[test]
-fn missing_file_and_target_too_small() {
-    check("11-missing-file");
-    check("12-target-too-small");
-}
-
-#[test]
-fn completion_routines() {
-    check("13-completion-routines");
-}
-
-#[test]
-fn memory_mapped_flush() {
-    check("14-memory-mapped-flush");
+cases! {
+    plain_sequential_read: "01-plain-sequential-read";
+    latency_and_buckets_mixed: "02-latency-and-buckets-mixed";
+    latency_only_two_targets_read: "03-latency-only-two-targets-read";
+    buckets_only_write: "04-buckets-only-write";
+    thread_pool: "05-thread-pool";
+    two_timespans: "06-two-timespans";
+    effective_distributions: "07-effective-distributions";
+    percent_distribution: "08-percent-distribution";
+    throttled_wait_statistics: "09-throttled-wait-statistics";
+    missing_file: "11-missing-file";
+    target_too_small: "12-target-too-small";
+    completion_routines: "13-completion-routines";
+    memory_mapped_flush: "14-memory-mapped-flush";
 }
 
 /// Each line of `-v` with its time hidden, sorted: threads say theirs when they come to it. Dots

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use testbed::{Directory, FaultFs, LoopFs, TmpFs, need};
 
-use crate::calling::{self, PROGRAM, device_that_ends, end, text};
+use crate::calling::{self, PROGRAM, device_that_ends, end, split_words, text};
 use crate::fio::support::Place;
 
 const MIB: u64 = 1 << 20;
@@ -129,9 +129,8 @@ fn a_missing_permission_to_open_is_reported() {
     let hint = "hint: choose what this user may open so, or run as root\n";
     as_nobody(&["--name=x", &name, "--rw=read"]).expect(1, &["err=13/", &opening, hint]);
     // One clone becomes another user, and only that one.
-    let both = [
-        "--name=ours", &name, "--rw=read", "--name=theirs", &name, "--rw=read", "--uid=65534", "--gid=65534",
-    ];
+    let line = format!("--name=ours {name} --rw=read --name=theirs {name} --rw=read --uid=65534 --gid=65534");
+    let both = split_words(&line);
     let ran = Place::new().run(&both);
     ran.expect(1, &["err=13/", &opening, hint, "ours: (groupid=0, jobs=1): err= 0"]);
 }

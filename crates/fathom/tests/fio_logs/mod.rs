@@ -25,10 +25,7 @@ fn plan(kind: TargetKind, engine: EngineKind, stop: Stop) -> Plan {
         depth: 4,
         ..Workload::new("job", vec![TargetId(0)], stop)
     };
-    workload.parts[0].mix = Mix::Drawn {
-        write_percent: 30.0,
-        rule: MixRule::Independent,
-    };
+    workload.parts[0].mix = Mix::drawn(30.0, MixRule::Independent);
     let mut job = workload.job(0);
     for worker in &mut job.workers {
         worker.engine.kind = engine;
@@ -161,10 +158,7 @@ fn averages_and_histograms_of_two_workers_agree_with_the_results() {
 #[test]
 fn each_operation_of_two_workers_has_a_line() {
     let folder = tempfile::tempdir().unwrap();
-    let stop = Stop {
-        operations: Some(5_000),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(5_000);
     let nothing = TargetKind::Nothing { size: Bytes::gib(1) };
     for mut plan in [simulated(), plan(nothing, EngineKind::Null, stop)] {
         let operation_log = folder.path().join("operations");

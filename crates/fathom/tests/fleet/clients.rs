@@ -96,9 +96,7 @@ const JOBS: &str = "[global]\nioengine=psync\nsize=1m\nbs=4k\n[a]\nrw=randrw\nnu
 #[test]
 #[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn the_sum_is_that_of_the_servers() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let servers = [
         Server::at(&folder.join("s1"), None),
@@ -208,9 +206,7 @@ fn the_sum_is_that_of_the_servers() {
 
 #[test]
 fn names_of_files_are_as_the_job_says() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let server = Server::at(&folder.join("s"), None);
     let words = [
@@ -235,9 +231,7 @@ fn names_of_files_are_as_the_job_says() {
 
 #[test]
 fn each_has_its_own_jobs_and_a_list_of_hosts_shares_them() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let servers = [
         Server::at(&folder.join("s1"), None),
@@ -291,9 +285,7 @@ fn each_has_its_own_jobs_and_a_list_of_hosts_shares_them() {
 
 #[test]
 fn the_normal_report_and_the_logs_name_hosts() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let servers = [
         Server::at(&folder.join("s1"), None),
@@ -348,9 +340,7 @@ fn the_normal_report_and_the_logs_name_hosts() {
 
 #[test]
 fn what_is_no_server_of_ours_is_reported_in_bounded_time() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let job = ["--name=n", "--ioengine=null", "--size=1m"];
     let with = |host: &str| {
@@ -392,9 +382,7 @@ fn what_is_no_server_of_ours_is_reported_in_bounded_time() {
 
 #[test]
 fn without_a_token_only_this_machine_is_served() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let refused = ["only this machine is served and reached", "set FATHOM_TOKEN"];
     client(folder, &["--server=0.0.0.0,8799"]).expect(1, &refused);
@@ -412,9 +400,7 @@ fn without_a_token_only_this_machine_is_served() {
 #[test]
 fn a_socket_in_the_file_system_is_for_its_user() {
     use std::os::unix::fs::{FileTypeExt, PermissionsExt};
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let path = folder.join("socket");
     let number = folder.join("number");
@@ -445,9 +431,7 @@ fn a_socket_in_the_file_system_is_for_its_user() {
 
 #[test]
 fn what_stays_here_is_refused_by_name() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let check = |option: &str, message: &str| {
         let words = ["--client=127.0.0.1,9", "--name=n", "--size=1m", option];
         client(folder.path(), &words).expect(1, &[message]);
@@ -463,9 +447,7 @@ fn what_stays_here_is_refused_by_name() {
 
 #[test]
 fn a_server_that_is_lost_leaves_the_others_to_go_on() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let mut servers = [
         Server::at(&folder.join("s1"), None),
@@ -526,9 +508,7 @@ fn one_host_reports_as_if_it_were_run_there() {
 /// Scripts call it by a link or a copy of that name, and connect as soon as the call returns.
 #[test]
 fn a_server_in_the_background_listens_when_the_call_returns() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     std::os::unix::fs::symlink(PROGRAM, folder.join("fio")).unwrap();
     fs::create_dir(folder.join("copy")).unwrap();

@@ -76,9 +76,7 @@ const FIO: &str = "[global]\nioengine=psync\nbs=4k\nsize=256k\n\
 
 #[test]
 fn mpirun_starts_job_files_of_fio() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     fs::write(folder.join("jobs.fio"), FIO).unwrap();
     let ran = end(mpirun(folder, 2, &[], &["fio", "jobs.fio", "--output-format=json"]));
@@ -98,9 +96,7 @@ fn mpirun_starts_job_files_of_fio() {
 
 #[test]
 fn mpirun_starts_command_lines_of_diskspd() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let words = ["diskspd", "-c1M", "-d1", "-b4K", "-o1", "-t2", "-r", "-Sb", "%r.dat"];
     let ran = end(mpirun(folder, 2, &[], &words));
@@ -180,9 +176,7 @@ fn what_a_launcher_did_to_processors_is_undone_and_reported() {
 
 #[test]
 fn drop_ins_know_nothing_of_the_files_of_other_hosts() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     fs::write(folder.join("jobs.fio"), FIO).unwrap();
     fs::write(folder.join("hosts.txt"), "local # the first\nlocal\n").unwrap();
@@ -211,9 +205,7 @@ fn drop_ins_know_nothing_of_the_files_of_other_hosts() {
 
 #[test]
 fn a_command_that_fails_calls_a_job_off_on_all_hosts() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let text = |before: &str| FIO.replace("stonewall", &format!("stonewall\nexec_prerun={before}"));
     let words = ["fio", "jobs.fio", "--output-format=json"];
@@ -247,9 +239,7 @@ fn a_command_that_fails_calls_a_job_off_on_all_hosts() {
 
 #[test]
 fn what_only_one_host_can_do_is_refused_by_name() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     fs::write(folder.join("jobs.fio"), FIO).unwrap();
     for flag in ["--status-interval=1", "--idle-prof=system"] {
@@ -268,9 +258,7 @@ fn threads_take_the_processors_of_their_own_host() {
         eprintln!("skipped: there is one processor");
         return;
     }
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let folder = folder.path();
     let agent = folder.join("agent");
     fs::write(&agent, "#!/bin/sh\nshift\nexec taskset -c 1 sh -c \"$*\"\n").unwrap();
@@ -437,9 +425,7 @@ fn workers_that_connect_carry_a_test_out() {
 /// A job that was written for several hosts says the same on one.
 #[test]
 fn what_jobs_say_of_hosts_counts_on_one_alone_too() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let run = |words: &[&str]| {
         let mut command = Command::new(PROGRAM);
         let own = own(&mut command, &folder.path().join("journal"));

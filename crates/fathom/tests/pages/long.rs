@@ -36,11 +36,7 @@ fn an_hour() -> Results {
     found.series = vec![Series {
         length_ns: Nanos::secs(1),
         of: None,
-        points: PerDirection {
-            read: rates(700),
-            write: rates(300),
-            trim: Vec::new(),
-        },
+        points: PerDirection::new(rates(700), rates(300), Vec::new()),
     }];
     let interval = |second: u64| {
         let mut latency = Histogram::new();
@@ -50,11 +46,7 @@ fn an_hour() -> Results {
         IntervalHistogram {
             start_ns: Nanos::secs(second),
             length_ns: Nanos::secs(1),
-            latency: PerDirection {
-                read: Some((&latency).into()),
-                write: None,
-                trim: None,
-            },
+            latency: PerDirection::new(Some((&latency).into()), None, None),
         }
     };
     found.histograms = (0..SECONDS).map(interval).collect();

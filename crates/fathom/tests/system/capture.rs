@@ -13,7 +13,7 @@ use model::access::Access;
 use model::block_size::BlockSizes;
 use testbed::{Directory, LoopDevice, LoopOptions, TraceFs, Zram, need};
 
-use crate::calling::{command, end, fathom, text};
+use crate::calling::{command, end, fathom, fathom_line, split_words, text};
 
 fn folder() -> Directory {
     need(Directory::fast()).expect("a temporary directory can always be made")
@@ -125,9 +125,9 @@ fn a_mix_on_a_device_with_a_queue_is_seen() {
         return;
     };
     let path = text(device.path());
-    let load = Load::begin(&[
-        "--target", path, "--allow-destroy", path, "--read", "70", "--depth", "8", "--rate", "2000",
-    ]);
+    let load = Load::begin(&split_words(&format!(
+        "--target {path} --allow-destroy {path} --read 70 --depth 8 --rate 2000"
+    )));
     until_busy(device.path());
     let (said, document) = captured(device.path(), &[]);
     drop(load);
@@ -157,10 +157,10 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_seen() {
     };
     let path = text(device.path());
     // Blocks that were never written cost the device nothing.
-    let written = fathom(&[
-        "run", "--target", path, "--allow-destroy", path, "--access", "sequential", "--write", "100", "--block", "64k",
-        "--passes", "1", "-q",
-    ]);
+    let written = fathom_line(&format!(
+        "run --target {path} --allow-destroy {path} --access sequential --write 100 --block 64k \
+         --passes 1 -q"
+    ));
     written.expect(0, &[]);
     let load = Load::begin(&["--target", path, "--block", "4k/75,32k/25", "--rate", "3000"]);
     until_busy(device.path());
@@ -187,16 +187,14 @@ fn depth_and_sizes_on_a_device_without_a_queue_are_seen() {
 /// from it.
 #[test]
 fn the_depth_of_a_full_queue_is_seen() {
-    let Some((_turn, _trace)) = traced() else {
-        return;
-    };
+    let Some((_turn, _trace)) = traced() else { return };
     let Some(device) = need(LoopDevice::of_size(64 << 20, LoopOptions::default())) else {
         return;
     };
     let path = text(device.path());
-    let load = Load::begin(&[
-        "--target", path, "--depth", "16", "--block", "16k", "--engine", "libaio",
-    ]);
+    let load = Load::begin(&split_words(&format!(
+        "--target {path} --depth 16 --block 16k --engine libaio"
+    )));
     until_busy(device.path());
     let (said, document) = captured(device.path(), &[]);
     drop(load);
@@ -219,10 +217,11 @@ fn a_stream_of_writes_with_flushes_is_seen() {
         return;
     };
     let path = text(device.path());
-    let flags = [
-        "--target", path, "--allow-destroy", path, "--write", "100", "--access", "sequential", "--block", "64k",
-        "--rate", "500", "--flush-every", "5",
-    ];
+    let line = format!(
+        "--target {path} --allow-destroy {path} --write 100 --access sequential --block 64k --rate \
+         500 --flush-every 5"
+    );
+    let flags = split_words(&line);
     let load = Load::begin(&flags);
     until_busy(device.path());
     let (said, document) = captured(device.path(), &[]);
@@ -246,9 +245,9 @@ fn counters_tell_means_and_say_that_they_are_weaker() {
         return;
     };
     let path = text(device.path());
-    let load = Load::begin(&[
-        "--target", path, "--allow-destroy", path, "--read", "50", "--block", "8k", "--rate", "1000", "--depth", "4",
-    ]);
+    let load = Load::begin(&split_words(&format!(
+        "--target {path} --allow-destroy {path} --read 50 --block 8k --rate 1000 --depth 4"
+    )));
     until_busy(device.path());
     let (said, document) = captured(device.path(), &["--counters"]);
     drop(load);
@@ -319,13 +318,10 @@ fn what_cannot_be_captured_is_reported() {
     };
     let idle = fathom(&["capture", text(device.path()), "--time", "200ms", "-q"]);
     idle.expect(2, &["was asked for nothing", "capture while the application runs"]);
-    let onto = fathom(&[
-        "capture",
-        text(device.path()),
-        "--time",
-        "200ms",
-        "--out",
-        text(device.path()),
-    ]);
+    let onto = fathom_line(&format!(
+        "capture {} --time 200ms --out {}",
+        device.path().display(),
+        device.path().display()
+    ));
     onto.expect(3, &["must not be written to", "a block device"]);
 }

@@ -2,7 +2,7 @@
 
 use testbed::{Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
 
-use crate::calling::{fathom, text};
+use crate::calling::{fathom, split_words, text};
 
 /// A control group lets 1000 reads a second through. It is read from the system and named, with
 /// nothing said about it. Of ten seconds and more, some may be slow for other reasons.
@@ -19,17 +19,11 @@ fn a_control_group_is_found_and_named() {
     }
     let found = {
         let Some(_inside) = need(throttle.enter()) else { return };
-        let arguments = [
-            "run",
-            "--target",
-            text(device.path()),
-            "--depth",
-            "16",
-            "--time",
-            "12s",
-            "--out",
-            "json",
-        ];
+        let line = format!(
+            "run --target {} --depth 16 --time 12s --out json",
+            device.path().display()
+        );
+        let arguments = split_words(&line);
         let diagnose = || {
             let ran = fathom(&[&arguments[..], &["--confirm"]].concat());
             ran.expect(0, &[]).json()["diagnoses"][0]["diagnosis"].clone()
@@ -87,17 +81,8 @@ fn a_control_group_over_a_file_is_found_and_named() {
 fn limits_are_named_and_mistakes_reported() {
     let Some(folder) = need(Directory::fast()) else { return };
     let file = folder.path().join("f");
-    let arguments = [
-        "run",
-        "--target",
-        text(&file),
-        "--size",
-        "8m",
-        "--time",
-        "1s",
-        "--rate",
-        "200iops",
-    ];
+    let line = format!("run --target {} --size 8m --time 1s --rate 200iops", file.display());
+    let arguments = split_words(&line);
     let with = |more: &[&str]| fathom(&[&arguments[..], more].concat());
     with(&["--cap", "disk:iops=5000"]).expect(0, &["What limits", "the rate that the test asks for"]);
     with(&["--confirm"]).expect(0, &["NOT-CONFIRMED"]);
@@ -125,15 +110,12 @@ fn jobs_of_a_file_are_held_to_the_limits_of_their_paths() {
     };
     write(jobs);
     let saved = folder.path().join("combined.result");
-    let run = [
-        "run",
-        text(&file),
-        "--no-history",
-        "--save",
-        text(&saved),
-        "--vm",
-        "Standard_D8ds_v4",
-    ];
+    let line = format!(
+        "run {} --no-history --save {} --vm Standard_D8ds_v4",
+        file.display(),
+        saved.display()
+    );
+    let run = split_words(&line);
     let json = fathom(&[&run[..], &["--out", "json"]].concat()).expect(0, &[]).json();
     let rows: Vec<(&str, u64, u64)> = json["shared_limits"][0]["limits"]
         .as_array()

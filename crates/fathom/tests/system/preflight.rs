@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use testbed::{LoopDevice, LoopOptions, need};
 
-use crate::calling::{Ran, command, fathom, finish, text};
+use crate::calling::{Ran, command, fathom, finish, split_words, text};
 
 /// Another program that reads a device from start to end, again and again.
 struct Neighbour(Child);
@@ -44,9 +44,8 @@ fn what_others_do_is_reported_before_the_test_and_with_its_result() {
     };
     let path = text(device.path());
     let run = |more: &[&str]| {
-        let words = [
-            "run", "--target", path, "--time", "200ms", "--warm-up", "0", "--out", "json",
-        ];
+        let line = format!("run --target {path} --time 200ms --warm-up 0 --out json");
+        let words = split_words(&line);
         fathom(&[&words[..], more].concat())
     };
     let busy = "BUSY-DISK".to_owned();
@@ -98,9 +97,8 @@ fn what_others_do_during_a_run_is_reported_in_every_mode() {
     let folder = tempfile::tempdir().unwrap();
     let saved = folder.path().join("result.json");
     let native = |path: &str| {
-        let words = [
-            "run", "--target", path, "--time", "500ms", "--warm-up", "0", "--out", "json",
-        ];
+        let line = format!("run --target {path} --time 500ms --warm-up 0 --out json");
+        let words = split_words(&line);
         rules(&fathom(&words))
     };
     let filename = format!("--filename={path}");

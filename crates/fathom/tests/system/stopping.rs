@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use testbed::{Directory, need};
 
-use crate::calling::{Ran, command, end, fathom, names, text};
+use crate::calling::{Ran, command, end, fathom, names, split_words, text};
 
 fn start(arguments: &[&str]) -> Child {
     let mut command = command(arguments);
@@ -44,9 +44,7 @@ fn what_was_measured_is_reported() {
 
 #[test]
 fn an_interrupted_preparation_leaves_nothing() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let path = folder.path().join("f");
     let child = start(&["run", "--target", text(&path), "--size", "1g", "--time", "1s"]);
     let began = Instant::now();
@@ -62,20 +60,11 @@ fn an_interrupted_preparation_leaves_nothing() {
 /// `timeout` signals its child and then the process group, and a stop script may do the same.
 #[test]
 fn signals_at_once_are_one_request() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
-    let child = start(&[
-        "run",
-        "--target",
-        text(folder.path()),
-        "--size",
-        "8m",
-        "--warm-up",
-        "0",
-        "--time",
-        "1m",
-    ]);
+    let Some(folder) = need(Directory::fast()) else { return };
+    let child = start(&split_words(&format!(
+        "run --target {} --size 8m --warm-up 0 --time 1m",
+        folder.path().display()
+    )));
     let begun = Instant::now();
     while names(folder.path()).is_empty() {
         assert!(begun.elapsed() < Duration::from_secs(20), "the run has not begun");
@@ -94,22 +83,11 @@ fn signals_at_once_are_one_request() {
 
 #[test]
 fn a_killed_run_leaves_no_torn_result_and_the_next_one_clears_up() {
-    let Some(folder) = need(Directory::fast()) else {
-        return;
-    };
+    let Some(folder) = need(Directory::fast()) else { return };
     let place = text(folder.path());
     let saved = folder.path().join("saved");
-    let arguments = [
-        "run",
-        "--target",
-        place,
-        "--size",
-        "32m",
-        "--time",
-        "2s",
-        "--save",
-        text(&saved),
-    ];
+    let line = format!("run --target {place} --size 32m --time 2s --save {}", saved.display());
+    let arguments = split_words(&line);
     // Before, during and at the end of the run.
     for after in [50, 400, 1500, 2600, 4100, 4150, 4200, 4250, 4300] {
         let mut child = start(&arguments);

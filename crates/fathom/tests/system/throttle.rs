@@ -14,7 +14,7 @@ use std::time::Duration;
 use serde_json::Value;
 use testbed::{Directory, Limit, LoopDevice, LoopFs, LoopOptions, Throttle, need};
 
-use crate::calling::{PROGRAM, fathom, finish, text};
+use crate::calling::{PROGRAM, fathom, fathom_line, finish, split_words, text};
 
 /// One such test at a time: they would disturb each other.
 fn turn() -> MutexGuard<'static, ()> {
@@ -179,34 +179,20 @@ fn a_limit_of_the_kernel_is_found_on_a_real_file() {
     let Some(throttle) = need(Throttle::new()) else { return };
     // Made before the limit holds, and used again by both tests.
     let file = disk.path().join("f");
-    let make = [
-        "run",
-        "--target",
-        text(&file),
-        "--size",
-        "64m",
-        "--time",
-        "1s",
-        "--warm-up",
-        "0",
-        "--quiet",
-    ];
-    fathom(&make).expect(0, &[]);
+    let line = format!(
+        "run --target {} --size 64m --time 1s --warm-up 0 --quiet",
+        file.display()
+    );
+    fathom_line(&line).expect(0, &[]);
     if need(throttle.set(disk.device().path(), Limit::ReadOperations(1000))).is_none() {
         return;
     }
     let Some(_inside) = need(throttle.enter()) else { return };
     let verify = |require: &str| {
-        let ran = fathom(&[
-            "verify",
-            text(&file),
-            "--require",
-            require,
-            "--quick",
-            "--quiet",
-            "--out",
-            "json",
-        ]);
+        let ran = fathom_line(&format!(
+            "verify {} --require {require} --quick --quiet --out json",
+            file.display()
+        ));
         assert!(!ran.err.contains("panicked"), "{ran:#?}");
         ran
     };
@@ -254,9 +240,8 @@ fn several_targets_share_a_promise() {
     }
     let Some(_inside) = need(throttle.enter()) else { return };
     let verify = |targets: &[&str], require: &str, time: &str| {
-        let how = [
-            "--require", require, "--time", time, "--warm-up", "1s", "--preflight", "0",
-        ];
+        let line = format!("--require {require} --time {time} --warm-up 1s --preflight 0");
+        let how = split_words(&line);
         let output = ["--quiet", "--out", "json"];
         fathom(&[&["verify"], targets, &how[..], &output].concat())
     };

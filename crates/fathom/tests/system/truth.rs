@@ -2,14 +2,14 @@
 
 use testbed::{Directory, LoopDevice, LoopOptions, Zram, need};
 
-use crate::calling::{fathom, text};
+use crate::calling::{fathom, fathom_line, split_words, text};
 
 /// Does 20,000 reads and writes with O_DIRECT, and expects the kernel to have counted as many.
 fn counts_agree(device: &str, engine: &str, depth: &str) {
-    let ran = fathom(&[
-        "run", "--target", device, "--allow-destroy", device, "--read", "50", "--operations", "20000", "--warm-up",
-        "0", "--engine", engine, "--depth", depth, "--out", "json",
-    ]);
+    let ran = fathom_line(&format!(
+        "run --target {device} --allow-destroy {device} --read 50 --operations 20000 --warm-up 0 \
+         --engine {engine} --depth {depth} --out json"
+    ));
     let json = ran.expect(0, &[]).json();
     let (kernel, ours) = (&json["devices"][0]["kernel"], &json["devices"][0]["ours"]);
     assert_eq!(
@@ -51,19 +51,11 @@ fn a_cache_that_answers_is_named() {
         return;
     };
     let file = folder.path().join("f");
-    let arguments = [
-        "run",
-        "--target",
-        text(&file),
-        "--size",
-        "32m",
-        "--time",
-        "1s",
-        "--warm-up",
-        "0",
-        "--cache",
-        "buffered",
-    ];
+    let line = format!(
+        "run --target {} --size 32m --time 1s --warm-up 0 --cache buffered",
+        file.display()
+    );
+    let arguments = split_words(&line);
     // The first run makes the file and reads it in; in the second the page cache answers.
     fathom(&arguments).expect(0, &[]);
     fathom(&arguments).expect(0, &["CACHE-HITS", "page cache"]);
@@ -71,9 +63,7 @@ fn a_cache_that_answers_is_named() {
 
 #[test]
 fn a_rate_is_kept() {
-    let ran = fathom(&[
-        "run", "--target", "null", "--rate", "1000iops", "--time", "2s", "--warm-up", "0", "--out", "json",
-    ]);
+    let ran = fathom_line("run --target null --rate 1000iops --time 2s --warm-up 0 --out json");
     let json = ran.expect(0, &[]).json();
     // Due at 0, 1, …, 1999 ms: an exact number, however late the machine is.
     assert_eq!(json["jobs"][0]["total"]["operations"], 2000);

@@ -84,10 +84,7 @@ impl EveryCursor {
             }
         }
         let offset = self.placement.next(draws, direction)?;
-        Some(Place {
-            offset,
-            continues: false,
-        })
+        Some(Place::new(offset))
     }
 
     pub(super) fn claim(&mut self, place: Place, direction: Direction, length: u32) -> u32 {

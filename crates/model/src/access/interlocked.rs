@@ -40,9 +40,6 @@ pub struct InterlockedCursor {
 impl InterlockedCursor {
     pub(super) fn next(&mut self) -> Place {
         let step = self.shared.position.fetch_add(self.area.alignment, Ordering::Relaxed);
-        Place {
-            offset: self.area.base + step % self.span,
-            continues: false,
-        }
+        Place::new(self.area.base + step % self.span)
     }
 }

@@ -41,6 +41,15 @@ pub enum Continuation {
 }
 
 impl Mixed {
+    /// Random jumps with sequential runs between them.
+    pub fn new(placement: Placement, random_percent: PerDirection<u8>, continuation: Continuation) -> Mixed {
+        Mixed {
+            placement,
+            random_percent,
+            continuation,
+        }
+    }
+
     pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<MixedCursor, AccessError> {
         for (_, percent) in self.random_percent.iter() {
             if *percent > 100 {
@@ -105,10 +114,7 @@ impl MixedCursor {
         if jump {
             let offset = self.placement.next(draws, direction)?;
             self.next[index] = offset - area.base + area.alignment;
-            return Some(Place {
-                offset,
-                continues: false,
-            });
+            return Some(Place::new(offset));
         }
         let position = match self.next[index] {
             next if next + area.block <= area.length => next,

@@ -80,6 +80,17 @@ pub struct Place {
     pub continues: bool,
 }
 
+impl Place {
+    /// A position that continues no run.
+    #[inline(always)]
+    fn new(offset: u64) -> Place {
+        Place {
+            offset,
+            continues: false,
+        }
+    }
+}
+
 /// What the next position is wanted for.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
@@ -148,13 +159,16 @@ pub enum Cursor {
 impl Default for Access {
     /// Every position is random, and all are equally likely.
     fn default() -> Self {
-        Access::Random {
-            placement: Placement::default(),
-        }
+        Access::random(Placement::default())
     }
 }
 
 impl Access {
+    /// Every position is drawn by itself.
+    pub fn random(placement: Placement) -> Access {
+        Access::Random { placement }
+    }
+
     /// Positions jump: at least some of them are drawn at random.
     pub fn jumps(&self) -> bool {
         match self {
@@ -232,10 +246,7 @@ impl Cursor {
     #[inline(always)]
     pub fn next(&mut self, draws: &mut Draws, wanted: Wanted) -> Option<Place> {
         match self {
-            Cursor::Uniform(cursor) => Some(Place {
-                offset: cursor.next(draws, wanted.direction),
-                continues: false,
-            }),
+            Cursor::Uniform(cursor) => Some(Place::new(cursor.next(draws, wanted.direction))),
             Cursor::Sequential(cursor) => cursor.next(wanted.direction),
             other => other.next_of_the_rest(draws, wanted),
         }
@@ -244,17 +255,11 @@ impl Cursor {
     #[inline(never)]
     fn next_of_the_rest(&mut self, draws: &mut Draws, wanted: Wanted) -> Option<Place> {
         match self {
-            Cursor::Uniform(cursor) => Some(Place {
-                offset: cursor.next(draws, wanted.direction),
-                continues: false,
-            }),
+            Cursor::Uniform(cursor) => Some(Place::new(cursor.next(draws, wanted.direction))),
             Cursor::Sequential(cursor) => cursor.next(wanted.direction),
             Cursor::Interlocked(cursor) => Some(cursor.next()),
             Cursor::Parallel(cursor) => Some(cursor.next(wanted.slot)),
-            Cursor::Placed(cursor) => cursor.next(draws, wanted.direction).map(|offset| Place {
-                offset,
-                continues: false,
-            }),
+            Cursor::Placed(cursor) => cursor.next(draws, wanted.direction).map(Place::new),
             Cursor::Mixed(cursor) => cursor.next(draws, wanted.direction),
             Cursor::Every(cursor) => cursor.next(draws, wanted.direction),
             Cursor::Zones(cursor) => cursor.next(draws, wanted.direction),

@@ -38,6 +38,16 @@ pub enum OnceMethod {
     },
 }
 
+impl OnceMethod {
+    /// A map of used positions, without which nothing begins.
+    pub const fn map(reduction: Reduction) -> OnceMethod {
+        OnceMethod::Map {
+            reduction,
+            optional: false,
+        }
+    }
+}
+
 impl Once {
     pub(super) fn cursor(&self, areas: PerDirection<Area>, draws: &mut Draws) -> Result<OnceCursor, AccessError> {
         for (_, area) in areas.iter() {

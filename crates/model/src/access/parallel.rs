@@ -43,10 +43,7 @@ impl ParallelCursor {
             position = self.start % self.area.alignment;
         }
         self.next[index] = position + self.area.alignment;
-        Place {
-            offset: self.area.base + position,
-            continues: false,
-        }
+        Place::new(self.area.base + position)
     }
 
     pub(super) fn extra_bytes(&self) -> u64 {

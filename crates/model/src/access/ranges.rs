@@ -61,7 +61,22 @@ pub struct EffectiveRange {
     pub length: u64,
 }
 
+impl RangeShare {
+    /// A range with its share of the operations in percent.
+    pub fn new(operations_percent: f64, span: f64) -> RangeShare {
+        RangeShare {
+            operations_percent,
+            span,
+        }
+    }
+}
+
 impl Ranges {
+    /// Ranges of each direction with their shares.
+    pub fn new(basis: RangeBasis, rule: RangesRule, shares: PerDirection<Vec<RangeShare>>) -> Ranges {
+        Ranges { basis, rule, shares }
+    }
+
     pub(super) fn cursor(&self, areas: PerDirection<Area>) -> Result<RangesCursor, AccessError> {
         let mut tables = PerDirection::<Vec<Step>>::default();
         for direction in Direction::ALL {

@@ -117,10 +117,7 @@ impl SequentialCursor {
             }
         }
         self.next[index] = position.wrapping_add(area.alignment);
-        Some(Place {
-            offset: area.base + position,
-            continues: false,
-        })
+        Some(Place::new(area.base + position))
     }
 
     /// Moves on from an operation of the given length, for patterns whose step depends on it.

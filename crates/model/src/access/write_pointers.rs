@@ -182,10 +182,7 @@ impl WritePointersCursor {
             Direction::Write => self.place_of_write(self.drawn)?,
             Direction::Read | Direction::Trim => self.place_of_read(self.drawn, direction)?,
         };
-        Some(Place {
-            offset,
-            continues: false,
-        })
+        Some(Place::new(offset))
     }
 
     fn written(&self, zone: usize) -> u64 {

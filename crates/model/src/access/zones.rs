@@ -95,10 +95,7 @@ impl ZonesCursor {
                 place? + self.window
             }
         };
-        Some(Place {
-            offset,
-            continues: false,
-        })
+        Some(Place::new(offset))
     }
 
     fn enter(&mut self, window: u64, draws: &mut Draws) {

@@ -98,6 +98,15 @@ impl Default for DrawsForm {
 }
 
 impl DrawsForm {
+    /// The generators of fio for this clone.
+    pub fn per_purpose(seed: u64, number: u32) -> DrawsForm {
+        DrawsForm::PerPurpose {
+            seed,
+            number,
+            same_sizes: false,
+        }
+    }
+
     /// The generators in their initial state.
     pub fn start(self) -> Draws {
         match self {
@@ -351,11 +360,7 @@ mod tests {
         for form in [
             DrawsForm::Native { seed: 1 },
             DrawsForm::Single { seed: 1 },
-            DrawsForm::PerPurpose {
-                seed: 0x89,
-                number: 1,
-                same_sizes: false,
-            },
+            DrawsForm::per_purpose(0x89, 1),
         ] {
             for reduction in [
                 Reduction::Lemire,

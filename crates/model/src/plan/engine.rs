@@ -87,6 +87,16 @@ impl Default for EngineChoice {
     }
 }
 
+impl EngineChoice {
+    /// An engine as it usually is.
+    pub fn new(kind: EngineKind) -> EngineChoice {
+        EngineChoice {
+            kind,
+            ..EngineChoice::default()
+        }
+    }
+}
+
 /// The engines.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

@@ -433,10 +433,7 @@ impl FileWork {
             return match write_percent {
                 0 => Mix::READS,
                 100 => Mix::WRITES,
-                share => Mix::Drawn {
-                    write_percent: f64::from(*share),
-                    rule: MixRule::Independent,
-                },
+                share => Mix::drawn(f64::from(*share), MixRule::Independent),
             };
         }
         let mut counts = [0u64; 2];
@@ -449,10 +446,7 @@ impl FileWork {
         match counts {
             [_, 0] => Mix::READS,
             [0, _] => Mix::WRITES,
-            [reads, writes] => Mix::Drawn {
-                write_percent: 100.0 * writes as f64 / (reads + writes) as f64,
-                rule: MixRule::Independent,
-            },
+            [reads, writes] => Mix::drawn(100.0 * writes as f64 / (reads + writes) as f64, MixRule::Independent),
         }
     }
 }
@@ -529,11 +523,7 @@ mod tests {
         let mut tree = tree(0, 1, 10_000, 100);
         assert_eq!(tree.total_size(), Bytes(100_000));
         let (low, high) = (Bytes::kib(4), Bytes::kib(16));
-        tree.sizes = BlockSizes::Range {
-            low,
-            high,
-            unaligned: false,
-        };
+        tree.sizes = BlockSizes::range(low, high);
         let sizes: BTreeSet<u64> = (0..10_000).map(|file| tree.file_size(file)).collect();
         assert_eq!(sizes.into_iter().collect::<Vec<_>>(), [4096, 8192, 12288, 16384]);
         let mean = tree.total_size().0 as f64 / 10_000.0;

@@ -191,6 +191,21 @@ pub struct Think {
     pub cycles_each: u64,
 }
 
+impl Think {
+    /// A pause after this many operations.
+    pub fn new(pause_ns: Nanos, operations: u32, count: ThinkCount) -> Think {
+        Think {
+            pause_ns,
+            spin_ns: Nanos(0),
+            operations,
+            after_ns: None,
+            count,
+            shifts_schedule: false,
+            cycles_each: 0,
+        }
+    }
+}
+
 /// Which operations count towards a pause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

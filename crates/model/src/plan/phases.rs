@@ -23,6 +23,16 @@ pub struct Phases {
     pub cool_down_ns: Nanos,
 }
 
+impl Phases {
+    /// A warm-up before the measured window, and nothing else.
+    pub fn with_warm_up(warm_up_ns: Nanos) -> Phases {
+        Phases {
+            warm_up_ns,
+            ..Phases::default()
+        }
+    }
+}
+
 /// A length of time, or a range of lengths.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Span {
@@ -66,6 +76,30 @@ impl Stop {
     pub fn after(time: Nanos) -> Stop {
         Stop {
             after_ns: Some(time),
+            ..Stop::default()
+        }
+    }
+
+    /// After this many operations of each worker.
+    pub fn after_operations(operations: u64) -> Stop {
+        Stop {
+            operations: Some(operations),
+            ..Stop::default()
+        }
+    }
+
+    /// After this many bytes of each worker.
+    pub fn after_bytes(bytes: Bytes) -> Stop {
+        Stop {
+            bytes: Some(bytes),
+            ..Stop::default()
+        }
+    }
+
+    /// After this many passes of each stream.
+    pub fn after_passes(passes: u32) -> Stop {
+        Stop {
+            passes: Some(passes),
             ..Stop::default()
         }
     }

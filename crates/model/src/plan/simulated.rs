@@ -118,6 +118,13 @@ pub struct SimulatedPause {
     pub for_ns: Nanos,
 }
 
+impl SimulatedPause {
+    /// A pause of this length from this time on.
+    pub fn new(at_ns: Nanos, for_ns: Nanos) -> SimulatedPause {
+        SimulatedPause { at_ns, for_ns }
+    }
+}
+
 /// An operation of the simulated device that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "fault", rename_all = "snake_case")]
@@ -145,6 +152,13 @@ pub enum SimulatedFault {
         /// Error number.
         errno: i32,
     },
+}
+
+impl SimulatedFault {
+    /// The n-th operation fails with this error number.
+    pub fn nth(operation: u64, errno: i32) -> SimulatedFault {
+        SimulatedFault::Nth { operation, errno }
+    }
 }
 
 /// A limit of so much per second. What is not used is saved up to the size of a bucket, which is

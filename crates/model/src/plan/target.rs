@@ -195,6 +195,16 @@ impl Default for StreamTarget {
 }
 
 impl StreamTarget {
+    /// A set of files of which another is picked after `operations` operations.
+    pub fn files(targets: Vec<TargetId>, open_at_once: u32, service: FileService, operations: u64) -> StreamTarget {
+        StreamTarget::Files {
+            targets,
+            open_at_once,
+            service,
+            operations,
+        }
+    }
+
     /// The targets, in order.
     pub fn ids(&self) -> &[TargetId] {
         match self {
@@ -286,6 +296,11 @@ impl Extent {
 }
 
 impl Region {
+    /// A part of a target; without a length, all behind the base.
+    pub fn new(base: Extent, length: Option<Extent>) -> Region {
+        Region { base, length }
+    }
+
     /// Base and length on a target of the given size.
     pub fn resolve(&self, target: u64) -> (u64, u64) {
         let base = self.base.resolve(target).min(target);

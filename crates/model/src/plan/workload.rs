@@ -242,10 +242,7 @@ impl Workload {
                     edge - edge % align
                 };
                 let (from, to) = (edge(index), edge(index + 1));
-                Region {
-                    base: Extent::bytes(self.offset.0 + from),
-                    length: Some(Extent::bytes(to - from)),
-                }
+                Region::new(Extent::bytes(self.offset.0 + from), Some(Extent::bytes(to - from)))
             }
             None => {
                 let percent = |part: u64| 100.0 * part as f64 / workers as f64;

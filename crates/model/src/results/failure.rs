@@ -24,6 +24,19 @@ pub struct Failure {
     pub help: Option<String>,
 }
 
+impl Failure {
+    /// A failure that is neither of the system nor of an operation, without advice.
+    pub fn new(what: impl Into<String>, at: impl Into<String>) -> Failure {
+        Failure {
+            what: what.into(),
+            at: at.into(),
+            errno: None,
+            operation: None,
+            help: None,
+        }
+    }
+}
+
 /// An operation that failed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailedOperation {

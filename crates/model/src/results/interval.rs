@@ -70,7 +70,23 @@ pub struct Point {
     pub latency_ns_max: u64,
 }
 
+impl Series {
+    /// A series of a stream of a worker, or of the whole job.
+    pub fn new(length_ns: Nanos, of: Option<(u32, u32)>, points: PerDirection<Vec<Point>>) -> Series {
+        Series { length_ns, of, points }
+    }
+}
+
 impl Point {
+    /// An interval whose latencies were not kept.
+    pub fn new(operations: u64, bytes: u64) -> Point {
+        Point {
+            operations,
+            bytes,
+            ..Point::default()
+        }
+    }
+
     /// Adds the same interval of another series.
     pub fn merge(&mut self, other: &Point) {
         if other.operations == 0 {

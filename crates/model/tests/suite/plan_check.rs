@@ -74,12 +74,7 @@ fn targets_must_be_there() {
         |stream| stream.target = StreamTarget::One { target: TargetId(1) },
         "job `first`, worker 0: there is no target 1",
     );
-    let files = |targets, open_at_once| StreamTarget::Files {
-        targets,
-        open_at_once,
-        service: FileService::RoundRobin,
-        operations: 1,
-    };
+    let files = |targets, open_at_once| StreamTarget::files(targets, open_at_once, FileService::RoundRobin, 1);
     check_stream(
         |stream| stream.target = files(Vec::new(), 1),
         "job `first`, worker 0: a stream has no target",
@@ -118,10 +113,7 @@ fn something_must_end_a_job() {
 fn passes_must_come_to_an_end() {
     let passes = |access: Access| {
         move |job: &mut Job| {
-            job.stop = Stop {
-                passes: Some(2),
-                ..Stop::default()
-            };
+            job.stop = Stop::after_passes(2);
             job.workers[0].streams[0].pattern.access = vec![access];
         }
     };
@@ -214,17 +206,10 @@ fn lengths_must_be_possible() {
         "job `first`, worker 0: a block size of 4 GiB is too large; it must be below 4 GiB",
     );
     check_stream(
-        sizes(BlockSizes::Range {
-            low: Bytes::kib(8),
-            high: Bytes::kib(4),
-            unaligned: false,
-        }),
+        sizes(BlockSizes::range(Bytes::kib(8), Bytes::kib(4))),
         "job `first`, worker 0: the block size range 8 KiB to 4 KiB is upside down",
     );
-    let entry = |percent| SizeShare {
-        size: Bytes::kib(4),
-        percent,
-    };
+    let entry = |percent| SizeShare::new(Bytes::kib(4), percent);
     let shares = "job `first`, worker 0: the shares of a block size split must add up to more than 0 percent";
     let negative = vec![entry(50.0), entry(-10.0)];
     check_stream(sizes(BlockSizes::Split { entries: negative }), shares);
@@ -237,10 +222,7 @@ fn lengths_must_be_possible() {
 
 #[test]
 fn mixes_patterns_and_contents_must_fit_together() {
-    let drawn = |write_percent| Mix::Drawn {
-        write_percent,
-        rule: MixRule::Independent,
-    };
+    let drawn = |write_percent| Mix::drawn(write_percent, MixRule::Independent);
     check_stream(
         |stream| stream.mix = drawn(101.0),
         "job `first`, worker 0: the share of writes must be 0 to 100 percent, not 101",
@@ -262,11 +244,7 @@ fn mixes_patterns_and_contents_must_fit_together() {
             stream.mix = drawn(50.0);
             let placement = Placement::Uniform(Uniform::default());
             stream.pattern.access.push(Access::Random { placement });
-            stream.pattern.access_of = PerDirection {
-                read: 1,
-                write: 2,
-                trim: 9,
-            };
+            stream.pattern.access_of = PerDirection::new(1, 2, 9);
         },
         "job `first`, worker 0: writes have no access pattern",
     );
@@ -285,26 +263,14 @@ fn schedules_and_pauses_must_lead_somewhere() {
     );
     check_stream(
         |stream| {
-            let rates = PerDirection {
-                read: Some(Rate::iops(1)),
-                write: Some(Rate::iops(1)),
-                trim: None,
-            };
+            let rates = PerDirection::new(Some(Rate::iops(1)), Some(Rate::iops(1)), None);
             stream.pacing = Pacing::PerDirection { rates };
         },
         "job `first`, worker 0: a rate for writes that never occur",
     );
     check_stream(
         |stream| {
-            stream.think = Some(Think {
-                pause_ns: Nanos(1),
-                spin_ns: Nanos(0),
-                operations: 0,
-                after_ns: None,
-                count: ThinkCount::Issued,
-                shifts_schedule: false,
-                cycles_each: 0,
-            });
+            stream.think = Some(Think::new(Nanos(1), 0, ThinkCount::Issued));
         },
         "job `first`, worker 0: a pause needs at least one operation, or a time, before it",
     );

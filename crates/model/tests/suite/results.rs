@@ -48,11 +48,7 @@ fn host(name: &str, operations: &[Done]) -> Results {
             ..WorkerResults::default()
         });
     }
-    let mut series = Series {
-        length_ns: Nanos(INTERVAL),
-        of: None,
-        points: PerDirection::default(),
-    };
+    let mut series = Series::new(Nanos(INTERVAL), None, PerDirection::default());
     for done in operations {
         let stream = &mut job.workers[done.worker].streams[0];
         let found = stream.directions[done.direction].get_or_insert_with(DirectionResults::default);
@@ -321,13 +317,7 @@ fn intervals_around_the_window_add_up_in_order() {
             phase: if *start < 10 { Phase::WarmUp } else { Phase::Verify },
             start_ns: Nanos(*start),
             length_ns: Nanos(1),
-            counts: PerDirection {
-                read: Counts {
-                    operations: 1,
-                    bytes: Bytes(2),
-                },
-                ..PerDirection::default()
-            },
+            counts: PerDirection::from_reads(Counts::new(1, Bytes(2))),
         };
         results.steps[0].jobs[0].around = starts.iter().map(one).collect();
         results
@@ -494,11 +484,9 @@ fn full() -> Results {
     };
     (worker.joined_rows, worker.map_bytes) = (7, Bytes(8));
     worker.failure = Some(Failure {
-        what: "a read failed".into(),
-        at: "offset 4096".into(),
         errno: Some(5),
-        operation: None,
         help: Some("look at the log".into()),
+        ..Failure::new("a read failed", "offset 4096")
     });
     let stream = &mut worker.streams[0];
     stream.targets = vec![0];
@@ -508,10 +496,7 @@ fn full() -> Results {
     };
     flushes.latency.record(123_456);
     stream.sync = Some(flushes);
-    stream.lifetime.write = Counts {
-        operations: 9,
-        bytes: Bytes(10),
-    };
+    stream.lifetime.write = Counts::new(9, Bytes(10));
     stream.effective_ranges.push(EffectiveShare {
         operations_percent: 33.3,
         start: Bytes(0),

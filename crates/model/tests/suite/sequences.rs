@@ -46,11 +46,7 @@ fn a_walk_with_holes_ends_where_an_operation_does_not_fit() {
         let mix = Mix::Only {
             direction: Direction::Read,
         };
-        let form = DrawsForm::PerPurpose {
-            seed: 1,
-            number: 1,
-            same_sizes: false,
-        };
+        let form = DrawsForm::per_purpose(1, 1);
         let all = operations(mix, &pattern, 0, length, form, 100);
         all.iter().map(|operation| operation.offset / UNIT).collect::<Vec<_>>()
     };
@@ -70,10 +66,9 @@ fn any_sizes() -> impl Strategy<Value = BlockSizes> {
     });
     let entries = prop::collection::vec((1u64..32, 1u32..100), 1..5);
     let split = entries.prop_map(|entries| {
-        let entries = entries.into_iter().map(|(units, percent)| SizeShare {
-            size: Bytes(units * UNIT),
-            percent: f64::from(percent),
-        });
+        let entries = entries
+            .into_iter()
+            .map(|(units, percent)| SizeShare::new(Bytes(units * UNIT), f64::from(percent)));
         BlockSizes::Split {
             entries: entries.collect(),
         }
@@ -87,10 +82,10 @@ fn any_mix() -> impl Strategy<Value = Mix> {
         (0usize..3).prop_map(|number| Mix::Only {
             direction: Direction::ALL[number]
         }),
-        (percent.clone(), 0usize..3).prop_map(|(percent, rule)| Mix::Drawn {
-            write_percent: f64::from(percent),
-            rule: [MixRule::Independent, MixRule::AfterPlace, MixRule::Redrawn][rule],
-        }),
+        (percent.clone(), 0usize..3).prop_map(|(percent, rule)| Mix::drawn(
+            f64::from(percent),
+            [MixRule::Independent, MixRule::AfterPlace, MixRule::Redrawn][rule]
+        )),
         percent.prop_map(|percent| Mix::Exact {
             write_percent: f64::from(percent)
         }),
@@ -107,14 +102,12 @@ fn any_access() -> impl Strategy<Value = Access> {
             ..Sequential::default()
         })),
         Just(Access::Random { placement: uniform() }),
-        Just(Access::Random {
-            placement: Placement::Once(Once::default())
-        }),
-        (0u8..=100).prop_map(move |percent| Access::Mixed(Mixed {
-            placement: uniform(),
-            random_percent: PerDirection::all(percent),
-            continuation: Default::default(),
-        })),
+        Just(Access::random(Placement::Once(Once::default()))),
+        (0u8..=100).prop_map(move |percent| Access::Mixed(Mixed::new(
+            uniform(),
+            PerDirection::all(percent),
+            Default::default()
+        ))),
     ]
 }
 
@@ -126,18 +119,13 @@ fn any_access_of_dialects() -> impl Strategy<Value = Access> {
         Just(Reduction::MultiplyHigh32),
         Just(Reduction::MultiplyHigh64),
     ];
-    let map = |reduction| OnceMethod::Map {
-        reduction,
-        optional: false,
-    };
+    let map = |reduction| OnceMethod::map(reduction);
     prop_oneof![
         any_access(),
-        reduction.clone().prop_map(|reduction| Access::Random {
-            placement: Placement::Uniform(Uniform { reduction })
-        }),
-        reduction.prop_map(move |reduction| Access::Random {
-            placement: Placement::Once(Once { method: map(reduction) })
-        }),
+        reduction
+            .clone()
+            .prop_map(|reduction| Access::random(Placement::Uniform(Uniform { reduction }))),
+        reduction.prop_map(move |reduction| Access::random(Placement::Once(Once { method: map(reduction) }))),
     ]
 }
 
@@ -145,11 +133,7 @@ fn any_form() -> impl Strategy<Value = DrawsForm> {
     prop_oneof![
         any::<u64>().prop_map(|seed| DrawsForm::Native { seed }),
         any::<u32>().prop_map(|seed| DrawsForm::Single { seed }),
-        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| DrawsForm::PerPurpose {
-            seed,
-            number,
-            same_sizes: false
-        }),
+        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| DrawsForm::per_purpose(seed, number)),
     ]
 }
 
@@ -159,26 +143,13 @@ fn any_form() -> impl Strategy<Value = DrawsForm> {
 fn blocks_of_unused_directions_lengthen_the_random_map() {
     let sized = |read, write| {
         let fixed = |kib| BlockSizes::Fixed { size: Bytes::kib(kib) };
-        let method = OnceMethod::Map {
-            reduction: Reduction::MultiplyHigh32,
-            optional: false,
-        };
+        let method = OnceMethod::map(Reduction::MultiplyHigh32);
         let pattern = Pattern {
-            access: vec![Access::Random {
-                placement: Placement::Once(Once { method }),
-            }],
-            sizes: PerDirection {
-                read: fixed(read),
-                write: fixed(write),
-                trim: fixed(write),
-            },
+            access: vec![Access::random(Placement::Once(Once { method }))],
+            sizes: PerDirection::new(fixed(read), fixed(write), fixed(write)),
             ..Pattern::default()
         };
-        let form = DrawsForm::PerPurpose {
-            seed: 1,
-            number: 1,
-            same_sizes: false,
-        };
+        let form = DrawsForm::per_purpose(1, 1);
         let only = Mix::Only {
             direction: Direction::Write,
         };
@@ -293,10 +264,7 @@ fn drawn_mixes_and_splits_keep_their_shares() {
             "{what}: {hits} of {of}"
         );
     };
-    let entry = |kib, percent| SizeShare {
-        size: Bytes::kib(kib),
-        percent,
-    };
+    let entry = |kib, percent| SizeShare::new(Bytes::kib(kib), percent);
     let placement = Placement::Uniform(Uniform::default());
     let pattern = Pattern {
         sizes: PerDirection::all(BlockSizes::Split {

@@ -23,10 +23,10 @@ pub(super) fn write(results: &Results, out: &mut dyn Write) -> io::Result<()> {
             for interval in &job.histograms {
                 for (direction, latency) in interval.latency.iter() {
                     let Some(latency) = latency else { continue };
-                    let counts = Counts {
-                        operations: latency.n(),
-                        bytes: series.map_or(Bytes(0), |series| bytes_in(series, interval, direction)),
-                    };
+                    let counts = Counts::new(
+                        latency.n(),
+                        series.map_or(Bytes(0), |series| bytes_in(series, interval, direction)),
+                    );
                     table.write_record(row(
                         &place,
                         &job.name,

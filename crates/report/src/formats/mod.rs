@@ -29,83 +29,34 @@ pub struct Format {
     pub write: fn(&Results, &mut dyn Write) -> io::Result<()>,
 }
 
+impl Format {
+    const fn about(mut self, about: &'static str) -> Format {
+        self.about = about;
+        self
+    }
+}
+
+const fn format(name: &'static str, write: fn(&Results, &mut dyn Write) -> io::Result<()>) -> Format {
+    Format { name, about: "", write }
+}
+
 /// All formats that are made from finished results.
 pub const FORMATS: &[Format] = &[
-    Format {
-        name: "text",
-        about: "tables and sentences for people",
-        write: text::write,
-    },
-    Format {
-        name: "json",
-        about: "the same figures for programs; `fathom schema summary` describes it",
-        write: json::write,
-    },
-    Format {
-        name: "csv",
-        about: "one line for each interval and direction",
-        write: csv::write,
-    },
-    Format {
-        name: "csv-percentiles",
-        about: "one line for each percentile, with its interval",
-        write: tables::percentiles,
-    },
-    Format {
-        name: "csv-histogram",
-        about: "one line for each bucket of the latencies",
-        write: tables::histogram,
-    },
-    Format {
-        name: "csv-ranks",
-        about: "one line for each rank of a test on several hosts",
-        write: tables::ranks,
-    },
-    Format {
-        name: "markdown",
-        about: "a table for an issue, with what weakens it",
-        write: markdown::write,
-    },
-    Format {
-        name: "openmetrics",
-        about: "OpenMetrics text, for node_exporter's textfile collector",
-        write: openmetrics::write,
-    },
-    Format {
-        name: "diskspd",
-        about: "the text report of DiskSpd 2.2",
-        write: diskspd::text,
-    },
-    Format {
-        name: "diskspd-xml",
-        about: "the XML result of DiskSpd 2.2",
-        write: diskspd::xml,
-    },
-    Format {
-        name: "fio",
-        about: "the normal report of fio 3.42",
-        write: fio::text,
-    },
-    Format {
-        name: "fio-json",
-        about: "the JSON report of fio 3.42",
-        write: fio::json,
-    },
-    Format {
-        name: "fio-json+",
-        about: "the same with the bins of each latency histogram",
-        write: fio::json_plus,
-    },
-    Format {
-        name: "fio-terse",
-        about: "the terse report of fio 3.42, version 3: a line for each job",
-        write: fio::terse,
-    },
-    Format {
-        name: "iometer",
-        about: "the result file of Iometer 1.1.0",
-        write: iometer::write,
-    },
+    format("text", text::write).about("tables and sentences for people"),
+    format("json", json::write).about("the same figures for programs; `fathom schema summary` describes it"),
+    format("csv", csv::write).about("one line for each interval and direction"),
+    format("csv-percentiles", tables::percentiles).about("one line for each percentile, with its interval"),
+    format("csv-histogram", tables::histogram).about("one line for each bucket of the latencies"),
+    format("csv-ranks", tables::ranks).about("one line for each rank of a test on several hosts"),
+    format("markdown", markdown::write).about("a table for an issue, with what weakens it"),
+    format("openmetrics", openmetrics::write).about("OpenMetrics text, for node_exporter's textfile collector"),
+    format("diskspd", diskspd::text).about("the text report of DiskSpd 2.2"),
+    format("diskspd-xml", diskspd::xml).about("the XML result of DiskSpd 2.2"),
+    format("fio", fio::text).about("the normal report of fio 3.42"),
+    format("fio-json", fio::json).about("the JSON report of fio 3.42"),
+    format("fio-json+", fio::json_plus).about("the same with the bins of each latency histogram"),
+    format("fio-terse", fio::terse).about("the terse report of fio 3.42, version 3: a line for each job"),
+    format("iometer", iometer::write).about("the result file of Iometer 1.1.0"),
 ];
 
 /// The format of the given name.

@@ -37,10 +37,7 @@ fn shown(state: &State, look: Look, width: u16, height: u16) -> String {
 fn job(name: &str, warm_up: u64, measured: u64) -> Job {
     Job {
         name: name.into(),
-        phases: Phases {
-            warm_up_ns: Nanos::secs(warm_up),
-            ..Phases::default()
-        },
+        phases: Phases::with_warm_up(Nanos::secs(warm_up)),
         stop: Stop::after(Nanos::secs(measured)),
         ..Job::default()
     }
@@ -69,16 +66,9 @@ fn latency(operations: u64) -> Histogram {
 
 /// A second in which `operations` operations of 8 KiB of each kind completed.
 fn second(number: u64, reads: u64, writes: u64) -> Interval {
-    let counts = |operations: u64| Counts {
-        operations,
-        bytes: Bytes(operations * 8192),
-    };
+    let counts = |operations: u64| Counts::new(operations, Bytes(operations * 8192));
     let some = |operations: u64| (operations > 0).then(|| latency(operations));
-    let latency = PerDirection {
-        read: some(reads),
-        write: some(writes),
-        trim: None,
-    };
+    let latency = PerDirection::new(some(reads), some(writes), None);
     let sum = |of: &Option<Histogram>| of.as_ref().map_or(0, |of| of.sum() as u64);
     Interval {
         step: 0,
@@ -88,11 +78,7 @@ fn second(number: u64, reads: u64, writes: u64) -> Interval {
         epoch: 0,
         start_ns: Nanos::secs(number),
         length_ns: Nanos::secs(1),
-        counts: PerDirection {
-            read: counts(reads),
-            write: counts(writes),
-            trim: Counts::default(),
-        },
+        counts: PerDirection::new(counts(reads), counts(writes), Counts::default()),
         in_flight_ns: Nanos(sum(&latency.read) + sum(&latency.write)),
         latency,
         depth: 32,
@@ -140,13 +126,7 @@ fn busy() -> State {
         let mut event = second(number, reads, writes);
         let part = |target: u32, share: u64| TargetInterval {
             targets: vec![target],
-            counts: PerDirection {
-                read: Counts {
-                    operations: reads / share,
-                    bytes: Bytes(reads / share * 8192),
-                },
-                ..PerDirection::default()
-            },
+            counts: PerDirection::from_reads(Counts::new(reads / share, Bytes(reads / share * 8192))),
             latency_ns: Nanos(reads / share * 150_000),
         };
         event.targets = vec![part(0, 2), part(1, 4), part(2, 4)];

@@ -320,13 +320,7 @@ fn phases_stand_beside_the_measured_window() {
         phase,
         start_ns: Nanos::secs(second),
         length_ns: Nanos::secs(1),
-        counts: PerDirection {
-            read: Counts {
-                operations,
-                bytes: Bytes(operations * 4096),
-            },
-            ..PerDirection::default()
-        },
+        counts: PerDirection::from_reads(Counts::new(operations, Bytes(operations * 4096))),
     };
     let job = &mut results.steps[0].jobs[0];
     job.around = vec![

@@ -170,10 +170,7 @@ mod tests {
     fn second(number: u64, operations: u64, latency: u64) -> Interval {
         let mut histogram = Histogram::new();
         histogram.record_times(latency, operations);
-        let read = Counts {
-            operations,
-            bytes: Bytes(operations * 4096),
-        };
+        let read = Counts::new(operations, Bytes(operations * 4096));
         Interval {
             step: 0,
             job: 0,
@@ -182,14 +179,8 @@ mod tests {
             epoch: 0,
             start_ns: Nanos::secs(number),
             length_ns: Nanos::secs(1),
-            counts: PerDirection {
-                read,
-                ..PerDirection::default()
-            },
-            latency: PerDirection {
-                read: Some(histogram),
-                ..PerDirection::default()
-            },
+            counts: PerDirection::from_reads(read),
+            latency: PerDirection::from_reads(Some(histogram)),
             in_flight_ns: Nanos(operations * latency),
             depth: 1,
             targets: Vec::new(),

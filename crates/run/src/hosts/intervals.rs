@@ -139,17 +139,8 @@ mod tests {
             epoch: 0,
             start_ns: Nanos::secs(number),
             length_ns: Nanos::secs(1),
-            counts: PerDirection {
-                read: Counts {
-                    operations: reads,
-                    bytes: Bytes(reads * 512),
-                },
-                ..PerDirection::default()
-            },
-            latency: PerDirection {
-                read: Some(latency),
-                ..PerDirection::default()
-            },
+            counts: PerDirection::from_reads(Counts::new(reads, Bytes(reads * 512))),
+            latency: PerDirection::from_reads(Some(latency)),
             in_flight_ns: Nanos(reads * 1000),
             depth: 2,
             targets: Vec::new(),

@@ -176,10 +176,10 @@ pub(super) fn internal_error(worker: usize, panic: &(dyn std::any::Any + Send)) 
         .map(String::as_str)
         .or_else(|| panic.downcast_ref::<&str>().copied());
     Failure {
-        what: format!("a fault of this program: {}", text.unwrap_or("unknown")),
-        at: format!("worker {worker}"),
-        errno: None,
-        operation: None,
         help: Some("please report it with the plan that led to it".into()),
+        ..Failure::new(
+            format!("a fault of this program: {}", text.unwrap_or("unknown")),
+            format!("worker {worker}"),
+        )
     }
 }

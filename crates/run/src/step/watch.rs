@@ -368,11 +368,8 @@ impl LiveJob {
                 let what = "its operations never came back from the system".to_owned();
                 let help = Some("look at `dmesg` and at the health of the device".to_owned());
                 worker.lost = Some(Failure {
-                    what,
-                    at: format!("worker {number}"),
-                    errno: None,
-                    operation: None,
                     help,
+                    ..Failure::new(what, format!("worker {number}"))
                 });
                 self.failed = true;
                 self.gather.ended(number);

@@ -18,7 +18,7 @@ use model::content::{Content, Filler};
 use model::draws::DrawsForm;
 use model::event::Event;
 use model::finding::{Finding, Severity};
-use model::plan::{AllocateMode, CacheMode, EngineChoice, EngineKind, OpenHint};
+use model::plan::{AllocateMode, CacheMode, EngineChoice, EngineKind};
 use model::{Bytes, Nanos};
 
 /// Writes in flight.
@@ -310,15 +310,14 @@ fn report_progress(what: &Fill<'_>, written: u64, elapsed: Nanos, watcher: &mut 
 /// Opens the file, bypassing the page cache where the file system allows it.
 fn open_for_filling(what: &Fill<'_>) -> Result<File, FillError> {
     let aligned = what.from.is_multiple_of(4096) && what.block.is_multiple_of(4096);
-    let how = |direct| OpenOptions {
-        access: Access::Write,
-        cache: CacheMode {
-            direct,
-            ..CacheMode::BUFFERED
-        },
-        hint: OpenHint::default(),
-        exclusive: false,
-        overlapped: false,
+    let how = |direct| {
+        OpenOptions::new(
+            Access::Write,
+            CacheMode {
+                direct,
+                ..CacheMode::BUFFERED
+            },
+        )
     };
     if aligned
         && let Ok(file) = File::open(what.path, how(true))
@@ -339,10 +338,7 @@ fn start_engine(what: &Fill<'_>, file: File, clock: Clock) -> Result<Box<dyn Eng
     let kind = choose(&files, DEPTH).kind;
     let one_at_a_time = kind.is_synchronous();
     let setup = |kind: EngineKind, files: Vec<File>| Setup {
-        choice: EngineChoice {
-            kind,
-            ..EngineChoice::default()
-        },
+        choice: EngineChoice::new(kind),
         slots: DEPTH,
         one_at_a_time,
         one_buffer: false,

@@ -65,12 +65,7 @@ fn checker(method: VerifyMethod, interval: u32, form: Form) -> Checker {
 
 /// The blocks of fio's first clone: a seed is the product of two draws.
 fn blocks(checker: &Checker) -> Vec<Block> {
-    let mut draws = DrawsForm::PerPurpose {
-        seed: 0x89,
-        number: 1,
-        same_sizes: false,
-    }
-    .start();
+    let mut draws = DrawsForm::per_purpose(0x89, 1).start();
     (0..BLOCKS as u64)
         .map(|number| Block {
             offset: number * BLOCK as u64,

@@ -79,15 +79,7 @@ mod tests {
     fn stream(weight: u32, operations: u32, pause_ns: u64) -> Stream {
         Stream {
             weight,
-            think: Some(Think {
-                pause_ns: Nanos(pause_ns),
-                spin_ns: Nanos(0),
-                operations,
-                after_ns: None,
-                count: ThinkCount::Issued,
-                shifts_schedule: false,
-                cycles_each: 0,
-            }),
+            think: Some(Think::new(Nanos(pause_ns), operations, ThinkCount::Issued)),
             ..Stream::default()
         }
     }

@@ -177,11 +177,12 @@ impl IoLoop {
         if policy.tell_tolerated && errors.tolerated.len() < MAX_TOLERATED {
             let verb = errors.verb(record, direction);
             errors.tolerated.push(Failure {
-                what: format!("a {verb} failed: {}", os_error_name(errno)),
-                at: errors.place_of(record),
                 errno: Some(errno),
                 operation: direction.map(|direction| errors.failed_operation(slot, record, direction)),
-                help: None,
+                ..Failure::new(
+                    format!("a {verb} failed: {}", os_error_name(errno)),
+                    errors.place_of(record),
+                )
             });
         }
         self.count_error(record, errno);

@@ -69,11 +69,8 @@ fn flush_open(
         let errno = error.raw_os_error();
         let why = errno.map_or_else(String::new, os_error_name);
         Box::new(Failure {
-            what: format!("the flush at the end failed: {why}"),
-            at: path,
             errno,
-            operation: None,
-            help: None,
+            ..Failure::new(format!("the flush at the end failed: {why}"), path)
         })
     })
 }

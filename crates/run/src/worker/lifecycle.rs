@@ -487,11 +487,9 @@ impl Worker<'_> {
     pub(super) fn fail_with_engine(&mut self, error: &EngineError) {
         let at = format!("the {} engine", self.io.engine.describe().kind.name());
         self.io.fail(Failure {
-            what: error.to_string(),
-            at,
             errno: error.errno(),
-            operation: None,
             help: error.help(),
+            ..Failure::new(error.to_string(), at)
         });
         self.check_failure();
     }

@@ -278,11 +278,7 @@ impl Gate {
         let of = |schedule: &Schedule| schedule.overdue(end) + schedule.dropped();
         match &self.pacing {
             Live::Unpaced => PerDirection::default(),
-            Live::Together(schedule) => PerDirection {
-                read: of(schedule),
-                write: 0,
-                trim: 0,
-            },
+            Live::Together(schedule) => PerDirection::new(of(schedule), 0, 0),
             Live::PerDirection(schedules, _) => schedules.map(|schedule| schedule.as_ref().map_or(0, of)),
         }
     }

@@ -24,10 +24,7 @@ fn recreated(path: &str, size: Bytes, content: Content) -> Target {
 
 /// A step for each target, a hundred operations each.
 fn steps_on(targets: Vec<Target>, mix: Mix) -> Plan {
-    let stop = Stop {
-        operations: Some(100),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(100);
     let mut plan = plan_on("", EngineKind::Psync, stop, vec![worker(vec![stream()])]);
     let job = plan.steps[0].jobs[0].clone();
     plan.prepare = PrepareWhen::EachStep;
@@ -142,10 +139,7 @@ fn a_directory_is_no_file_to_be_made_anew() {
 
 fn failing_late() -> SimulatedDevice {
     SimulatedDevice {
-        faults: vec![SimulatedFault::Nth {
-            operation: 50,
-            errno: 5,
-        }],
+        faults: vec![SimulatedFault::nth(50, 5)],
         ..device()
     }
 }
@@ -211,17 +205,12 @@ fn waits_are_counted_by_their_kind() {
 fn ranges_in_effect_are_reported() {
     let mut ranged = stream();
     let shares = [(60.0, 10.0), (0.0, 20.0), (40.0, 70.0)];
-    let share = |(operations_percent, span): (f64, f64)| RangeShare {
-        operations_percent,
-        span,
-    };
-    ranged.pattern.access = vec![Access::Random {
-        placement: Placement::Ranges(Ranges {
-            basis: RangeBasis::Percent,
-            rule: RangesRule::Diskspd,
-            shares: PerDirection::all(shares.into_iter().map(share).collect()),
-        }),
-    }];
+    let share = |(operations_percent, span): (f64, f64)| RangeShare::new(operations_percent, span);
+    ranged.pattern.access = vec![Access::random(Placement::Ranges(Ranges {
+        basis: RangeBasis::Percent,
+        rule: RangesRule::Diskspd,
+        shares: PerDirection::all(shares.into_iter().map(share).collect()),
+    }))];
     let job = run_job(plan(
         device(),
         Stop::after(Nanos::millis(10)),

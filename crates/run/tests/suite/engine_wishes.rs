@@ -53,10 +53,7 @@ fn operations_carry_priorities_of_their_own() {
     let (mut high, mut low) = (stream(), stream());
     (high.priority, low.priority) = (priority(0, 30), priority(7, 100));
     (high.depth, low.depth) = (4, 4);
-    high.mix = Mix::Drawn {
-        write_percent: 50.0,
-        rule: MixRule::Independent,
-    };
+    high.mix = Mix::drawn(50.0, MixRule::Independent);
     let both = vec![worker(vec![high, low])];
     for kind in asynchronous().into_iter().chain([EngineKind::Null]) {
         let (_directory, path) = target();
@@ -156,10 +153,7 @@ fn a_pool_of_threads_makes_the_calls() {
         // From the page cache a call can end before the worker continues at all, where the cores
         // are few.
         one.cache = CacheMode::DIRECT;
-        one.mix = Mix::Drawn {
-            write_percent: 30.0,
-            rule: MixRule::Independent,
-        };
+        one.mix = Mix::drawn(30.0, MixRule::Independent);
         let mut pooled = worker(vec![one]);
         pooled.engine.offload = offload;
         let job = run_job(plan(&path, EngineKind::Psync, vec![pooled]));

@@ -27,12 +27,7 @@ fn set(open_at_once: u32, service: FileService, operations: u64) -> Stream {
         ..Sequential::default()
     });
     Stream {
-        target: StreamTarget::Files {
-            targets: (0..4).map(TargetId).collect(),
-            open_at_once,
-            service,
-            operations,
-        },
+        target: StreamTarget::files((0..4).map(TargetId).collect(), open_at_once, service, operations),
         mix: Mix::WRITES,
         content: Content::Stamped,
         pattern: Pattern::simple(sequential, Bytes(BLOCK as u64)),
@@ -41,21 +36,14 @@ fn set(open_at_once: u32, service: FileService, operations: u64) -> Stream {
 }
 
 fn pass() -> Stop {
-    Stop {
-        passes: Some(1),
-        ..Stop::default()
-    }
+    Stop::after_passes(1)
 }
 
 fn files_in(directory: &Path, engine: EngineKind, stop: Stop, stream: Stream) -> Plan {
     let mut one = worker(vec![stream]);
     one.engine.kind = engine;
     // The seed of fio's first clone, so that random orders are those that fio logs.
-    one.draws = DrawsForm::PerPurpose {
-        seed: 0x89,
-        number: 1,
-        same_sizes: false,
-    };
+    one.draws = DrawsForm::per_purpose(0x89, 1);
     let mut plan = plan(device(), stop, vec![one]);
     plan.targets = (0..4)
         .map(|number| {
@@ -176,10 +164,7 @@ fn no_more_files_are_open_than_may_be() {
 #[test]
 fn passes_and_bytes_count_over_all_files() {
     let directory = tempfile::tempdir().unwrap();
-    let twice = Stop {
-        passes: Some(2),
-        ..Stop::default()
-    };
+    let twice = Stop::after_passes(2);
     for open in [4, 1] {
         let one = set(open, FileService::Sequential, 1);
         let job = run_job(files_in(directory.path(), EngineKind::Psync, twice, one));
@@ -197,10 +182,7 @@ fn passes_and_bytes_count_over_all_files() {
 #[test]
 fn skewed_sets_go_on_until_their_bytes_are_done() {
     let directory = tempfile::tempdir().unwrap();
-    let stop = Stop {
-        bytes: Some(Bytes(400 * 4096)),
-        ..Stop::default()
-    };
+    let stop = Stop::after_bytes(Bytes(400 * 4096));
     for service in [
         FileService::Zipf { theta: 1.2 },
         FileService::Pareto { h: 0.2 },

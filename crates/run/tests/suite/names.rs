@@ -22,10 +22,7 @@ fn pass() -> (Stop, Worker) {
         at_end: AtEnd::Finish,
         ..Sequential::default()
     })];
-    let stop = Stop {
-        passes: Some(1),
-        ..Stop::default()
-    };
+    let stop = Stop::after_passes(1);
     (stop, worker(vec![one]))
 }
 
@@ -118,10 +115,7 @@ fn programs_of_a_plan_run_only_where_they_are_allowed() {
         grace_ns: Nanos::secs(60),
         ..Program::default()
     });
-    let stop = Stop {
-        operations: Some(6),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(6);
     let mut plan = plan(crate::support::device(), stop, vec![runner]);
     plan.targets[0].kind = TargetKind::Nothing { size: Bytes::kib(4) };
     let run = |programs: bool| -> Result<Results, RunError> {

@@ -36,10 +36,7 @@ fn every_operation_of_the_measured_window_has_a_line() {
     std::fs::write(&path, "what was there before, and is longer than nothing").unwrap();
     let mut one = stream();
     one.depth = 7;
-    one.mix = Mix::Drawn {
-        write_percent: 40.0,
-        rule: MixRule::Independent,
-    };
+    one.mix = Mix::drawn(40.0, MixRule::Independent);
     one.sync = SyncRule {
         every_writes: 10,
         ..SyncRule::default()
@@ -93,10 +90,7 @@ fn failures_short_transfers_and_delays_are_in_it() {
         servers: 1,
         faults: vec![
             SimulatedFault::Nth { operation: 3, errno: 5 },
-            SimulatedFault::Nth {
-                operation: 10,
-                errno: 0,
-            },
+            SimulatedFault::nth(10, 0),
         ],
         ..device()
     };
@@ -106,10 +100,7 @@ fn failures_short_transfers_and_delays_are_in_it() {
     one.pacing = Pacing::Together {
         rate: Rate::iops(20_000),
     };
-    let stop = Stop {
-        operations: Some(100),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(100);
     let (job, lines) = logged(plan(faulty, stop, vec![worker(vec![one])]), &path);
     assert_eq!(lines.len(), 100);
     assert_eq!(lines[2][10], "5");
@@ -132,10 +123,7 @@ fn real_engines_log_too() {
         let path = directory.path().join("log.csv");
         let mut one = stream();
         one.depth = depth;
-        let stop = Stop {
-            operations: Some(3000),
-            ..Stop::default()
-        };
+        let stop = Stop::after_operations(3000);
         let target = target.to_str().unwrap();
         let (job, lines) = logged(plan_on(target, kind, stop, vec![worker(vec![one])]), &path);
         assert_eq!(lines.len(), 3000, "{}", kind.name());

@@ -52,10 +52,7 @@ impl Peers for Another {
 
 /// Writes to a file that has to be made, and goes at the end.
 fn writes(path: &Path) -> Plan {
-    let stop = Stop {
-        operations: Some(10),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(10);
     let mut plan = plan_on(
         &path.display().to_string(),
         EngineKind::Psync,
@@ -147,10 +144,7 @@ fn a_program_that_uses_the_device_of_a_test_is_named() {
         .args(["oflag=direct,dsync", "status=none"])
         .spawn()
         .unwrap();
-    let stop = Stop {
-        after_ns: Some(Nanos::secs(1)),
-        ..Stop::default()
-    };
+    let stop = Stop::after(Nanos::secs(1));
     let plan = plan_on(&file("ours"), EngineKind::Psync, stop, vec![worker(vec![stream()])]);
     let (results, _) = crate::support::try_run(plan).unwrap();
     let _ = other.kill();

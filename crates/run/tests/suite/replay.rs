@@ -33,10 +33,7 @@ fn replaying(trace: &Path) -> Stream {
 }
 
 fn once() -> Stop {
-    Stop {
-        passes: Some(1),
-        ..Stop::default()
-    }
+    Stop::after_passes(1)
 }
 
 /// Carries out a trace on a device that takes 100 µs for each operation. What each operation was,
@@ -202,10 +199,7 @@ fn a_trace_is_written_with_the_times_of_the_worker() {
     one.pattern.access = vec![model::access::Access::Sequential(Default::default())];
     one.mix = Mix::WRITES;
     one.sync.every_writes = 2;
-    let stop = Stop {
-        operations: Some(3),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(3);
     let mut traced: Plan = plan(device(), stop, vec![worker(vec![one])]);
     traced.steps[0].jobs[0].trace = Some(path.display().to_string());
     run_job(traced);

@@ -43,10 +43,7 @@ fn mixed() -> Plan {
     let mut both = Workload {
         workers: 2,
         depth: 8,
-        phases: Phases {
-            warm_up_ns: Nanos::millis(500),
-            ..Phases::default()
-        },
+        phases: Phases::with_warm_up(Nanos::millis(500)),
         ..workload("oltp", Stop::after(Nanos::secs(3)))
     };
     both.parts[0].mix = Mix::Exact { write_percent: 30.0 };
@@ -66,10 +63,7 @@ fn paced() -> Plan {
         ..workload("paced", Stop::after(Nanos::secs(2)))
     };
     let frozen = SimulatedDevice {
-        host_pauses: vec![SimulatedPause {
-            at_ns: Nanos::secs(1),
-            for_ns: Nanos::millis(300),
-        }],
+        host_pauses: vec![SimulatedPause::new(Nanos::secs(1), Nanos::millis(300))],
         ..device()
     };
     plan("paced", frozen, &[job])
@@ -78,10 +72,7 @@ fn paced() -> Plan {
 /// A pass of 512 sequential writes with a flush after every 64, and 1,000 random reads of which the
 /// 600th fails and is tolerated. The device counts the 520 operations of the pass too.
 fn steps() -> Plan {
-    let once = Stop {
-        passes: Some(1),
-        ..Stop::default()
-    };
+    let once = Stop::after_passes(1);
     let mut fill = Workload {
         depth: 4,
         sync: SyncRule {
@@ -96,20 +87,14 @@ fn steps() -> Plan {
     });
     fill.parts[0].mix = Mix::WRITES;
     fill.parts[0].sizes = BlockSizes::Fixed { size: Bytes::kib(128) };
-    let thousand = Stop {
-        operations: Some(1000),
-        ..Stop::default()
-    };
+    let thousand = Stop::after_operations(1000);
     let check = Workload {
         tolerate: vec![5],
         ..workload("check", thousand)
     };
     let failing = SimulatedDevice {
         size: Bytes::mib(64),
-        faults: vec![SimulatedFault::Nth {
-            operation: 520 + 600,
-            errno: 5,
-        }],
+        faults: vec![SimulatedFault::nth(520 + 600, 5)],
         ..device()
     };
     plan("steps", failing, &[fill, check])

@@ -149,7 +149,6 @@ fn a_burst_bucket_is_spent_by_all_workers_together() {
 }
 
 /// Everything that a device has, and jobs that start, wait and end in every way.
-#[expect(clippy::too_many_lines, reason = "one story, or one table")]
 fn busy_plan() -> Plan {
     let device = SimulatedDevice {
         servers: 4,
@@ -157,18 +156,9 @@ fn busy_plan() -> Plan {
             mean_ns: Nanos::micros(400),
         },
         iops_cap: 9000,
-        stalls: vec![SimulatedPause {
-            at_ns: Nanos::millis(300),
-            for_ns: Nanos::millis(20),
-        }],
-        host_pauses: vec![SimulatedPause {
-            at_ns: Nanos::millis(500),
-            for_ns: Nanos::millis(10),
-        }],
-        faults: vec![SimulatedFault::Nth {
-            operation: 1000,
-            errno: 5,
-        }],
+        stalls: vec![SimulatedPause::new(Nanos::millis(300), Nanos::millis(20))],
+        host_pauses: vec![SimulatedPause::new(Nanos::millis(500), Nanos::millis(10))],
+        faults: vec![SimulatedFault::nth(1000, 5)],
         submit_cost_ns: Nanos::micros(2),
         layers: vec![SimulatedLayer {
             rate: 5000,
@@ -198,10 +188,7 @@ fn busy_plan() -> Plan {
         ..device()
     };
     let mut mixed = on_target(0);
-    mixed.streams[0].mix = Mix::Drawn {
-        write_percent: 30.0,
-        rule: MixRule::Independent,
-    };
+    mixed.streams[0].mix = Mix::drawn(30.0, MixRule::Independent);
     mixed.streams[0].on_error.tolerate_read = vec![5];
     mixed.streams[0].on_error.tolerate_write = vec![5];
     let workers: Vec<Worker> = (0..4)
@@ -218,10 +205,7 @@ fn busy_plan() -> Plan {
         (job.name, job.workers, job.stop) = (name.into(), workers, stop);
         job
     };
-    let few = Stop {
-        operations: Some(200),
-        ..Stop::default()
-    };
+    let few = Stop::after_operations(200);
     let mut delayed = job("delayed", vec![paced(700)], Stop::after(Nanos::millis(400)));
     delayed.phases.start_delay.low_ns = Nanos::millis(100);
     delayed.phases.start_delay.high_ns = Nanos::millis(150);
@@ -293,10 +277,7 @@ fn a_worker_that_ends_early_does_not_hold_up_the_others() {
     let mut both = plan(capped(), Stop::after(Nanos::secs(2)), vec![on_target(0); 2]);
     let mut short = both.steps[0].jobs[0].clone();
     short.name = "short".into();
-    short.stop = Stop {
-        operations: Some(100),
-        ..Stop::default()
-    };
+    short.stop = Stop::after_operations(100);
     both.steps[0].jobs.push(short);
     let jobs = figures(both);
     assert_eq!(jobs[1].ended, Some(EndReason::Done));
@@ -305,10 +286,7 @@ fn a_worker_that_ends_early_does_not_hold_up_the_others() {
 
     // The fault hits one of them; the count of operations is that of the device.
     let faulty = SimulatedDevice {
-        faults: vec![SimulatedFault::Nth {
-            operation: 50,
-            errno: 5,
-        }],
+        faults: vec![SimulatedFault::nth(50, 5)],
         ..capped()
     };
     let job = run_job(plan(faulty, Stop::after(Nanos::secs(2)), vec![on_target(0); 3]));

@@ -22,10 +22,7 @@ fn spans(lock: FileLock, directions: [Direction; 2], engine: EngineKind) -> Vec<
         one
     };
     let workers = directions.map(|direction| worker(vec![one(direction)]));
-    let stop = Stop {
-        operations: Some(200),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(200);
     let mut plan = plan_on(path.to_str().expect("a path in UTF-8"), engine, stop, workers.into());
     plan.target_rules.consent = model::plan::Consent::Implied;
     plan.steps[0].jobs[0].operation_log = Some(log.display().to_string());
@@ -116,10 +113,7 @@ fn operations_are_counted_by_their_priorities() {
         rule(Direction::Write, 10, 6),
         rule(Direction::Write, 50, 7),
     ];
-    let stop = Stop {
-        operations: Some(2000),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(2000);
     let mut plan = plan(device(), stop, vec![worker(vec![one])]);
     plan.targets[0].kind = TargetKind::Nothing { size: Bytes::mib(1) };
     plan.steps[0].jobs[0].workers[0].engine.kind = EngineKind::Null;

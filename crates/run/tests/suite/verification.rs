@@ -1,27 +1,23 @@
 //! Verification by whole runs on real files: what is written is read back and checked, what is
 //! wrong is found.
 
-use std::os::unix::fs::FileExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
-use crate::support::{plan_on, run_job, stream, try_run, worker};
-use model::access::{Access, AtEnd, Once, OnceMethod, Placement, Positions, Sequential, Uniform};
+use crate::support::verified::{
+    BLOCK, BLOCKS, Ground, assert_clean, flip, only_worker, operations, pass, random, random_once, reads, sequential,
+    writes,
+};
+use crate::support::{run_job, try_run};
 use model::block_size::{BlockSizes, SizeShare};
-use model::draws::{DrawsForm, Reduction};
+use model::draws::DrawsForm;
 use model::event::{EndReason, Event, Phase};
 use model::mismatch::{BlockFault, HeaderField};
-use model::mix::Mix;
-use model::plan::{
-    Consent, EngineKind, FileService, Pacing, Pattern, Plan, Rate, Stop, Stream, StreamTarget, TargetId, Verify,
-    VerifyMethod,
-};
-use model::results::{JobResults, WorkerResults};
+use model::plan::{EngineKind, FileService, Pacing, Rate, Stop, Stream, StreamTarget, TargetId, Verify, VerifyMethod};
+use model::results::JobResults;
 use model::{Bytes, Direction, Nanos, PerDirection};
 use testbed::{Unavailable, need};
 
-const BLOCK: u64 = 4096;
-const BLOCKS: u64 = 64;
 const EILSEQ: i32 = 84;
 
 const METHODS: [(VerifyMethod, &str); 18] = [
@@ -54,119 +50,11 @@ fn verify(method: VerifyMethod) -> Verify {
     }
 }
 
-fn sequential() -> Access {
-    Access::Sequential(Sequential {
-        at_end: AtEnd::Finish,
-        positions: Positions::PerDirection,
-        ..Sequential::default()
-    })
-}
-
-fn random_once() -> Access {
-    let method = OnceMethod::Map {
-        reduction: Reduction::MultiplyHigh32,
-        optional: false,
-    };
-    Access::Random {
-        placement: Placement::Once(Once { method }),
-    }
-}
-
-fn random() -> Access {
-    Access::Random {
-        placement: Placement::Uniform(Uniform {
-            reduction: Reduction::MultiplyHigh32,
-        }),
-    }
-}
-
-fn writes(access: Access, verify: Verify) -> Stream {
-    Stream {
-        mix: Mix::WRITES,
-        pattern: Pattern::simple(access, Bytes(BLOCK)),
-        verify: Some(verify),
-        ..stream()
-    }
-}
-
-fn reads(access: Access, verify: Verify) -> Stream {
-    Stream {
-        mix: Mix::READS,
-        ..writes(access, verify)
-    }
-}
-
-fn pass() -> Stop {
-    Stop {
-        passes: Some(1),
-        ..Stop::default()
-    }
-}
-
-struct Ground {
-    directory: tempfile::TempDir,
-    file: PathBuf,
-}
-
-fn ground() -> Ground {
-    let directory = tempfile::tempdir().unwrap();
-    let file = directory.path().join("f");
-    std::fs::write(&file, vec![0; (BLOCK * BLOCKS) as usize]).unwrap();
-    Ground { directory, file }
-}
-
-impl Ground {
-    fn plan(&self, stop: Stop, stream: Stream) -> Plan {
-        let mut one = worker(vec![stream]);
-        one.draws = DrawsForm::PerPurpose {
-            seed: 0x89,
-            number: 1,
-            same_sizes: false,
-        };
-        let mut plan = plan_on(self.file.to_str().unwrap(), EngineKind::Psync, stop, vec![one]);
-        // The file is there already, and is to be overwritten.
-        plan.target_rules.consent = Consent::Implied;
-        plan
-    }
-
-    fn run(&self, stream: Stream) -> JobResults {
-        run_job(self.plan(pass(), stream))
-    }
-
-    fn flip(&self, at: u64) {
-        flip(&self.file, at);
-    }
-}
-
-fn flip(file: &Path, at: u64) {
-    let file = std::fs::File::options().read(true).write(true).open(file).unwrap();
-    let mut byte = [0];
-    file.read_exact_at(&mut byte, at).unwrap();
-    file.write_all_at(&[byte[0] ^ 0x10], at).unwrap();
-}
-
-fn operations(job: &JobResults, direction: Direction) -> u64 {
-    job.directions()[direction].as_ref().map_or(0, |found| found.operations)
-}
-
-fn only_worker(job: &JobResults) -> &WorkerResults {
-    assert_eq!(job.workers.len(), 1);
-    &job.workers[0]
-}
-
-#[track_caller]
-fn assert_clean(job: &JobResults, what: &str) {
-    let worker = only_worker(job);
-    assert_eq!(worker.failure, None, "{what}");
-    assert_eq!((worker.mismatch_count, worker.mismatches.len()), (0, 0), "{what}");
-    assert_eq!(job.ended, Some(EndReason::Done), "{what}");
-}
-
 #[test]
 fn what_is_written_is_read_back_after_the_writes() {
     for (method, name) in METHODS {
         for (access, interval) in [(sequential(), 0), (random_once(), 1024), (random(), 2048)] {
-            let ground = ground();
+            let ground = Ground::new();
             let what = format!("{name} every {interval} bytes");
             let verify = Verify {
                 interval,
@@ -200,7 +88,7 @@ fn what_is_written_is_read_back_after_the_writes() {
 
 #[test]
 fn the_phases_are_reported() {
-    let ground = ground();
+    let ground = Ground::new();
     let (_, events) = try_run(ground.plan(pass(), writes(sequential(), verify(VerifyMethod::Crc32c)))).unwrap();
     let phases: Vec<Phase> = events
         .iter()
@@ -217,7 +105,7 @@ fn the_phases_are_reported() {
 
 #[test]
 fn without_the_wish_nothing_is_read_back() {
-    let ground = ground();
+    let ground = Ground::new();
     let verify = Verify {
         after_writes: false,
         ..verify(VerifyMethod::Crc32c)
@@ -230,7 +118,7 @@ fn without_the_wish_nothing_is_read_back() {
 #[test]
 fn a_corrupted_block_is_found_where_it_is() {
     for (method, name) in METHODS {
-        let ground = ground();
+        let ground = Ground::new();
         assert_clean(&ground.run(writes(sequential(), verify(method))), name);
         assert_clean(&ground.run(reads(sequential(), verify(method))), name);
         let at = match method {
@@ -268,7 +156,7 @@ fn a_corrupted_block_is_found_where_it_is() {
 
 #[test]
 fn tolerated_mismatches_are_counted_and_the_run_goes_on() {
-    let ground = ground();
+    let ground = Ground::new();
     assert_clean(&ground.run(writes(sequential(), verify(VerifyMethod::Md5))), "written");
     let wrong = [3u64, 9, 40];
     wrong.iter().for_each(|block| ground.flip(block * BLOCK + 77));
@@ -297,7 +185,7 @@ fn tolerated_mismatches_are_counted_and_the_run_goes_on() {
 #[test]
 fn a_fatal_mismatch_is_the_last_one_of_its_block() {
     for (fatal, expected) in [(false, 2), (true, 1)] {
-        let ground = ground();
+        let ground = Ground::new();
         let verify = Verify {
             interval: 512,
             fatal,
@@ -324,7 +212,7 @@ fn a_fatal_mismatch_is_the_last_one_of_its_block() {
 /// A replay issues no writes, knows where they went, and finds what has changed since.
 #[test]
 fn a_replay_writes_nothing_and_finds_what_is_wrong() {
-    let ground = ground();
+    let ground = Ground::new();
     let replay = Verify {
         only: true,
         ..verify(VerifyMethod::Crc32c)
@@ -350,11 +238,7 @@ fn a_replay_writes_nothing_and_finds_what_is_wrong() {
             ..replay.clone()
         };
         let mut plan = ground.plan(pass(), writes(random_once(), verify));
-        plan.steps[0].jobs[0].workers[0].draws = DrawsForm::PerPurpose {
-            seed: 5,
-            number: 1,
-            same_sizes: false,
-        };
+        plan.steps[0].jobs[0].workers[0].draws = DrawsForm::per_purpose(5, 1);
         let job = run_job(plan);
         only_worker(&job).mismatches.first().map(|found| match &found.fault {
             BlockFault::Header { field, .. } => Some(*field),
@@ -385,7 +269,7 @@ fn a_backlog_is_read_back_among_the_writes() {
         (16u64, 0u64, format!("{}{}", "w".repeat(16), "r".repeat(16)).repeat(4)),
         (16, 4, String::new()),
     ] {
-        let ground = ground();
+        let ground = Ground::new();
         let verify = Verify {
             backlog,
             backlog_batch: batch,
@@ -412,7 +296,7 @@ fn a_backlog_is_read_back_among_the_writes() {
 #[test]
 fn jobs_that_end_by_time_read_back_only_their_backlog() {
     for backlog in [0, 8] {
-        let ground = ground();
+        let ground = Ground::new();
         let stop = Stop {
             repeat_until_time: true,
             after_ns: Some(Nanos::millis(100)),
@@ -434,7 +318,7 @@ fn jobs_that_end_by_time_read_back_only_their_backlog() {
 #[test]
 fn deep_queues_rates_and_mixed_sizes_verify_too() {
     for engine in [EngineKind::IoUring, EngineKind::Libaio, EngineKind::Psync] {
-        let ground = ground();
+        let ground = Ground::new();
         let mut one = writes(
             random_once(),
             Verify {
@@ -446,10 +330,7 @@ fn deep_queues_rates_and_mixed_sizes_verify_too() {
         );
         one.depth = 16;
         one.pattern.whole_blocks = false;
-        let share = |size: u64| SizeShare {
-            size: Bytes(size),
-            percent: 50.0,
-        };
+        let share = |size: u64| SizeShare::new(Bytes(size), 50.0);
         one.pattern.sizes = PerDirection::all(BlockSizes::Split {
             entries: vec![share(1024), share(4096)],
         });
@@ -474,15 +355,10 @@ fn deep_queues_rates_and_mixed_sizes_verify_too() {
 #[test]
 fn sets_of_files_are_read_back_file_by_file() {
     for open_at_once in [3, 1] {
-        let ground = ground();
+        let ground = Ground::new();
         let mut one = writes(random_once(), verify(VerifyMethod::Sha1));
         one.depth = 4;
-        one.target = StreamTarget::Files {
-            targets: (0..3).map(TargetId).collect(),
-            open_at_once,
-            service: FileService::RoundRobin,
-            operations: 1,
-        };
+        one.target = StreamTarget::files((0..3).map(TargetId).collect(), open_at_once, FileService::RoundRobin, 1);
         let mut plan = ground.plan(pass(), one.clone());
         plan.steps[0].jobs[0].workers[0].engine.kind = EngineKind::IoUring;
         for number in 1..3 {
@@ -510,7 +386,7 @@ fn sets_of_files_are_read_back_file_by_file() {
 
 #[test]
 fn what_was_received_and_expected_is_kept() {
-    let ground = ground();
+    let ground = Ground::new();
     let name = format!("dump-{}", std::process::id());
     let file = ground.directory.path().join(&name);
     std::fs::rename(&ground.file, &file).unwrap();
@@ -549,7 +425,7 @@ fn what_was_received_and_expected_is_kept() {
 fn what_fio_wrote_is_checked_here() {
     // fio 3.33 knows no pattern behind a header yet.
     for (method, name) in METHODS.into_iter().filter(|(_, name)| *name != "pattern_hdr") {
-        let ground = ground();
+        let ground = Ground::new();
         let options = "--name=j --filename=f --size=256k --bs=4k --rw=write --do_verify=0 --verify_state_save=0";
         let mut fio = Command::new("fio");
         fio.args(options.split(' '))

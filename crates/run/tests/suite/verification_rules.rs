@@ -2,61 +2,21 @@
 //! flushed writes only, rounds, states for a later check, blocks that are discarded again. By whole
 //! runs on real files.
 
-use std::os::unix::fs::FileExt;
-use std::path::PathBuf;
 use std::process::Command;
 
-use crate::support::{plan_on, run_job, stream, try_run, worker};
-use model::access::{Access, AtEnd, Once, OnceMethod, Placement, Positions, Sequential, Uniform};
+use crate::support::verified::{
+    BLOCK, BLOCKS, Ground, assert_clean, operations, pass, random, random_once, reads, sequential, stream_of, writes,
+};
+use crate::support::{run_job, try_run};
 use model::block_lifetimes::{BlockLife, BlockState};
-use model::draws::{DrawsForm, Reduction};
 use model::event::EndReason;
 use model::mix::Mix;
-use model::plan::{Consent, EngineKind, Pattern, Plan, Stop, Stream, TrimWritten, Verify, VerifyMethod};
-use model::results::JobResults;
+use model::plan::{EngineKind, Pattern, Stop, TrimWritten, Verify, VerifyMethod};
 use model::{Bytes, Direction, Nanos};
 use run::{RunError, SetupError};
 use testbed::{Unavailable, need};
 
-const BLOCK: u64 = 4096;
-const BLOCKS: u64 = 64;
-
-/// A file of zeros to write to.
-struct Ground {
-    directory: tempfile::TempDir,
-    file: PathBuf,
-}
-
 impl Ground {
-    fn new() -> Ground {
-        let directory = tempfile::tempdir().unwrap();
-        let file = directory.path().join("f");
-        std::fs::write(&file, vec![0; (BLOCK * BLOCKS) as usize]).unwrap();
-        Ground { directory, file }
-    }
-
-    fn plan(&self, stop: Stop, stream: Stream) -> Plan {
-        let mut one = worker(vec![stream]);
-        one.draws = DrawsForm::PerPurpose {
-            seed: 0x89,
-            number: 1,
-            same_sizes: false,
-        };
-        let mut plan = plan_on(self.file.to_str().unwrap(), EngineKind::Psync, stop, vec![one]);
-        // The file is there already, and is to be overwritten.
-        plan.target_rules.consent = Consent::Implied;
-        plan
-    }
-
-    fn run(&self, stream: Stream) -> JobResults {
-        run_job(self.plan(pass(), stream))
-    }
-
-    fn change(&self, at: u64) {
-        let file = std::fs::File::options().write(true).open(&self.file).unwrap();
-        file.write_all_at(b"wrong", at).unwrap();
-    }
-
     /// A verification that keeps its state beside the file.
     fn with_state(&self) -> Verify {
         Verify {
@@ -74,64 +34,6 @@ fn verify() -> Verify {
     }
 }
 
-fn pass() -> Stop {
-    Stop {
-        passes: Some(1),
-        ..Stop::default()
-    }
-}
-
-fn sequential() -> Access {
-    Access::Sequential(Sequential {
-        at_end: AtEnd::Finish,
-        positions: Positions::PerDirection,
-        ..Sequential::default()
-    })
-}
-
-fn random_once() -> Access {
-    let method = OnceMethod::Map {
-        reduction: Reduction::MultiplyHigh32,
-        optional: false,
-    };
-    Access::Random {
-        placement: Placement::Once(Once { method }),
-    }
-}
-
-fn random() -> Access {
-    Access::Random {
-        placement: Placement::Uniform(Uniform {
-            reduction: Reduction::MultiplyHigh32,
-        }),
-    }
-}
-
-fn stream_of(mix: Mix, access: Access, verify: Verify) -> Stream {
-    Stream {
-        mix,
-        pattern: Pattern::simple(access, Bytes(BLOCK)),
-        verify: Some(verify),
-        ..stream()
-    }
-}
-
-fn writes(access: Access, verify: Verify) -> Stream {
-    stream_of(Mix::WRITES, access, verify)
-}
-
-fn operations(job: &JobResults, direction: Direction) -> u64 {
-    job.directions()[direction].as_ref().map_or(0, |found| found.operations)
-}
-
-#[track_caller]
-fn assert_clean(job: &JobResults, what: &str) {
-    let worker = &job.workers[0];
-    assert_eq!(worker.failure, None, "{what}");
-    assert_eq!(worker.mismatches, [], "{what}");
-    assert_eq!(job.ended, Some(EndReason::Done), "{what}");
-}
-
 #[test]
 fn headers_may_stand_elsewhere() {
     let ground = Ground::new();
@@ -146,8 +48,8 @@ fn headers_may_stand_elsewhere() {
         assert_ne!(piece[..2], [0xca, 0xac]);
         assert_eq!(piece[512..515], [0xca, 0xac, 0x81]);
     }
-    ground.change(5 * BLOCK + 1024 + 900);
-    let reads = stream_of(Mix::READS, random_once(), verify.clone());
+    ground.flip(5 * BLOCK + 1024 + 900);
+    let reads = reads(random_once(), verify.clone());
     let found = &ground.run(reads).workers[0].mismatches[0];
     assert_eq!(found.offset, Bytes(5 * BLOCK + 1024));
     // A header that would overlap its own place.
@@ -182,7 +84,7 @@ fn headers_that_fio_put_elsewhere_are_found() {
             header_at,
             ..verify()
         };
-        let job = ground.run(stream_of(Mix::READS, sequential(), verify));
+        let job = ground.run(reads(sequential(), verify));
         assert_eq!(job.workers[0].mismatches.is_empty(), clean, "at {header_at}");
     }
 }
@@ -204,10 +106,8 @@ fn threads_that_check_find_the_same() {
         let job = run_job(plan);
         assert_clean(&job, &format!("{threads} threads"));
         assert_eq!(operations(&job, Direction::Read), BLOCKS);
-        [7u64, 20, 33]
-            .iter()
-            .for_each(|block| ground.change(block * BLOCK + 100));
-        let mut tolerant = stream_of(Mix::READS, random_once(), verify);
+        [7u64, 20, 33].iter().for_each(|block| ground.flip(block * BLOCK + 100));
+        let mut tolerant = reads(random_once(), verify);
         tolerant.on_error.tolerate_verify = vec![84];
         let job = ground.run(tolerant.clone());
         let mut found: Vec<u64> = job.workers[0]
@@ -269,10 +169,7 @@ fn each_round_is_read_back_before_the_next() {
 /// Whatever is written, once or again and again, what is worked out is what is remembered.
 #[test]
 fn what_was_written_can_be_worked_out_again() {
-    let mixed = Mix::Drawn {
-        write_percent: 40.0,
-        rule: model::mix::MixRule::Redrawn,
-    };
+    let mixed = Mix::drawn(40.0, model::mix::MixRule::Redrawn);
     for (mix, access, operations_of_both) in [
         (Mix::WRITES, sequential(), Some(BLOCKS)),
         (Mix::WRITES, random_once(), Some(BLOCKS)),
@@ -344,7 +241,7 @@ fn a_state_says_how_far_the_writes_came() {
         load_state: true,
         ..ground.with_state()
     };
-    let job = ground.run(stream_of(Mix::READS, random_once(), load.clone()));
+    let job = ground.run(reads(random_once(), load.clone()));
     assert_clean(&job, "reads");
     assert_eq!(operations(&job, Direction::Read), 40);
     let replay = Verify {
@@ -361,7 +258,7 @@ fn a_state_says_how_far_the_writes_came() {
         load_state: false,
         ..load.clone()
     };
-    let job = ground.run(stream_of(Mix::READS, random_once(), all));
+    let job = ground.run(reads(random_once(), all));
     assert_eq!(job.ended, Some(EndReason::Failed));
     // Without a state, or with a broken one, nothing begins.
     for broken in [true, false] {
@@ -401,10 +298,7 @@ fn written_blocks_are_discarded_and_read_as_zeros() {
             let ground = Ground::new();
             let mut stream = writes(access, trims(100, 16, 0, true));
             stream.depth = depth;
-            let stop = Stop {
-                operations: Some(BLOCKS),
-                ..Stop::default()
-            };
+            let stop = Stop::after_operations(BLOCKS);
             let mut plan = ground.plan(stop, stream);
             plan.steps[0].jobs[0].workers[0].engine.kind = engine;
             let job = run_job(plan);
@@ -445,10 +339,7 @@ fn lives_of_blocks_are_counted() {
     let mut stream = stream_of(Mix::TrimThenWrite, sequential(), verify());
     stream.verify = None;
     stream.on_error.block_lifetimes = true;
-    let stop = Stop {
-        operations: Some(2 * BLOCKS * 2 + 21),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(2 * BLOCKS * 2 + 21);
     let mut plan = ground.plan(stop, stream.clone());
     plan.steps[0].jobs[0].stop.passes = None;
     let job = run_job(plan);

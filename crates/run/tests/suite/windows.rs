@@ -25,10 +25,7 @@ fn two_workers() -> Plan {
     };
     let mut mixed = stream();
     mixed.depth = 4;
-    mixed.mix = Mix::Drawn {
-        write_percent: 30.0,
-        rule: MixRule::Independent,
-    };
+    mixed.mix = Mix::drawn(30.0, MixRule::Independent);
     let mut workers = vec![worker(vec![mixed.clone(), stream()]), worker(vec![mixed])];
     for worker in &mut workers {
         worker.latency = LatencyPoints::AfterCall;
@@ -189,10 +186,7 @@ fn windows_change_no_other_result() {
 fn windows_of_a_run_by_count_add_up() {
     let mut plan = two_workers();
     let job = &mut plan.steps[0].jobs[0];
-    job.stop = Stop {
-        operations: Some(12_345),
-        ..Stop::default()
-    };
+    job.stop = Stop::after_operations(12_345);
     let job = run_job(plan);
     for series in &job.windows {
         let streams = &job.workers[series.worker as usize].streams;

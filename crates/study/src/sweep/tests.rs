@@ -29,15 +29,12 @@ fn found(depth: u32, iops: f64, time: Nanos) -> Results {
         depth,
         ..Workload::new("point", vec![TargetId(0)], Stop::after(time))
     };
-    let directions = PerDirection {
-        read: Some(DirectionResults {
-            operations,
-            bytes: Bytes(operations * 4096),
-            total,
-            ..DirectionResults::default()
-        }),
-        ..PerDirection::default()
-    };
+    let directions = PerDirection::from_reads(Some(DirectionResults {
+        operations,
+        bytes: Bytes(operations * 4096),
+        total,
+        ..DirectionResults::default()
+    }));
     let job = JobResults {
         workers: vec![WorkerResults {
             measured_ns: time,
@@ -50,10 +47,7 @@ fn found(depth: u32, iops: f64, time: Nanos) -> Results {
         series: vec![Series {
             length_ns: Nanos::secs(1),
             of: None,
-            points: PerDirection {
-                read: vec![per_second; seconds as usize],
-                ..PerDirection::default()
-            },
+            points: PerDirection::from_reads(vec![per_second; seconds as usize]),
         }],
         ended: Some(EndReason::Time),
         ..JobResults::default()

@@ -338,10 +338,7 @@ impl Verification {
             depth: issued.concurrency,
             depth_per: DepthPer::Job,
             rate: Some(total_rate(issued.rate_iops)),
-            phases: Phases {
-                warm_up_ns: issued.warm_up_ns,
-                ..Phases::default()
-            },
+            phases: Phases::with_warm_up(issued.warm_up_ns),
             seed: self.seed,
             ..plan::Workload::new(&self.promise.name, targets, Stop::after(issued.measured_ns))
         }

@@ -70,10 +70,7 @@ fn bimodal(fast: u64, slow: u64, slow_share: f64) -> SimulatedDevice {
 
 fn stalls(device: SimulatedDevice, at: impl Iterator<Item = f64>, length: f64) -> SimulatedDevice {
     let nanos = |seconds: f64| Nanos((seconds * 1e9) as u64);
-    let pause = |at: f64| SimulatedPause {
-        at_ns: nanos(at),
-        for_ns: nanos(length),
-    };
+    let pause = |at: f64| SimulatedPause::new(nanos(at), nanos(length));
     SimulatedDevice {
         stalls: at.map(pause).collect(),
         ..device

@@ -168,11 +168,7 @@ impl<'a> Text<'a> {
         for job in &self.jobs {
             let mut spec = JobSpec::default();
             for (name, value) in &job.options {
-                let place = || Place {
-                    file: "command line".into(),
-                    line: 0,
-                    text: format!("--{name} {value}"),
-                };
+                let place = || Place::on_command_line(format!("--{name} {value}"));
                 native::apply(&mut spec, name, value, place).map_err(|complaint| vec![complaint])?;
             }
             document.jobs.push(spec);
@@ -257,7 +253,7 @@ fn basic(text: &str) -> String {
     out + "\""
 }
 
-/// Groups that one job of ours can be.
+/// Crews that one job of ours can be.
 fn groups_of(job: &Job) -> Vec<WorkerGroup<'_>> {
     let divides = |access: &Access| {
         matches!(

@@ -1,6 +1,7 @@
 //! Which places are read and written, in which order.
 
-use super::{FORM, Form, Group, Pass, ROW, Scope, Status, Switch, Value, number};
+use super::{Group, Pass, ROW, Scope, Status, Switch, Value, form, number};
+use crate::assign;
 use crate::diskspd::line::{EarlyEnd, Line, ParseResult};
 use crate::diskspd::newer::{Separation, Version};
 use crate::diskspd::{distribution, numbers};
@@ -19,30 +20,15 @@ pub(super) const BLOCK: Switch = Switch {
     detail: "Counts for the whole line, also for sizes in blocks that stand before it. It may be up to 4294967294 bytes; a \
              run with 0 is refused.",
     forms: &[
-        Form {
-            head: "b",
-            value: SIZE_OR_ZERO,
-            help: "Bytes of an operation.",
-            examples: &["-b4K", "-b512", "-b1M"],
-            ..FORM
-        },
-        Form {
-            head: "bs",
-            value: Value::Word(&["p", "n"]),
-            help: "Buffers lie so far apart that the page directory's entries for them are in different cache lines (p), or \
-               as the system allocates them (n).",
-            examples: &["-bsp", "-bsn"],
-            since: Version::V2_3,
-            ..FORM
-        },
-        Form {
-            head: "bs",
-            value: SIZE,
-            help: "Buffers lie at least this far apart, at a power of two of at most 1 GiB.",
-            examples: &["-bs64K"],
-            since: Version::V2_3,
-            ..FORM
-        },
+        form("b", SIZE_OR_ZERO, &["-b4K", "-b512", "-b1M"])
+.help("Bytes of an operation."),
+        form("bs", Value::Word(&["p", "n"]), &["-bsp", "-bsn"])
+.help("Buffers lie so far apart that the page directory's entries for them are in different cache lines (p), or \
+               as the system allocates them (n).")
+.since(Version::V2_3),
+        form("bs", SIZE, &["-bs64K"])
+.help("Buffers lie at least this far apart, at a power of two of at most 1 GiB.")
+.since(Version::V2_3),
     ],
     pass: Pass::First,
     read: |line, value| {
@@ -70,45 +56,30 @@ pub(super) const RANDOM: Switch = Switch {
              `-rs100` is the same as `-r`. Ranges follow one another from the base on; a share of 0 % leaves a gap; \
              what is missing to 100 % goes to the rest. A second `-rd` replaces the first.",
     forms: &[
-        Form {
-            head: "r",
-            value: Value::None,
-            help: "Random positions, aligned to the block size.",
-            examples: &["-r"],
-            ..FORM
-        },
-        Form {
-            head: "r",
-            value: SIZE,
-            help: "Random positions with this alignment.",
-            examples: &["-r8K", "-r2b"],
-            ..FORM
-        },
-        Form {
-            head: "rs",
-            value: Value::Integer {
+        form("r", Value::None, &["-r"]).help("Random positions, aligned to the block size."),
+        form("r", SIZE, &["-r8K", "-r2b"]).help("Random positions with this alignment."),
+        form(
+            "rs",
+            Value::Integer {
                 name: "pct",
                 least: 1,
                 most: 100,
             },
-            help: "Percentage of random positions; the others follow their predecessor.",
-            examples: &["-rs30", "-rs100"],
-            ..FORM
-        },
-        Form {
-            head: "rdpct",
-            value: Value::PercentRanges,
-            help: "Shares of the operations that go to shares of the target, in percent.",
-            examples: &["-rdpct90/10:0/10:5/20", "-rdpct100/100"],
-            ..FORM
-        },
-        Form {
-            head: "rdabs",
-            value: Value::AbsoluteRanges,
-            help: "Shares of the operations, in percent, for ranges of the target given in bytes.",
-            examples: &["-rdabs90/10G:0/10M:5/1G", "-rdabs100/64b"],
-            ..FORM
-        },
+            &["-rs30", "-rs100"],
+        )
+        .help("Percentage of random positions; the others follow their predecessor."),
+        form(
+            "rdpct",
+            Value::PercentRanges,
+            &["-rdpct90/10:0/10:5/20", "-rdpct100/100"],
+        )
+        .help("Shares of the operations that go to shares of the target, in percent."),
+        form(
+            "rdabs",
+            Value::AbsoluteRanges,
+            &["-rdabs90/10G:0/10M:5/1G", "-rdabs100/64b"],
+        )
+        .help("Shares of the operations, in percent, for ranges of the target given in bytes."),
     ],
     read: |line, value| match value.as_bytes().first() {
         Some(b's') => random_share(line, &value[1..]),
@@ -170,34 +141,10 @@ pub(super) const SEQUENTIAL: Switch = Switch {
     detail: "Where `-si` is used, threads of a target take turns in one sequence instead of each walking through the \
              target. Stride and alignment are one value, so `-s` and `-r` exclude each other. A stride of 0 is none.",
     forms: &[
-        Form {
-            head: "s",
-            value: Value::None,
-            help: "Sequential positions, one block after the other.",
-            examples: &["-s"],
-            ..FORM
-        },
-        Form {
-            head: "s",
-            value: SIZE_OR_ZERO,
-            help: "Sequential positions with this stride.",
-            examples: &["-s128K", "-s2b"],
-            ..FORM
-        },
-        Form {
-            head: "si",
-            value: Value::None,
-            help: "All threads of a target share one sequential position.",
-            examples: &["-si"],
-            ..FORM
-        },
-        Form {
-            head: "si",
-            value: SIZE_OR_ZERO,
-            help: "The same, with this stride.",
-            examples: &["-si64K"],
-            ..FORM
-        },
+        form("s", Value::None, &["-s"]).help("Sequential positions, one block after the other."),
+        form("s", SIZE_OR_ZERO, &["-s128K", "-s2b"]).help("Sequential positions with this stride."),
+        form("si", Value::None, &["-si"]).help("All threads of a target share one sequential position."),
+        form("si", SIZE_OR_ZERO, &["-si64K"]).help("The same, with this stride."),
     ],
     read: |line, value| {
         let size = value.strip_prefix('i');
@@ -228,20 +175,8 @@ pub(super) const BASE: Switch = Switch {
     default: "0",
     detail: "May be said once. A length counts from the base and says the same as `-f`; 0 is none.",
     forms: &[
-        Form {
-            head: "B",
-            value: SIZE_OR_ZERO,
-            help: "First byte that is used.",
-            examples: &["-B1G", "-B10b"],
-            ..FORM
-        },
-        Form {
-            head: "B",
-            value: Value::BaseAndLength,
-            help: "First byte, and how many are used from there on.",
-            examples: &["-B1G:512M"],
-            ..FORM
-        },
+        form("B", SIZE_OR_ZERO, &["-B1G", "-B10b"]).help("First byte that is used."),
+        form("B", Value::BaseAndLength, &["-B1G:512M"]).help("First byte, and how many are used from there on."),
     ],
     read: |line, value| {
         if value.is_empty() {
@@ -290,28 +225,12 @@ pub(super) const END: Switch = Switch {
     detail: "A value that begins with a digit is a size; it may be said once and not beside a length of `-B`; 0 is none. \
              The letters are hints for opening the target. They may be combined and repeated.",
     forms: &[
-        Form {
-            head: "f",
-            value: SIZE_OR_ZERO,
-            help: "The byte behind the last that is used.",
-            examples: &["-f1G", "-f1000b"],
-            ..FORM
-        },
-        Form {
-            head: "f",
-            value: Value::Word(&["r", "s", "rs"]),
-            help: "Hint that access will be random (r) or sequential (s).",
-            examples: &["-fr", "-fs", "-frs"],
-            ..FORM
-        },
-        Form {
-            head: "f",
-            value: Value::Word(&["t", "rt"]),
-            help: "Hint that the file is temporary.",
-            examples: &["-ft"],
-            linux: Status::WithoutEffect("files have no such attribute"),
-            ..FORM
-        },
+        form("f", SIZE_OR_ZERO, &["-f1G", "-f1000b"]).help("The byte behind the last that is used."),
+        form("f", Value::Word(&["r", "s", "rs"]), &["-fr", "-fs", "-frs"])
+            .help("Hint that access will be random (r) or sequential (s)."),
+        form("f", Value::Word(&["t", "rt"]), &["-ft"])
+            .help("Hint that the file is temporary.")
+            .on_linux(Status::WithoutEffect("files have no such attribute")),
     ],
     read: |line, value| {
         match value.as_bytes().first() {
@@ -343,13 +262,9 @@ pub(super) const THREAD_STRIDE: Switch = Switch {
     default: "0",
     detail: "Thread i of a target begins i times this far behind the base. When it has come to the end, it continues at the \
              beginning of the area. Needs more than one thread and no `-r`.",
-    forms: &[Form {
-        head: "T",
-        value: SIZE,
-        help: "Distance between the places where the threads of a target begin.",
-        examples: &["-T256M", "-T1b"],
-        ..FORM
-    }],
+    forms: &[
+        form("T", SIZE, &["-T256M", "-T1b"]).help("Distance between the places where the threads of a target begin.")
+    ],
     read: |line, value| {
         line.target.thread_stride = above_zero(line, value, "ERROR: invalid offset passed to -T")?;
         Ok(())
@@ -361,17 +276,9 @@ pub(super) const PARALLEL: Switch = Switch {
     letter: 'p',
     default: "requests of a thread share its position",
     detail: "Not with `-r` and `-si`; needs `-o` above 1.",
-    forms: &[Form {
-        head: "p",
-        value: Value::None,
-        help: "Each request of a thread walks through the target on its own, so that all are at the same place.",
-        examples: &["-p"],
-        ..FORM
-    }],
-    read: |line, _| {
-        line.target.parallel = true;
-        Ok(())
-    },
+    forms: &[form("p", Value::None, &["-p"])
+        .help("Each request of a thread walks through the target on its own, so that all are at the same place.")],
+    read: |line, _| assign(&mut line.target.parallel, Ok(true)),
     ..ACCESS
 };
 
@@ -381,20 +288,8 @@ pub(super) const SEED: Switch = Switch {
     default: "0",
     detail: "Thread i uses the seed plus i. The same seed gives the same operations, and those of DiskSpd.",
     forms: &[
-        Form {
-            head: "z",
-            value: Value::None,
-            help: "Seed from the milliseconds since the machine was started.",
-            examples: &["-z"],
-            ..FORM
-        },
-        Form {
-            head: "z",
-            value: number("seed"),
-            help: "Seed of all that is random.",
-            examples: &["-z42", "-z4294967295"],
-            ..FORM
-        },
+        form("z", Value::None, &["-z"]).help("Seed from the milliseconds since the machine was started."),
+        form("z", number("seed"), &["-z42", "-z4294967295"]).help("Seed of all that is random."),
     ],
     pass: Pass::Composable,
     read: |line, value| {

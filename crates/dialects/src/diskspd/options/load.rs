@@ -1,6 +1,7 @@
 //! How much at once and how fast.
 
-use super::{FORM, Form, Group, ROW, Scope, Switch, Value, count};
+use super::{Group, ROW, Scope, Switch, Value, count, form};
+use crate::assign;
 use crate::diskspd::line::EarlyEnd;
 use crate::diskspd::newer::Version;
 use crate::diskspd::numbers;
@@ -21,21 +22,10 @@ pub(super) const REQUESTS: Switch = Switch {
     default: "2",
     detail: "1 means one synchronous call after the other, if the thread has no other target.",
     forms: &[
-        Form {
-            head: "o",
-            value: count("n"),
-            help: "Operations that each thread keeps in flight on each of its targets.",
-            examples: &["-o32"],
-            ..FORM
-        },
-        Form {
-            head: "oc",
-            value: count("n"),
-            help: "Completions that a thread takes from its queue at once, at most.",
-            examples: &["-oc8"],
-            since: Version::V2_3,
-            ..FORM
-        },
+        form("o", count("n"), &["-o32"]).help("Operations that each thread keeps in flight on each of its targets."),
+        form("oc", count("n"), &["-oc8"])
+            .help("Completions that a thread takes from its queue at once, at most.")
+            .since(Version::V2_3),
     ],
     read: |line, value| {
         if let Some(depth) = value.strip_prefix('c').filter(|_| line.is_newer()) {
@@ -52,17 +42,8 @@ pub(super) const THREADS: Switch = Switch {
     letter: 't',
     default: "1",
     detail: "Not with `-F`.",
-    forms: &[Form {
-        head: "t",
-        value: count("n"),
-        help: "Threads of each target.",
-        examples: &["-t4"],
-        ..FORM
-    }],
-    read: |line, value| {
-        line.target.threads = positive(value)?;
-        Ok(())
-    },
+    forms: &[form("t", count("n"), &["-t4"]).help("Threads of each target.")],
+    read: |line, value| assign(&mut line.target.threads, positive(value)),
     ..LOAD
 };
 
@@ -70,17 +51,8 @@ pub(super) const POOL: Switch = Switch {
     letter: 'F',
     default: "each target has threads of its own",
     detail: "Each of them works on all targets, with `-o` operations in flight on each, or with `-O` in all.",
-    forms: &[Form {
-        head: "F",
-        value: count("n"),
-        help: "Threads in all.",
-        examples: &["-F8"],
-        ..FORM
-    }],
-    read: |line, value| {
-        line.span.threads = positive(value)?;
-        Ok(())
-    },
+    forms: &[form("F", count("n"), &["-F8"]).help("Threads in all.")],
+    read: |line, value| assign(&mut line.span.threads, positive(value)),
     ..LOAD_OF_SPAN
 };
 
@@ -88,17 +60,9 @@ pub(super) const COMMON_REQUESTS: Switch = Switch {
     letter: 'O',
     default: "`-o` for each target",
     detail: "Every operation chooses its target anew. Without `-F` it does nothing.",
-    forms: &[Form {
-        head: "O",
-        value: count("n"),
-        help: "Operations that each thread of a pool keeps in flight over all targets.",
-        examples: &["-O16"],
-        ..FORM
-    }],
-    read: |line, value| {
-        line.span.requests = positive(value)?;
-        Ok(())
-    },
+    forms: &[form("O", count("n"), &["-O16"])
+        .help("Operations that each thread of a pool keeps in flight over all targets.")],
+    read: |line, value| assign(&mut line.span.requests, positive(value)),
     ..LOAD_OF_SPAN
 };
 
@@ -108,20 +72,8 @@ pub(super) const THROUGHPUT: Switch = Switch {
     detail: "Without `i` the number is bytes per millisecond: 1 MB/s is `-g1000`. The limit holds for each thread and each \
              target; what was missed while the device was slow is made up for. Not with `-x` and `-O`.",
     forms: &[
-        Form {
-            head: "g",
-            value: count("n"),
-            help: "Bytes per millisecond of each thread on each target.",
-            examples: &["-g80000"],
-            ..FORM
-        },
-        Form {
-            head: "g",
-            value: Value::Iops,
-            help: "Operations per second of each thread on each target.",
-            examples: &["-g2000i"],
-            ..FORM
-        },
+        form("g", count("n"), &["-g80000"]).help("Bytes per millisecond of each thread on each target."),
+        form("g", Value::Iops, &["-g2000i"]).help("Operations per second of each thread on each target."),
     ],
     read: |line, value| {
         // Only the last letter tells the unit; the number is read as leniently as all others.
@@ -140,17 +92,8 @@ pub(super) const BURST: Switch = Switch {
     letter: 'i',
     default: "0",
     detail: "The number is shared among the threads of the target. Needs `-j`; a limit with `-g` overrules both.",
-    forms: &[Form {
-        head: "i",
-        value: count("n"),
-        help: "Operations on a target between two pauses.",
-        examples: &["-i100"],
-        ..FORM
-    }],
-    read: |line, value| {
-        line.target.burst = Some(positive(value)?);
-        Ok(())
-    },
+    forms: &[form("i", count("n"), &["-i100"]).help("Operations on a target between two pauses.")],
+    read: |line, value| assign(&mut line.target.burst, positive(value).map(Some)),
     ..LOAD
 };
 
@@ -158,17 +101,8 @@ pub(super) const THINK: Switch = Switch {
     letter: 'j',
     default: "0",
     detail: "Needs `-i`.",
-    forms: &[Form {
-        head: "j",
-        value: count("ms"),
-        help: "Length of the pause between two bursts, in milliseconds.",
-        examples: &["-j20"],
-        ..FORM
-    }],
-    read: |line, value| {
-        line.target.think_ms = Some(positive(value)?);
-        Ok(())
-    },
+    forms: &[form("j", count("ms"), &["-j20"]).help("Length of the pause between two bursts, in milliseconds.")],
+    read: |line, value| assign(&mut line.target.think_ms, positive(value).map(Some)),
     ..LOAD
 };
 

@@ -216,6 +216,26 @@ impl Value {
 }
 
 impl Form {
+    const fn help(mut self, help: &'static str) -> Form {
+        self.help = help;
+        self
+    }
+
+    const fn since(mut self, version: Version) -> Form {
+        self.since = version;
+        self
+    }
+
+    const fn on_linux(mut self, status: Status) -> Form {
+        self.linux = status;
+        self
+    }
+
+    const fn on_windows(mut self, status: Status) -> Form {
+        self.windows = status;
+        self
+    }
+
     /// An argument is of this form, by its letters and its first digit.
     pub(super) fn may_be(&self, switch: &str) -> bool {
         let rest = switch.strip_prefix(self.head);
@@ -318,16 +338,18 @@ const ROW: Switch = Switch {
     read: |_, _| Ok(()),
 };
 
-/// A form with everything empty, supported everywhere.
-const FORM: Form = Form {
-    head: "",
-    value: Value::None,
-    help: "",
-    examples: &[],
-    since: Version::V2_2,
-    linux: Status::Supported,
-    windows: Status::Supported,
-};
+/// A form that every DiskSpd has, supported everywhere.
+const fn form(head: &'static str, value: Value, examples: &'static [&'static str]) -> Form {
+    Form {
+        head,
+        value,
+        help: "",
+        examples,
+        since: Version::V2_2,
+        linux: Status::Supported,
+        windows: Status::Supported,
+    }
+}
 
 /// A count from 1.
 const fn count(name: &'static str) -> Value {

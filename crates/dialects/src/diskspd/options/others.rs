@@ -1,6 +1,6 @@
 //! Profiles in files, events of the system, tracing, experiments.
 
-use super::{FORM, Form, Group, Pass, Scope, Status, Switch, Value, number};
+use super::{Group, Pass, Scope, Status, Switch, Value, form, number};
 use crate::diskspd::line::{EarlyEnd, EventRole, Line, ParseResult};
 use crate::diskspd::numbers;
 use crate::diskspd::profile::Etw;
@@ -12,13 +12,7 @@ pub(super) const PROFILE: Switch = Switch {
     default: "none",
     detail: "Goes together with `-:`, `-C`, `-d`, `-R`, `-v`, `-W` and `-z` only, which replace what the file says in all \
              its time spans. Targets on the line replace the slots `*1`, `*2`, … of the file.",
-    forms: &[Form {
-        head: "X",
-        value: Value::ProfilePath,
-        help: "Runs the XML profile in this file.",
-        examples: &["-Xprofile.xml"],
-        ..FORM
-    }],
+    forms: &[form("X", Value::ProfilePath, &["-Xprofile.xml"]).help("Runs the XML profile in this file.")],
     pass: Pass::First,
     read: |line, value| {
         line.composed.profile_path = Some(value.to_string());
@@ -33,41 +27,11 @@ pub(super) const EVENTS: Switch = Switch {
     default: "none",
     detail: "An event is made if there is not one of its name; another process sets it with `-ye`.",
     forms: &[
-        Form {
-            head: "ys",
-            value: Value::EventName,
-            help: "Sets this event when the measured time begins.",
-            examples: &["-ysbegun"],
-            ..FORM
-        },
-        Form {
-            head: "yf",
-            value: Value::EventName,
-            help: "Sets this event when the measured time has ended.",
-            examples: &["-yfended"],
-            ..FORM
-        },
-        Form {
-            head: "yr",
-            value: Value::EventName,
-            help: "Waits for this event before the warm-up.",
-            examples: &["-yrgo"],
-            ..FORM
-        },
-        Form {
-            head: "yp",
-            value: Value::EventName,
-            help: "Ends the run when another process sets this event.",
-            examples: &["-ypstop"],
-            ..FORM
-        },
-        Form {
-            head: "ye",
-            value: Value::EventName,
-            help: "Sets this event, which must exist, and ends with exit code 1.",
-            examples: &["-yego"],
-            ..FORM
-        },
+        form("ys", Value::EventName, &["-ysbegun"]).help("Sets this event when the measured time begins."),
+        form("yf", Value::EventName, &["-yfended"]).help("Sets this event when the measured time has ended."),
+        form("yr", Value::EventName, &["-yrgo"]).help("Waits for this event before the warm-up."),
+        form("yp", Value::EventName, &["-ypstop"]).help("Ends the run when another process sets this event."),
+        form("ye", Value::EventName, &["-yego"]).help("Sets this event, which must exist, and ends with exit code 1."),
     ],
     read: |line, value| {
         let (role, what, name) = match value.as_bytes().first() {
@@ -110,27 +74,21 @@ pub(super) const TRACING: Switch = Switch {
     default: "off",
     detail: "",
     forms: &[
-        Form {
-            head: "e",
-            value: Value::Word(&["p", "q", "s", "c"]),
-            help: "Kernel events: paged memory (p), clock by performance counter (q), system timer (s) or cycles (c).",
-            examples: &["-ep", "-eq", "-es", "-ec"],
-            linux: NO_TRACING,
-            windows: NO_TRACING,
-            ..FORM
-        },
-        Form {
-            head: "e",
-            value: Value::Word(&[
+        form("e", Value::Word(&["p", "q", "s", "c"]), &["-ep", "-eq", "-es", "-ec"])
+            .help("Kernel events: paged memory (p), clock by performance counter (q), system timer (s) or cycles (c).")
+            .on_linux(NO_TRACING)
+            .on_windows(NO_TRACING),
+        form(
+            "e",
+            Value::Word(&[
                 "PROCESS", "THREAD", "IMAGE_LOAD", "DISK_IO", "MEMORY_PAGE_FAULTS", "MEMORY_HARD_FAULTS", "NETWORK",
                 "REGISTRY",
             ]),
-            help: "Kernel event class to trace.",
-            examples: &["-eDISK_IO"],
-            linux: NO_TRACING,
-            windows: NO_TRACING,
-            ..FORM
-        },
+            &["-eDISK_IO"],
+        )
+        .help("Kernel event class to trace.")
+        .on_linux(NO_TRACING)
+        .on_windows(NO_TRACING),
     ],
     read: |line, value| {
         let mut etw = line.etw.unwrap_or_default();
@@ -169,15 +127,14 @@ pub(super) const EXPERIMENTS: Switch = Switch {
     default: "0",
     detail: "Bit 0 makes a thread that is held back by `-g` sleep until its time has come; here it always does. Other bits \
              mean nothing.",
-    forms: &[Form {
-        head: ":",
-        value: number("n"),
-        help: "Bit mask of experiments.",
-        examples: &["-:1"],
-        linux: Status::WithoutEffect("threads that are held back always sleep until their time has come"),
-        windows: Status::WithoutEffect("threads that are held back always sleep until their time has come"),
-        ..FORM
-    }],
+    forms: &[form(":", number("n"), &["-:1"])
+        .help("Bit mask of experiments.")
+        .on_linux(Status::WithoutEffect(
+            "threads that are held back always sleep until their time has come",
+        ))
+        .on_windows(Status::WithoutEffect(
+            "threads that are held back always sleep until their time has come",
+        ))],
     pass: Pass::Composable,
     read: |line, value| {
         line.composed.experiment_flags = Some(numbers::integer(value) as u32);

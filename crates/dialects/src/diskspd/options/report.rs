@@ -1,6 +1,7 @@
 //! What is reported, and how.
 
-use super::{FORM, Form, Group, Pass, ROW, Scope, Switch, Value, count};
+use super::{Group, Pass, ROW, Scope, Switch, Value, count, form};
+use crate::assign;
 use crate::diskspd::line::EarlyEnd;
 use crate::diskspd::newer::Version;
 use crate::diskspd::numbers;
@@ -17,13 +18,7 @@ pub(super) const HELP: Switch = Switch {
     scope: Scope::Process,
     default: "none",
     detail: "Quote it for the shell: `'-?'`.",
-    forms: &[Form {
-        head: "?",
-        value: Value::None,
-        help: "This help.",
-        examples: &["-?"],
-        ..FORM
-    }],
+    forms: &[form("?", Value::None, &["-?"]).help("This help.")],
     read: |_, _| Err(EarlyEnd::Help),
     ..REPORT
 };
@@ -33,43 +28,15 @@ pub(super) const FORMAT: Switch = Switch {
     default: "text",
     detail: "Also beside `-X`. `-Rp` and a format may be two switches.",
     forms: &[
-        Form {
-            head: "R",
-            value: Value::Word(&["text", "xml"]),
-            help: "Form of the report.",
-            examples: &["-Rtext", "-Rxml"],
-            ..FORM
-        },
-        Form {
-            head: "Rp",
-            value: Value::None,
-            help: "Prints the profile instead of running it.",
-            examples: &["-Rp"],
-            ..FORM
-        },
-        Form {
-            head: "Rp",
-            value: Value::Word(&["text", "xml"]),
-            help: "Prints the profile in this form.",
-            examples: &["-Rptext", "-Rpxml"],
-            ..FORM
-        },
-        Form {
-            head: "Rs",
-            value: Value::None,
-            help: "Prints what is known of the machine and runs nothing. No target is needed.",
-            examples: &["-Rs"],
-            since: Version::V2_3,
-            ..FORM
-        },
-        Form {
-            head: "Rs",
-            value: Value::Word(&["text", "xml"]),
-            help: "The same in this form.",
-            examples: &["-Rstext", "-Rsxml"],
-            since: Version::V2_3,
-            ..FORM
-        },
+        form("R", Value::Word(&["text", "xml"]), &["-Rtext", "-Rxml"]).help("Form of the report."),
+        form("Rp", Value::None, &["-Rp"]).help("Prints the profile instead of running it."),
+        form("Rp", Value::Word(&["text", "xml"]), &["-Rptext", "-Rpxml"]).help("Prints the profile in this form."),
+        form("Rs", Value::None, &["-Rs"])
+            .help("Prints what is known of the machine and runs nothing. No target is needed.")
+            .since(Version::V2_3),
+        form("Rs", Value::Word(&["text", "xml"]), &["-Rstext", "-Rsxml"])
+            .help("The same in this form.")
+            .since(Version::V2_3),
     ],
     pass: Pass::Composable,
     read: |line, value| {
@@ -95,17 +62,8 @@ pub(super) const LATENCY: Switch = Switch {
     scope: Scope::TimeSpan,
     default: "off",
     detail: "",
-    forms: &[Form {
-        head: "L",
-        value: Value::None,
-        help: "Latencies: means, deviations, percentiles.",
-        examples: &["-L"],
-        ..FORM
-    }],
-    read: |line, _| {
-        line.span.latency = true;
-        Ok(())
-    },
+    forms: &[form("L", Value::None, &["-L"]).help("Latencies: means, deviations, percentiles.")],
+    read: |line, _| assign(&mut line.span.latency, Ok(true)),
     ..REPORT
 };
 
@@ -115,20 +73,8 @@ pub(super) const BUCKETS: Switch = Switch {
     default: "off; 1000 ms",
     detail: "The XML report has a line for each interval.",
     forms: &[
-        Form {
-            head: "D",
-            value: Value::None,
-            help: "Deviation of the operations per second, over intervals.",
-            examples: &["-D"],
-            ..FORM
-        },
-        Form {
-            head: "D",
-            value: count("ms"),
-            help: "The same, with the interval in milliseconds.",
-            examples: &["-D250"],
-            ..FORM
-        },
+        form("D", Value::None, &["-D"]).help("Deviation of the operations per second, over intervals."),
+        form("D", count("ms"), &["-D250"]).help("The same, with the interval in milliseconds."),
     ],
     read: |line, value| {
         line.span.iops_deviation = true;
@@ -143,20 +89,8 @@ pub(super) const VERBOSE: Switch = Switch {
     default: "off",
     detail: "",
     forms: &[
-        Form {
-            head: "v",
-            value: Value::None,
-            help: "Tells on stdout what is going on.",
-            examples: &["-v"],
-            ..FORM
-        },
-        Form {
-            head: "vs",
-            value: Value::None,
-            help: "Statistics of how threads waited.",
-            examples: &["-vs"],
-            ..FORM
-        },
+        form("v", Value::None, &["-v"]).help("Tells on stdout what is going on."),
+        form("vs", Value::None, &["-vs"]).help("Statistics of how threads waited."),
     ],
     pass: Pass::Composable,
     read: |line, value| {
@@ -176,20 +110,8 @@ pub(super) const PROGRESS: Switch = Switch {
     default: "off; 65536",
     detail: "The dots are on stdout, also before an XML report.",
     forms: &[
-        Form {
-            head: "P",
-            value: Value::None,
-            help: "A dot for every 65536 operations of a thread.",
-            examples: &["-P"],
-            ..FORM
-        },
-        Form {
-            head: "P",
-            value: count("n"),
-            help: "A dot for every n operations of a thread.",
-            examples: &["-P5000"],
-            ..FORM
-        },
+        form("P", Value::None, &["-P"]).help("A dot for every 65536 operations of a thread."),
+        form("P", count("n"), &["-P5000"]).help("A dot for every n operations of a thread."),
     ],
     read: |line, value| {
         line.progress = numbers::positive(value).unwrap_or(65536);

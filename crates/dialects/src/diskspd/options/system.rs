@@ -1,6 +1,7 @@
 //! How the system is asked: caches, flushes, interfaces, priorities.
 
-use super::{FORM, Form, Group, ROW, Scope, Status, Switch, Value};
+use super::{Group, ROW, Scope, Status, Switch, Value, form};
+use crate::assign;
 use crate::diskspd::line::{EarlyEnd, Line, ParseResult};
 use crate::diskspd::newer::{Ring, Version};
 use crate::diskspd::numbers;
@@ -18,64 +19,19 @@ pub(super) const CACHE: Switch = Switch {
     detail: "Cache mode, write-through and memory mapping are three choices, and each may be made once on the line. \
              Letters combine in any order, in one or in several switches.",
     forms: &[
-        Form {
-            head: "S",
-            value: Value::None,
-            help: "Bypasses the software cache; the same as `-Su`.",
-            examples: &["-S"],
-            ..FORM
-        },
-        Form {
-            head: "S",
-            value: Value::Word(&["b"]),
-            help: "Uses the software cache, as without `-S`.",
-            examples: &["-Sb"],
-            ..FORM
-        },
-        Form {
-            head: "S",
-            value: Value::Word(&["h", "uw", "wu"]),
-            help: "Bypasses the software cache and writes through to the medium.",
-            examples: &["-Sh", "-Suw"],
-            ..FORM
-        },
-        Form {
-            head: "S",
-            value: Value::Word(&["m", "mb", "mw"]),
-            help: "Copies to and from a memory map; with `w` past the processor's caches.",
-            examples: &["-Sm", "-Smw"],
-            ..FORM
-        },
-        Form {
-            head: "S",
-            value: Value::Word(&["r", "rw"]),
-            help: "Bypasses the local cache of a network file system.",
-            examples: &["-Sr"],
-            ..FORM
-        },
-        Form {
-            head: "S",
-            value: Value::Word(&["u"]),
-            help: "Bypasses the software cache.",
-            examples: &["-Su"],
-            ..FORM
-        },
-        Form {
-            head: "S",
-            value: Value::Word(&["w", "bw", "wb"]),
-            help: "Writes through to the medium.",
-            examples: &["-Sw", "-Sbw"],
-            ..FORM
-        },
-        Form {
-            head: "S",
-            value: Value::Word(&["y", "Y"]),
-            help: "BypassIO: reads bypass the filters of the file system (y), and the volume's drivers too (Y).",
-            examples: &["-Sy", "-SY"],
-            since: Version::V2_3,
-            linux: Status::Refused("BypassIO is a part of Windows"),
-            windows: Status::Supported,
-        },
+        form("S", Value::None, &["-S"]).help("Bypasses the software cache; the same as `-Su`."),
+        form("S", Value::Word(&["b"]), &["-Sb"]).help("Uses the software cache, as without `-S`."),
+        form("S", Value::Word(&["h", "uw", "wu"]), &["-Sh", "-Suw"])
+            .help("Bypasses the software cache and writes through to the medium."),
+        form("S", Value::Word(&["m", "mb", "mw"]), &["-Sm", "-Smw"])
+            .help("Copies to and from a memory map; with `w` past the processor's caches."),
+        form("S", Value::Word(&["r", "rw"]), &["-Sr"]).help("Bypasses the local cache of a network file system."),
+        form("S", Value::Word(&["u"]), &["-Su"]).help("Bypasses the software cache."),
+        form("S", Value::Word(&["w", "bw", "wb"]), &["-Sw", "-Sbw"]).help("Writes through to the medium."),
+        form("S", Value::Word(&["y", "Y"]), &["-Sy", "-SY"])
+            .help("BypassIO: reads bypass the filters of the file system (y), and the volume's drivers too (Y).")
+            .since(Version::V2_3)
+            .on_linux(Status::Refused("BypassIO is a part of Windows")),
     ],
     read: |line, value| {
         if value.is_empty() {
@@ -165,13 +121,7 @@ pub(super) const OLD_UNCACHED: Switch = Switch {
     letter: 'h',
     default: "cached",
     detail: "",
-    forms: &[Form {
-        head: "h",
-        value: Value::None,
-        help: "The old way to write `-Sh`.",
-        examples: &["-h"],
-        ..FORM
-    }],
+    forms: &[form("h", Value::None, &["-h"]).help("The old way to write `-Sh`.")],
     read: |line, _| {
         // Memory mapping is not looked at, unlike `-Sh`; validation refuses the two together.
         line.once(
@@ -190,21 +140,10 @@ pub(super) const FLUSH: Switch = Switch {
     default: "nothing is flushed",
     detail: "Needs `-Sm`; does nothing where writes go through. The letter may be a capital.",
     forms: &[
-        Form {
-            head: "N",
-            value: Value::Word(&["v"]),
-            help: "Writes the pages of a memory map back after each write.",
-            examples: &["-Nv"],
-            ..FORM
-        },
-        Form {
-            head: "N",
-            value: Value::Word(&["n", "i"]),
-            help: "Writes cache lines back after each write and drains them (n), or does not wait (i).",
-            examples: &["-Nn", "-Ni"],
-            linux: Status::Refused("it needs a map of persistent memory"),
-            ..FORM
-        },
+        form("N", Value::Word(&["v"]), &["-Nv"]).help("Writes the pages of a memory map back after each write."),
+        form("N", Value::Word(&["n", "i"]), &["-Nn", "-Ni"])
+            .help("Writes cache lines back after each write and drains them (n), or does not wait (i).")
+            .on_linux(Status::Refused("it needs a map of persistent memory")),
     ],
     read: |line, value| {
         line.target.flush = Some(match value {
@@ -223,17 +162,8 @@ pub(super) const COMPLETION_ROUTINES: Switch = Switch {
     scope: Scope::TimeSpan,
     default: "completion port",
     detail: "Linux uses the same queue in both cases; only the report differs. Not with `-g` and `-Sm`.",
-    forms: &[Form {
-        head: "x",
-        value: Value::None,
-        help: "Operations are completed by routines instead of a completion port.",
-        examples: &["-x"],
-        ..FORM
-    }],
-    read: |line, _| {
-        line.span.completion_routines = true;
-        Ok(())
-    },
+    forms: &[form("x", Value::None, &["-x"]).help("Operations are completed by routines instead of a completion port.")],
+    read: |line, _| assign(&mut line.span.completion_routines, Ok(true)),
     ..SYSTEM
 };
 
@@ -244,26 +174,18 @@ pub(super) const RING: Switch = Switch {
     detail: "A Windows without IoRing (before Windows 11 and Windows Server 2025) refuses it. `n` registers no buffers. What \
              `p` behind the number stands for is not published: a profile keeps it, and a run with it is refused.",
     forms: &[
-        Form {
-            head: "u",
-            value: Value::None,
-            help: "Operations go through the system's submission ring: io_uring on Linux, IoRing on Windows.",
-            examples: &["-u"],
-            since: Version::V2_3,
-            ..FORM
-        },
-        Form {
-            head: "u",
-            value: Value::RingBatch,
-            help: "The same, with this many operations handed over at once.",
-            examples: &["-u8", "-un16"],
-            since: Version::V2_3,
-            ..FORM
-        },
+        form("u", Value::None, &["-u"])
+            .help("Operations go through the system's submission ring: io_uring on Linux, IoRing on Windows.")
+            .since(Version::V2_3),
+        form("u", Value::RingBatch, &["-u8", "-un16"])
+            .help("The same, with this many operations handed over at once.")
+            .since(Version::V2_3),
     ],
     read: |line, value| {
-        line.span.newer.ring = Some(Ring::read(value).ok_or(EarlyEnd::Wrong)?);
-        Ok(())
+        assign(
+            &mut line.span.newer.ring,
+            Ring::read(value).ok_or(EarlyEnd::Wrong).map(Some),
+        )
     },
     ..SYSTEM
 };
@@ -273,17 +195,8 @@ pub(super) const LARGE_PAGES: Switch = Switch {
     default: "usual pages",
     detail: "Linux takes them from its reserved pool (`vm.nr_hugepages`); none left is an error. Windows wants the account to hold \
              the privilege to lock pages in memory.",
-    forms: &[Form {
-        head: "l",
-        value: Value::None,
-        help: "Buffers lie in large pages.",
-        examples: &["-l"],
-        ..FORM
-    }],
-    read: |line, _| {
-        line.target.large_pages = true;
-        Ok(())
-    },
+    forms: &[form("l", Value::None, &["-l"]).help("Buffers lie in large pages.")],
+    read: |line, _| assign(&mut line.target.large_pages, Ok(true)),
     ..SYSTEM
 };
 
@@ -291,17 +204,16 @@ pub(super) const PRIORITY: Switch = Switch {
     letter: 'I',
     default: "3",
     detail: "Linux: 1 is the idle class, 2 best effort 7, 3 leaves the priority alone. Only some schedulers heed it.",
-    forms: &[Form {
-        head: "I",
-        value: Value::Integer {
+    forms: &[form(
+        "I",
+        Value::Integer {
             name: "n",
             least: 1,
             most: 3,
         },
-        help: "Priority of the operations: 1 very low, 2 low, 3 normal.",
-        examples: &["-I1", "-I3"],
-        ..FORM
-    }],
+        &["-I1", "-I3"],
+    )
+    .help("Priority of the operations: 1 very low, 2 low, 3 normal.")],
     read: |line, value| {
         line.target.priority = match numbers::integer(value) {
             priority @ 1..=3 => priority as u8,

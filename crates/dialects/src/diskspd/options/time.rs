@@ -1,6 +1,6 @@
 //! How long it takes.
 
-use super::{FORM, Form, Group, Pass, ROW, Scope, Switch, number};
+use super::{Group, Pass, ROW, Scope, Switch, form, number};
 use crate::diskspd::line::{EarlyEnd, Line};
 use crate::diskspd::numbers;
 
@@ -15,13 +15,7 @@ pub(super) const DURATION: Switch = Switch {
     letter: 'd',
     default: "10",
     detail: "0 is accepted in profiles; a run with it is refused.",
-    forms: &[Form {
-        head: "d",
-        value: number("s"),
-        help: "Measured seconds.",
-        examples: &["-d60"],
-        ..FORM
-    }],
+    forms: &[form("d", number("s"), &["-d60"]).help("Measured seconds.")],
     read: |line, value| {
         line.composed.duration = Some(seconds(line, value, "measured duration time (-d)")?);
         Ok(())
@@ -33,13 +27,7 @@ pub(super) const WARM_UP: Switch = Switch {
     letter: 'W',
     default: "5",
     detail: "With 0, opening the targets is part of the measured time.",
-    forms: &[Form {
-        head: "W",
-        value: number("s"),
-        help: "Seconds of the same load before the measured time.",
-        examples: &["-W30", "-W0"],
-        ..FORM
-    }],
+    forms: &[form("W", number("s"), &["-W30", "-W0"]).help("Seconds of the same load before the measured time.")],
     read: |line, value| {
         line.composed.warm_up = Some(seconds(line, value, "warmup time (-W)")?);
         Ok(())
@@ -51,13 +39,7 @@ pub(super) const COOL_DOWN: Switch = Switch {
     letter: 'C',
     default: "0",
     detail: "Keeps the load up while other hosts still measure.",
-    forms: &[Form {
-        head: "C",
-        value: number("s"),
-        help: "Seconds of the same load after the measured time.",
-        examples: &["-C5"],
-        ..FORM
-    }],
+    forms: &[form("C", number("s"), &["-C5"]).help("Seconds of the same load after the measured time.")],
     read: |line, value| {
         line.composed.cool_down = Some(seconds(line, value, "cooldown time (-C)")?);
         Ok(())

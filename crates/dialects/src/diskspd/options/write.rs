@@ -1,6 +1,6 @@
 //! What is written, and into what.
 
-use super::{FORM, Form, Group, ROW, Switch, Value};
+use super::{Group, ROW, Switch, Value, form};
 use crate::diskspd::line::EarlyEnd;
 use crate::diskspd::numbers;
 use crate::diskspd::profile::Source;
@@ -14,17 +14,16 @@ pub(super) const WRITE: Switch = Switch {
     letter: 'w',
     default: "0",
     detail: "The value is needed: a bare `-w` is refused.",
-    forms: &[Form {
-        head: "w",
-        value: Value::Integer {
+    forms: &[form(
+        "w",
+        Value::Integer {
             name: "pct",
             least: 0,
             most: 100,
         },
-        help: "Percentage of writes, drawn at random.",
-        examples: &["-w0", "-w30", "-w100"],
-        ..FORM
-    }],
+        &["-w0", "-w30", "-w100"],
+    )
+    .help("Percentage of writes, drawn at random.")],
     read: |line, value| {
         if value.is_empty() {
             return Err(line.refuse("ERROR: no write ratio passed to -w"));
@@ -44,34 +43,12 @@ pub(super) const CONTENTS: Switch = Switch {
     detail: "`-Zr` applies to the time span; `-Z` wins over it. A buffer of `-Z<size>` is no smaller than a block, and each \
              write takes its bytes from a random place of it; what a shorter file lacks is its beginning again.",
     forms: &[
-        Form {
-            head: "Z",
-            value: Value::None,
-            help: "Writes zeros.",
-            examples: &["-Z"],
-            ..FORM
-        },
-        Form {
-            head: "Zr",
-            value: Value::None,
-            help: "Writes new random bytes each time.",
-            examples: &["-Zr"],
-            ..FORM
-        },
-        Form {
-            head: "Z",
-            value: Value::Size { zero: false },
-            help: "Writes parts of a buffer of this size, filled with random bytes.",
-            examples: &["-Z20M", "-Z2b"],
-            ..FORM
-        },
-        Form {
-            head: "Z",
-            value: Value::SizeAndFile,
-            help: "Writes parts of a buffer of this size, filled from a file.",
-            examples: &["-Z20M,random.bin"],
-            ..FORM
-        },
+        form("Z", Value::None, &["-Z"]).help("Writes zeros."),
+        form("Zr", Value::None, &["-Zr"]).help("Writes new random bytes each time."),
+        form("Z", Value::Size { zero: false }, &["-Z20M", "-Z2b"])
+            .help("Writes parts of a buffer of this size, filled with random bytes."),
+        form("Z", Value::SizeAndFile, &["-Z20M,random.bin"])
+            .help("Writes parts of a buffer of this size, filled from a file."),
     ],
     read: |line, value| {
         match value {
@@ -97,13 +74,7 @@ pub(super) const CREATE: Switch = Switch {
     default: "the target must exist",
     detail: "An existing file is truncated and made anew, before each time span, also for a run that only reads. Devices \
              are left as they are. 0 makes nothing.",
-    forms: &[Form {
-        head: "c",
-        value: Value::Size { zero: true },
-        help: "Makes file targets of this size.",
-        examples: &["-c1G", "-c1000b"],
-        ..FORM
-    }],
+    forms: &[form("c", Value::Size { zero: true }, &["-c1G", "-c1000b"]).help("Makes file targets of this size.")],
     read: |line, value| {
         if value.is_empty() {
             return Err(EarlyEnd::Wrong);

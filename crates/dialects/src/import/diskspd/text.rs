@@ -286,11 +286,7 @@ impl Reader {
             name,
             load,
             measured_ns: span.time_s.map(from_seconds),
-            directions: PerDirection {
-                read: of(1),
-                write: of(2),
-                trim: None,
-            },
+            directions: PerDirection::new(of(1), of(2), None),
             total: flow(&total, span.quantiles(0)),
             parts: span.parts(),
             cores: span.cores.clone(),

@@ -236,11 +236,7 @@ fn observation(span: Node<'_, '_>, settings: Option<&Settings>, name: String) ->
         name,
         load,
         measured_ns: Some(time),
-        directions: PerDirection {
-            read: direction(1, "ReadIopsStdDev"),
-            write: direction(2, "WriteIopsStdDev"),
-            trim: None,
-        },
+        directions: PerDirection::new(direction(1, "ReadIopsStdDev"), direction(2, "WriteIopsStdDev"), None),
         total: flow_of(0, total, deviation("IopsStdDev")),
         parts: parts(&targets, time),
         cores: cores(span),

@@ -144,11 +144,7 @@ fn observation(clones: &[Entry], version: Option<String>) -> Observation {
         name: first.name.clone(),
         load: first.options.load(&first.name, workers),
         measured_ns: together::longest(clones.iter().map(|clone| clone.found.measured)),
-        directions: PerDirection {
-            read: of(Direction::Read),
-            write: of(Direction::Write),
-            trim: of(Direction::Trim),
-        },
+        directions: PerDirection::from_fn(of),
         total: together::sum(&totals).unwrap_or_default(),
         parts: if alone { Vec::new() } else { parts(clones) },
         cores: Vec::new(),
@@ -307,11 +303,7 @@ fn sum(members: &[&Observation], group: u64, version: Option<String>) -> Observa
         name: format!("all jobs of group {group} together"),
         load,
         measured_ns: together::longest(members.iter().map(|member| member.measured_ns)),
-        directions: PerDirection {
-            read: of(Direction::Read),
-            write: of(Direction::Write),
-            trim: of(Direction::Trim),
-        },
+        directions: PerDirection::from_fn(of),
         total: together::sum(&totals).unwrap_or_default(),
         errors: members.iter().map(|member| member.errors).sum(),
         at_once: Some(AtOnce {

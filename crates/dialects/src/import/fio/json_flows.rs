@@ -92,11 +92,7 @@ pub(super) fn found(job: &Value) -> Option<EntryFlows> {
     let of = |name: &str| job.get(name).and_then(direction);
     // With unified reporting there is one for all.
     let mixed = of("mixed");
-    let each = PerDirection {
-        read: of("read"),
-        write: of("write"),
-        trim: of("trim"),
-    };
+    let each = PerDirection::new(of("read"), of("write"), of("trim"));
     let found: Vec<&DirectionFound> = each.iter().filter_map(|(_, found)| found.as_ref()).collect();
     let flows: Vec<&Flow> = found.iter().map(|found| &found.flow).collect();
     let total = match &mixed {

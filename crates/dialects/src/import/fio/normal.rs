@@ -146,11 +146,7 @@ impl Reader {
             name: entry.head.name.clone(),
             load: load(banner, &entry.head),
             measured_ns: together::longest(entry.parts.iter().flatten().map(|part| part.rates.runtime)),
-            directions: PerDirection {
-                read: flows[0].clone(),
-                write: flows[1].clone(),
-                trim: flows[2].clone(),
-            },
+            directions: PerDirection::new(flows[0].clone(), flows[1].clone(), flows[2].clone()),
             total,
             errors: (entry.head.error == 0).then_some(0),
             at_once: Some(AtOnce {

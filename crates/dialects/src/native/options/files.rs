@@ -1,6 +1,7 @@
 //! Trees of files, and the operations on them.
 
 use super::{Group, NativeOption, ROW};
+use crate::assign;
 use crate::native::files::{parse_groups, set_tree};
 use crate::native::values;
 
@@ -18,8 +19,10 @@ pub(super) const KIND: NativeOption = NativeOption {
     example: "kind = \"files\"",
     elsewhere: "fio ioengine=filecreate, filestat, filedelete",
     set: |job, text| {
-        job.on_files = values::word(text, &[("blocks", false), ("files", true)])?;
-        Ok(())
+        assign(
+            &mut job.on_files,
+            values::word(text, &[("blocks", false), ("files", true)]),
+        )
     },
     ..FILES
 };
@@ -76,8 +79,10 @@ pub(super) const ORDER: NativeOption = NativeOption {
     detail: "Default: random. With `sequential` each worker takes files of its own in the order of their numbers.",
     example: "order = \"sequential\"",
     set: |job, text| {
-        job.files.in_order = values::word(text, &[("random", false), ("sequential", true)])?;
-        Ok(())
+        assign(
+            &mut job.files.in_order,
+            values::word(text, &[("random", false), ("sequential", true)]),
+        )
     },
     ..FILES
 };

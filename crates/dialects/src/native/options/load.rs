@@ -3,6 +3,7 @@
 use model::plan::{DepthPer, Process};
 
 use super::{Group, NativeOption, ROW};
+use crate::assign;
 use crate::native::JobSpec;
 use crate::native::values;
 
@@ -71,10 +72,7 @@ pub(super) const RATE: NativeOption = NativeOption {
              latency then counts from when an operation was due, with the service time beside it.",
     example: "rate = \"4000 iops\"",
     elsewhere: "fio rate, rate_iops (per job clone); DiskSpd -g (per thread and target)",
-    set: |job, text| {
-        job.rate = Some(values::rate(text)?);
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.rate, values::rate(text).map(Some)),
     ..LOAD
 };
 
@@ -86,8 +84,10 @@ pub(super) const ARRIVALS: NativeOption = NativeOption {
     example: "arrivals = \"poisson\"",
     elsewhere: "fio rate_process",
     set: |job, text| {
-        job.arrivals = values::word(text, &[("even", Process::Linear), ("poisson", Process::Poisson)])?;
-        Ok(())
+        assign(
+            &mut job.arrivals,
+            values::word(text, &[("even", Process::Linear), ("poisson", Process::Poisson)]),
+        )
     },
     ..LOAD
 };
@@ -98,10 +98,7 @@ pub(super) const CATCH_UP: NativeOption = NativeOption {
     help: "Longest delay of a paced job that is made up for.",
     detail: "Default: all of it. What is given up counts as late.",
     example: "catch-up = \"1s\"",
-    set: |job, text| {
-        job.catch_up = Some(values::time(text)?);
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.catch_up, values::time(text).map(Some)),
     ..LOAD
 };
 
@@ -112,10 +109,7 @@ pub(super) const PAUSE: NativeOption = NativeOption {
     detail: "Default: none. `pause-after` says how many operations make a burst.",
     example: "pause = \"10ms\"",
     elsewhere: "fio thinktime; DiskSpd -j",
-    set: |job, text| {
-        job.pause = Some(values::time(text)?);
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.pause, values::time(text).map(Some)),
     ..LOAD
 };
 
@@ -127,8 +121,10 @@ pub(super) const PAUSE_AFTER: NativeOption = NativeOption {
     example: "pause-after = 100",
     elsewhere: "fio thinktime_blocks; DiskSpd -i",
     set: |job, text| {
-        job.pause_after = values::count(text, 1, u64::from(u32::MAX))? as u32;
-        Ok(())
+        assign(
+            &mut job.pause_after,
+            values::count(text, 1, u64::from(u32::MAX)).map(|number| number as u32),
+        )
     },
     ..LOAD
 };

@@ -1,6 +1,7 @@
 //! What is tested.
 
 use super::{Group, NativeOption, ROW};
+use crate::assign;
 use crate::native::{parse_name, parse_path, values};
 
 pub(super) const TARGET: NativeOption = NativeOption {
@@ -31,10 +32,7 @@ pub(super) const SIZE: NativeOption = NativeOption {
              and 5 % of the free space.",
     example: "size = \"10GiB\"",
     elsewhere: "fio size; DiskSpd -c, -f",
-    set: |job, text| {
-        job.size = Some(values::block(text)?);
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.size, values::block(text).map(Some)),
     ..ROW
 };
 
@@ -46,10 +44,7 @@ pub(super) const OFFSET: NativeOption = NativeOption {
     detail: "Default: 0.",
     example: "offset = \"1GiB\"",
     elsewhere: "fio offset; DiskSpd -B",
-    set: |job, text| {
-        job.offset = values::size(text)?;
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.offset, values::size(text)),
     ..ROW
 };
 
@@ -60,10 +55,7 @@ pub(super) const KEEP: NativeOption = NativeOption {
     detail: "It is marked as full of random data, so that a later run with its name uses it again.",
     example: "keep = true",
     elsewhere: "fio unlink=0",
-    set: |job, text| {
-        job.keep = values::flag(text)?;
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.keep, values::flag(text)),
     ..ROW
 };
 
@@ -75,10 +67,7 @@ pub(super) const PATH: NativeOption = NativeOption {
     detail: "It changes nothing that is issued: limits of a machine for cached and uncached operations are held against the jobs \
              on that path. Default: uncached. The page cache of this system is `cache`.",
     example: "path = \"cached\"",
-    set: |job, text| {
-        job.storage.cache = Some(parse_path(text)?);
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.storage.cache, parse_path(text).map(Some)),
     ..ROW
 };
 
@@ -89,10 +78,7 @@ pub(super) const ROLE: NativeOption = NativeOption {
     help: "What the data is for, such as data or log: limits can name it.",
     detail: "It changes nothing that is issued: a limit with role=NAME is held against the jobs with this role.",
     example: "role = \"log\"",
-    set: |job, text| {
-        job.storage.role = Some(parse_name(text)?);
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.storage.role, parse_name(text).map(Some)),
     ..ROW
 };
 

@@ -3,6 +3,7 @@
 use model::plan::{Divide, ENGINES, EngineKind, WriteThrough};
 
 use super::{Group, NativeOption, ROW};
+use crate::assign;
 use crate::native::values;
 
 const SYSTEM: NativeOption = NativeOption {
@@ -84,10 +85,7 @@ pub(super) const POLL: NativeOption = NativeOption {
     detail: "Needs a device with poll queues. Uses a whole processor per worker.",
     example: "poll = true",
     elsewhere: "fio hipri",
-    set: |job, text| {
-        job.poll = values::flag(text)?;
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.poll, values::flag(text)),
     ..SYSTEM
 };
 
@@ -97,10 +95,7 @@ pub(super) const SUBMISSION_THREAD: NativeOption = NativeOption {
     detail: "Doubles the CPU time, and pays only where processors are idle.",
     example: "submission-thread = true",
     elsewhere: "fio sqthread_poll",
-    set: |job, text| {
-        job.submission_thread = values::flag(text)?;
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.submission_thread, values::flag(text)),
     ..SYSTEM
 };
 
@@ -111,10 +106,7 @@ pub(super) const CPUS: NativeOption = NativeOption {
     detail: "Default: no binding.",
     example: "cpus = \"0,2-5\"",
     elsewhere: "fio cpus_allowed; DiskSpd -a",
-    set: |job, text| {
-        job.cpus = values::cpus(text)?;
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.cpus, values::cpus(text)),
     ..SYSTEM
 };
 
@@ -124,10 +116,7 @@ pub(super) const TOLERATE_ERRORS: NativeOption = NativeOption {
     detail: "Default: the first error ends it. A full file system always does.",
     example: "tolerate-errors = true",
     elsewhere: "fio continue_on_error=io",
-    set: |job, text| {
-        job.tolerate_errors = values::flag(text)?;
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.tolerate_errors, values::flag(text)),
     ..SYSTEM
 };
 

@@ -4,6 +4,7 @@ use model::Nanos;
 use model::plan::{Control, LatencyTarget, Precision, SteadyState, Tracked};
 
 use super::{Group, NativeOption, ROW};
+use crate::assign;
 use crate::native::values;
 
 const TIME_ROW: NativeOption = NativeOption {
@@ -18,10 +19,7 @@ pub(super) const TIME: NativeOption = NativeOption {
     detail: "Default: 30s, unless operations, bytes or passes end the job. A bare number is seconds.",
     example: "time = \"60s\"",
     elsewhere: "fio runtime with time_based; DiskSpd -d",
-    set: |job, text| {
-        job.time = Some(values::time(text)?);
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.time, values::time(text).map(Some)),
     ..TIME_ROW
 };
 
@@ -32,10 +30,7 @@ pub(super) const WARM_UP: NativeOption = NativeOption {
     detail: "Default: 2s; none for jobs that are ended by operations, bytes or passes.",
     example: "warm-up = \"5s\"",
     elsewhere: "fio ramp_time; DiskSpd -W",
-    set: |job, text| {
-        job.warm_up = Some(values::time(text)?);
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.warm_up, values::time(text).map(Some)),
     ..TIME_ROW
 };
 
@@ -46,10 +41,7 @@ pub(super) const COOL_DOWN: NativeOption = NativeOption {
     detail: "Default: none.",
     example: "cool-down = \"2s\"",
     elsewhere: "DiskSpd -C",
-    set: |job, text| {
-        job.cool_down = values::time(text)?;
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.cool_down, values::time(text)),
     ..TIME_ROW
 };
 
@@ -60,10 +52,7 @@ pub(super) const START_DELAY: NativeOption = NativeOption {
     detail: "Default: none.",
     example: "start-delay = \"1s\"",
     elsewhere: "fio startdelay",
-    set: |job, text| {
-        job.start_delay = values::time(text)?;
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.start_delay, values::time(text)),
     ..TIME_ROW
 };
 
@@ -74,10 +63,7 @@ pub(super) const OPERATIONS: NativeOption = NativeOption {
     detail: "Default: no limit.",
     example: "operations = 100000",
     elsewhere: "fio number_ios (per job clone)",
-    set: |job, text| {
-        job.operations = Some(values::count(text, 1, u64::MAX)?);
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.operations, values::count(text, 1, u64::MAX).map(Some)),
     ..TIME_ROW
 };
 
@@ -88,10 +74,7 @@ pub(super) const BYTES: NativeOption = NativeOption {
     detail: "Default: no limit.",
     example: "bytes = \"100GiB\"",
     elsewhere: "fio io_size (per job clone)",
-    set: |job, text| {
-        job.bytes = Some(values::block(text)?);
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.bytes, values::block(text).map(Some)),
     ..TIME_ROW
 };
 
@@ -181,8 +164,10 @@ pub(super) const STEP: NativeOption = NativeOption {
     example: "step = 2",
     elsewhere: "fio stonewall; DiskSpd time spans",
     set: |job, text| {
-        job.step = values::count(text, 1, 10_000)? as u32;
-        Ok(())
+        assign(
+            &mut job.step,
+            values::count(text, 1, 10_000).map(|number| number as u32),
+        )
     },
     ..TIME_ROW
 };

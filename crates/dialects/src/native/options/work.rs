@@ -3,6 +3,7 @@
 use model::plan::FlushKind;
 
 use super::{NativeOption, ROW};
+use crate::assign;
 use crate::native::values;
 
 pub(super) const ACCESS: NativeOption = NativeOption {
@@ -15,10 +16,7 @@ pub(super) const ACCESS: NativeOption = NativeOption {
     example: "access = \"sequential\"",
     elsewhere: "fio rw, random_distribution, percentage_random; DiskSpd -r, -s, -rs, -rd",
     of_part: true,
-    set: |job, text| {
-        job.part.access = values::access(text)?;
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.part.access, values::access(text)),
     ..ROW
 };
 
@@ -30,10 +28,7 @@ pub(super) const READ: NativeOption = NativeOption {
     example: "read = 70",
     elsewhere: "fio rwmixread; DiskSpd 100 - -w",
     of_part: true,
-    set: |job, text| {
-        job.part.read_percent = values::percent(text)?;
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.part.read_percent, values::percent(text)),
     ..ROW
 };
 
@@ -59,10 +54,7 @@ pub(super) const TRIM: NativeOption = NativeOption {
     example: "trim = true",
     elsewhere: "fio rw=randtrim",
     of_part: true,
-    set: |job, text| {
-        job.part.trim = values::flag(text)?;
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.part.trim, values::flag(text)),
     ..ROW
 };
 
@@ -72,10 +64,7 @@ pub(super) const EXACT_MIX: NativeOption = NativeOption {
     detail: "After any number of operations the share is right to within one operation.",
     example: "exact-mix = true",
     of_part: true,
-    set: |job, text| {
-        job.part.exact_mix = values::flag(text)?;
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.part.exact_mix, values::flag(text)),
     ..ROW
 };
 
@@ -88,10 +77,7 @@ pub(super) const BLOCK: NativeOption = NativeOption {
     example: "block = \"8KiB\"",
     elsewhere: "fio bs, bsrange, bssplit; DiskSpd -b",
     of_part: true,
-    set: |job, text| {
-        job.part.sizes = values::block_sizes(text)?;
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.part.sizes, values::block_sizes(text)),
     ..ROW
 };
 
@@ -103,10 +89,7 @@ pub(super) const ALIGN: NativeOption = NativeOption {
     example: "align = \"64KiB\"",
     elsewhere: "fio blockalign; DiskSpd -r<size>, -s<size>",
     of_part: true,
-    set: |job, text| {
-        job.part.alignment = Some(values::block(text)?);
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.part.alignment, values::block(text).map(Some)),
     ..ROW
 };
 
@@ -119,10 +102,7 @@ pub(super) const CONTENT: NativeOption = NativeOption {
     example: "content = \"compressible:50\"",
     elsewhere: "fio refill_buffers, zero_buffers, buffer_compress_percentage, dedupe_percentage; DiskSpd -Z, -Zr",
     of_part: true,
-    set: |job, text| {
-        job.part.content = values::content(text)?;
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.part.content, values::content(text)),
     ..ROW
 };
 
@@ -134,8 +114,10 @@ pub(super) const FLUSH_EVERY: NativeOption = NativeOption {
     example: "flush-every = 1",
     elsewhere: "fio fsync, fdatasync",
     set: |job, text| {
-        job.flush_every = values::count(text, 0, u64::from(u32::MAX))? as u32;
-        Ok(())
+        assign(
+            &mut job.flush_every,
+            values::count(text, 0, u64::from(u32::MAX)).map(|number| number as u32),
+        )
     },
     ..ROW
 };
@@ -148,8 +130,10 @@ pub(super) const FLUSH: NativeOption = NativeOption {
     example: "flush = \"full\"",
     elsewhere: "fio fsync, fdatasync",
     set: |job, text| {
-        job.flush_kind = values::word(text, &[("data", FlushKind::Data), ("full", FlushKind::Full)])?;
-        Ok(())
+        assign(
+            &mut job.flush_kind,
+            values::word(text, &[("data", FlushKind::Data), ("full", FlushKind::Full)]),
+        )
     },
     ..ROW
 };
@@ -160,9 +144,6 @@ pub(super) const FLUSH_AT_END: NativeOption = NativeOption {
     detail: "Default: no.",
     example: "flush-at-end = true",
     elsewhere: "fio end_fsync",
-    set: |job, text| {
-        job.flush_at_end = values::flag(text)?;
-        Ok(())
-    },
+    set: |job, text| assign(&mut job.flush_at_end, values::flag(text)),
     ..ROW
 };

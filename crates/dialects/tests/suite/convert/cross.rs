@@ -275,11 +275,7 @@ fn rates_of_each_direction_make_the_mix() {
     let mut plan = flags("--target a.dat --size 1m --read 50 --rate 1000iops --engine psync");
     let stream = &mut plan.steps[0].jobs[0].workers[0].streams[0];
     stream.pacing = Pacing::PerDirection {
-        rates: PerDirection {
-            read: Some(Rate::iops(700)),
-            write: Some(Rate::iops(300)),
-            trim: None,
-        },
+        rates: PerDirection::new(Some(Rate::iops(700)), Some(Rate::iops(300)), None),
     };
     let way = "rate: a schedule for reads and one for writes";
     for (written, expected) in [

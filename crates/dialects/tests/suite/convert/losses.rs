@@ -34,12 +34,7 @@ fn files(plan: &mut Plan, service: FileService, operations: u64) {
         path: "/mnt/c.dat".into(),
         ..plan.targets[0].clone()
     });
-    stream(plan).target = StreamTarget::Files {
-        targets: vec![TargetId(0), TargetId(1)],
-        open_at_once: 1,
-        service,
-        operations,
-    };
+    stream(plan).target = StreamTarget::files(vec![TargetId(0), TargetId(1)], 1, service, operations);
 }
 
 fn stream(plan: &mut Plan) -> &mut Stream {
@@ -190,10 +185,7 @@ const CHANGES: &[Change] = &[
         stream(plan).region.length.as_mut().unwrap().bytes = Bytes::mib(77)
     }),
     ("mix", |plan| {
-        stream(plan).mix = Mix::Drawn {
-            write_percent: 12.5,
-            rule: model::mix::MixRule::Independent,
-        }
+        stream(plan).mix = Mix::drawn(12.5, model::mix::MixRule::Independent)
     }),
     ("exact mix", |plan| {
         stream(plan).mix = Mix::Exact { write_percent: 50.0 }
@@ -257,11 +249,7 @@ const CHANGES: &[Change] = &[
         stream(plan).pattern.access = vec![Access::Zones(zones)];
     }),
     ("jumps by direction", |plan| {
-        let random_percent = PerDirection {
-            read: 30,
-            write: 60,
-            trim: 100,
-        };
+        let random_percent = PerDirection::new(30, 60, 100);
         let mixed = Mixed {
             placement: Placement::Uniform(Default::default()),
             random_percent,
@@ -286,16 +274,7 @@ const CHANGES: &[Change] = &[
         });
     }),
     ("shares of lengths", |plan| {
-        let entries = vec![
-            SizeShare {
-                size: Bytes(4096),
-                percent: 33.3,
-            },
-            SizeShare {
-                size: Bytes(8192),
-                percent: 66.7,
-            },
-        ];
+        let entries = vec![SizeShare::new(Bytes(4096), 33.3), SizeShare::new(Bytes(8192), 66.7)];
         stream(plan).pattern.sizes = PerDirection::all(BlockSizes::Split { entries });
     }),
     ("alignment", |plan| stream(plan).pattern.alignment.write = Bytes::mib(1)),
@@ -372,11 +351,7 @@ const CHANGES: &[Change] = &[
     }),
     ("no rate", |plan| stream(plan).pacing = Pacing::Unpaced),
     ("rate of reads", |plan| {
-        let rates = PerDirection {
-            read: Some(Rate::iops(70)),
-            write: None,
-            trim: None,
-        };
+        let rates = PerDirection::new(Some(Rate::iops(70)), None, None);
         stream(plan).pacing = Pacing::PerDirection { rates };
     }),
     ("arrivals", |plan| {
@@ -433,15 +408,7 @@ const CHANGES: &[Change] = &[
 ];
 
 fn think() -> Think {
-    Think {
-        pause_ns: Nanos::millis(2),
-        spin_ns: Nanos(0),
-        operations: 3,
-        after_ns: None,
-        count: ThinkCount::Completed,
-        shifts_schedule: false,
-        cycles_each: 0,
-    }
+    Think::new(Nanos::millis(2), 3, ThinkCount::Completed)
 }
 
 fn verify() -> Verify {

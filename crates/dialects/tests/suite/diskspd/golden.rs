@@ -6,10 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use dialects::diskspd::text::{TextForm, lines};
-use dialects::diskspd::{Reading, Request, xml};
+use dialects::diskspd::{LowerEnv, Reading, Request, lower, xml};
+use model::Direction;
+use model::plan::Target;
 
 use crate::diskspd::deviations::{deviations, of_case};
 use crate::diskspd::support::{DATA, TestEnv, request};
+use crate::drive::{execute, whole};
 
 /// The folders of a group, in order.
 fn folders(group: &str) -> Vec<PathBuf> {
@@ -110,11 +113,69 @@ fn command_lines_of_runs_become_the_profiles_in_their_results() {
     }
 }
 
+/// Every request of a pool goes to the first target there, and each to its own here
+/// (`pool-drives-every-target` of `tests/deviations.toml`).
+const POOL: &str = "20-pool-without-O-first-target-only";
+
+/// From the words of each command line on, through its plan, to what its threads issue.
 #[test]
-fn command_lines_of_recorded_offsets_are_runs() {
-    for case in folders("offsets") {
+fn command_lines_issue_the_recorded_offsets() {
+    let cases = folders("offsets");
+    assert_eq!(cases.len(), 21);
+    for case in cases {
         let (reading, line) = reading(&case, "");
         assert!(matches!(reading, Reading::Run(_)), "{line}: {reading:?}");
+        let env = LowerEnv {
+            cpus: &[0, 1, 2, 3],
+            arguments: &arguments(&case),
+            ..LowerEnv::default()
+        };
+        let plan = whole(lower(&request(reading).profile, env).unwrap().plan);
+        let text = fs::read_to_string(case.join("offsets.txt")).unwrap();
+        let (files, operations) = text.split_once('\n').unwrap();
+        let size_of = |target: &Target| {
+            let (_, size) = files.split_once(&format!("{}=", target.path)).unwrap();
+            size.split(',').next().unwrap().parse().unwrap()
+        };
+        let sizes: Vec<u64> = plan.targets.iter().map(size_of).collect();
+        let issued = execute(&plan, 0, 0, &sizes, 64);
+        let mut issued: Vec<_> = issued.iter().map(|thread| thread.iter()).collect();
+        for recorded in operations.lines() {
+            let thread: usize = recorded.split(' ').next().unwrap().parse().unwrap();
+            let found = issued[thread].next().unwrap();
+            let letter = if found.operation.direction == Direction::Write {
+                "W"
+            } else {
+                "R"
+            };
+            let offset = found.operation.offset;
+            if case.ends_with(POOL) {
+                // The recording tells the draws, and the targets are 1 and 2 MiB: the same draw
+                // modulo 1 MiB is the same offset on both.
+                let number = 64 - issued[thread].len() - 1;
+                assert_eq!(found.stream, number % 2, "{line}: operation {number}");
+                assert_eq!(
+                    format!("{thread} 0 {letter} {}", offset % (1 << 20)),
+                    recorded,
+                    "{line}"
+                );
+            } else {
+                assert_eq!(
+                    format!("{thread} {} {letter} {offset}", found.stream),
+                    recorded,
+                    "{line}"
+                );
+            }
+        }
+        assert!(issued.iter().all(|thread| thread.len() == 0), "{line}: more is issued");
+        if case.ends_with(POOL) {
+            let all = execute(&plan, 0, 0, &sizes, 64).remove(0);
+            let beyond = all.iter().filter(|issued| issued.operation.offset >= 1 << 20).count();
+            assert!(
+                beyond > 8,
+                "the second half of the second target is used too: {beyond} of 32"
+            );
+        }
     }
 }
 

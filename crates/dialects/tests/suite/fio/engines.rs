@@ -27,10 +27,7 @@ fn names_are_worked_on_from_their_start() {
 #[test]
 fn work_goes_on_until_its_time_is_over() {
     let stop = |line: &str| job(&plan(line)).stop;
-    let timed = Stop {
-        after_ns: Some(Nanos::secs(5)),
-        ..Stop::default()
-    };
+    let timed = Stop::after(Nanos::secs(5));
     assert_eq!(
         stop("--ioengine=cpuio --cpuload=50 --size=4k --loops=3 --runtime=5"),
         timed

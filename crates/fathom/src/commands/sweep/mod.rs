@@ -289,11 +289,7 @@ fn set(job: &mut JobSpec, setting: &Setting) -> Result<(), Faults> {
         job.targets.truncate(wanted);
         return Ok(());
     }
-    let place = || Place {
-        file: "command line".into(),
-        line: 0,
-        text: text.clone(),
-    };
+    let place = || Place::on_command_line(text.clone());
     native::apply(job, &setting.name, &setting.value, place).map_err(|complaint| Faults::from(vec![complaint]))
 }
 

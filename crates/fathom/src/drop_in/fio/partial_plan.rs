@@ -143,11 +143,8 @@ impl<'a> PartialPlan<'a> {
             job.workers.resize_with(clones.max(job.workers.len()), Default::default);
             if let Some(worker) = job.workers.get_mut(one.clone).filter(|_| one.errno != 0) {
                 worker.failure = Some(Failure {
-                    what: one.function.clone(),
-                    at: one.line.clone(),
                     errno: Some(one.errno),
-                    operation: None,
-                    help: None,
+                    ..Failure::new(one.function.clone(), one.line.clone())
                 });
             }
         }

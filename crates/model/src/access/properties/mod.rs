@@ -44,20 +44,9 @@ fn every_pattern() -> Vec<(&'static str, Access)> {
         ("mixed by aligned length", Continuation::Aligned),
         ("mixed by shared length", Continuation::Shared),
     ] {
-        let random_percent = PerDirection {
-            read: 30,
-            write: 70,
-            trim: 50,
-        };
+        let random_percent = PerDirection::new(30, 70, 50);
         let placement = uniform();
-        patterns.push((
-            name,
-            Access::Mixed(Mixed {
-                placement,
-                random_percent,
-                continuation,
-            }),
-        ));
+        patterns.push((name, Access::Mixed(Mixed::new(placement, random_percent, continuation))));
     }
     for (name, between) in [
         ("every fifth, continuing", Between::Continue),
@@ -95,10 +84,7 @@ fn every_pattern() -> Vec<(&'static str, Access)> {
 fn every_placement() -> Vec<(&'static str, Placement)> {
     let map = |reduction| {
         Placement::Once(Once {
-            method: OnceMethod::Map {
-                reduction,
-                optional: false,
-            },
+            method: OnceMethod::map(reduction),
         })
     };
     let reduced = |reduction| Placement::Uniform(Uniform { reduction });
@@ -150,15 +136,10 @@ fn percent_ranges(rule: RangesRule, shares: &[(f64, f64)]) -> Placement {
 }
 
 fn ranges(basis: RangeBasis, rule: RangesRule, shares: &[(f64, f64)]) -> Placement {
-    let shares = shares.iter().map(|(operations_percent, span)| RangeShare {
-        operations_percent: *operations_percent,
-        span: *span,
-    });
-    Placement::Ranges(Ranges {
-        basis,
-        rule,
-        shares: PerDirection::all(shares.collect()),
-    })
+    let shares = shares
+        .iter()
+        .map(|(operations_percent, span)| RangeShare::new(*operations_percent, *span));
+    Placement::Ranges(Ranges::new(basis, rule, PerDirection::all(shares.collect())))
 }
 
 /// True where a position is the end of the operation before: it stays aligned only if lengths are
@@ -215,11 +196,7 @@ fn any_form() -> impl Strategy<Value = DrawsForm> {
     prop_oneof![
         any::<u64>().prop_map(|seed| DrawsForm::Native { seed }),
         any::<u32>().prop_map(|seed| DrawsForm::Single { seed }),
-        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| DrawsForm::PerPurpose {
-            seed,
-            number,
-            same_sizes: false
-        }),
+        (any::<u64>(), 1u32..100).prop_map(|(seed, number)| DrawsForm::per_purpose(seed, number)),
     ]
 }
 
@@ -406,18 +383,9 @@ fn directions_of_different_blocks_share_the_numbers_of_a_map() {
         alignment: block,
     };
     let (small, large) = (area(4096), area(8192));
-    let method = OnceMethod::Map {
-        reduction: Reduction::MultiplyHigh32,
-        optional: false,
-    };
-    let access = Access::Random {
-        placement: Placement::Once(Once { method }),
-    };
-    let areas = PerDirection {
-        read: small,
-        write: large,
-        trim: large,
-    };
+    let method = OnceMethod::map(Reduction::MultiplyHigh32);
+    let access = Access::random(Placement::Once(Once { method }));
+    let areas = PerDirection::new(small, large, large);
     let mut walk = Walk::new(&access, areas, DrawsForm::Native { seed: 3 });
     let mut used = [false; 16];
     let turns = [(Direction::Read, small), (Direction::Write, large)]
@@ -470,11 +438,11 @@ fn every_nth_operation_is_random_and_no_other() {
 
 #[test]
 fn a_list_is_visited_in_turn_and_moves_if_it_shall() {
-    let list = |moving| Access::Random {
-        placement: Placement::List(BlockList {
+    let list = |moving| {
+        Access::random(Placement::List(BlockList {
             blocks: vec![9, 1, 4],
             moving,
-        }),
+        }))
     };
     let blocks = |moving| {
         let places = reads(&list(moving), THOUSAND, 1, 9);
@@ -575,9 +543,7 @@ fn parameters_out_of_range_are_refused() {
 fn a_draw_of_one_purpose_does_not_move_another() {
     // Native draws: a question about the mix between two positions leaves the positions as they
     // are.
-    let access = Access::Random {
-        placement: Placement::Uniform(Uniform::default()),
-    };
+    let access = Access::random(Placement::Uniform(Uniform::default()));
     let plain = reads(&access, THOUSAND, 5, 100);
     let mut walk = Walk::new(&access, PerDirection::all(THOUSAND), DrawsForm::Native { seed: 5 });
     for expected in plain {

@@ -206,16 +206,12 @@ fn mixed_patterns_jump_as_often_as_they_say() {
 #[test]
 fn each_direction_of_a_mixed_pattern_has_a_share_of_its_own() {
     for continuation in [Continuation::Stride, Continuation::Length, Continuation::Aligned] {
-        let random_percent = PerDirection {
-            read: 20,
-            write: 80,
-            trim: 0,
-        };
-        let access = Access::Mixed(Mixed {
-            placement: Placement::Uniform(Uniform::default()),
+        let random_percent = PerDirection::new(20, 80, 0);
+        let access = Access::Mixed(Mixed::new(
+            Placement::Uniform(Uniform::default()),
             random_percent,
             continuation,
-        });
+        ));
         let area = Area {
             length: 1 << 40,
             ..THOUSAND

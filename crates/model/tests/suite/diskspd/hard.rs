@@ -132,9 +132,7 @@ fn each_time_span_has_its_own_targets_and_seeds() {
             span(
                 (9..11)
                     .map(|seed| {
-                        let access = Access::Random {
-                            placement: spread.clone(),
-                        };
+                        let access = Access::random(spread.clone());
                         worker(seed, Depth::PerStream, vec![stream(1, access, 8192, 4096, 40)])
                     })
                     .collect(),
@@ -200,9 +198,7 @@ fn distributions_lie_within_bounds() {
         check_by_rules(&plan, 0, &[rules.size], vec![(seed, vec![rules], None)]);
     };
     let whole_target = stream(0, random(), 4096, 0, 0);
-    let percent = |shares: &[(u32, u64)]| Access::Random {
-        placement: ranges(RangeBasis::Percent, shares),
-    };
+    let percent = |shares: &[(u32, u64)]| Access::random(ranges(RangeBasis::Percent, shares));
     let bounded = Stream {
         region: region(M, 6 * M),
         ..whole_target.clone()
@@ -231,14 +227,9 @@ fn distributions_lie_within_bounds() {
     check(
         "-b4k -r4k -w50 -B512k -rdabs50/1M:10/2M",
         0,
-        Access::Random {
-            placement: ranges(RangeBasis::Bytes, absolute),
-        },
+        Access::random(ranges(RangeBasis::Bytes, absolute)),
         Stream {
-            region: Region {
-                base: Extent::bytes(512 << 10),
-                length: None,
-            },
+            region: Region::new(Extent::bytes(512 << 10), None),
             ..whole_target.clone()
         },
         Rules {
@@ -485,15 +476,7 @@ fn bursts_are_divided_among_threads() {
     let (burst, pause_ns) = (100u32, Nanos::millis(20));
     for threads in [1u32, 3, 7, 200] {
         let operations = (burst / threads).max(1);
-        let think = Think {
-            pause_ns,
-            spin_ns: Nanos(0),
-            operations,
-            after_ns: None,
-            count: ThinkCount::Issued,
-            shifts_schedule: false,
-            cycles_each: 0,
-        };
+        let think = Think::new(pause_ns, operations, ThinkCount::Issued);
         let workers = (0..threads).map(|thread| {
             let bursts = Stream {
                 think: Some(think),
@@ -568,10 +551,7 @@ fn settings_beside_the_pattern_do_not_disturb_it() {
         ];
         let (group, processor) = processors[thread as usize % processors.len()];
         Worker {
-            engine: EngineChoice {
-                kind: EngineKind::Auto,
-                ..EngineChoice::default()
-            },
+            engine: EngineChoice::new(EngineKind::Auto),
             placement: ThreadPlacement {
                 cpus: vec![group * 64 + processor],
                 ..ThreadPlacement::default()

@@ -30,40 +30,23 @@ pub fn sequential(start: u64) -> Access {
 }
 
 pub fn mixed(percent: u8, placement: Placement) -> Access {
-    Access::Mixed(Mixed {
-        placement,
-        random_percent: PerDirection::all(percent),
-        continuation: Continuation::Stride,
-    })
+    Access::Mixed(Mixed::new(placement, PerDirection::all(percent), Continuation::Stride))
 }
 
 pub fn ranges(basis: RangeBasis, shares: &[(u32, u64)]) -> Placement {
     let shares: Vec<RangeShare> = shares
         .iter()
-        .map(|(operations, span)| RangeShare {
-            operations_percent: f64::from(*operations),
-            span: *span as f64,
-        })
+        .map(|(operations, span)| RangeShare::new(f64::from(*operations), *span as f64))
         .collect();
-    Placement::Ranges(Ranges {
-        basis,
-        rule: RangesRule::Diskspd,
-        shares: PerDirection::all(shares),
-    })
+    Placement::Ranges(Ranges::new(basis, RangesRule::Diskspd, PerDirection::all(shares)))
 }
 
 pub fn writes(percent: u32) -> Mix {
-    Mix::Drawn {
-        write_percent: f64::from(percent),
-        rule: MixRule::AfterPlace,
-    }
+    Mix::drawn(f64::from(percent), MixRule::AfterPlace)
 }
 
 pub fn region(base: u64, length: u64) -> Region {
-    Region {
-        base: Extent::bytes(base),
-        length: Some(Extent::bytes(length)),
-    }
+    Region::new(Extent::bytes(base), Some(Extent::bytes(length)))
 }
 
 /// A stream as DiskSpd's defaults make it. An alignment of 0 is the block size.
@@ -89,10 +72,7 @@ pub fn worker(seed: u32, depth: Depth, streams: Vec<Stream>) -> Worker {
 
 pub fn job(workers: Vec<Worker>) -> Job {
     Job {
-        phases: Phases {
-            warm_up_ns: Nanos::secs(5),
-            ..Phases::default()
-        },
+        phases: Phases::with_warm_up(Nanos::secs(5)),
         ..testing::job("time span", Stop::after(Nanos::secs(10)), workers)
     }
 }

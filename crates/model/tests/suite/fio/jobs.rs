@@ -113,11 +113,7 @@ fn rates_of_each_direction() {
         })
     };
     let stop = Stop::after(Nanos::secs(100));
-    let rates = PerDirection {
-        read: poisson(Rate::iops(700)),
-        write: poisson(Rate::iops(300)),
-        trim: None,
-    };
+    let rates = PerDirection::new(poisson(Rate::iops(700)), poisson(Rate::iops(300)), None);
     let plan = single("poisson", stop, paced(rates), M);
     let issued = only_worker(&plan, &[M], N);
     assert!(issued.is_sorted_by_key(|issued| issued.due));
@@ -141,11 +137,7 @@ fn rates_of_each_direction() {
         );
     }
     // Three reads of 4 KiB a second beside five writes: due at 0, 1/3, 2/3 … and at 0, 1/5, 2/5 …
-    let rates = PerDirection {
-        read: Some(Rate::bytes(12 * K)),
-        write: Some(Rate::iops(5)),
-        trim: None,
-    };
+    let rates = PerDirection::new(Some(Rate::bytes(12 * K)), Some(Rate::iops(5)), None);
     let plan = single("linear", stop, paced(rates), M);
     let second: Vec<(Direction, u64)> = only_worker(&plan, &[M], 8)
         .iter()
@@ -293,11 +285,7 @@ fn settings_beside_the_pattern_are_kept() {
             tolerate_write: vec![5, 28],
             tolerate_verify: vec![84],
             full_is_end: true,
-            latency_ns_max: PerDirection {
-                read: Some(Nanos::millis(10)),
-                write: Some(Nanos::secs(1)),
-                trim: None,
-            },
+            latency_ns_max: PerDirection::new(Some(Nanos::millis(10)), Some(Nanos::secs(1)), None),
             tell_tolerated: true,
             block_lifetimes: true,
         },

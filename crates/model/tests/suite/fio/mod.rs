@@ -1,7 +1,6 @@
-//! What fio can say, said as plans: every recorded sequence that is promised is reproduced exactly,
-//! and combinations that were never recorded keep what the rules say.
+//! What fio can say, said as plans: combinations that were never recorded keep what the rules say.
+//! The recorded sequences are reproduced by the tests of its dialect, from the command lines on.
 
 mod jobs;
 mod parts;
 mod positions;
-mod recorded;

@@ -25,10 +25,7 @@ pub const SEED: u64 = 0x89;
 
 /// Random positions, each block once.
 pub const MAP: Placement = Placement::Once(Once {
-    method: OnceMethod::Map {
-        reduction: Reduction::MultiplyHigh32,
-        optional: false,
-    },
+    method: OnceMethod::map(Reduction::MultiplyHigh32),
 });
 
 /// Random positions with repetition (`norandommap`).
@@ -53,11 +50,7 @@ pub fn sequential(skip: i64) -> Access {
 
 /// `percentage_random`.
 pub fn partly_random(percent: PerDirection<u8>) -> Access {
-    Access::Mixed(Mixed {
-        placement: MAP,
-        random_percent: percent,
-        continuation: Continuation::Length,
-    })
+    Access::Mixed(Mixed::new(MAP, percent, Continuation::Length))
 }
 
 /// `rw=randread:N`.
@@ -71,10 +64,7 @@ pub fn every(operations: u32, between: Between) -> Access {
 
 /// `rwmixread`.
 pub fn reads(percent: f64) -> Mix {
-    Mix::Drawn {
-        write_percent: 100.0 - percent,
-        rule: MixRule::Redrawn,
-    }
+    Mix::drawn(100.0 - percent, MixRule::Redrawn)
 }
 
 pub fn fixed(size: u64) -> BlockSizes {
@@ -91,10 +81,7 @@ pub fn pattern(access: Access, sizes: BlockSizes) -> Pattern {
 
 /// `offset` and `size`.
 pub fn region(offset: u64, size: u64) -> Region {
-    Region {
-        base: Extent::bytes(offset),
-        length: Some(Extent::bytes(size)),
-    }
+    Region::new(Extent::bytes(offset), Some(Extent::bytes(size)))
 }
 
 /// A job's stream on its own target.
@@ -122,11 +109,7 @@ pub fn stream(target: u32, mix: Mix, pattern: Pattern, region: Region) -> Stream
 /// Clone `number` of the run, counting from 1 over all jobs.
 pub fn clone(number: u32, stream: Stream) -> Worker {
     Worker {
-        draws: DrawsForm::PerPurpose {
-            seed: SEED,
-            number,
-            same_sizes: false,
-        },
+        draws: DrawsForm::per_purpose(SEED, number),
         latency: LatencyPoints::AfterCall,
         ..testing::worker(vec![stream])
     }

@@ -110,10 +110,7 @@ fn block_sizes_of_each_direction() {
     let split = |entries: &[(u64, f64)]| BlockSizes::Split {
         entries: entries
             .iter()
-            .map(|(size, percent)| SizeShare {
-                size: Bytes(*size),
-                percent: *percent,
-            })
+            .map(|(size, percent)| SizeShare::new(Bytes(*size), *percent))
             .collect(),
     };
     let mut sized = stream(
@@ -152,20 +149,13 @@ fn zones_of_each_direction() {
     let zones = |basis: RangeBasis, of: [&[(f64, f64)]; 2]| {
         let shares = |list: &[(f64, f64)]| -> Vec<RangeShare> {
             list.iter()
-                .map(|(operations_percent, span)| RangeShare {
-                    operations_percent: *operations_percent,
-                    span: *span,
-                })
+                .map(|(operations_percent, span)| RangeShare::new(*operations_percent, *span))
                 .collect()
         };
         Placement::Ranges(Ranges {
             basis,
             rule: RangesRule::Native,
-            shares: PerDirection {
-                read: shares(of[0]),
-                write: shares(of[1]),
-                trim: Vec::new(),
-            },
+            shares: PerDirection::new(shares(of[0]), shares(of[1]), Vec::new()),
         })
     };
     let check = |placement: Placement, within: [&[(u64, u64, f64)]; 2]| {
@@ -229,16 +219,8 @@ fn zones_of_each_direction() {
 /// remembers.
 #[test]
 fn loops_repeat_their_sequence() {
-    let range = BlockSizes::Range {
-        low: Bytes::kib(4),
-        high: Bytes::kib(16),
-        unaligned: false,
-    };
-    let pairs = PerDirection {
-        read: 10,
-        write: 90,
-        trim: 0,
-    };
+    let range = BlockSizes::range(Bytes::kib(4), Bytes::kib(16));
+    let pairs = PerDirection::new(10, 90, 0);
     let walks = [
         ("randrw", reads(70.0), pattern(random(MAP), fixed(4 * K))),
         ("randrw bsrange", reads(40.0), pattern(random(MAP), range.clone())),
@@ -276,11 +258,7 @@ fn loops_repeat_their_sequence() {
 /// A block is trimmed and then written, with the very same length, in every pass.
 #[test]
 fn trims_and_writes_come_in_pairs() {
-    let range = BlockSizes::Range {
-        low: Bytes::kib(4),
-        high: Bytes::kib(32),
-        unaligned: false,
-    };
+    let range = BlockSizes::range(Bytes::kib(4), Bytes::kib(32));
     for (name, access, passes) in [("trimwrite", sequential(0), 3), ("randtrimwrite", random(MAP), 3)] {
         let pairs = stream(0, Mix::TrimThenWrite, pattern(access, range.clone()), region(64 * K, M));
         let plan = single(name, amount(1 << 40, Some(passes)), pairs, 2 * M);
@@ -311,11 +289,7 @@ fn trims_and_writes_come_in_pairs() {
 #[test]
 fn partly_random_directions_keep_their_own_place() {
     const N: usize = 20_000;
-    let percent = PerDirection {
-        read: 20,
-        write: 80,
-        trim: 100,
-    };
+    let percent = PerDirection::new(20, 80, 100);
     let walk = stream(
         0,
         reads(50.0),
@@ -342,12 +316,7 @@ fn partly_random_directions_keep_their_own_place() {
 #[test]
 fn file_sets_are_served_in_turn() {
     let set_of = |open_at_once: u32, service: FileService, operations: u64, access: Access| Stream {
-        target: StreamTarget::Files {
-            targets: (0..3).map(TargetId).collect(),
-            open_at_once,
-            service,
-            operations,
-        },
+        target: StreamTarget::files((0..3).map(TargetId).collect(), open_at_once, service, operations),
         ..stream(0, Mix::READS, pattern(access, fixed(4 * K)), Region::default())
     };
     let set = |service: FileService, operations: u64, access: Access| set_of(3, service, operations, access);
@@ -463,11 +432,7 @@ fn windows_move_over_the_region() {
 /// `randread:8` with lengths that vary, and a list that moves on: the corner cases of the two.
 #[test]
 fn runs_and_lists() {
-    let range = BlockSizes::Range {
-        low: Bytes::kib(4),
-        high: Bytes::kib(16),
-        unaligned: false,
-    };
+    let range = BlockSizes::range(Bytes::kib(4), Bytes::kib(16));
     let runs = Access::Every(Every {
         placement: NO_MAP,
         operations: 8,

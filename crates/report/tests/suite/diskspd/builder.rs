@@ -159,11 +159,7 @@ fn series(of: (u32, u32), thread: u64, work: &Work, grid: Grid) -> Series {
             });
         }
     }
-    Series {
-        length_ns: Nanos::millis(grid.length_ms),
-        of: Some(of),
-        points,
-    }
+    Series::new(Nanos::millis(grid.length_ms), Some(of), points)
 }
 
 /// A setting of the report.

@@ -239,11 +239,7 @@ fn stream(work: &Work) -> StreamResults {
 fn points(operations: u64, work: &Work) -> Vec<Point> {
     let windows = work.measured_ms.div_ceil(HALF_SECOND);
     let each = operations / windows;
-    let point = |_| Point {
-        operations: each,
-        bytes: each * work.block,
-        ..Point::default()
-    };
+    let point = |_| Point::new(each, each * work.block);
     (0..windows).map(point).collect()
 }
 

@@ -71,8 +71,6 @@ fn an_error_ends_a_worker() {
     let mut results = results(&[reader("broken"), reader("whole")]);
     let worker = &mut results.steps[0].jobs[0].workers[0];
     worker.failure = Some(Failure {
-        what: "no space".into(),
-        at: String::new(),
         errno: Some(28),
         operation: Some(FailedOperation {
             slot: 0,
@@ -83,7 +81,7 @@ fn an_error_ends_a_worker() {
             length: 4096,
             too_slow: None,
         }),
-        help: None,
+        ..Failure::new("no space", String::new())
     });
     let text = written(&results, "fio");
     let head =

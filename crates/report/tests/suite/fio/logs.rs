@@ -88,27 +88,17 @@ fn keep(results: &mut Results, length: Nanos, windows: PerDirection<Vec<Window>>
 }
 
 fn keep_reads(results: &mut Results, length: Nanos, windows: Vec<Window>) {
-    let windows = PerDirection {
-        read: windows,
-        ..PerDirection::default()
-    };
+    let windows = PerDirection::from_reads(windows);
     keep(results, length, windows);
 }
 
 /// A series of the first worker: reads in each interval.
 fn sampled(results: &mut Results, length: Nanos, operations: &[u64]) {
-    let point = |operations: &u64| Point {
-        operations: *operations,
-        bytes: operations * 4096,
-        ..Point::default()
-    };
+    let point = |operations: &u64| Point::new(*operations, operations * 4096);
     results.steps[0].jobs[0].series.push(model::results::Series {
         length_ns: length,
         of: Some((0, 0)),
-        points: PerDirection {
-            read: operations.iter().map(point).collect(),
-            ..PerDirection::default()
-        },
+        points: PerDirection::from_reads(operations.iter().map(point).collect()),
     });
 }
 
@@ -136,11 +126,7 @@ fn recorded_logs_of_rates() {
     let mut points: PerDirection<Vec<Point>> = PerDirection::default();
     let rates = lines(&recorded("golden/11-logs/run_bw.1.log"));
     for (bandwidth, iops) in rates.iter().zip(lines(&recorded("golden/11-logs/run_iops.1.log"))) {
-        points[direction(bandwidth[2])].push(Point {
-            operations: iops[1] / 2,
-            bytes: bandwidth[1] * 512,
-            ..Point::default()
-        });
+        points[direction(bandwidth[2])].push(Point::new(iops[1] / 2, bandwidth[1] * 512));
     }
     results.steps[0].jobs[0].series.push(model::results::Series {
         length_ns: AVERAGE,
@@ -254,19 +240,8 @@ fn shorter_samples_are_averaged() {
     let mut results = measured(1500);
     // Two samples in each second; the one without I/O does not count.
     sampled(&mut results, AVERAGE, &[100, 103, 0]);
-    results.steps[0].jobs[0].series[0].points.write = vec![
-        Point::default(),
-        Point {
-            operations: 7,
-            bytes: 7 * 1024,
-            ..Point::default()
-        },
-        Point {
-            operations: 9,
-            bytes: 9 * 1024,
-            ..Point::default()
-        },
-    ];
+    results.steps[0].jobs[0].series[0].points.write =
+        vec![Point::default(), Point::new(7, 7 * 1024), Point::new(9, 9 * 1024)];
     let mut wanted = request();
     wanted.average = Some(Nanos::secs(1));
     let iops = |value: WindowValue| {
@@ -398,11 +373,7 @@ fn histograms_have_fios_bins() {
     keep(
         &mut results,
         Nanos::secs(1),
-        PerDirection {
-            read: vec![first, late],
-            write: vec![write],
-            trim: Vec::new(),
-        },
+        PerDirection::new(vec![first, late], vec![write], Vec::new()),
     );
     let bins = recorded("bins.tsv");
     let bin_of = |ns: u64| -> usize {

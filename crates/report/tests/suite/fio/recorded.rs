@@ -300,11 +300,7 @@ fn rules_of_a_job() {
         series: vec![2000.0, 2002.0],
         depth: None,
     }];
-    let point = |operations: u64, bytes: u64| Point {
-        operations,
-        bytes,
-        ..Point::default()
-    };
+    let point = |operations: u64, bytes: u64| Point::new(operations, bytes);
     // As in the recorded JSON report; the last second is not whole.
     let reads = vec![
         point(1500, 0),
@@ -312,14 +308,8 @@ fn rules_of_a_job() {
         point(2002, 8_204_267),
         point(1, 1),
     ];
-    job.series.push(Series {
-        length_ns: Nanos::secs(1),
-        of: None,
-        points: PerDirection {
-            read: reads,
-            ..PerDirection::default()
-        },
-    });
+    job.series
+        .push(Series::new(Nanos::secs(1), None, PerDirection::from_reads(reads)));
     check(16, results.clone(), false);
     let json = builder::recorded("golden/16-steadystate/out.json");
     let steady = |text: &str| text[text.find("\"steadystate\" : {").unwrap()..].to_owned();

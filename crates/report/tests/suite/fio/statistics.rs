@@ -54,11 +54,7 @@ fn latencies_of_clones_are_one_population() {
 #[test]
 fn samples_of_clones_are_added() {
     let mut results = clones(2);
-    let point = |operations: u64, kib: u64| Point {
-        operations,
-        bytes: kib << 10,
-        ..Point::default()
-    };
+    let point = |operations: u64, kib: u64| Point::new(operations, kib << 10);
     // An idle window is no sample, and neither is one that was cut short.
     let windows = [
         vec![point(10, 50), point(0, 0), point(20, 100), point(1, 1)],

@@ -64,10 +64,7 @@ impl BlockLifetimes {
 
 impl BlockTracker {
     fn new(assignment: &Assignment<'_>, stream: &model::plan::Stream) -> Result<BlockTracker, SetupError> {
-        let unfit = |what: String, help: &str| SetupError::Unfit {
-            what,
-            help: help.into(),
-        };
+        let unfit = |what: String, help: &str| SetupError::unfit(what, help);
         let StreamTarget::One { target } = stream.target else {
             let what = "the lives of blocks are kept for one file, and the stream has several";
             return Err(unfit(

@@ -307,11 +307,11 @@ impl FileSet {
         let (id, target) = (self.files[file].id, &self.files[file].target);
         let failed = |error: String, errno: Option<i32>| {
             Box::new(Failure {
-                what: format!("the next file of the set cannot be used: {error}"),
-                at: target.name(),
                 errno,
-                operation: None,
-                help: None,
+                ..Failure::new(
+                    format!("the next file of the set cannot be used: {error}"),
+                    target.name(),
+                )
             })
         };
         let mut exchange = |with: File| {

@@ -57,11 +57,12 @@ pub(super) fn reap_too_slow(io: &mut IoLoop, ended: &EndedOperation, too_slow: T
         ..io.errors.failed_operation(*slot, record, direction)
     };
     let failure = Failure {
-        what: format!("a {verb} took {took_ns}, longer than the {most_ns} that it may take"),
-        at: io.errors.place_of(record),
         errno: Some(sys::file::TIMED_OUT),
         operation: direction.map(failed),
-        help: None,
+        ..Failure::new(
+            format!("a {verb} took {took_ns}, longer than the {most_ns} that it may take"),
+            io.errors.place_of(record),
+        )
     };
     io.fail(failure);
 }

@@ -601,11 +601,11 @@ pub(super) fn flush(target: &ReadyTarget, kind: FlushKind) -> Result<(), Box<Fai
     });
     flushed.map_err(|error| {
         Box::new(Failure {
-            what: format!("a flush before closing failed: {error}"),
-            at: path.display().to_string(),
             errno: error.raw_os_error(),
-            operation: None,
-            help: None,
+            ..Failure::new(
+                format!("a flush before closing failed: {error}"),
+                path.display().to_string(),
+            )
         })
     })
 }

@@ -294,11 +294,8 @@ impl StreamReplay {
 
     fn break_off(&self, io: &mut IoLoop, why: &str) {
         io.fail(Failure {
-            what: format!("cannot replay the trace to its end: {why}"),
-            at: self.path.clone(),
-            errno: None,
-            operation: None,
             help: Some("do not change a trace during its replay".into()),
+            ..Failure::new(format!("cannot replay the trace to its end: {why}"), self.path.clone())
         });
     }
 
@@ -352,10 +349,7 @@ impl StreamReplay {
 
 fn failed(at: &ReadyTarget, error: String, errno: Option<i32>) -> Box<Failure> {
     Box::new(Failure {
-        what: format!("a file of the trace cannot be used: {error}"),
-        at: at.name(),
         errno,
-        operation: None,
-        help: None,
+        ..Failure::new(format!("a file of the trace cannot be used: {error}"), at.name())
     })
 }

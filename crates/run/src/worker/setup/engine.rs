@@ -178,12 +178,7 @@ fn buffer_bytes(plan: &Plan) -> usize {
 /// Can the engine do all that is wanted of it with these files?
 fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(), SetupError> {
     let name = choice.kind.name();
-    let unfit = |what: String, help: &str| {
-        Err(SetupError::Unfit {
-            what,
-            help: help.to_owned(),
-        })
-    };
+    let unfit = |what: String, help: &str| Err(SetupError::unfit(what, help));
     let of_calls = sys::thread::HAVE_IO_PRIORITY && has_own_priorities(plan);
     if of_calls && (choice.kind.is_synchronous() || choice.offload) {
         return unfit(
@@ -247,16 +242,16 @@ fn check_simulated(assignment: &Assignment<'_>, choice: &EngineChoice) -> Result
     let targets = streams.iter().flat_map(|stream| stream.target.ids());
     let mut targets = targets.map(|id| &assignment.targets[id.0 as usize]);
     if let Some(other) = targets.find(|target| !matches!(target.what, ReadyKind::Simulated { .. })) {
-        return Err(SetupError::Unfit {
-            what: format!("one worker cannot use simulated devices and {} together", other.name()),
-            help: "use a job of its own for each".into(),
-        });
+        return Err(SetupError::unfit(
+            format!("one worker cannot use simulated devices and {} together", other.name()),
+            "use a job of its own for each",
+        ));
     }
     if streams.iter().any(|stream| !stream.lock.is_none()) {
-        return Err(SetupError::Unfit {
-            what: "locks of files are not simulated".into(),
-            help: "remove the lock, or use a real file".into(),
-        });
+        return Err(SetupError::unfit(
+            "locks of files are not simulated",
+            "remove the lock, or use a real file",
+        ));
     }
     Ok(())
 }

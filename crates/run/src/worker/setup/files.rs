@@ -192,9 +192,11 @@ impl Opening<'_> {
     }
 
     fn next_index(&self) -> Result<u16, SetupError> {
-        u16::try_from(self.files.len()).map_err(|_| SetupError::Unfit {
-            what: "a worker cannot have more than 65536 files open".into(),
-            help: "let fewer be open at once, or spread them over more workers".into(),
+        u16::try_from(self.files.len()).map_err(|_| {
+            SetupError::unfit(
+                "a worker cannot have more than 65536 files open",
+                "let fewer be open at once, or spread them over more workers",
+            )
         })
     }
 }
@@ -224,11 +226,9 @@ fn how_of(stream: &Stream, worker: &Worker) -> OpenOptions {
         _ => Access::Read,
     };
     let mut how = OpenOptions {
-        access,
-        cache: stream.cache,
         hint: stream.hint,
-        exclusive: false,
         overlapped: wants_overlapped(&worker.engine, worker.slots()) && stream.cache.mapping.is_none(),
+        ..OpenOptions::new(access, stream.cache)
     };
     // What bypasses the cache here goes to the cache there.
     how.cache.direct |= how.cache.local_only && sys::file::DIRECT_BYPASSES_LOCAL_CACHE;

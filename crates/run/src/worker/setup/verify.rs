@@ -51,18 +51,16 @@ fn for_stream(
     };
     let min = verification.min_length() as u64;
     if shortest < min {
-        return Err(SetupError::Unfit {
-            what: format!("blocks of {shortest} bytes leave no room for the header that verification needs"),
-            help: format!("use blocks and verification intervals of at least {min} bytes, or verify a pattern"),
-        });
+        return Err(SetupError::unfit(
+            format!("blocks of {shortest} bytes leave no room for the header that verification needs"),
+            format!("use blocks and verification intervals of at least {min} bytes, or verify a pattern"),
+        ));
     }
     if let Some((place, min)) = verification.misplaced() {
-        return Err(SetupError::Unfit {
-            what: format!(
-                "a header cannot stand {place} bytes from the beginning, where it would overlap its own place"
-            ),
-            help: format!("use a place of at least {min} bytes"),
-        });
+        return Err(SetupError::unfit(
+            format!("a header cannot stand {place} bytes from the beginning, where it would overlap its own place"),
+            format!("use a place of at least {min} bytes"),
+        ));
     }
     Ok(verification)
 }

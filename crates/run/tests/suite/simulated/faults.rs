@@ -10,10 +10,7 @@ fn a_frozen_host_is_charged_to_the_operations_that_were_due() {
     one.depth = 32;
     one.pacing = Pacing::Together { rate: Rate::iops(4000) };
     let frozen = SimulatedDevice {
-        host_pauses: vec![SimulatedPause {
-            at_ns: Nanos::secs(1),
-            for_ns: Nanos::millis(300),
-        }],
+        host_pauses: vec![SimulatedPause::new(Nanos::secs(1), Nanos::millis(300))],
         service: SimulatedService::Constant {
             time_ns: Nanos::micros(10),
         },
@@ -45,10 +42,7 @@ fn a_frozen_host_is_charged_to_the_operations_that_were_due() {
 #[test]
 fn a_stalled_device_shows_in_both_latencies() {
     let stalled = SimulatedDevice {
-        stalls: vec![SimulatedPause {
-            at_ns: Nanos::secs(4),
-            for_ns: Nanos::secs(1),
-        }],
+        stalls: vec![SimulatedPause::new(Nanos::secs(4), Nanos::secs(1))],
         service: SimulatedService::Constant {
             time_ns: Nanos::millis(1),
         },
@@ -84,18 +78,12 @@ fn every_single_fault_is_reported_and_nothing_is_lost() {
     let operations = 40;
     for nth in 1..=operations + 1 {
         let faulty = SimulatedDevice {
-            faults: vec![SimulatedFault::Nth {
-                operation: nth,
-                errno: 5,
-            }],
+            faults: vec![SimulatedFault::nth(nth, 5)],
             ..device()
         };
         let mut one = stream();
         one.depth = 6;
-        let stop = Stop {
-            operations: Some(operations),
-            ..Stop::default()
-        };
+        let stop = Stop::after_operations(operations);
         let job = run_job(plan(faulty, stop, vec![worker(vec![one])]));
         let failure = &job.workers[0].failure;
         if nth > operations {
@@ -121,10 +109,7 @@ fn every_single_fault_is_reported_and_nothing_is_lost() {
 fn tolerated_errors_and_short_transfers_are_counted() {
     let faults = vec![
         SimulatedFault::Nth { operation: 3, errno: 5 },
-        SimulatedFault::Nth {
-            operation: 10,
-            errno: 0,
-        },
+        SimulatedFault::nth(10, 0),
         SimulatedFault::Bytes {
             offset: 0,
             length: 4096 * 1000,
@@ -134,10 +119,7 @@ fn tolerated_errors_and_short_transfers_are_counted() {
     let faulty = SimulatedDevice { faults, ..device() };
     let mut one = stream();
     one.on_error.tolerate_read = vec![5];
-    let stop = Stop {
-        operations: Some(500),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(500);
     let job = run_job(plan(faulty, stop, vec![worker(vec![one])]));
     let total = job.total();
     assert_eq!(job.workers[0].failure, None);
@@ -151,16 +133,10 @@ fn tolerated_errors_and_short_transfers_are_counted() {
 fn an_operation_that_takes_too_long_has_failed() {
     // The 500th operation begins at 49.9 ms and is held up by 20 ms.
     let stalled = SimulatedDevice {
-        stalls: vec![SimulatedPause {
-            at_ns: Nanos::micros(49_950),
-            for_ns: Nanos::millis(20),
-        }],
+        stalls: vec![SimulatedPause::new(Nanos::micros(49_950), Nanos::millis(20))],
         ..device()
     };
-    let stop = Stop {
-        operations: Some(1000),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(1000);
     let run = |most: Option<Nanos>, tolerate: Vec<i32>| {
         let mut one = stream();
         one.on_error.latency_ns_max.read = most;

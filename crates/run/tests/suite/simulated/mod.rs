@@ -99,10 +99,7 @@ fn what_cannot_be_kept_up_with_is_counted_as_late() {
 fn directions_keep_their_own_rates() {
     let mut one = stream();
     one.depth = 8;
-    one.mix = Mix::Drawn {
-        write_percent: 50.0,
-        rule: MixRule::Independent,
-    };
+    one.mix = Mix::drawn(50.0, MixRule::Independent);
     one.pacing = Pacing::PerDirection {
         rates: model::PerDirection {
             read: Some(Rate::iops(700)),
@@ -159,26 +156,11 @@ fn counts_end_a_job_exactly() {
         assert_eq!(job.ended, Some(EndReason::Done), "{stop:?}");
     };
     for operations in [1, 6, 7, 8, 1000] {
-        check(
-            Stop {
-                operations: Some(operations),
-                ..Stop::default()
-            },
-            operations,
-        );
+        check(Stop::after_operations(operations), operations);
     }
+    check(Stop::after_bytes(Bytes(4096 * 50)), 50);
     check(
-        Stop {
-            bytes: Some(Bytes(4096 * 50)),
-            ..Stop::default()
-        },
-        50,
-    );
-    check(
-        Stop {
-            bytes: Some(Bytes(4096 * 50 + 4095)),
-            ..Stop::default()
-        },
+        Stop::after_bytes(Bytes(4096 * 50 + 4095)),
         // The last one goes beyond.
         51,
     );
@@ -191,9 +173,7 @@ fn a_pass_touches_every_block_once() {
         ..device()
     };
     for access in [
-        Access::Random {
-            placement: Placement::Once(Once::default()),
-        },
+        Access::random(Placement::Once(Once::default())),
         Access::Sequential(Sequential {
             at_end: model::access::AtEnd::Finish,
             ..Sequential::default()
@@ -202,10 +182,7 @@ fn a_pass_touches_every_block_once() {
         let mut one = stream();
         one.depth = 5;
         one.pattern.access = vec![access];
-        let stop = Stop {
-            passes: Some(3),
-            ..Stop::default()
-        };
+        let stop = Stop::after_passes(3);
         let job = run_job(plan(small.clone(), stop, vec![worker(vec![one])]));
         assert_eq!(job.total().operations, 3 * 256);
     }
@@ -216,10 +193,7 @@ fn an_exact_mix_is_exact() {
     let mut one = stream();
     one.mix = Mix::Exact { write_percent: 30.0 };
     one.depth = 4;
-    let stop = Stop {
-        operations: Some(1000),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(1000);
     let job = run_job(plan(device(), stop, vec![worker(vec![one])]));
     let directions = job.directions();
     assert_eq!(directions.read.unwrap().operations, 700);
@@ -229,15 +203,7 @@ fn an_exact_mix_is_exact() {
 #[test]
 fn pauses_come_after_the_right_operations() {
     // Ten operations of 100 µs, then 9 ms of rest: 1,000 operations a second.
-    let think = |count| Think {
-        after_ns: None,
-        pause_ns: Nanos::millis(9),
-        spin_ns: Nanos(0),
-        operations: 10,
-        count,
-        shifts_schedule: false,
-        cycles_each: 0,
-    };
+    let think = |count| Think::new(Nanos::millis(9), 10, count);
     for count in [ThinkCount::Completed, ThinkCount::Issued] {
         let mut one = stream();
         one.think = Some(think(count));
@@ -262,10 +228,7 @@ fn flushes_follow_every_n_writes_and_are_counted_apart() {
         every_writes: 5,
         ..SyncRule::default()
     };
-    let stop = Stop {
-        operations: Some(100),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(100);
     let job = run_job(plan(device(), stop, vec![worker(vec![one])]));
     assert_eq!(job.total().operations, 100);
     let sync = job.workers[0].streams[0].sync.as_ref().unwrap();
@@ -297,10 +260,7 @@ fn a_flush_follows_its_write_and_waits_for_no_schedule() {
 fn totals_are_the_sum_of_their_parts() {
     let mut one = stream();
     one.depth = 9;
-    one.mix = Mix::Drawn {
-        write_percent: 40.0,
-        rule: MixRule::Independent,
-    };
+    one.mix = Mix::drawn(40.0, MixRule::Independent);
     let job = run_job(plan(
         device(),
         Stop::after(Nanos::millis(3250)),
@@ -359,10 +319,7 @@ fn the_same_seed_gives_the_same_run() {
         };
         let mut one = stream();
         one.depth = 4;
-        one.mix = Mix::Drawn {
-            write_percent: 30.0,
-            rule: MixRule::Independent,
-        };
+        one.mix = Mix::drawn(30.0, MixRule::Independent);
         run_job(plan(random, Stop::after(Nanos::secs(1)), vec![worker(vec![one])]))
             .total()
             .into_owned()
@@ -432,24 +389,14 @@ fn interlocked_workers_share_one_walk() {
         size: Bytes::mib(64),
         ..device()
     };
-    let stop = Stop {
-        operations: Some(256),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(256);
     let job = run_job(plan(small, stop, vec![worker(vec![one.clone()]), worker(vec![one])]));
     assert_eq!(job.total().bytes, Bytes(512 * 65_536));
 }
 
 #[test]
 fn jobs_wait_for_others_and_end_with_them() {
-    let mut first = plan(
-        device(),
-        Stop {
-            operations: Some(100),
-            ..Stop::default()
-        },
-        vec![worker(vec![stream()])],
-    );
+    let mut first = plan(device(), Stop::after_operations(100), vec![worker(vec![stream()])]);
     let mut endless = first.steps[0].jobs[0].clone();
     endless.name = "ends with the first".into();
     endless.stop = Stop::after(Nanos::secs(1_000_000));
@@ -527,10 +474,7 @@ fn a_bound_on_completions_is_kept_and_loses_nothing() {
     let mut bounded = worker(vec![one]);
     bounded.batching.complete_max = Some(3);
     bounded.batching.submit = Some(8);
-    let stop = Stop {
-        operations: Some(8000),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(8000);
     let job = run_job(plan(device(), stop, vec![bounded]));
     assert_eq!(job.total().operations, 8000);
     // Classes of 0, 1, 2, 3 to 4, and more.
@@ -551,10 +495,7 @@ fn two_flush_rules_stand_beside_each_other() {
             data_every_writes,
             ..SyncRule::default()
         };
-        let stop = Stop {
-            operations: Some(121),
-            ..Stop::default()
-        };
+        let stop = Stop::after_operations(121);
         let job = run_job(plan(device(), stop, vec![worker(vec![one])]));
         assert_eq!(job.total().operations, 121);
         job.workers[0].streams[0].sync.as_ref().unwrap().operations
@@ -622,10 +563,7 @@ fn completion_routines_keep_the_depth_and_call_for_each_operation() {
     let mut both = worker(vec![first, second]);
     both.depth = model::plan::Depth::Shared { operations: 16 };
     both.batching.completion_routines = true;
-    let stop = Stop {
-        operations: Some(16),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(16);
     let job = run_job(plan(device(), stop, vec![both.clone()]));
     // Each slot begins with the first stream.
     assert_eq!(job.directions().read.unwrap().operations, 16);
@@ -646,10 +584,7 @@ fn trims_before_writes_are_counted_as_trims() {
     // A target without anything behind it, one operation at a time.
     let mut one = stream();
     one.mix = Mix::TrimThenWrite;
-    let stop = Stop {
-        operations: Some(1000),
-        ..Stop::default()
-    };
+    let stop = Stop::after_operations(1000);
     let mut null = plan(device(), stop, vec![worker(vec![one])]);
     null.targets[0].kind = model::plan::TargetKind::Nothing { size: Bytes::mib(64) };
     let job = run_job(null);

@@ -2,6 +2,9 @@
 
 #![allow(dead_code, reason = "each test file uses a part of it")]
 
+#[cfg(target_os = "linux")]
+pub mod verified;
+
 use std::sync::atomic::AtomicBool;
 
 use engine::clock::ClockStart;

@@ -95,11 +95,11 @@ impl Verification {
     #[cold]
     fn fail_without_checkers(&self, io: &mut IoLoop) {
         io.fail(Failure {
-            what: "a fault of this program: the threads that check what was read have ended".into(),
-            at: format!("job `{}`", self.job),
-            errno: None,
-            operation: None,
             help: Some("please report it with the plan that led to it".into()),
+            ..Failure::new(
+                "a fault of this program: the threads that check what was read have ended",
+                format!("job `{}`", self.job),
+            )
         });
     }
 

@@ -1,0 +1,112 @@
+//! Streams that verify, on a file that they may overwrite.
+
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use model::access::{Access, AtEnd, Once, OnceMethod, Placement, Positions, Sequential, Uniform};
+use model::draws::{DrawsForm, Reduction};
+use model::event::EndReason;
+use model::mix::Mix;
+use model::plan::{Consent, EngineKind, Pattern, Plan, Stop, Stream, Verify};
+use model::results::{JobResults, WorkerResults};
+use model::{Bytes, Direction};
+
+use super::{plan_on, run_job, stream, worker};
+
+pub const BLOCK: u64 = 4096;
+pub const BLOCKS: u64 = 64;
+
+pub fn sequential() -> Access {
+    Access::Sequential(Sequential {
+        at_end: AtEnd::Finish,
+        positions: Positions::PerDirection,
+        ..Sequential::default()
+    })
+}
+
+pub fn random_once() -> Access {
+    let method = OnceMethod::map(Reduction::MultiplyHigh32);
+    Access::random(Placement::Once(Once { method }))
+}
+
+pub fn random() -> Access {
+    let reduction = Reduction::MultiplyHigh32;
+    Access::random(Placement::Uniform(Uniform { reduction }))
+}
+
+pub fn stream_of(mix: Mix, access: Access, verify: Verify) -> Stream {
+    Stream {
+        mix,
+        pattern: Pattern::simple(access, Bytes(BLOCK)),
+        verify: Some(verify),
+        ..stream()
+    }
+}
+
+pub fn writes(access: Access, verify: Verify) -> Stream {
+    stream_of(Mix::WRITES, access, verify)
+}
+
+pub fn reads(access: Access, verify: Verify) -> Stream {
+    stream_of(Mix::READS, access, verify)
+}
+
+pub fn pass() -> Stop {
+    Stop::after_passes(1)
+}
+
+/// A file of zeros to write to.
+pub struct Ground {
+    pub directory: tempfile::TempDir,
+    pub file: PathBuf,
+}
+
+impl Ground {
+    pub fn new() -> Ground {
+        let directory = tempfile::tempdir().unwrap();
+        let file = directory.path().join("f");
+        std::fs::write(&file, vec![0; (BLOCK * BLOCKS) as usize]).unwrap();
+        Ground { directory, file }
+    }
+
+    pub fn plan(&self, stop: Stop, stream: Stream) -> Plan {
+        let mut one = worker(vec![stream]);
+        one.draws = DrawsForm::per_purpose(0x89, 1);
+        let mut plan = plan_on(self.file.to_str().unwrap(), EngineKind::Psync, stop, vec![one]);
+        // The file is there already, and is to be overwritten.
+        plan.target_rules.consent = Consent::Implied;
+        plan
+    }
+
+    pub fn run(&self, stream: Stream) -> JobResults {
+        run_job(self.plan(pass(), stream))
+    }
+
+    pub fn flip(&self, at: u64) {
+        flip(&self.file, at);
+    }
+}
+
+pub fn flip(file: &Path, at: u64) {
+    let file = std::fs::File::options().read(true).write(true).open(file).unwrap();
+    let mut byte = [0];
+    file.read_exact_at(&mut byte, at).unwrap();
+    file.write_all_at(&[byte[0] ^ 0x10], at).unwrap();
+}
+
+pub fn operations(job: &JobResults, direction: Direction) -> u64 {
+    job.directions()[direction].as_ref().map_or(0, |found| found.operations)
+}
+
+pub fn only_worker(job: &JobResults) -> &WorkerResults {
+    assert_eq!(job.workers.len(), 1);
+    &job.workers[0]
+}
+
+#[track_caller]
+pub fn assert_clean(job: &JobResults, what: &str) {
+    let worker = only_worker(job);
+    assert_eq!(worker.failure, None, "{what}");
+    assert_eq!((worker.mismatch_count, worker.mismatches.len()), (0, 0), "{what}");
+    assert_eq!(job.ended, Some(EndReason::Done), "{what}");
+}
