@@ -213,7 +213,7 @@ impl Sequence {
             false => self.ahead,
         };
         self.planned.next = 0;
-        // Another direction might still have a place, but the pass ended with the one that has none.
+        // Another direction might still have a place; the pass ended with the one that has none.
         if std::mem::take(&mut self.planned.is_last) {
             self.planned.end = 0;
             return false;

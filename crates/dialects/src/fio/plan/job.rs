@@ -52,7 +52,7 @@ impl Lowering<'_> {
             Some(Amount::Percent(percent)) => percent > 100,
             Some(Amount::Zones(_)) | None => false,
         };
-        // Each of several loops goes over the area once, and more follow until the amount is reached.
+        // Each of several loops passes over the area once; more follow until the amount is reached.
         if let (true, Some(rounds), Some(area @ 1..), Some(bytes)) = (more, stop.rounds, self.area, stop.bytes) {
             let needed = bytes.0.div_ceil(area.saturating_mul(times));
             stop.rounds = Some(rounds.max(needed.min(u32::MAX.into()) as u32));

@@ -180,8 +180,8 @@ pub(super) fn entries(results: &Results) -> Vec<Entry<'_>> {
         let (group, merged) = group_of(&results.plan, (step, index));
         let merged = settings.merged.unwrap_or(merged);
         for member in members(job, found, number) {
-            // `group_reporting` adds a job to what stands before it in its group, whether that has it
-            // or not.
+            // `group_reporting` adds a job to what stands before it in its group, whether that has
+            // it or not.
             if open_group != Some(group) || !merged {
                 entries.extend(Entry::from_members(results, open_group, &open));
                 open.clear();

@@ -182,7 +182,8 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
 
 impl IssuePath {
     /// The fast path is for streams that nothing holds back, each with slots of its own: no
-    /// feature, no pace, no pauses or flushes. Nothing is tried behind the write that finds no space.
+    /// feature, no pace, no pauses or flushes. Nothing is tried behind the write that finds no
+    /// space.
     fn choose(plan: &Plan, no_features: bool) -> IssuePath {
         let own_slots = plan.depth == Depth::PerStream || plan.streams.len() == 1;
         let free = |stream: &Stream| {
