@@ -41,6 +41,8 @@ pub struct Planned {
     operations: [Operation; AHEAD],
     next: usize,
     end: usize,
+    /// The pass is over behind them.
+    is_last: bool,
 }
 
 /// Operations that may be planned ahead.
@@ -52,6 +54,7 @@ impl Default for Planned {
             operations: [Operation::NONE; AHEAD],
             next: 0,
             end: 0,
+            is_last: false,
         }
     }
 }
@@ -210,6 +213,11 @@ impl Sequence {
             false => self.ahead,
         };
         self.planned.next = 0;
+        // Another direction might still have a place; the pass ended with the one that has none.
+        if std::mem::take(&mut self.planned.is_last) {
+            self.planned.end = 0;
+            return false;
+        }
         self.planned.end = match self.plan_fixed(draws, count) {
             Some(count) => count,
             None => self.plan_each(draws, slot, count),
@@ -221,7 +229,10 @@ impl Sequence {
         for index in 0..count {
             match self.next(draws, slot, None) {
                 Some(operation) => self.planned.operations[index] = operation,
-                None => return index,
+                None => {
+                    self.planned.is_last = index > 0;
+                    return index;
+                }
             }
         }
         count
@@ -319,7 +330,7 @@ impl Sequence {
 
     /// Begins another pass.
     pub fn restart(&mut self, draws: &mut Draws) {
-        (self.planned.next, self.planned.end) = (0, 0);
+        (self.planned.next, self.planned.end, self.planned.is_last) = (0, 0, false);
         self.mix.restart();
         for cursor in &mut self.cursors {
             cursor.restart(draws);

@@ -18,7 +18,9 @@ pub(super) fn job(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> 
     rates(session, options)?;
     if let Some(Amount::Bytes(size)) = options.pattern.size {
         let least = smallest_block(options);
-        if size != 0 && size < least {
+        // Negative sizes are read as they are written, and are too small as well.
+        let size = size as i64;
+        if size < 0 || size != 0 && (size as u64) < least {
             return Err(session.halt(format!(
                 "fio: size too small, must not be less than minimum block size: {size} < {least}"
             )));

@@ -31,7 +31,7 @@ enum Same {
 use Same::{Amounts, Bytes, Names, Order, Set};
 
 /// Jobs whose amounts do not depend on time.
-const JOBS: [(&str, Same); 35] = [
+const JOBS: [(&str, Same); 42] = [
     ("--rw=read --bs=4k --size=1m", Order),
     ("--rw=randread --bs=4k --size=1m", Set),
     ("--rw=randread --bs=4k --size=1m --norandommap", Amounts),
@@ -51,6 +51,10 @@ const JOBS: [(&str, Same); 35] = [
     ("--rw=write --bs=64k --size=1m --fsync=1", Order),
     ("--rw=write --bs=4k --size=1m --end_fsync=1 --overwrite=1", Order),
     ("--rw=write:4k --bs=4k --size=1m", Order),
+    ("--rw=read:8k --bs=4k --size=1m --loops=2", Order),
+    ("--rw=write:6k --bs=4k --size=1m --io_size=2m", Order),
+    ("--rw=read:-12k --bs=4k --size=1m", Order),
+    ("--rw=rw:8k --bs=4k --size=1m --rwmixread=70", Order),
     ("--rw=rw --bs=4k --size=1m --rwmixread=70", Amounts),
     ("--rw=randrw --bs=4k --size=1m --rwmixread=30", Amounts),
     ("--rw=randrw --bs=4k,8k --size=1m --norandommap", Amounts),
@@ -87,6 +91,12 @@ const JOBS: [(&str, Same); 35] = [
     ),
     ("--rw=write --bs=4k --size=256k --ioengine=ftruncate", Order),
     ("--rw=write --bs=64k --size=1m --ioengine=splice", Order),
+    ("--rw=randwrite --bs=4k --size=1m --ioengine=mmap", Set),
+    ("--rw=read --bs=4k --size=1m --io_size=2560k --loops=2", Order),
+    (
+        "--rw=read --bs=4k --nrfiles=4 --filesize=64k-256k --size=50% --offset=25%",
+        Order,
+    ),
     (
         "--rw=write --bs=4k --size=256k --ioengine=vsync --iodepth=8 --iodepth_batch=8",
         Order,

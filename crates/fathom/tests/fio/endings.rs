@@ -95,6 +95,71 @@ fn a_full_disk() {
     }
 }
 
+/// fio 3.33 counts the write that found no space, and has no error.
+#[test]
+fn a_disk_that_is_to_be_filled() {
+    let Some(small) = need(TmpFs::of_size(16 * MIB)) else {
+        return;
+    };
+    let place = Place::new();
+    let file = text(&small.path().join("f")).to_owned();
+    let ran = place.line(&format!(
+        "--name=x --filename={file} --rw=write --bs=1m --size=64m --fill_device=1"
+    ));
+    ran.expect(
+        0,
+        &[
+            &format!(
+                "fio: io_u error on file {file}: No space left on device: write offset=16777216, buflen=1048576\n"
+            ),
+            "x: (groupid=0, jobs=1): err= 0:",
+            "issued rwts: total=0,17,0,0",
+        ],
+    );
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    fs::remove_file(&file).unwrap();
+    // Space that was to be reserved is missed at once.
+    let ran = place.line(&format!(
+        "--name=x --filename={file} --rw=write --bs=1m --size=64m --fallocate=keep"
+    ));
+    ran.expect(1, &["err=28", "cannot reserve space for"]);
+}
+
+/// What fio 3.33 gives as the error of jobs that it cannot begin.
+#[test]
+fn errors_of_jobs_that_cannot_begin() {
+    let place = Place::new();
+    for (options, error, line) in [
+        (
+            "--size=64k --readonly",
+            2,
+            "fio: refusing extend of file due to read-only\n",
+        ),
+        (
+            "--size=64k --allow_file_create=0",
+            0,
+            "fio: file creation disallowed by allow_file_create=0\n",
+        ),
+        (
+            "--filesize=64k --offset=128k",
+            0,
+            "x: you need to specify valid offset=\n",
+        ),
+        ("", 22, "x: you need to specify size=\n"),
+    ] {
+        let ran = place.line(&format!(
+            "--name=x --filename=f --rw=read --output-format=json {options}"
+        ));
+        ran.expect(1, &[line]);
+        let report: Value = serde_json::from_str(&ran.out).unwrap();
+        assert_eq!(report["jobs"][0]["error"], error, "{options}");
+    }
+    place.line("--name=x --filename=f --rw=read --size=-1").expect(
+        1,
+        &["fio: size too small, must not be less than minimum block size: -1 < 4096\n"],
+    );
+}
+
 #[test]
 fn a_directory_that_is_not_there() {
     let place = Place::new();

@@ -19,6 +19,34 @@ fn filled(place: &Place) -> std::path::PathBuf {
     path
 }
 
+/// fio 3.33 shows these entries, each under the name of its first job.
+#[test]
+fn group_reporting_adds_a_job_to_the_entry_before_it() {
+    let place = Place::new();
+    let grouped = "--group_reporting";
+    for (jobs, expected) in [
+        ([("a", ""), ("b", ""), ("c", grouped)], vec![("a", 16), ("b", 32)]),
+        ([("a", ""), ("b", grouped), ("c", "")], vec![("a", 32), ("c", 16)]),
+        (
+            [("a", grouped), ("b", ""), ("c", "--stonewall --group_reporting")],
+            vec![("a", 16), ("b", 16), ("c", 16)],
+        ),
+    ] {
+        let each = jobs.map(|(name, options)| format!("--name={name} --ioengine=null --size=64k {options}"));
+        let ran = place.line(&format!("--output-format=json {}", each.join(" ")));
+        ran.expect(0, &[]);
+        let report = ran.json();
+        let entries = report["jobs"].as_array().unwrap().iter();
+        let found: Vec<_> = entries
+            .map(|entry| {
+                let operations = entry["read"]["total_ios"].as_u64().unwrap();
+                (entry["jobname"].as_str().unwrap(), operations)
+            })
+            .collect();
+        assert_eq!(found, expected, "{jobs:?}");
+    }
+}
+
 #[test]
 fn space_is_allocated_and_given_back() {
     let place = Place::new();

@@ -134,9 +134,11 @@ impl SequentialCursor {
                     let below_end = area.length.saturating_add_signed(skip);
                     below_end - below_end % area.alignment
                 }
-                // A hole that reaches the end leads back to the base; an operation that reaches
-                // beyond it ends the pass (fio).
-                after if skip > 0 && after as u64 >= area.length => self.parameters.start.0 % area.alignment,
+                // A hole that reaches the end leads back to the base; an operation that ends there
+                // or beyond it ends the pass (fio).
+                after if skip > 0 && (end as u64) < area.length && after as u64 >= area.length => {
+                    self.parameters.start.0 % area.alignment
+                }
                 position => position as u64,
             };
         }

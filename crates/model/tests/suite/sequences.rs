@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use model::access::{Access, Advance, AtEnd, Mixed, Once, OnceMethod, Placement, Sequential, Uniform};
+use model::access::{Access, Advance, AtEnd, Mixed, Once, OnceMethod, Placement, Positions, Sequential, Uniform};
 use model::block_size::{BlockSizes, SizeShare};
 use model::draws::{DrawsForm, Reduction};
 use model::mix::{Mix, MixRule};
@@ -29,8 +29,8 @@ fn operations(mix: Mix, pattern: &Pattern, base: u64, length: u64, form: DrawsFo
     all
 }
 
-/// A hole that reaches the end of the area leads back to its base; an operation that does not fit
-/// ends the pass (fio).
+/// A hole that reaches the end of the area leads back to its base; an operation that ends there, or
+/// does not fit, ends the pass (fio).
 #[test]
 fn a_walk_with_holes_ends_where_an_operation_does_not_fit() {
     let walk = |skip: i64, block: u64, length: u64| {
@@ -53,6 +53,7 @@ fn a_walk_with_holes_ends_where_an_operation_does_not_fit() {
     let every_third: Vec<u64> = (0..85).map(|number| number * 3).collect();
     assert_eq!(walk(512, 1024, 128 * 1024), every_third);
     assert_eq!(walk(1024, 1024, 8 * 1024)[..6], [0, 4, 8, 12, 0, 4]);
+    assert_eq!(walk(1024, 512, 8 * 1024), [0, 3, 6, 9, 12, 15]);
 }
 
 fn any_sizes() -> impl Strategy<Value = BlockSizes> {
@@ -122,6 +123,13 @@ fn any_access_of_dialects() -> impl Strategy<Value = Access> {
     let map = |reduction| OnceMethod::map(reduction);
     prop_oneof![
         any_access(),
+        // A direction may be at its end while another one is not.
+        Just(Access::Sequential(Sequential {
+            advance: Advance::Length { skip: 8192 },
+            at_end: AtEnd::Finish,
+            positions: Positions::PerDirection,
+            ..Sequential::default()
+        })),
         reduction
             .clone()
             .prop_map(|reduction| Access::random(Placement::Uniform(Uniform { reduction }))),

@@ -129,11 +129,6 @@ impl IoLoop {
         if !at_end_of_file && self.tolerates(slot, &record, direction, errno) {
             return;
         }
-        let policy = &self.errors.policies[record.stream as usize];
-        if policy.full_is_end && [sys::file::NO_SPACE, sys::file::OVER_QUOTA].contains(&errno) {
-            self.stop_submitting();
-            return;
-        }
         let verb = self.errors.verb(&record, direction);
         let (what, help) = if at_end_of_file {
             (
@@ -157,7 +152,7 @@ impl IoLoop {
         self.fail(failure);
     }
 
-    /// Counts a failed operation if the plan tolerates its error.
+    /// Counts a failed operation if the plan tolerates its error, or ends without error with it.
     pub(crate) fn tolerates(
         &mut self,
         slot: Slot,
@@ -171,10 +166,11 @@ impl IoLoop {
             Some(Direction::Read) => &policy.tolerate_read,
             _ => &policy.tolerate_write,
         };
-        if !tolerated.contains(&errno) {
+        let is_end = policy.full_is_end && [sys::file::NO_SPACE, sys::file::OVER_QUOTA].contains(&errno);
+        if !is_end && !tolerated.contains(&errno) {
             return false;
         }
-        if policy.tell_tolerated && errors.tolerated.len() < MAX_TOLERATED {
+        if (is_end || policy.tell_tolerated) && errors.tolerated.len() < MAX_TOLERATED {
             let verb = errors.verb(record, direction);
             errors.tolerated.push(Failure {
                 errno: Some(errno),
@@ -186,6 +182,9 @@ impl IoLoop {
             });
         }
         self.count_error(record, errno);
+        if is_end {
+            self.stop_submitting();
+        }
         true
     }
 

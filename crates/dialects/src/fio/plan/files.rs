@@ -120,7 +120,7 @@ impl Lowering<'_> {
             let extents = extents(clone, number, names.len(), base, found);
             length = extents.length;
             self.area = self.area.zip(extents.length).map(|(sum, each)| sum + each.bytes.0);
-            let prepare = self.prepare(clone, place, &extents, found);
+            let prepare = self.prepare(clone, place, &extents, (name, found));
             ids.push(self.targets.add(Target {
                 path: name.clone(),
                 kind: kind(options, &extents),
@@ -193,7 +193,7 @@ impl Lowering<'_> {
         clone: Clone<'_>,
         place: (usize, usize),
         extents: &Extents,
-        found: Option<PathFacts>,
+        (name, found): (&str, Option<PathFacts>),
     ) -> Prepare {
         let options = &clone.job.options;
         let has_size = |found: PathFacts| matches!(found.kind, PathKind::File | PathKind::CharacterDevice);
@@ -201,13 +201,13 @@ impl Lowering<'_> {
         if is_diskless(options) && sized || found.is_some_and(|found| !has_size(found)) {
             return Prepare::Existing;
         }
-        if let Some((line, errno, function)) = self.refusal(options, found, extents.file.unwrap_or(0)) {
+        if let Some((line, errno, function)) = self.refusal(options, name, found, extents.file.unwrap_or(0)) {
             self.unusable.push(Unusable {
                 job: place,
                 clone: clone.index as usize,
                 line: line.into(),
                 errno,
-                function: function.into(),
+                function,
             });
             return Prepare::Existing;
         }
@@ -263,16 +263,21 @@ impl Lowering<'_> {
     fn refusal(
         &self,
         options: &JobOptions,
+        name: &str,
         found: Option<PathFacts>,
         size: u64,
-    ) -> Option<(&'static str, i32, &'static str)> {
+    ) -> Option<(&'static str, i32, String)> {
         let is_file = found.is_none_or(|found| found.kind == PathKind::File);
         let trims = matches!(
             options.pattern.rw,
             Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite
         );
         if self.jobs.flags.readonly && is_file && found.is_none_or(|found| found.size < size) {
-            return Some(("fio: refusing extend of file due to read-only", 30, ""));
+            let line = "fio: refusing extend of file due to read-only";
+            return Some(match found {
+                Some(_) => (line, 30, String::new()),
+                None => (line, 2, format!("open({name})")),
+            });
         }
         // The kernel discards blocks of devices. Of files it would punch holes, which is the engine
         // `falloc`.
@@ -281,7 +286,7 @@ impl Lowering<'_> {
         (discards && is_file && is_known).then_some((
             "fio: a trim needs a device; of files ioengine=falloc makes holes",
             25,
-            "td_io_queue",
+            "td_io_queue".into(),
         ))
     }
 }

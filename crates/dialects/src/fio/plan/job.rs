@@ -47,11 +47,18 @@ impl Lowering<'_> {
         }
         // A job that goes over its area once ends when no block is left, even if that is less than
         // its amount.
-        let more = match pattern.io_size {
+        let mut more = match pattern.io_size {
             Some(Amount::Bytes(bytes)) => self.area.is_some_and(|area| bytes > area),
             Some(Amount::Percent(percent)) => percent > 100,
             Some(Amount::Zones(_)) | None => false,
         };
+        // Each of several loops passes over the area once; more follow until the amount is reached.
+        if let (true, Some(rounds), Some(area @ 1..), Some(bytes)) = (more, stop.rounds, self.area, stop.bytes) {
+            let needed = bytes.0.div_ceil(area.saturating_mul(times));
+            stop.rounds = Some(rounds.max(needed.min(u32::MAX.into()) as u32));
+            stop.bytes = Some(Bytes(area.saturating_mul(times)));
+            more = false;
+        }
         let may_end = |access: &Access| matches!(access, Access::Sequential(_)) || access.ends();
         let ends = pattern::pattern(&job.options).access.iter().all(may_end);
         stop.passes = (ends && !more).then_some(1);

@@ -90,6 +90,10 @@ pub const ROWS: &[Row] = rows! {
                 "job.stop.bytes=4194304; job.stop.passes=null; stream.region.length.bytes=1048576",
             ),
             ("--filename=dev --io_size=50%", "job.stop.region_percent=50"),
+            (
+                "--size=1m --io_size=2560k --loops=2",
+                "job.stop.bytes=1048576; job.stop.passes=1; job.stop.rounds=3; stream.region.length.bytes=1048576",
+            ),
         ]),
     amount(first(370), field!(pattern.offset)).aliases(&["fileoffset"]).default("0").example("25%")
         .help("Where in the file the region begins.").prints(print::files::offset)

@@ -352,7 +352,9 @@ fn tell_unusable(unusable: &[Unusable], output: &mut Output) {
         match (one.line.is_empty(), one.function.is_empty()) {
             (true, _) => output.error_line(&failures::process_line(one.errno, &one.function)),
             (false, true) => output.complaint(&one.line),
-            (false, false) if matches!(one.function.as_str(), "cpuio" | "exec") => {
+            (false, false)
+                if matches!(one.function.as_str(), "cpuio" | "exec") || one.function.starts_with("open(") =>
+            {
                 output.complaint(&one.line);
                 output.error_line(&failures::process_line(one.errno, &one.function));
             }
@@ -367,7 +369,8 @@ fn tell_unusable(unusable: &[Unusable], output: &mut Output) {
         "total_file_size" => Some("give a size, or name a file or device that is there and not empty"),
         "cpuio" => Some("say how much of a processor it shall use, such as cpuload=50"),
         "exec" => Some("name a program, such as program=/usr/bin/vmstat"),
-        _ => failures::help(one.errno),
+        _ if one.line.is_empty() || one.errno != 2 => failures::help(one.errno),
+        _ => Some("it does not exist, and must not be made here: check the spelling"),
     };
     let mut hints: Vec<&str> = unusable.iter().filter_map(help).collect();
     hints.dedup();

@@ -179,17 +179,16 @@ pub(super) fn entries(results: &Results) -> Vec<Entry<'_>> {
         };
         let (group, merged) = group_of(&results.plan, (step, index));
         let merged = settings.merged.unwrap_or(merged);
-        if open_group != Some(group) || !merged {
-            entries.extend(Entry::from_members(results, open_group.take(), &open));
-            open.clear();
-        }
         for member in members(job, found, number) {
-            match merged {
-                true => open.push(member),
-                false => entries.extend(Entry::from_members(results, Some(group), &[member])),
+            // `group_reporting` adds a job to what stands before it in its group, whether that has
+            // it or not.
+            if open_group != Some(group) || !merged {
+                entries.extend(Entry::from_members(results, open_group, &open));
+                open.clear();
             }
+            open.push(member);
+            open_group = Some(group);
         }
-        open_group = merged.then_some(group);
     }
     entries.extend(Entry::from_members(results, open_group, &open));
     entries

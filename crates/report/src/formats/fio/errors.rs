@@ -10,6 +10,8 @@ use super::entries::Member;
 const UNNAMED: i32 = 5;
 /// `EILSEQ`: what was read is not what was written.
 const MISMATCH: i32 = 84;
+/// No space left, quota exceeded.
+const FULL: [i32; 2] = [28, 122];
 
 /// The first error of an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +42,10 @@ impl EntryError {
 pub(super) fn of_member(member: &Member) -> Option<EntryError> {
     let worker = member.worker?;
     if let Some(failure) = &worker.failure {
+        // Some jobs that fio cannot begin have no error of their own, only a line on stderr.
+        if failure.operation.is_none() && failure.what.is_empty() {
+            return None;
+        }
         let number = failure.errno.unwrap_or(UNNAMED);
         let place = place(failure, worker.engine.kind);
         return Some(EntryError {
@@ -47,8 +53,11 @@ pub(super) fn of_member(member: &Member) -> Option<EntryError> {
             place: Some(place),
         });
     }
+    let mut streams = member.job.workers.iter().flat_map(|worker| &worker.streams);
+    let full_is_end = streams.any(|stream| stream.on_error.full_is_end);
     let directions = worker.streams.iter().flat_map(|stream| stream.directions.iter());
-    let mut tolerated = directions.filter_map(|(_, found)| found.as_ref()?.first_error);
+    let errors = directions.filter_map(|(_, found)| found.as_ref()?.first_error);
+    let mut tolerated = errors.filter(|number| !full_is_end || !FULL.contains(number));
     if let Some(number) = tolerated.next() {
         // fio names the place only where its engine waits for each operation, and not for what it
         // checks itself.

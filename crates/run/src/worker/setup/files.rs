@@ -222,6 +222,8 @@ fn how_of(stream: &Stream, worker: &Worker) -> OpenOptions {
         // Their reads change what is allocated, or fail for another reason than that the file
         // cannot be opened.
         _ if matches!(engine.info().effect, Effect::Allocate | Effect::Truncate) => Access::ReadWrite,
+        // The system maps only what may be read.
+        (false, true) if engine == EngineKind::Mmap => Access::ReadWrite,
         (false, true) => Access::Write,
         _ => Access::Read,
     };

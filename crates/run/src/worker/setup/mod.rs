@@ -182,11 +182,14 @@ pub(crate) fn set_up<'plan>(assignment: &Assignment<'plan>) -> Result<(Worker<'p
 
 impl IssuePath {
     /// The fast path is for streams that nothing holds back, each with slots of its own: no
-    /// feature, no pace, no pauses or flushes.
+    /// feature, no pace, no pauses or flushes. Nothing is tried behind the write that finds no
+    /// space.
     fn choose(plan: &Plan, no_features: bool) -> IssuePath {
         let own_slots = plan.depth == Depth::PerStream || plan.streams.len() == 1;
-        let free =
-            |stream: &Stream| stream.pacing == Pacing::Unpaced && stream.think.is_none() && !flushes(&stream.sync);
+        let free = |stream: &Stream| {
+            let held = stream.think.is_some() || flushes(&stream.sync) || stream.on_error.full_is_end;
+            stream.pacing == Pacing::Unpaced && !held
+        };
         match no_features && own_slots && plan.streams.iter().all(free) {
             true => IssuePath::Batches,
             false => IssuePath::General,
