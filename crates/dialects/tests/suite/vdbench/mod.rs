@@ -111,7 +111,7 @@ fn the_runs_of_recorded_files_start_with_the_recorded_lines() {
                     .or(line.strip_prefix("Simulating RD="))
             })
             .filter(|line| !line.starts_with("SD_format") && !line.starts_with("journal_recovery"))
-            .filter(|line| (command.simulate || !line.contains("_(")))
+            .filter(|line| command.simulate || !line.contains("_("))
             .collect();
         assert!(!theirs.is_empty(), "{name}");
         // One case was ended by `stopcurve=` after its first curve.
