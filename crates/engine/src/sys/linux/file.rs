@@ -12,7 +12,7 @@ use model::plan::{BypassIo, FileRangeFlags, OpenHint, WriteThrough};
 use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, fdatasync, fsync};
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite, pwritev2};
 
-use crate::file::{Access, FileKind, OpenHow};
+use crate::file::{Access, FileKind, OpenOptions};
 use crate::identity::{FileId, FileStamp};
 
 /// Error number: the operation is not supported.
@@ -78,7 +78,7 @@ pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
 }
 
 /// Opens a file or device. Does not block if a pipe has taken its place.
-pub(crate) fn open(path: &Path, how: &OpenHow) -> io::Result<fs::File> {
+pub(crate) fn open(path: &Path, how: &OpenOptions) -> io::Result<fs::File> {
     let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     if how.cache.direct {
         flags |= OFlags::DIRECT;
