@@ -56,4 +56,4 @@ pub use error::{RunError, WorkerFault};
 pub use pipeline::{CheckedPlan, check, check_engines, execute};
 pub use results::{ENGINE_REVISION, nothing_measured};
 pub use setup_error::{Setting, SetupError};
-pub use verify::compute_checksum;
+pub use verify::{KeyMapFile, compute_checksum};

@@ -1,5 +1,6 @@
 //! The command line.
 
+use super::Validation;
 use crate::Diagnostic;
 
 /// What a command line asks for.
@@ -29,6 +30,8 @@ pub struct Command {
     pub start_at: Option<String>,
     /// The built-in test: its parameter file, and that its file is removed first.
     pub self_test: Option<(String, bool)>,
+    /// `-v` and `-j`.
+    pub validation: Option<Validation>,
     /// Arguments as they were scanned.
     pub scanned: Vec<String>,
 }
@@ -140,12 +143,11 @@ fn read_option(
             }
         },
         't' => return self_test(command, word, value, temporary),
-        'v' | 'j' => {
-            return refuse(
-                &format!("data validation ({word}) is not built"),
-                "check data with `fathom fio` and `verify=`, also after a kill (`verify_state_save`)",
-            );
-        }
+        'v' => command.validation.get_or_insert_default().add_letters(value, word)?,
+        'j' => command
+            .validation
+            .get_or_insert_default()
+            .add_journal_letters(value, word)?,
         'c' => {
             return refuse(
                 &format!("{word} changes how every RD formats, which is not built"),
@@ -239,7 +241,8 @@ mod tests {
     fn wrong_lines_have_the_texts_that_scripts_know() {
         assert_eq!(read("").unwrap_err(), "No input parameters specified");
         assert_eq!(read("-f parmfile -z").unwrap_err(), "Invalid execution parameter: '-z'");
-        assert!(read("-f x -vr").unwrap_err().contains("not built"));
+        assert!(read("-f x -vt").unwrap_err().contains("`-vt` is not supported"));
+        assert_eq!(read("-f x -jx").unwrap_err(), "Invalid execution parameter: '-jx'");
         assert!(read("-tx").unwrap_err().contains("not built"));
     }
 }

@@ -4,6 +4,7 @@ use super::data::{Dedup, dedup};
 use super::files::{self, FormatWords, Fsd, Fwd};
 use super::scan::{Item, scan};
 use super::table::{Kind, Row, Section, Status};
+use super::validation::Validation;
 use super::values::{MAX_RATE, numbered};
 use super::workloads::wd;
 use super::{Command, CopiedLines, VdbenchEnv};
@@ -30,6 +31,8 @@ pub struct Parameters {
     pub format_fwd: Fwd,
     /// Run definitions.
     pub rds: Vec<Rd>,
+    /// What is checked of what is read.
+    pub validation: Option<Validation>,
     /// What a run is refused for; a simulation is not.
     pub refusals: Vec<Diagnostic>,
     /// The files as read.
@@ -78,6 +81,8 @@ pub struct Sd {
     pub align: u64,
     /// `hitarea=`.
     pub hitarea: u64,
+    /// `journal=`.
+    pub journal: Option<String>,
 }
 
 /// Sizes of transfers.
@@ -211,7 +216,10 @@ pub fn read_parameters(command: &Command, env: &mut dyn VdbenchEnv) -> Result<Pa
     parameters.format_fwd = files::default_format();
     for block in &blocks {
         match block.section {
-            Section::General => parameters.general = general(block)?,
+            Section::General => {
+                parameters.general = general(block)?;
+                parameters.validation = Validation::with_parameters(command.validation.as_ref(), block)?;
+            }
             Section::Host => host(block, &mut parameters, env),
             Section::Sd => sds(block, &mut parameters.sds)?,
             Section::Wd => {
@@ -536,6 +544,7 @@ fn sd(block: &Block, number: Option<u64>) -> Result<Sd, Diagnostic> {
         range: range(block)?,
         offset,
         align,
+        journal: block.item("journal").map(Item::word),
         hitarea: block.number("hitarea")?.map_or(1 << 20, |bytes| bytes as u64),
     })
 }

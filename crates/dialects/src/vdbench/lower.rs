@@ -2,15 +2,13 @@
 //! threads and whose streams are what its workloads do there: so threads belong to the SD, and each
 //! workload has one position on it.
 
-use model::access::{Access, Advance, AtEnd, Sequential};
+use model::access::{Access, Advance, Sequential};
 use model::block_size::BlockSizes;
 use model::content::Content;
 use model::draws::DrawsForm;
-use model::mix::Mix;
 use model::plan::{
-    AllocateMode, AtEndOfJob, Consent, Depth, Dialect, EndsWith, EngineChoice, EngineKind, Extent, Flow, Grid,
-    GridScope, Job, Origin, Pattern, Plan, Prepare, Region, Step, Stop, Stream, StreamTarget, Target, TargetId,
-    TargetKind, TargetRules, Worker,
+    AllocateMode, AtEndOfJob, Consent, Depth, Dialect, EndsWith, EngineChoice, EngineKind, Flow, Grid, GridScope, Job,
+    Origin, Plan, Prepare, Step, Stop, Stream, Target, TargetId, TargetKind, TargetRules, Worker,
 };
 use model::{Bytes, Nanos};
 
@@ -30,15 +28,6 @@ pub struct Lowered {
     pub workload_of: Vec<Vec<Vec<usize>>>,
     /// Bytes of all SDs together.
     pub lun_bytes: u64,
-}
-
-/// An SD that must be laid out, and from where.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Format {
-    /// The SD.
-    pub sd: Sd,
-    /// Bytes that it has.
-    pub present: u64,
 }
 
 /// The plan of one run. SDs that are too small must have been laid out before.
@@ -87,155 +76,7 @@ pub fn lower_all(
     Ok((lowering.finish("vdbench").plan, left_out))
 }
 
-/// SDs of these runs that are files and shorter than their `size=`, or all files where
-/// `formatsds=yes`.
-pub fn needs_format(runs: &[Run], parameters: &Parameters, env: &dyn VdbenchEnv) -> Vec<Format> {
-    if parameters.general.format == Some(false) {
-        return Vec::new();
-    }
-    let again = parameters.general.format == Some(true);
-    let mut found: Vec<Format> = Vec::new();
-    for sd in runs.iter().flat_map(|run| &run.sds) {
-        let present = env.size_of(&sd.lun);
-        let wanted = sd.size.or(present).unwrap_or(0);
-        let is_short = present.unwrap_or(0) < wanted;
-        let known = found.iter().any(|other| other.sd.lun == sd.lun);
-        if !known && !sd.lun.starts_with("/dev/") && wanted > 0 && (is_short || again) {
-            let sd = Sd {
-                size: Some(wanted),
-                ..sd.clone()
-            };
-            found.push(Format {
-                sd,
-                present: if again { 0 } else { present.unwrap_or(0) },
-            });
-        }
-    }
-    found
-}
-
-/// The lay-out: sequential writes from the present end of each file, 2 at a time.
-pub fn format_plan(formats: &[Format], parameters: &Parameters, seed: u64) -> Lowered {
-    let smallest = formats.iter().filter_map(|format| format.sd.size).min().unwrap_or(0);
-    let block = parameters
-        .general
-        .format_block
-        .unwrap_or(if smallest < 131_072 { 512 } else { 131_072 })
-        .max(512);
-    let jobs = formats.iter().enumerate().map(|(number, format)| {
-        let size = format.sd.size.unwrap_or(0);
-        let from = (format.present - format.present % (1 << 20)).min(size);
-        let sequential = Sequential {
-            advance: Advance::Length { skip: 0 },
-            at_end: AtEnd::Finish,
-            ..Sequential::default()
-        };
-        let stream = Stream {
-            target: StreamTarget::One {
-                target: TargetId(number as u32),
-            },
-            region: Region {
-                base: Extent::bytes(from),
-                length: Some(Extent::bytes((size - from) / block * block)),
-            },
-            mix: Mix::WRITES,
-            pattern: Pattern::simple(Access::Sequential(sequential), Bytes(block)),
-            content: content(
-                parameters.general.compratio,
-                parameters.general.dedup,
-                (size - from) / block,
-            )
-            .unwrap_or(Content::Once),
-            depth: 2,
-            ..Stream::default()
-        };
-        Job {
-            name: format.sd.name.clone(),
-            stop: Stop {
-                passes: Some(1),
-                ..Stop::default()
-            },
-            workers: vec![worker(vec![stream], 2, mixed_seed(seed, number as u64))],
-            ..Job::default()
-        }
-    });
-    let target = |format: &Format| Target {
-        path: format.sd.lun.clone(),
-        kind: TargetKind::Path,
-        prepare: Prepare::LayOut {
-            size: Bytes(format.sd.size.unwrap_or(0)),
-            allocate: AllocateMode::Truncate,
-            content: None,
-            block: block as u32,
-            extend: true,
-            flush: false,
-            on_open: false,
-            may_create: true,
-        },
-        at_end: AtEndOfJob::Keep,
-    };
-    let jobs: Vec<Job> = jobs.collect();
-    Lowered {
-        workload_of: jobs.iter().map(|_| vec![vec![0]]).collect(),
-        lun_bytes: formats.iter().filter_map(|format| format.sd.size).sum(),
-        plan: Plan {
-            name: "SD_format".into(),
-            seed,
-            targets: formats.iter().map(target).collect(),
-            steps: vec![Step { jobs, prepare: None }],
-            grids: grids(1),
-            target_rules: rules(),
-            origin: origin(),
-            ..Plan::default()
-        },
-    }
-}
-
-/// The run that reports show for the lay-out.
-impl Run {
-    /// `SD_format`.
-    pub fn format(formats: &[Format], block: u64) -> Run {
-        let sds: Vec<Sd> = formats
-            .iter()
-            .map(|format| Sd {
-                threads: 2,
-                ..format.sd.clone()
-            })
-            .collect();
-        let wd = Wd {
-            name: "SD_format".into(),
-            xfersize: Transfer::One(block),
-            rdpct: 0,
-            seekpct: -1,
-            ..Wd::default()
-        };
-        Run {
-            name: "SD_format".into(),
-            rate: RunRate::Max,
-            first_rate: RunRate::Max,
-            elapsed: None,
-            interval: 1,
-            warmup: 0,
-            pause: 0,
-            distribution: "exponential".into(),
-            maxdata: None,
-            flags: Vec::new(),
-            workloads: vec![(wd, 100.0)],
-            sds,
-            compratio: 1.0,
-            dedup: None,
-            controlled: false,
-            loops: vec![("threads".into(), "2".into()), ("iorate".into(), "max".into())],
-            has_threads_loop: true,
-            points: Vec::new(),
-            is_point: false,
-            stopcurve: None,
-            files: None,
-        }
-    }
-}
-
-fn grids(interval: u64) -> Vec<Grid> {
+pub(super) fn grids(interval: u64) -> Vec<Grid> {
     let grid = |seconds, scope| Grid {
         length_ns: Nanos::secs(seconds),
         scope,
@@ -243,14 +84,14 @@ fn grids(interval: u64) -> Vec<Grid> {
     vec![grid(1, GridScope::Job), grid(interval, GridScope::Stream)]
 }
 
-fn rules() -> TargetRules {
+pub(super) fn rules() -> TargetRules {
     TargetRules {
         consent: Consent::Implied,
         ..TargetRules::default()
     }
 }
 
-fn origin() -> Origin {
+pub(super) fn origin() -> Origin {
     Origin {
         dialect: Dialect::Vdbench,
         ..Origin::default()
@@ -261,7 +102,7 @@ pub(super) fn mixed_seed(seed: u64, number: u64) -> u64 {
     seed.wrapping_add((number + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
 
-fn worker(streams: Vec<Stream>, depth: u32, seed: u64) -> Worker {
+pub(super) fn worker(streams: Vec<Stream>, depth: u32, seed: u64) -> Worker {
     Worker {
         engine: EngineChoice {
             kind: if depth == 1 {
@@ -333,7 +174,10 @@ impl<'a> Lowering<'a> {
         let count = run.sds.len() as u64;
         let mut jobs = Vec::new();
         for (number, sd) in run.sds.iter().enumerate() {
-            let (workers, workloads) = self.workers(run, sd, number)?;
+            let (mut workers, workloads) = self.workers(run, sd, number)?;
+            if let Some(validation) = &self.parameters.validation {
+                validation.apply(sd, &mut workers, false);
+            }
             let workers_all = workers.len() as u64;
             let on_sd = run.workloads.iter().filter(|(wd, _)| wd.sds.contains(&sd.name));
             let ends = on_sd.clone().count() > 0 && on_sd.clone().all(|(wd, _)| wd.seekpct < 0);

@@ -18,6 +18,8 @@ mod runs;
 mod scan;
 mod streams;
 mod table;
+mod validation;
+mod whole_sds;
 mod workloads;
 
 pub use command::{Command, read_command};
@@ -25,11 +27,13 @@ pub use data::Dedup;
 pub use definitions::{General, Parameters, Rd, Sd, Transfer, Wd, read_parameters};
 pub use file_runs::{FileLoad, FileRun};
 pub use files::{Fsd, Fwd, OPERATIONS, TreeFormat};
-pub use lower::{Format, Lowered, format_plan, lower, lower_all, needs_format};
+pub use lower::{Lowered, lower, lower_all};
 pub use rows::ROWS;
 pub use runs::{Run, RunRate, expand, rate_of_point};
 pub use scan::CopiedLines;
 pub use table::{Kind, Row, Section, Status};
+pub use validation::{Journal, Validation};
+pub use whole_sds::{Format, format_plan, needs_format, recovery_plan};
 
 /// What a parameter file asks of the machine.
 pub trait VdbenchEnv {

@@ -8,7 +8,7 @@ const WORKING_SET: &str = "a run uses all files of its tree; give it a smaller t
 const REPLAY: &str = "replaying traces of Swat is not built; fio's `read_iolog` replays blktrace";
 const DEDUP: &str =
     "duplicates are equally likely and do not change; give `dedupratio=`, `dedupunit=` and `dedupsets=` before any SD";
-const VALIDATE: &str = "Vdbench's keys and journals are not built; `fathom fio` with `verify=` checks data, also after a kill (`verify_state_save`)";
+const VALIDATE: &str = "data validation of files is not built; it is for SDs";
 const CLASS: &str = "it loads user code of Java";
 const COMMANDS: &str = "commands named in parameter files are not run; run them before and after";
 const NO_NEED: &str = "it changes nothing here";
@@ -36,9 +36,8 @@ pub const ROWS: &[Row] = &[
         W,
         "data_errors",
         "50",
-        "errors until the run ends, as a number; a command and `remove_device` are refused",
-    )
-    .idle("the run ends at the first I/O error, as with `data_errors=1`"),
+        "key blocks in error until the run ends, as a number; the first I/O error ends it; a command and `remove_device` are refused",
+    ),
     row(
         G,
         N,
@@ -79,7 +78,13 @@ pub const ROWS: &[Row] = &[
         "limits of the buckets: `(default,1m,10m)`; `suppress` is accepted",
     ),
     row(G, W, "include", "", "a file whose lines are inserted"),
-    row(G, W, "journal", "no", "journal of data validation").refused(VALIDATE),
+    row(
+        G,
+        W,
+        "journal",
+        "no",
+        "as `-j`: `yes` `no` `recover` `noflush` `maponly` `only` `skip_read_all` `ignore_pending`",
+    ),
     row(G, W, "loop", "1", "repeat all RDs n times, or for a time (`30m`)"),
     row(G, W, "messagescan", "", "watch the system log").idle("system logs are not read"),
     row(G, W, "monitor", "", "a file that ends runs").refused("Ctrl-C ends a run"),
@@ -101,7 +106,13 @@ pub const ROWS: &[Row] = &[
         .exact()
         .alias_of("endcmd")
         .refused(COMMANDS),
-    row(G, W, "validate", "no", "data validation; `no` is accepted").refused(VALIDATE),
+    row(
+        G,
+        W,
+        "validate",
+        "no",
+        "as `-v`: `yes` `no` `read_after_write` `no_preread`; `time` and `ignore_zero_reads` are refused",
+    ),
     row(G, W, "debug", "", "").idle(NO_NEED),
     row(G, W, "misc", "", "").idle(NO_NEED),
     row(G, W, "psrset", "", "").idle(NO_NEED),
@@ -150,7 +161,7 @@ pub const ROWS: &[Row] = &[
     row(Sd, N, "align", "0", "random addresses are multiples of it"),
     row(Sd, N, "hitarea", "1m", "where hits go"),
     row(Sd, N, "count", "", "`(start,n)`: n definitions"),
-    row(Sd, W, "journal", "", "").idle("no journal is written"),
+    row(Sd, W, "journal", "output directory", "directory of its journal"),
     row(Sd, N, "dedupratio", "", "").refused(DEDUP),
     row(Sd, W, "replay", "", "").refused(REPLAY),
     row(Sd, W, "resetlun", "", "").refused("devices are not reset"),

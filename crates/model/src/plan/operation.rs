@@ -18,7 +18,7 @@ pub struct CacheMode {
     #[serde(default)]
     pub local_only: bool,
     /// Bypass the drivers between file system and disk (DiskSpd `-Sy`, `-SY`; Windows only).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(default)]
     pub bypass_io: Option<BypassIo>,
     /// Go through a memory map instead of read and write calls.
     #[serde(default)]
@@ -347,6 +347,46 @@ pub struct Verify {
     /// Written blocks that are discarded.
     #[serde(default)]
     pub trims: Option<TrimWritten>,
+    /// Every read of a block is checked whose last write is known; nothing is read back besides
+    /// (Vdbench's data validation).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<KeyBlocks>,
+}
+
+/// Checks of reads against a map that knows the last write of each key block.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct KeyBlocks {
+    /// Bytes of a key block: position and length of every operation are multiples of it.
+    pub length: u32,
+    /// The file of the map, which exists before the run and serves the next one.
+    pub map: String,
+    /// When the map is written to its file.
+    #[serde(default)]
+    pub journal: KeyJournal,
+    /// A block whose last write is known is read and checked before it is written.
+    #[serde(default)]
+    pub read_before_write: bool,
+    /// What was written is read back at once.
+    #[serde(default)]
+    pub read_after_write: bool,
+    /// Reads of blocks whose last write is not known are left out.
+    #[serde(default)]
+    pub known_only: bool,
+    /// Mismatches that end the worker.
+    pub max_mismatches: u64,
+}
+
+/// When a map of key blocks is written to its file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum KeyJournal {
+    /// When the worker ends.
+    #[default]
+    AtEnd,
+    /// Before and after each write, so that it survives a killed process.
+    EachWrite,
+    /// The same, and flushed before writes are issued, so that it survives a crash of the system.
+    EachWriteFlushed,
 }
 
 impl Verify {

@@ -69,6 +69,9 @@ pub struct WorkerResults {
     /// How many it found in all.
     #[serde(default, skip_serializing_if = "none_found")]
     pub mismatch_count: u64,
+    /// Key blocks that were read and compared with their last write (Vdbench's data validation).
+    #[serde(default, skip_serializing_if = "none_found")]
+    pub compared_blocks: u64,
     /// Writes replayed but not issued, because the job only verifies (fio `verify_only`).
     #[serde(default, skip_serializing_if = "none_found")]
     pub phantom_writes: u64,

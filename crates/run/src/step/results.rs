@@ -147,6 +147,7 @@ fn worker_results(number: u32, ended: &Option<Ended>, lost: Option<Failure>, tot
     results.verified_ns = ended.verified;
     results.block_lifetimes = ended.lifetimes.clone();
     results.not_kept = ended.not_kept.clone();
+    results.compared_blocks = ended.compared_blocks;
     results.phantom_writes = ended.phantom_writes;
     (results.mismatches, results.mismatch_count) = (ended.mismatches.clone(), ended.mismatch_count);
     results.active_ns = ended.active;

@@ -88,6 +88,12 @@ pub(crate) fn seed_in(piece: &[u8]) -> Option<u64> {
     (piece[..2] == MAGIC.to_ne_bytes()).then(|| u64::from_ne_bytes(seed))
 }
 
+/// The number of the write in such a header.
+pub(super) fn number_in(piece: &[u8]) -> Option<u64> {
+    let number = piece.get(32..40)?.try_into().ok()?;
+    (piece[..2] == MAGIC.to_ne_bytes()).then(|| u64::from_ne_bytes(number))
+}
+
 impl Header {
     /// Writes the header to the beginning of a piece.
     pub(super) fn write(&self, form: Form, method: VerifyMethod, piece: &mut [u8]) {

@@ -6,6 +6,8 @@
 mod checksum;
 mod header;
 pub(crate) mod history;
+pub(crate) mod key_check;
+pub(crate) mod key_map;
 pub(crate) mod pool;
 pub(crate) mod state;
 #[cfg(test)]
@@ -23,6 +25,7 @@ use checksum::Checksum;
 pub use checksum::compute as compute_checksum;
 pub(crate) use header::seed_in;
 use header::{Form, Header, Wanted};
+pub use key_map::KeyMapFile;
 
 /// What is written, and what is expected when it is read back.
 #[derive(Clone, Debug)]

@@ -8,7 +8,7 @@ use model::mismatch::Mismatch;
 use model::results::{EngineUsed, Failure, Usage};
 use model::{Direction, Nanos};
 
-use super::features::FeatureResults;
+use super::features::{FeatureResults, KeyBlocks};
 use super::final_flush::flush_at_end;
 use super::io_loop::{Budget, IoLoop};
 use super::outbox::Outbox;
@@ -42,6 +42,7 @@ pub(crate) struct Ended {
     pub(crate) verified_between: Nanos,
     pub(crate) mismatches: Vec<Mismatch>,
     pub(crate) mismatch_count: u64,
+    pub(crate) compared_blocks: u64,
     pub(crate) phantom_writes: u64,
     pub(crate) lifetimes: Option<BlockLifetimes>,
     /// What verification was to save and could not.
@@ -73,6 +74,7 @@ impl Ended {
             verified_between: never,
             mismatches: Vec::new(),
             mismatch_count: 0,
+            compared_blocks: 0,
             phantom_writes: 0,
             lifetimes: None,
             not_kept: Vec::new(),
@@ -503,6 +505,10 @@ impl Worker<'_> {
         if self.io.in_flight > 0 || !self.io.requests.is_empty() {
             return false;
         }
+        let keys = self.features.as_ref().and_then(|features| features.key_blocks.as_ref());
+        if keys.is_some_and(KeyBlocks::has_follow_ups) && self.io.budget.operations > 0 {
+            return false;
+        }
         if let Some(verification) = verification(&mut self.features) {
             verification.await_checks(&mut self.io);
             self.check_failure();
@@ -611,6 +617,7 @@ impl Worker<'_> {
             verified_between,
             mismatches,
             mismatch_count,
+            compared_blocks,
             phantom_writes,
             not_kept,
             lifetimes,
@@ -648,6 +655,7 @@ impl Worker<'_> {
             verified_between,
             mismatches,
             mismatch_count,
+            compared_blocks,
             phantom_writes,
             lifetimes,
             not_kept,

@@ -5,6 +5,7 @@ pub mod local_env;
 mod on_files;
 mod output;
 mod reports;
+mod validation;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -67,12 +68,14 @@ pub fn plan_of(arguments: &[String]) -> Result<(Plan, Vec<String>), Diagnostic> 
     let mut command = read_command(arguments, &std::env::temp_dir().display().to_string())?;
     let mut env = LocalEnv::default();
     take_self_test(&mut command, &mut env);
-    let parameters = read_parameters(&command, &mut env)?;
+    let mut parameters = read_parameters(&command, &mut env)?;
+    let validation = parameters.validation.take();
     if let Some(refusal) = parameters.refusals.first() {
         return Err(refusal.clone());
     }
     let runs = expand(&parameters, command.start_at.as_deref())?;
-    let (plan, left_out) = vdbench::lower_all(&runs, &parameters, &env, seed().unwrap_or(1))?;
+    let (plan, mut left_out) = vdbench::lower_all(&runs, &parameters, &env, seed().unwrap_or(1))?;
+    left_out.extend(validation.map(|_| "data validation, which only `fathom vdbench` does".to_owned()));
     Ok((plan, left_out))
 }
 
@@ -151,6 +154,8 @@ struct Drive<'a> {
     /// Runs that were shown so far.
     shown: u32,
     last_rate: f64,
+    /// Key blocks that data validation has compared.
+    compared: u64,
     /// Lines that link to the runs of a file.
     run_links: Vec<String>,
 }
@@ -202,6 +207,7 @@ impl<'a> Drive<'a> {
             kept: 0,
             shown: 0,
             last_rate: 0.0,
+            compared: 0,
             run_links: Vec::new(),
         };
         drive.output.create(
@@ -243,7 +249,7 @@ impl<'a> Drive<'a> {
             "errorlog",
             &[head, "Error log. If there are no error messages beyond this line then there were no Data Validation or I/O errors.".into(), String::new()],
         )?;
-        let parameters = read_parameters(&self.command, &mut self.env)?;
+        let mut parameters = read_parameters(&self.command, &mut self.env)?;
         self.write_parmfile(&parameters)?;
         let runs = expand(&parameters, self.command.start_at.as_deref())?;
         self.style.files = on_files::columns_of(&runs);
@@ -257,6 +263,7 @@ impl<'a> Drive<'a> {
         if let [host] = &parameters.hosts[..] {
             self.style.host.clone_from(host);
         }
+        self.place_maps(&runs, &mut parameters)?;
         let formats = needs_format(&runs, &parameters, &self.env);
         self.prepare_anchors(&runs, &parameters)?;
         let runs = on_files::with_tree_formats(&runs, &parameters);
@@ -268,14 +275,39 @@ impl<'a> Drive<'a> {
                 .0;
             Run::format(&formats, block)
         });
-        let all: Vec<&Run> = format_run.iter().chain(&runs).collect();
+        let known = self.open_maps(&parameters)?;
+        let recovery_run = (!known.is_empty()).then(|| Run::recovery(&known));
+        let all: Vec<&Run> = recovery_run.iter().chain(&format_run).chain(&runs).collect();
         self.create_reports(&all)?;
         self.output.say_now("All slaves are now connected");
-        if let Some(run) = &format_run {
-            self.lay_out(run, &formats, &parameters)?;
-        }
-        self.repeat(&runs, &parameters)?;
+        let done = self.run_all(
+            recovery_run.as_ref(),
+            (format_run.as_ref(), &formats),
+            &runs,
+            &parameters,
+        );
+        self.remove_maps(&parameters);
+        done?;
         self.finish("execution")
+    }
+
+    fn run_all(
+        &mut self,
+        recovery_run: Option<&Run>,
+        (format_run, formats): (Option<&Run>, &[Format]),
+        runs: &[Run],
+        parameters: &Parameters,
+    ) -> Result<(), Failure> {
+        if let Some(run) = recovery_run {
+            self.read_known(run, parameters)?;
+        }
+        if !parameters.recovers_only() {
+            if let Some(run) = format_run {
+                self.lay_out(run, formats, parameters)?;
+            }
+            self.repeat(runs, parameters)?;
+        }
+        self.end_validation(parameters)
     }
 
     /// Lowers every run and asks the guard about its targets, so that nothing is refused after an
@@ -445,6 +477,7 @@ impl<'a> Drive<'a> {
         self.shown += 1;
         let facts = facts_of(run, lowered.lun_bytes);
         let limits = parameters.general.histogram.clone();
+        self.mark_maps(parameters, false)?;
         let mut style = self.style.clone();
         on_files::set_requested(&mut style, run);
         let mut follow = Follow::new(run, facts, style, &limits, &mut self.output);
@@ -459,14 +492,22 @@ impl<'a> Drive<'a> {
             Err(error) => return Err(failure_of(&error)),
         };
         let outcome = follow.end(&results, &lowered.workload_of, has_headers);
-        self.conclude(run, &results, &outcome)?;
+        self.mark_maps(parameters, true)?;
+        self.conclude(run, &results, &outcome, parameters)?;
         self.last_rate = outcome.rate;
         Ok(outcome)
     }
 
-    fn conclude(&mut self, run: &Run, results: &Results, outcome: &Outcome) -> Result<(), Failure> {
+    fn conclude(
+        &mut self,
+        run: &Run,
+        results: &Results,
+        outcome: &Outcome,
+        parameters: &Parameters,
+    ) -> Result<(), Failure> {
         self.keep(results)?;
         note_findings(results);
+        self.report_validation(run, results, parameters)?;
         let jobs = results.steps.iter().flat_map(|step| &step.jobs);
         let failures: Vec<_> = jobs
             .flat_map(|job| &job.workers)

@@ -49,7 +49,7 @@ pub(super) fn with_tree_formats(runs: &[Run], parameters: &Parameters) -> Vec<Ru
 }
 
 /// A count with commas.
-fn thousands(count: u64) -> String {
+pub(super) fn thousands(count: u64) -> String {
     let digits = count.to_string();
     let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
     let groups: Vec<_> = groups.iter().map(|group| String::from_utf8_lossy(group)).collect();

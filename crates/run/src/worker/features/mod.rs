@@ -13,6 +13,7 @@ mod file_set;
 mod files;
 mod flow;
 mod issue_trace;
+mod key_blocks;
 mod latency_limit;
 mod operation_log;
 mod overlap;
@@ -30,6 +31,7 @@ use file_locks::FileLocks;
 use file_operations::FileOperations;
 use flow::FlowShares;
 use issue_trace::IssueTrace;
+pub(super) use key_blocks::KeyBlocks;
 use latency_limit::LatencyLimits;
 use model::block_lifetimes::BlockLifetimes as Lifetimes;
 use model::event::Phase;
@@ -63,6 +65,7 @@ pub(super) use verify::{StreamVerification, Verification, VerifySetup, load_stat
 pub(crate) struct Features {
     pub(super) files: Files,
     pub(super) verification: Option<Verification>,
+    pub(super) key_blocks: Option<KeyBlocks>,
     pub(super) replay: Option<Replay>,
     pub(super) overlap: Option<Overlap>,
     pub(super) flow: Option<FlowShares>,
@@ -133,6 +136,8 @@ pub(super) struct FeatureResults {
     pub(super) verified_between: Nanos,
     pub(super) mismatches: Vec<Mismatch>,
     pub(super) mismatch_count: u64,
+    /// Key blocks whose contents were compared.
+    pub(super) compared_blocks: u64,
     /// Writes that were not issued, because the job only verifies.
     pub(super) phantom_writes: u64,
     /// What verification was to save and could not.
@@ -162,6 +167,7 @@ impl Features {
                 },
             },
             verification: Verification::from_plan(assignment, slots)?,
+            key_blocks: KeyBlocks::from_plan(assignment, slots)?,
             replay: Replay::from_plan(assignment, opened)?,
             overlap: Overlap::from_plan(plan),
             flow: FlowShares::from_plan(plan),
@@ -182,6 +188,7 @@ impl Features {
         let Features {
             files: Files { sets, watchers },
             verification,
+            key_blocks,
             replay,
             overlap,
             flow,
@@ -199,6 +206,7 @@ impl Features {
             || watchers.locks.is_some()
             || watchers.trace.is_some()
             || verification.is_some()
+            || key_blocks.is_some()
             || replay.is_some()
             || overlap.is_some()
             || flow.is_some()
@@ -305,6 +313,9 @@ impl Features {
         if let Some(verification) = &mut self.verification {
             verification.at_end(io, &mut results);
         }
+        if let Some(keys) = &mut self.key_blocks {
+            keys.at_end(&mut results);
+        }
         if let Some(files) = &mut self.file_operations {
             files.release_file();
         }
@@ -330,12 +341,18 @@ impl Features {
         if let Some(locks) = &mut self.files.watchers.locks {
             locks.take(requests);
         }
+        if let Some(keys) = &mut self.key_blocks {
+            keys.before_turn();
+        }
     }
 
     /// A turn has ended that waited for `at_least` completions until `until`.
     pub(super) fn after_turn(&mut self, io: &mut IoLoop, at_least: u32, until: Nanos) {
         if let Some(locks) = &mut self.files.watchers.locks {
             locks.give_back();
+        }
+        if let Some(keys) = &mut self.key_blocks {
+            keys.after_turn(io);
         }
         if let Some(counts) = &self.wait_counts {
             counts.after_turn(io, at_least, until);
@@ -373,6 +390,9 @@ impl Features {
     /// A slot is free. `Some` if the next operation is no matter of sequences: whether one was
     /// queued.
     pub(super) fn before_issue(&mut self, io: &mut IoLoop, pool: usize, slot: Slot) -> Option<bool> {
+        if self.issue_follow_up(io, pool, slot) {
+            return Some(true);
+        }
         let first_stream = io.pools[pool].streams.start;
         if let Some(flow) = &mut self.flow
             && flow.wait_if_ahead(io, first_stream)
@@ -384,7 +404,7 @@ impl Features {
                 overlap::Resumed::Nothing => {}
                 overlap::Resumed::Blocked => return Some(false),
                 overlap::Resumed::Issue(waiting) => {
-                    io.issue(pool, waiting.stream, slot, &waiting.operation, waiting.due, Some(self));
+                    self.issue_checked(io, (pool, waiting.stream, slot), &waiting.operation, waiting.due);
                     return Some(true);
                 }
             }
@@ -472,19 +492,32 @@ impl Features {
         {
             return Some(go_on);
         }
-        let (slot, file) = (io.pools[pool].next_slot(), io.streams[number].file);
+        if let Some(keys) = &mut self.key_blocks
+            && let Some(go_on) = keys.leave_out(io, number, operation)
+        {
+            return Some(go_on);
+        }
+        let slot = io.pools[pool].next_slot();
+        let file = match self.key_blocks {
+            Some(_) => Overlap::ONE_FILE,
+            None => io.streams[number].file,
+        };
         let overlap = self.overlap.as_mut()?;
-        overlap
-            .must_wait(pool, number, (slot, file), operation, due)
-            .then_some(false)
+        if overlap.must_wait(pool, number, (slot, file), operation, due) {
+            return Some(false);
+        }
+        self.key_blocks.as_ref()?.read_before(operation)?;
+        self.issue_checked(io, (pool, number, slot), operation, due);
+        Some(true)
     }
 
     /// Makes the buffer of an operation ready. Returns the file that it goes to, and the bytes that
     /// it counts for.
     pub(super) fn prepare(&mut self, io: &mut IoLoop, number: usize, slot: Slot, operation: &Operation) -> (u16, u32) {
-        match &mut self.verification {
-            Some(verification) => verification.prepare(io, &self.files, number, slot, operation),
-            None => io.fill_write(number, slot, operation),
+        match (&mut self.verification, &mut self.key_blocks) {
+            (Some(verification), _) => verification.prepare(io, &self.files, number, slot, operation),
+            (None, Some(keys)) => keys.prepare(io, slot, operation),
+            (None, None) => io.fill_write(number, slot, operation),
         }
         let own_file = self
             .priorities
@@ -577,6 +610,9 @@ impl Features {
         // A mismatch may end the worker; the operation itself is counted by then.
         if let Some(verification) = &mut self.verification {
             verification.on_completed(io, &ended);
+        }
+        if let Some(keys) = &mut self.key_blocks {
+            keys.on_completed(io, &ended);
         }
     }
 

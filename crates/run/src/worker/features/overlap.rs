@@ -42,6 +42,9 @@ pub(super) enum Resumed {
 }
 
 impl Overlap {
+    /// Stands for all files of a worker that opens one target in several ways.
+    pub(super) const ONE_FILE: u16 = 0;
+
     pub(crate) fn from_plan(plan: &Plan) -> Option<Overlap> {
         plan.batching.serialize_overlap.then(Overlap::default)
     }
@@ -93,7 +96,7 @@ impl Overlap {
         ranges.any(|range| range.file == file && range.start < end && operation.offset < range.end)
     }
 
-    fn begin(&mut self, slot: Slot, file: u16, operation: &Operation) {
+    pub(super) fn begin(&mut self, slot: Slot, file: u16, operation: &Operation) {
         self.in_flight.push(Range {
             slot,
             file,

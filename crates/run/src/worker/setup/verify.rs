@@ -18,7 +18,7 @@ impl Verification {
         slots: u32,
     ) -> Result<Option<Verification>, SetupError> {
         let streams = assignment.worker.streams.iter().map(|stream| {
-            let verify = stream.verify.as_ref();
+            let verify = stream.verify.as_ref().filter(|verify| verify.keys.is_none());
             verify
                 .map(|verify| for_stream(assignment, stream, verify, slots))
                 .transpose()

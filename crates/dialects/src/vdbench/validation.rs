@@ -1,0 +1,286 @@
+//! Data validation: `-v`, `-j`, `validate=` and `journal=`.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use model::plan::{KeyBlocks, KeyJournal, Verify, VerifyMethod, Worker};
+
+use super::definitions::{Block, Parameters, Sd, Transfer, Wd};
+use super::runs::Run;
+use super::streams::gcd;
+use crate::Diagnostic;
+
+/// What is checked of what is read, and how it is remembered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Validation {
+    /// Each write is read back at once.
+    pub read_after_write: bool,
+    /// Known blocks are read before they are written.
+    pub read_before_write: bool,
+    /// Maps are kept for a later run.
+    pub journal: Option<Journal>,
+    /// `data_errors=`.
+    pub max_errors: u64,
+    /// The file of each SD's map, and the bytes of its key blocks.
+    pub maps: BTreeMap<String, (String, u64)>,
+}
+
+/// How the maps of a run are kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Journal {
+    /// Restore the maps of the run before.
+    pub recover: bool,
+    /// Do nothing else.
+    pub recover_only: bool,
+    /// Restore without reading everything.
+    pub skip_reads: bool,
+    /// Blocks whose writes were on their way are not checked.
+    pub ignore_pending: bool,
+    /// Do not flush what is written to the maps.
+    pub no_flush: bool,
+    /// Write the maps only when a run ends.
+    pub map_only: bool,
+}
+
+const TIMES: &str = "times of writes are not kept: an error says which write was found and which was expected";
+const ZEROS: &str = "blocks that read as zeros may be lost writes";
+
+/// What a word of `validate=` or `journal=` is as a letter of `-v` or `-j`.
+const VALIDATE_WORDS: &[(&str, char)] = &[
+    ("read_after_write", 'r'),
+    ("no_preread", 'w'),
+    ("time", 't'),
+    ("ignore_zero_reads", 'z'),
+];
+const JOURNAL_WORDS: &[(&str, char)] = &[
+    ("recover", 'r'),
+    ("noflush", 'n'),
+    ("maponly", 'm'),
+    ("only", 'o'),
+    ("skip_read_all", 's'),
+    ("ignore_pending", 'i'),
+];
+
+impl Default for Validation {
+    fn default() -> Validation {
+        Validation {
+            read_after_write: false,
+            read_before_write: true,
+            journal: None,
+            max_errors: 50,
+            maps: BTreeMap::new(),
+        }
+    }
+}
+
+impl Validation {
+    /// Adds what the letters behind `-v` ask for.
+    ///
+    /// # Errors
+    /// Letters that are unknown, or not supported.
+    pub(super) fn add_letters(&mut self, letters: &str, word: &str) -> Result<(), Diagnostic> {
+        for letter in letters.chars() {
+            match letter {
+                'r' | '2' => self.read_after_write = true,
+                'w' => self.read_before_write = false,
+                't' => return Err(unsupported(word, TIMES)),
+                'z' => return Err(unsupported(word, ZEROS)),
+                _ => return Err(unknown(word)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what the letters behind `-j` ask for.
+    ///
+    /// # Errors
+    /// Letters that are unknown, or not supported.
+    pub(super) fn add_journal_letters(&mut self, letters: &str, word: &str) -> Result<(), Diagnostic> {
+        let mut journal = self.journal.unwrap_or_default();
+        for letter in letters.chars() {
+            match letter {
+                'r' => journal.recover = true,
+                'o' => (journal.recover, journal.recover_only) = (true, true),
+                's' => (journal.recover, journal.skip_reads) = (true, true),
+                'i' => journal.ignore_pending = true,
+                'n' => journal.no_flush = true,
+                'm' => journal.map_only = true,
+                '2' => self.read_after_write = true,
+                't' => return Err(unsupported(word, TIMES)),
+                _ => return Err(unknown(word)),
+            }
+        }
+        self.journal = Some(journal);
+        Ok(())
+    }
+
+    /// Adds `validate=` and `journal=` to what the command line asks for.
+    pub(super) fn with_parameters(asked: Option<&Validation>, block: &Block) -> Result<Option<Validation>, Diagnostic> {
+        let mut validation = asked.cloned();
+        let is_off = |words: &[String]| words.is_empty() || *words == ["no"];
+        for (field, table) in [("validate", VALIDATE_WORDS), ("journal", JOURNAL_WORDS)] {
+            let words = block.words(field);
+            if is_off(&words) {
+                continue;
+            }
+            let validation = validation.get_or_insert_default();
+            let place = |error: Diagnostic| match block.item(field) {
+                Some(item) => error.at(item.at.clone()),
+                None => error,
+            };
+            for (number, word) in words.iter().enumerate() {
+                let known = table.iter().find(|(name, _)| name == word);
+                let letters = match known {
+                    Some((_, letter)) => letter.to_string(),
+                    None if number == 0 && word == "yes" => String::new(),
+                    None => {
+                        let what = format!("Invalid contents for '{field}=': {word}");
+                        let names: Vec<&str> = table.iter().map(|(name, _)| *name).collect();
+                        let help = format!("it takes yes, no, {}", names.join(", "));
+                        return Err(place(Diagnostic::new(what).help(help)));
+                    }
+                };
+                let shown = format!("{field}={word}");
+                let added = match field {
+                    "validate" => validation.add_letters(&letters, &shown),
+                    _ => validation.add_journal_letters(&letters, &shown),
+                };
+                added.map_err(place)?;
+            }
+        }
+        if let Some(validation) = &mut validation
+            && let Some(errors) = block.number("data_errors").ok().flatten()
+        {
+            validation.max_errors = (errors as u64).max(1);
+        }
+        Ok(validation)
+    }
+
+    /// Decides the key blocks of each SD that the runs use, and where its map is: in the directory
+    /// of its `journal=`, or in this one.
+    ///
+    /// # Errors
+    /// What cannot be validated.
+    pub fn place_maps(&mut self, runs: &[Run], parameters: &Parameters, directory: &Path) -> Result<(), Diagnostic> {
+        let extension = if self.journal.is_some() { "jnl" } else { "map" };
+        for run in runs {
+            if run.files.is_some() {
+                return Err(refusal("file system workloads", "give SDs instead"));
+            }
+            if run.dedup.is_some() {
+                return Err(refusal("`dedupratio=`: every block is different", "remove one of them"));
+            }
+            for sd in &run.sds {
+                if sd.name.contains(['/', '\\', '\0']) {
+                    let what = format!("an SD called `{}`: its map is a file of that name", sd.name);
+                    return Err(refusal(&what, "give it another name"));
+                }
+                let length = run.workloads.iter().filter(|(wd, _)| wd.sds.contains(&sd.name));
+                let length = length.fold(0, |length, (wd, _)| gcd(length, unit(sd, wd)));
+                let directory = match &sd.journal {
+                    Some(journal) if self.journal.is_some() => Path::new(journal),
+                    _ => directory,
+                };
+                let file = directory.join(format!("{}.{extension}", sd.name)).display().to_string();
+                let map = self.maps.entry(sd.name.clone()).or_insert((file, 0));
+                map.1 = gcd(map.1, length);
+            }
+        }
+        // Ends of regions are multiples of the largest transfer of the whole file.
+        for sd in &parameters.sds {
+            let Some(map) = self.maps.get_mut(&sd.name) else {
+                continue;
+            };
+            if sd.offset != 0 {
+                return Err(refusal("`offset=`", "use `range=`"));
+            }
+            let wds = parameters.wds.iter().filter(|wd| wd.sds.contains(&sd.name));
+            map.1 = wds.fold(map.1, |length, wd| gcd(length, unit(sd, wd)));
+            let loops = parameters.rds.iter().flat_map(|rd| &rd.loops);
+            let sizes = loops
+                .filter(|(field, _)| *field == "xfersize")
+                .flat_map(|(_, sizes)| sizes);
+            map.1 = sizes.fold(map.1, |length, size| gcd(length, *size as u64));
+            let same = |other: &&Sd| other.lun == sd.lun && other.name != sd.name;
+            if let Some(other) = parameters.sds.iter().find(same) {
+                let what = format!("one lun in two SDs, sd={} and sd={}", sd.name, other.name);
+                return Err(refusal(&what, "let the workloads use one SD"));
+            }
+        }
+        let ratios = parameters.rds.iter().flat_map(|rd| &rd.loops);
+        match ratios.into_iter().any(|(field, _)| *field == "compratio") {
+            true => Err(refusal(
+                "a `compratio=` that changes from run to run",
+                "give `compratio=` before any SD",
+            )),
+            false => Ok(()),
+        }
+    }
+
+    /// Bytes of an SD's key blocks.
+    pub(super) fn key_block(&self, sd: &Sd) -> u64 {
+        self.maps.get(&sd.name).map_or(512, |(_, length)| *length)
+    }
+
+    /// Lets the workers of an SD check what they read. `known_only`: they read nothing else.
+    pub(super) fn apply(&self, sd: &Sd, workers: &mut [Worker], known_only: bool) {
+        let Some((map, length)) = self.maps.get(&sd.name) else {
+            return;
+        };
+        let keys = KeyBlocks {
+            length: *length as u32,
+            map: map.clone(),
+            journal: match self.journal {
+                None => KeyJournal::AtEnd,
+                Some(journal) if journal.map_only => KeyJournal::AtEnd,
+                Some(journal) if journal.no_flush => KeyJournal::EachWrite,
+                Some(_) => KeyJournal::EachWriteFlushed,
+            },
+            read_before_write: self.read_before_write,
+            read_after_write: self.read_after_write,
+            known_only,
+            max_mismatches: self.max_errors,
+        };
+        for worker in workers {
+            worker.batching.serialize_overlap = true;
+            for stream in &mut worker.streams {
+                stream.verify = Some(Verify {
+                    keys: Some(keys.clone()),
+                    ..Verify::new(VerifyMethod::Xxhash)
+                });
+            }
+        }
+    }
+}
+
+impl Parameters {
+    /// Nothing but what is known of an earlier run is read.
+    pub fn recovers_only(&self) -> bool {
+        let journal = self.validation.as_ref().and_then(|validation| validation.journal);
+        journal.is_some_and(|journal| journal.recover_only)
+    }
+}
+
+/// The greatest length that divides position and length of every transfer of a workload.
+fn unit(sd: &Sd, wd: &Wd) -> u64 {
+    let sizes = match &wd.xfersize {
+        Transfer::One(size) => *size,
+        Transfer::Shares(shares) => shares.iter().fold(0, |length, (size, _)| gcd(length, *size)),
+        Transfer::Steps(min, max, align) => gcd(gcd(*min, *max), *align),
+    };
+    let hits = if wd.hits == (0.0, 0.0) { 0 } else { sd.hitarea };
+    let (min, max) = wd.stride.unwrap_or((0, 0));
+    [sd.align, hits, min, max].into_iter().fold(sizes, gcd)
+}
+
+fn refusal(what: &str, help: &str) -> Diagnostic {
+    Diagnostic::new(format!("data validation is not supported with {what}")).help(help.to_owned())
+}
+
+fn unsupported(word: &str, why: &str) -> Diagnostic {
+    Diagnostic::new(format!("`{word}` is not supported: {why}")).help("leave it out")
+}
+
+fn unknown(word: &str) -> Diagnostic {
+    Diagnostic::new(format!("Invalid execution parameter: '{word}'")).help("docs/vdbench.md lists the options")
+}

@@ -1,0 +1,242 @@
+//! Runs over whole SDs, beside those of the parameter file: the lay-out, and the reads after a
+//! restart of data validation.
+
+use model::access::{Access, Advance, AtEnd, Sequential};
+use model::content::Content;
+use model::mix::Mix;
+use model::plan::{
+    AllocateMode, AtEndOfJob, Extent, Job, Pattern, Plan, Prepare, Region, Step, Stop, Stream, StreamTarget, Target,
+    TargetId, TargetKind,
+};
+use model::{Bytes, Direction};
+
+use super::VdbenchEnv;
+use super::data::content;
+use super::definitions::{Parameters, Sd, Transfer, Wd};
+use super::lower::{Lowered, grids, mixed_seed, origin, rules, worker};
+use super::runs::{Run, RunRate};
+
+/// An SD that must be laid out, and from where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Format {
+    /// The SD.
+    pub sd: Sd,
+    /// Bytes that it has.
+    pub present: u64,
+}
+
+/// SDs of these runs that are files and shorter than their `size=`, or all files where
+/// `formatsds=yes`.
+pub fn needs_format(runs: &[Run], parameters: &Parameters, env: &dyn VdbenchEnv) -> Vec<Format> {
+    if parameters.general.format == Some(false) {
+        return Vec::new();
+    }
+    let again = parameters.general.format == Some(true);
+    let mut found: Vec<Format> = Vec::new();
+    for sd in runs.iter().flat_map(|run| &run.sds) {
+        let present = env.size_of(&sd.lun);
+        let wanted = sd.size.or(present).unwrap_or(0);
+        let is_short = present.unwrap_or(0) < wanted;
+        let known = found.iter().any(|other| other.sd.lun == sd.lun);
+        if !known && !sd.lun.starts_with("/dev/") && wanted > 0 && (is_short || again) {
+            let sd = Sd {
+                size: Some(wanted),
+                ..sd.clone()
+            };
+            found.push(Format {
+                sd,
+                present: if again { 0 } else { present.unwrap_or(0) },
+            });
+        }
+    }
+    found
+}
+
+/// What one pass over an SD does.
+struct WholeSd {
+    sd: Sd,
+    mix: Mix,
+    depth: u32,
+    block: u64,
+    /// Where it begins, and how many bytes it covers.
+    region: (u64, u64),
+    prepare: Prepare,
+}
+
+/// A plan of one pass over each of these SDs.
+fn whole_sds(name: &str, passes: Vec<WholeSd>, parameters: &Parameters, seed: u64) -> Lowered {
+    let general = &parameters.general;
+    let job = |(number, pass): (usize, &WholeSd)| {
+        let sequential = Sequential {
+            advance: Advance::Length { skip: 0 },
+            at_end: AtEnd::Finish,
+            ..Sequential::default()
+        };
+        let stream = Stream {
+            target: StreamTarget::One {
+                target: TargetId(number as u32),
+            },
+            region: Region {
+                base: Extent::bytes(pass.region.0),
+                length: Some(Extent::bytes(pass.region.1)),
+            },
+            mix: pass.mix,
+            pattern: Pattern::simple(Access::Sequential(sequential), Bytes(pass.block)),
+            content: content(general.compratio, general.dedup, pass.region.1 / pass.block).unwrap_or(Content::Once),
+            depth: pass.depth,
+            ..Stream::default()
+        };
+        let mut workers = vec![worker(vec![stream], pass.depth, mixed_seed(seed, number as u64))];
+        if let Some(validation) = &parameters.validation {
+            validation.apply(&pass.sd, &mut workers, !pass.mix.includes(Direction::Write));
+        }
+        Job {
+            name: pass.sd.name.clone(),
+            stop: Stop {
+                passes: Some(1),
+                ..Stop::default()
+            },
+            workers,
+            ..Job::default()
+        }
+    };
+    let jobs: Vec<Job> = passes.iter().enumerate().map(job).collect();
+    let target = |pass: &WholeSd| Target {
+        path: pass.sd.lun.clone(),
+        kind: TargetKind::Path,
+        prepare: pass.prepare.clone(),
+        at_end: AtEndOfJob::Keep,
+    };
+    Lowered {
+        workload_of: jobs.iter().map(|_| vec![vec![0]]).collect(),
+        lun_bytes: passes.iter().filter_map(|pass| pass.sd.size).sum(),
+        plan: Plan {
+            name: name.into(),
+            seed,
+            targets: passes.iter().map(target).collect(),
+            steps: vec![Step { jobs, prepare: None }],
+            grids: grids(1),
+            target_rules: rules(),
+            origin: origin(),
+            ..Plan::default()
+        },
+    }
+}
+
+/// The lay-out: sequential writes from the present end of each file, 2 at a time.
+pub fn format_plan(formats: &[Format], parameters: &Parameters, seed: u64) -> Lowered {
+    let smallest = formats.iter().filter_map(|format| format.sd.size).min().unwrap_or(0);
+    let block = parameters
+        .general
+        .format_block
+        .unwrap_or(if smallest < 131_072 { 512 } else { 131_072 })
+        .max(512);
+    let pass = |format: &Format| {
+        let size = format.sd.size.unwrap_or(0);
+        let from = (format.present - format.present % (1 << 20)).min(size);
+        let (block, from) = match &parameters.validation {
+            None => (block, from),
+            Some(validation) => {
+                let key = validation.key_block(&format.sd);
+                (block.next_multiple_of(key), from / key * key)
+            }
+        };
+        WholeSd {
+            sd: format.sd.clone(),
+            mix: Mix::WRITES,
+            depth: 2,
+            block,
+            region: (from, (size - from) / block * block),
+            prepare: Prepare::LayOut {
+                size: Bytes(size),
+                allocate: AllocateMode::Truncate,
+                content: None,
+                block: block as u32,
+                extend: true,
+                flush: false,
+                on_open: false,
+                may_create: true,
+            },
+        }
+    };
+    whole_sds("SD_format", formats.iter().map(pass).collect(), parameters, seed)
+}
+
+/// Reads of all key blocks that are known after a restart.
+pub fn recovery_plan(sds: &[Sd], parameters: &Parameters, env: &dyn VdbenchEnv, seed: u64) -> Lowered {
+    const MAX_BLOCK: u64 = 131_072;
+    let pass = |sd: &Sd| {
+        let key = parameters
+            .validation
+            .as_ref()
+            .map_or(512, |validation| validation.key_block(sd));
+        let keys = env.size_of(&sd.lun).unwrap_or(0) / key;
+        // A transfer that divides the SD leaves nothing over at its end.
+        let at_once = (1..=(MAX_BLOCK / key).max(1))
+            .rev()
+            .find(|keys_at_once| keys.is_multiple_of(*keys_at_once));
+        WholeSd {
+            sd: sd.clone(),
+            mix: Mix::READS,
+            depth: sd.threads,
+            block: at_once.unwrap_or(1) * key,
+            region: (0, keys * key),
+            prepare: Prepare::Existing,
+        }
+    };
+    whole_sds("journal_recovery", sds.iter().map(pass).collect(), parameters, seed)
+}
+
+/// The runs that reports show for passes over whole SDs.
+impl Run {
+    /// `SD_format`.
+    pub fn format(formats: &[Format], block: u64) -> Run {
+        let sds = formats.iter().map(|format| Sd {
+            threads: 2,
+            ..format.sd.clone()
+        });
+        Run {
+            loops: vec![("threads".into(), "2".into()), ("iorate".into(), "max".into())],
+            has_threads_loop: true,
+            ..Run::over_whole_sds("SD_format", sds.collect(), 0, block)
+        }
+    }
+
+    /// `journal_recovery`.
+    pub fn recovery(sds: &[Sd]) -> Run {
+        Run::over_whole_sds("journal_recovery", sds.to_vec(), 100, 131_072)
+    }
+
+    fn over_whole_sds(name: &str, sds: Vec<Sd>, rdpct: u32, block: u64) -> Run {
+        let wd = Wd {
+            name: name.into(),
+            xfersize: Transfer::One(block),
+            rdpct,
+            seekpct: -1,
+            ..Wd::default()
+        };
+        Run {
+            name: name.into(),
+            rate: RunRate::Max,
+            first_rate: RunRate::Max,
+            elapsed: None,
+            interval: 1,
+            warmup: 0,
+            pause: 0,
+            distribution: "exponential".into(),
+            maxdata: None,
+            flags: Vec::new(),
+            workloads: vec![(wd, 100.0)],
+            sds,
+            compratio: 1.0,
+            dedup: None,
+            controlled: false,
+            loops: Vec::new(),
+            has_threads_loop: false,
+            points: Vec::new(),
+            is_point: false,
+            stopcurve: None,
+            files: None,
+        }
+    }
+}

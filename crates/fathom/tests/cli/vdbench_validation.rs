@@ -1,0 +1,224 @@
+//! `fathom vdbench` with data validation: what it finds, what it forgives after a kill, and what it
+//! leaves behind.
+
+use std::fs::{self, File};
+use std::io::{Seek, SeekFrom, Write};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use crate::support::{Ran, command, end, finish, names, text};
+
+const WRONG: &str = "Vdbench terminating due to Data Validation or I/O errors.";
+
+fn prepare(folder: &Path, parameters: &str, arguments: &[&str]) -> Command {
+    let parameters = parameters.replace("DIR", text(folder));
+    fs::write(folder.join("parmfile"), parameters).unwrap();
+    let mut command = command(&[&["vdbench", "-f", "parmfile"], arguments].concat());
+    command.current_dir(folder);
+    command
+}
+
+fn vdbench(folder: &Path, parameters: &str, arguments: &[&str]) -> Ran {
+    finish(&mut prepare(folder, parameters, arguments))
+}
+
+/// Starts a run and waits until its log has a line.
+fn start(folder: &Path, parameters: &str, arguments: &[&str], line: &str) -> Child {
+    let log = folder.join("output/logfile.html");
+    // That of an earlier run may have the line.
+    let _ = fs::remove_file(&log);
+    let mut command = prepare(folder, parameters, arguments);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let until = Instant::now() + Duration::from_secs(60);
+    while !fs::read_to_string(&log).is_ok_and(|log| log.contains(line)) {
+        assert!(Instant::now() < until, "`{line}` does not come");
+        sleep(Duration::from_millis(5));
+    }
+    child
+}
+
+/// Key blocks that each run has compared, and those in error.
+fn totals(ran: &Ran) -> Vec<(u64, u64)> {
+    let lines = ran
+        .out
+        .lines()
+        .filter(|line| line.contains("Total amount of key blocks"));
+    let numbers = lines.map(|line| {
+        let (compared, wrong) = line.split_once("validated:").unwrap().1.split_once(';').unwrap();
+        let number = |text: &str| text.trim().replace(',', "").parse().unwrap();
+        (number(compared), number(wrong.split_once(':').unwrap().1))
+    });
+    numbers.collect()
+}
+
+fn overwrite(path: &Path, offset: u64, bytes: &[u8]) {
+    let mut file = File::options().write(true).open(path).unwrap();
+    file.seek(SeekFrom::Start(offset)).unwrap();
+    file.write_all(bytes).unwrap();
+}
+
+/// Everything that the first run has written is read and known by the second, and nothing of an
+/// earlier program run is.
+#[test]
+fn what_one_run_writes_the_next_one_knows() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("a"), vec![1; 1 << 20]).unwrap();
+    fs::write(folder.path().join("b"), vec![2; 1 << 20]).unwrap();
+    let parameters = "sd=sd1,lun=DIR/a,size=1m\nsd=sd2,lun=DIR/b,size=1m\n\
+                      wd=fill,sd=sd*,xfersize=8k,rdpct=0,seekpct=eof\nwd=read,sd=sd*,xfersize=4k,seekpct=eof\n\
+                      rd=rd1,wd=fill,iorate=max,elapsed=10\nrd=rd2,wd=read,iorate=max,elapsed=10\n";
+    let ran = vdbench(folder.path(), parameters, &["-v"]);
+    ran.expect(0, &["completed successfully"]);
+    // Two files of 256 blocks; none was read while it was written first.
+    assert_eq!(totals(&ran), [(0, 0), (512, 0)]);
+    assert!(!names(&folder.path().join("output")).contains(&"sd1.map".to_owned()));
+    // With `-vw` a block is not read before it is written, with `-vr` it is after.
+    let twice = parameters.replace("rd=rd2,wd=read", "rd=rd2,wd=fill");
+    let of = |letters: &str| totals(&vdbench(folder.path(), &twice, &[letters]));
+    assert_eq!(of("-v"), [(0, 0), (512, 0)]);
+    assert_eq!(of("-vr"), [(512, 0), (1024, 0)]);
+    assert_eq!(of("-vrw"), [(512, 0), (512, 0)]);
+    let nothing = vdbench(folder.path(), &twice, &["-vw"]);
+    nothing.expect(157, &["No read validations done during a Data Validation run."]);
+}
+
+#[test]
+fn transfers_of_several_sizes_and_threads_raise_no_false_alarm() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = "validate=read_after_write\ncompratio=2\n\
+                      sd=sd1,lun=DIR/a,size=2m,threads=16\nsd=sd2,lun=DIR/b,size=2m,threads=4,hitarea=64k\n\
+                      wd=wd1,sd=sd*,xfersize=(4k,50,6k,20,64k,30),rdpct=40\n\
+                      wd=wd2,sd=sd1,xfersize=16k,rdpct=0,seekpct=50\nwd=wd3,sd=sd2,xfersize=8k,rhpct=50\n\
+                      rd=rd1,wd=wd*,iorate=max,elapsed=3\n";
+    let ran = vdbench(folder.path(), parameters, &[]);
+    ran.expect(0, &["completed successfully"]);
+    let (compared, wrong) = totals(&ran)[1];
+    assert!(compared > 1000 && wrong == 0, "{compared} {wrong}");
+}
+
+#[test]
+fn what_another_program_writes_between_two_runs_is_found() {
+    let folder = tempfile::tempdir().unwrap();
+    let parameters = "sd=sd1,lun=DIR/a,size=1m,threads=2\n\
+                      wd=fill,sd=sd1,xfersize=8k,rdpct=0,seekpct=eof\nwd=read,sd=sd1,xfersize=64k,seekpct=eof\n\
+                      rd=rd1,wd=fill,iorate=max,elapsed=10,pause=3\nrd=rd2,wd=read,iorate=max,elapsed=10\n";
+    let child = start(folder.path(), parameters, &["-v"], "Waiting 3 seconds");
+    // The last byte of one block, and the first of two others.
+    overwrite(&folder.path().join("a"), 4 * 8192 - 1, b"!");
+    overwrite(&folder.path().join("a"), 65536 + 8191, b"!!");
+    let ran = end(child);
+    ran.expect(
+        157,
+        &[
+            "Corrupted data block for sd=sd1,lun=",
+            "lba: 65,536 (0x00010000) xfersize=65536",
+            "2 of 8 key blocks are corrupted.",
+            "Key block lba: 0x00006000: its checksum is ",
+            "lba:        65536 0x00010000 xfer:    65536 errno: 60003: '60003 ",
+            WRONG,
+        ],
+    );
+    // The lay-out has written before the first run.
+    assert_eq!(totals(&ran), [(0, 0), (128, 0), (128, 3)]);
+    let errors = fs::read_to_string(folder.path().join("output/errorlog.html")).unwrap();
+    assert!(errors.contains("Key block lba: 0x00012000"), "{errors}");
+    let few = format!("data_errors=2\n{parameters}");
+    let child = start(folder.path(), &few, &["-v"], "Waiting 3 seconds");
+    overwrite(&folder.path().join("a"), 0, &[0; 65536]);
+    end(child).expect(157, &["'data_errors=2' requested. Abort rd=rd2 after last error."]);
+}
+
+const JOURNALED: &str = "sd=sd1,lun=DIR/a,size=2m,threads=8\nsd=sd2,lun=DIR/b,size=4m,threads=3,journal=DIR\n\
+                         wd=wd1,sd=sd1,xfersize=(4k,60,16k,40),rdpct=20\nwd=wd2,sd=sd2,xfersize=512k,rdpct=0\n\
+                         rd=rd1,wd=wd*,iorate=max,elapsed=60\n";
+
+/// An old version of a block in place of a new one is a lost write.
+#[test]
+fn a_restart_finds_lost_writes_and_only_those() {
+    let folder = tempfile::tempdir().unwrap();
+    let short = JOURNALED.replace("elapsed=60", "elapsed=2");
+    let file = folder.path().join("a");
+    vdbench(folder.path(), &short, &["-jn"]).expect(0, &["completed successfully"]);
+    let old = fs::read(&file).unwrap();
+    let ran = vdbench(folder.path(), &short, &["-jrn"]);
+    ran.expect(
+        0,
+        &["Starting journal recovery for sd2", "Starting RD=journal_recovery; "],
+    );
+    // All of both, as the lay-out has written them.
+    assert_eq!(totals(&ran)[0], (512 + 8, 0));
+    assert!(folder.path().join("sd2.jnl").exists() && folder.path().join("output/sd1.jnl").exists());
+    overwrite(&file, 40960, &old[40960..45056]);
+    let lost = vdbench(folder.path(), &short, &["-jr"]);
+    lost.expect(
+        157,
+        &["Key block lba: 0x0000a000: the write number in its header is ", WRONG],
+    );
+    assert_eq!(totals(&lost), [(520, 1)]);
+    // It was reported; from then on it is unknown.
+    let again = vdbench(folder.path(), &short, &["-jo"]);
+    again.expect(0, &["completed successfully"]);
+    assert_eq!(totals(&again), [(519, 0)]);
+    // A file that lost its end lost what its journal knows.
+    File::options()
+        .write(true)
+        .open(&file)
+        .unwrap()
+        .set_len(1 << 20)
+        .unwrap();
+    vdbench(folder.path(), &short, &["-jr"]).expect(157, &["has 1048576 bytes, and its journal knows blocks"]);
+    let other = short.replace("xfersize=(4k,60,16k,40)", "xfersize=8k");
+    vdbench(folder.path(), &other, &["-jr"]).expect(157, &["have 4096 bytes, those of these runs 8192"]);
+}
+
+#[test]
+fn a_killed_run_leaves_old_or_new_contents() {
+    let folder = tempfile::tempdir().unwrap();
+    for (number, arguments) in ["-jn", "-jrn", "-jr"].into_iter().enumerate() {
+        let mut child = start(folder.path(), JOURNALED, &[arguments], "Starting RD=rd1;");
+        sleep(Duration::from_millis(400 + 77 * number as u64));
+        child.kill().unwrap();
+        end(child);
+        let log = fs::read_to_string(folder.path().join("output/logfile.html")).unwrap();
+        assert!(!log.contains("Corrupted"), "{log}");
+    }
+    let ran = vdbench(folder.path(), JOURNALED, &["-jo"]);
+    ran.expect(0, &["completed successfully"]);
+    assert!(totals(&ran)[0].0 > 400, "{ran:#?}");
+    // A map that is written only at the end knows nothing of a run that was killed.
+    let mut child = start(folder.path(), JOURNALED, &["-jm"], "Starting RD=rd1;");
+    sleep(Duration::from_millis(400));
+    child.kill().unwrap();
+    end(child);
+    vdbench(folder.path(), JOURNALED, &["-jr"]).expect(157, &["did not end, and `-jm` writes it only then"]);
+}
+
+#[test]
+fn what_cannot_be_validated_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let sd = "sd=sd1,lun=DIR/a,size=1m\nwd=wd1,sd=sd1\nrd=rd1,wd=wd1,iorate=max,elapsed=2\n";
+    for (parameters, arguments, named) in [
+        (sd, &["-vt"][..], "`-vt` is not supported"),
+        (sd, &["-jr"], "its journal"),
+        (
+            "fsd=f,anchor=DIR/t\nfwd=w,fsd=f\nrd=rd1,fwd=w,fwdrate=max,elapsed=2\n",
+            &["-v"],
+            "file system workloads",
+        ),
+        (&sd.replace("size=1m", "size=1m,offset=512"), &["-v"], "`offset=`"),
+        (&sd.replace("sd1", "../x"), &["-v"], "an SD called `../x`"),
+        (
+            &sd.replace("wd=wd1,sd", "sd=sd2,lun=DIR/a\nwd=wd1,sd"),
+            &["-v"],
+            "one lun in two SDs, sd=sd1 and sd=sd2",
+        ),
+    ] {
+        vdbench(folder.path(), parameters, arguments).expect(157, &[named]);
+    }
+    // Another file of that name stays.
+    fs::write(folder.path().join("output/sd1.jnl"), "mine").unwrap();
+    vdbench(folder.path(), sd, &["-j"]).expect(157, &["it is not a map of key blocks of fathom"]);
+    assert_eq!(fs::read(folder.path().join("output/sd1.jnl")).unwrap(), b"mine");
+}

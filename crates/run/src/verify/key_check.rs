@@ -1,0 +1,201 @@
+//! What a read shows of a key block: the contents of its last write, or something else.
+
+use model::content::Filler;
+use model::mismatch::{BlockFault, HeaderField};
+
+use super::header::number_in;
+use super::key_map::{Key, KeyMap, KeyState};
+use super::{Block, Checker, Fault};
+
+/// Disks write sectors of at least this many bytes as a whole.
+const SECTOR: u64 = 512;
+
+/// What was found of a key block.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Finding {
+    /// What is known of it now.
+    pub(crate) key: Key,
+    /// Its contents were compared.
+    pub(crate) compared: bool,
+    pub(crate) fault: Option<Fault>,
+}
+
+/// Compares what was read with what the map knows. A write that was on its way may have happened
+/// or not, or only for some sectors.
+pub(crate) fn check_key(map: &KeyMap, index: usize, checker: &Checker, filler: &Filler, data: &mut [u8]) -> Finding {
+    let key = map.key(index);
+    let (new, old) = (
+        map.block(index, key.generation()),
+        map.block(index, key.previous_generation()),
+    );
+    let found = |key: Key, compared: bool| Finding {
+        key,
+        compared,
+        fault: None,
+    };
+    if key.state() == KeyState::Unknown {
+        return found(key, false);
+    }
+    let Some(fault) = fault_in(map, index, checker, &new, data) else {
+        return found(Key::new(key.generation(), KeyState::Written), true);
+    };
+    let unknown = Key::new(key.generation(), KeyState::Unknown);
+    match key.state() {
+        KeyState::Writing => return found(unknown, false),
+        KeyState::Overwriting if checker.check(data, &old).is_empty() => {
+            return found(Key::new(key.previous_generation(), KeyState::Written), true);
+        }
+        KeyState::Overwriting if is_mixture(checker, filler, data, [new, old]) => return found(unknown, true),
+        KeyState::Unknown | KeyState::Written | KeyState::Overwriting => {}
+    }
+    Finding {
+        key: unknown,
+        compared: true,
+        fault: Some(fault),
+    }
+}
+
+/// What is wrong with a block. Contents of another write of the same place are named so.
+fn fault_in(map: &KeyMap, index: usize, checker: &Checker, block: &Block, data: &mut [u8]) -> Option<Fault> {
+    let (offset, length, fault) = checker.check(data, block).pop()?;
+    let is_of_seed = matches!(
+        fault,
+        BlockFault::Header {
+            field: HeaderField::Seed,
+            ..
+        }
+    );
+    let other = number_in(data).and_then(|number| u32::try_from(number).ok());
+    let other = other.filter(|other| is_of_seed && checker.check(data, &map.block(index, *other)).is_empty());
+    let fault = match other {
+        Some(other) => BlockFault::Header {
+            field: HeaderField::Number,
+            found: u64::from(other),
+            expected: block.number.unwrap_or(0),
+        },
+        None => fault,
+    };
+    Some((offset, length, fault))
+}
+
+/// Each sector is that of one of the blocks.
+fn is_mixture(checker: &Checker, filler: &Filler, data: &[u8], blocks: [Block; 2]) -> bool {
+    let contents = blocks.map(|mut block| {
+        let mut expected = vec![0; data.len()];
+        checker.fill(&mut expected, &mut block, 0, filler);
+        expected
+    });
+    let mut at = 0;
+    while at < data.len() {
+        let place = blocks[0].offset + at as u64;
+        let end = data.len().min(at + (SECTOR - place % SECTOR) as usize);
+        if contents.iter().all(|expected| expected[at..end] != data[at..end]) {
+            return false;
+        }
+        at = end;
+    }
+    true
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "all of this is test code")]
+mod tests {
+    use model::content::Content;
+    use model::plan::{KeyBlocks, KeyJournal, Verify, VerifyMethod};
+
+    use super::super::key_map::KeyMapFile;
+    use super::*;
+
+    const LENGTH: usize = 2048;
+
+    /// What a read of the second block shows after these steps on its key.
+    struct Fixture {
+        map: KeyMap,
+        checker: Checker,
+        filler: Filler,
+        _folder: tempfile::TempDir,
+        plan: KeyBlocks,
+    }
+
+    impl Fixture {
+        fn new() -> Fixture {
+            let folder = tempfile::tempdir().unwrap();
+            let path = folder.path().join("map");
+            KeyMapFile::create(&path, LENGTH as u64).unwrap();
+            let plan = KeyBlocks {
+                length: LENGTH as u32,
+                map: path.display().to_string(),
+                journal: KeyJournal::EachWrite,
+                ..KeyBlocks::default()
+            };
+            Fixture {
+                map: KeyMap::open(&plan, 0..4 * LENGTH as u64).unwrap(),
+                checker: Checker::new(&Verify::new(VerifyMethod::Xxhash), 0),
+                filler: Filler::new(&Content::Fresh, 0, engine::fill::random_fill(), Default::default(), 1),
+                _folder: folder,
+                plan,
+            }
+        }
+
+        fn contents(&self, generation: u32) -> Vec<u8> {
+            let mut data = vec![0; LENGTH];
+            let mut block = self.map.block(1, generation);
+            self.checker.fill(&mut data, &mut block, 0, &self.filler);
+            data
+        }
+
+        fn check(&self, data: &[u8]) -> (KeyState, u32, bool, Option<BlockFault>) {
+            let found = check_key(&self.map, 1, &self.checker, &self.filler, &mut data.to_vec());
+            let fault = found.fault.map(|(_, _, fault)| fault);
+            (found.key.state(), found.key.generation(), found.compared, fault)
+        }
+
+        fn write(&mut self) {
+            self.map.begin_write(1..2).unwrap();
+            self.map.end_write(1..2).unwrap();
+        }
+    }
+
+    #[test]
+    fn a_written_block_holds_its_last_write_only() {
+        let mut fixture = Fixture::new();
+        assert_eq!(fixture.check(&[7; LENGTH]), (KeyState::Unknown, 0, false, None));
+        (0..3).for_each(|_| fixture.write());
+        assert_eq!(fixture.check(&fixture.contents(3)), (KeyState::Written, 3, true, None));
+        let lost = BlockFault::Header {
+            field: HeaderField::Number,
+            found: 2,
+            expected: 3,
+        };
+        assert_eq!(fixture.check(&fixture.contents(2)).3, Some(lost));
+        let mut changed = fixture.contents(3);
+        changed[LENGTH - 1] ^= 1;
+        assert!(matches!(fixture.check(&changed).3, Some(BlockFault::Checksum { .. })));
+        assert!(matches!(fixture.check(&[0; LENGTH]).3, Some(BlockFault::Magic { .. })));
+        // Another map has other contents for the same write.
+        let other = Fixture::new();
+        assert!(fixture.check(&other.contents(3)).3.is_some());
+    }
+
+    #[test]
+    fn a_write_on_its_way_may_have_happened_for_some_sectors() {
+        let mut fixture = Fixture::new();
+        fixture.write();
+        fixture.map.begin_write(1..2).unwrap();
+        // A process that was killed now leaves this to the next.
+        fixture.map = KeyMap::open(&fixture.plan, 0..4 * LENGTH as u64).unwrap();
+        let (old, new) = (fixture.contents(1), fixture.contents(2));
+        assert_eq!(fixture.check(&old), (KeyState::Written, 1, true, None));
+        assert_eq!(fixture.check(&new), (KeyState::Written, 2, true, None));
+        let mut torn = [&new[..512], &old[512..1024], &new[1024..]].concat();
+        assert_eq!(fixture.check(&torn), (KeyState::Unknown, 2, true, None));
+        torn[700] ^= 1;
+        assert!(fixture.check(&torn).3.is_some());
+        // Behind a write that failed, the contents are one of three.
+        fixture.write();
+        fixture.map.begin_write(1..2).unwrap();
+        fixture.map.begin_write(1..2).unwrap();
+        assert_eq!(fixture.check(&torn), (KeyState::Unknown, 5, false, None));
+        assert_eq!(fixture.check(&fixture.contents(5)), (KeyState::Written, 5, true, None));
+    }
+}
