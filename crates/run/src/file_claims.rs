@@ -189,7 +189,7 @@ impl FileClaims {
             true => self.claim_directory(&self.directories[number as usize].0, present)?,
             false => self.claim_file(&self.files[number as usize], present)?,
         };
-        // What is made is in its directory from here on, so that nobody removes that.
+        // What is made is in its directory from here on, so that no worker removes that.
         if state == FileState::Absent
             && let Err(why) = self.count_above(number, is_directory, true)
         {
