@@ -126,6 +126,7 @@ pub(super) fn cache(cache: &CacheMode) -> String {
         direct,
         write_through,
         local_only,
+        bypass_io,
         mapping,
         drop_before,
         fill_before,
@@ -144,6 +145,10 @@ pub(super) fn cache(cache: &CacheMode) -> String {
             (true, path.to_owned()),
             (!through.is_empty(), through),
             (*local_only, "of this host only".into()),
+            (
+                bypass_io.is_some(),
+                format!("by BypassIO, {}", bypass_io.as_ref().map(plain).unwrap_or_default()),
+            ),
             (mapped.is_some(), mapped.unwrap_or_default()),
             (*drop_before, "emptied before".into()),
             (*fill_before, "filled before".into()),

@@ -75,9 +75,16 @@ fn newer(workers: &[&Worker]) -> Newer {
         .iter()
         .any(|worker| matches!(worker.engine.kind, EngineKind::IoUring | EngineKind::IoRing));
     let apart = workers.iter().map(|worker| u64::from(worker.memory.alignment)).max();
+    let bypass = workers
+        .iter()
+        .flat_map(|worker| &worker.streams)
+        .find_map(|stream| stream.cache.bypass_io);
     Newer {
+        bypass,
         ring: ring.then(Ring::default),
-        separation: apart.filter(|bytes| ring || *bytes > 0).map(Separation::from_bytes),
+        separation: apart
+            .filter(|bytes| ring || bypass.is_some() || *bytes > 0)
+            .map(Separation::from_bytes),
         ..Newer::default()
     }
 }

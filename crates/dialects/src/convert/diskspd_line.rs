@@ -3,6 +3,7 @@
 use super::words::size;
 use crate::diskspd::profile::{Cache, FlushType, Profile, Target, ThroughputUnit, TimeSpan};
 use crate::diskspd::{EventRole, Processors, Reading, Surroundings, Version, read};
+use model::plan::BypassIo;
 use model::shell_word;
 
 /// The line. Nothing if reading it would not give the profile again, whatever the reason.
@@ -230,6 +231,11 @@ fn threads(span: &TimeSpan, say: &mut dyn FnMut(String)) {
     }
     if span.newer.ring.is_some() {
         say("-u".into());
+    }
+    match span.newer.bypass {
+        Some(BypassIo::Partial) => say("-Sy".into()),
+        Some(BypassIo::Full) => say("-SY".into()),
+        None => {}
     }
     if let Some(separation) = span.newer.separation {
         say(format!("-bs{}", separation.written()));

@@ -60,7 +60,12 @@ pub struct Here<'a> {
 /// A [`Diagnostic`] for each thing that DiskSpd takes and that is not supported here.
 pub fn lower(profile: &Profile, here: Here<'_>) -> Result<Lowered, Vec<Diagnostic>> {
     let mut complaints = paths::complaints(profile, here.windows);
-    complaints.extend(profile.time_spans.iter().flat_map(impossible));
+    complaints.extend(
+        profile
+            .time_spans
+            .iter()
+            .flat_map(|span| impossible(span, here.windows)),
+    );
     complaints.extend(profile.time_spans.iter().find_map(|span| exceeded_bound(span, here)));
     if !complaints.is_empty() {
         return Err(complaints);
@@ -99,15 +104,12 @@ pub fn lower(profile: &Profile, here: Here<'_>) -> Result<Lowered, Vec<Diagnosti
 }
 
 /// What DiskSpd takes and then fails at, or runs for ever with.
-fn impossible(span: &TimeSpan) -> Vec<Diagnostic> {
+fn impossible(span: &TimeSpan, windows: bool) -> Vec<Diagnostic> {
     let mut complaints = Vec::new();
-    if span.newer.bypass.is_some() {
+    if span.newer.bypass.is_some() && !windows {
         complaints.push(
-            Diagnostic::new(match cfg!(windows) {
-                true => "ERROR: BypassIO (-Sy, -SY) is not built yet",
-                false => "ERROR: BypassIO (-Sy, -SY) is a part of Windows, and this system has no such thing",
-            })
-            .help("bypass the cache with -Su or -Sh"),
+            Diagnostic::new("ERROR: BypassIO (-Sy, -SY) is a part of Windows, and this system has no such thing")
+                .help("bypass the cache with -Su or -Sh"),
         );
     }
     if span.newer.ring.is_some_and(|ring| ring.trailing_p) {
@@ -544,7 +546,7 @@ fn stream(span: &TimeSpan, target: &Target, relative: u32, windows: bool) -> Str
             ..Pattern::simple(access(target, relative), Bytes(u64::from(target.block)))
         },
         content: content(span, target),
-        cache: cache(target),
+        cache: cache(span, target),
         hint: OpenHint {
             sequential: target.sequential_scan,
             random: target.random_access,
@@ -612,7 +614,7 @@ fn content(span: &TimeSpan, target: &Target) -> Content {
     }
 }
 
-fn cache(target: &Target) -> CacheMode {
+fn cache(span: &TimeSpan, target: &Target) -> CacheMode {
     let flush = match target.flush {
         None => MapFlush::None,
         Some(FlushType::ViewOfFile) => MapFlush::View,
@@ -626,6 +628,7 @@ fn cache(target: &Target) -> CacheMode {
             false => WriteThrough::Off,
         },
         local_only: target.cache == Cache::NoLocal,
+        bypass_io: span.newer.bypass,
         mapping: target.memory_mapped.then_some(Mapping {
             // DiskSpd flushes only where the copies do not bypass the caches already.
             flush: if target.write_through { MapFlush::None } else { flush },

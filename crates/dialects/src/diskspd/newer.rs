@@ -3,6 +3,7 @@
 //! The elements that hold them in profiles, and their lines in texts, stand in `xml/elements.rs`.
 
 use model::environment::LogicalCpu;
+use model::plan::BypassIo;
 
 use super::numbers;
 
@@ -28,7 +29,7 @@ pub struct Newer {
     /// Which processors come first where no list says so (`-ac`, `-ap` …).
     pub order: CoreOrder,
     /// The file system's filters are bypassed (`-Sy`, `-SY`).
-    pub bypass: Option<Bypass>,
+    pub bypass: Option<BypassIo>,
 }
 
 /// How the ring is used.
@@ -77,15 +78,6 @@ pub enum KindOrder {
     FrugalInGroup,
     /// Frugal cores first, over all groups (`-aE`).
     Frugal,
-}
-
-/// How much of the way to the device BypassIO must cover.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Bypass {
-    /// As much as there is (`-Sy`).
-    Partial,
-    /// All of it (`-SY`).
-    Full,
 }
 
 const KINDS: &[(KindOrder, &str)] = &[
@@ -140,22 +132,20 @@ impl Ring {
     }
 }
 
-impl Bypass {
-    /// Reads an element of a profile.
-    pub(super) fn read_element(text: &str) -> Option<Bypass> {
-        match text {
-            "partial" => Some(Bypass::Partial),
-            "full" => Some(Bypass::Full),
-            _ => None,
-        }
+/// Reads the element of a profile that says what BypassIO bypasses.
+pub(super) fn read_bypass(text: &str) -> Option<BypassIo> {
+    match text {
+        "partial" => Some(BypassIo::Partial),
+        "full" => Some(BypassIo::Full),
+        _ => None,
     }
+}
 
-    /// As the element holds it.
-    pub(super) fn written(self) -> String {
-        match self {
-            Bypass::Partial => "partial".into(),
-            Bypass::Full => "full".into(),
-        }
+/// What BypassIO bypasses, as the element of a profile holds it.
+pub(super) fn write_bypass(bypass: BypassIo) -> String {
+    match bypass {
+        BypassIo::Partial => "partial".into(),
+        BypassIo::Full => "full".into(),
     }
 }
 

@@ -259,3 +259,18 @@ fn a_full_disk() {
     assert!(ran.err.contains("cannot write") && !there, "{ran:#?}");
     assert_eq!(calling::names(&drive), Vec::<String>::new());
 }
+
+/// Where BypassIO is not there, as under Wine, a line that asks for it fails and names file and
+/// cause.
+#[test]
+fn bypass_io_is_used_or_refused() {
+    let place = diskspd();
+    for switch in ["-Sy", "-SY"] {
+        let mut command = place.command(&words(&format!("{switch} -Su -c1M -d1 -W0 -b4K f.dat")));
+        let ran = crate::place::finish(command.env("FATHOM_DISKSPD_VERSION", "2.3").env("FATHOM_NOTES", "1"));
+        match ran.code {
+            Some(0) => ran.expect(0, &["Total IO"]),
+            _ => ran.expect(1, &["f.dat cannot use BypassIO", THREADS]),
+        }
+    }
+}

@@ -40,8 +40,8 @@ pub use files::{
 };
 pub use load::{CatchUp, Flow, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
 pub use operation::{
-    CacheMode, ErrorPolicy, FileLock, FileRangeFlags, FlushKind, MapFlush, Mapping, OpenHint, Priority, PriorityClass,
-    PriorityRule, SyncRule, TrimWritten, Verify, VerifyMethod, WriteThrough,
+    BypassIo, CacheMode, ErrorPolicy, FileLock, FileRangeFlags, FlushKind, MapFlush, Mapping, OpenHint, Priority,
+    PriorityClass, PriorityRule, SyncRule, TrimWritten, Verify, VerifyMethod, WriteThrough,
 };
 pub use origin::{Dialect, JobEcho, Origin, Presentation, PresetUse};
 pub use phases::{Dependency, EndsWith, Phases, Span, Stop};

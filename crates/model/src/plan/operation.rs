@@ -17,6 +17,9 @@ pub struct CacheMode {
     /// Bypass only the local cache of a network file system (DiskSpd `-Sr`).
     #[serde(default)]
     pub local_only: bool,
+    /// Bypass the drivers between file system and disk (DiskSpd `-Sy`, `-SY`; Windows only).
+    #[serde(default)]
+    pub bypass_io: Option<BypassIo>,
     /// Go through a memory map instead of read and write calls.
     #[serde(default)]
     pub mapping: Option<Mapping>,
@@ -35,6 +38,7 @@ impl CacheMode {
         direct: false,
         write_through: WriteThrough::Off,
         local_only: false,
+        bypass_io: None,
         mapping: None,
         drop_before: false,
         fill_before: false,
@@ -44,6 +48,16 @@ impl CacheMode {
         direct: true,
         ..CacheMode::BUFFERED
     };
+}
+
+/// What the reads of a target must bypass by BypassIO of Windows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum BypassIo {
+    /// The filters of the file system; the drivers of the volume as well where they support it.
+    Partial,
+    /// Both.
+    Full,
 }
 
 /// When a write counts as done.

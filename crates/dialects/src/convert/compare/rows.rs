@@ -239,6 +239,7 @@ pub(super) const ROWS: &[Row] = rows! {
         By(parts::write_through_verdict), Words(parts::write_through);
     "stream.cache.local_only" ["cache", "direct, sync", "-S"] =>
         Lost, Flag("the cache of the server is used, the local one is not");
+    "stream.cache.bypass_io" ["", "", "-Sy, -SY"] => Lost, Text;
     "stream.cache.mapping" ["cache", "ioengine=mmap", "-Sm, -N"] =>
         Lost, Words(parts::mapping);
     "stream.cache.drop_before" ["", "invalidate", ""] => Differs, Words(parts::drop_before);

@@ -2,9 +2,10 @@
 
 use super::{FORM, Form, Group, ROW, Scope, Status, Switch, Value};
 use crate::diskspd::line::{Halt, Line, Taken};
-use crate::diskspd::newer::{Bypass, Ring, Version};
+use crate::diskspd::newer::{Ring, Version};
 use crate::diskspd::numbers;
 use crate::diskspd::profile::{Cache, FlushType};
+use model::plan::BypassIo;
 
 const SYSTEM: Switch = Switch {
     group: Group::System,
@@ -69,11 +70,11 @@ pub(super) const CACHE: Switch = Switch {
         Form {
             head: "S",
             value: Value::Word(&["y", "Y"]),
-            help: "BypassIO past the filters of the file system: as far as it goes (y), or all the way (Y).",
+            help: "BypassIO: reads bypass the filters of the file system (y), and the volume's drivers too (Y).",
             examples: &["-Sy", "-SY"],
             since: Version::V2_3,
             linux: Status::Refused("BypassIO is a part of Windows"),
-            windows: Status::Refused("it is not built yet"),
+            windows: Status::Supported,
         },
     ],
     read: |line, value| {
@@ -137,8 +138,8 @@ fn cache_letter(line: &mut Line<'_>, letter: char) -> Taken {
             )?;
             line.choose_write_through();
         }
-        'y' if line.is_newer() => line.span.newer.bypass = Some(Bypass::Partial),
-        'Y' if line.is_newer() => line.span.newer.bypass = Some(Bypass::Full),
+        'y' if line.is_newer() => line.span.newer.bypass = Some(BypassIo::Partial),
+        'Y' if line.is_newer() => line.span.newer.bypass = Some(BypassIo::Full),
         _ => return Err(line.refuse("ERROR: unrecognized option provided to -S")),
     }
     Ok(())

@@ -11,7 +11,7 @@ use super::read::{self, child, elements, number};
 use super::schema::{Attribute, Content, Occurs, Rule, Value, is_named, text_of};
 use super::write::{Writer, write_all};
 use crate::diskspd::distribution::complete;
-use crate::diskspd::newer::{Bypass, CoreOrder, Ring, Separation};
+use crate::diskspd::newer::{CoreOrder, Ring, Separation, read_bypass, write_bypass};
 use crate::diskspd::profile::{
     Cache, Distribution, Etw, FlushType, Precreate, Profile, Range, ResultFormat, Source, Target, ThreadTarget,
     ThroughputUnit, TimeSpan,
@@ -285,9 +285,9 @@ const SPAN: &[Element<TimeSpan>] = &[
     newer!(
         "BypassIO",
         "BypassIO",
-        Bypass::read_element,
+        read_bypass,
         |span: &mut TimeSpan, bypass| span.newer.bypass = Some(bypass),
-        |span| span.newer.bypass.map(Bypass::written)
+        |span| span.newer.bypass.map(write_bypass)
     ),
     flag!("MeasureLatency", TimeSpan.latency),
     flag!("CalculateIopsStdDev", TimeSpan.iops_deviation),

@@ -7,9 +7,10 @@ use model::block_size::{BlockSizes, SizeShare};
 use model::content::Content;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, CatchUp, Control, Dialect, FileRangeFlags, FileService, LatencyTarget, MapFlush, Mapping, MemoryNodes,
-    MinimumRate, Pacing, Plan, Precision, Prepare, Priority, PriorityClass, Process, Rate, SteadyState, Stop, Stream,
-    StreamTarget, Target, TargetId, Think, ThinkCount, Tracked, Verify, VerifyMethod, Worker, WriteThrough,
+    AtEndOfJob, BypassIo, CatchUp, Control, Dialect, FileRangeFlags, FileService, LatencyTarget, MapFlush, Mapping,
+    MemoryNodes, MinimumRate, Pacing, Plan, Precision, Prepare, Priority, PriorityClass, Process, Rate, SteadyState,
+    Stop, Stream, StreamTarget, Target, TargetId, Think, ThinkCount, Tracked, Verify, VerifyMethod, Worker,
+    WriteThrough,
 };
 use model::{Bytes, Direction, Nanos, PerDirection};
 
@@ -330,6 +331,7 @@ const CHANGES: &[Change] = &[
         stream(plan).cache.write_through = WriteThrough::DataAndMetadata
     }),
     ("local cache", |plan| stream(plan).cache.local_only = true),
+    ("drivers", |plan| stream(plan).cache.bypass_io = Some(BypassIo::Full)),
     ("map", |plan| {
         stream(plan).cache.mapping = Some(Mapping {
             flush: MapFlush::Lines,

@@ -1,6 +1,6 @@
 //! Whole lines: which mistake is reported first, what ends the process, what is a switch at all.
 
-use dialects::diskspd::newer::{Bypass, KindOrder, Separation};
+use dialects::diskspd::newer::{KindOrder, Separation};
 use dialects::diskspd::profile::ResultFormat;
 use dialects::diskspd::{EventRole, xml};
 
@@ -119,7 +119,7 @@ fn switches_of_the_next_version_are_read_where_they_are_asked_for() {
     let list = |line: &str| span(line).affinity.iter().map(|cpu| cpu.number).collect::<Vec<_>>();
     assert_eq!(list("-a0-2,1"), [0, 1, 2, 1]);
     assert_eq!(list("-ag0"), [0, 1, 2, 3]);
-    assert_eq!(span("-Sby").newer.bypass, Some(Bypass::Partial));
+    assert_eq!(span("-Sby").newer.bypass, Some(model::plan::BypassIo::Partial));
     for wrong in [
         "-u0", "-un", "-u8x", "-oc0", "-oc", "-bs0", "-bs2G", "-bsx", "-acx", "-a2-", "-ag1", "-Rsfoo",
     ] {

@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::SystemTime;
 
-use model::plan::{CacheMode, FileRangeFlags, OpenHint, WriteThrough};
+use model::plan::{BypassIo, CacheMode, FileRangeFlags, OpenHint, WriteThrough};
 use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, fdatasync, fsync};
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite, pwritev2};
 
@@ -210,6 +210,17 @@ pub const DIRECT_BYPASSES_LOCAL_CACHE: bool = true;
 /// None.
 pub fn bypass_local_cache(_file: &fs::File) -> io::Result<()> {
     Ok(())
+}
+
+/// Bypasses the drivers between file system and disk: not on this system.
+///
+/// # Errors
+/// Always.
+pub fn enable_bypass_io(_file: &fs::File, _wanted: BypassIo) -> io::Result<()> {
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        "BypassIO is a part of Windows",
+    ))
 }
 
 /// The cached pages of a file can be dropped.

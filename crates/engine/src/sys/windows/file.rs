@@ -6,7 +6,7 @@ use std::os::windows::fs::{FileExt, OpenOptionsExt};
 use std::os::windows::io::AsRawHandle;
 use std::path::Path;
 
-use model::plan::{FileRangeFlags, WriteThrough};
+use model::plan::{BypassIo, FileRangeFlags, WriteThrough};
 use windows_sys::Win32::Foundation::{ERROR_INVALID_FUNCTION, HANDLE};
 use windows_sys::Win32::Storage::FileSystem::{
     DELETE, FILE_ATTRIBUTE_TEMPORARY, FILE_BASIC_INFO, FILE_DISPOSITION_INFO, FILE_FLAG_NO_BUFFERING,
@@ -15,7 +15,10 @@ use windows_sys::Win32::Storage::FileSystem::{
     FileDispositionInfo, FileIoPriorityHintInfo, IoPriorityHintLow, IoPriorityHintNormal, IoPriorityHintVeryLow,
     SetFileInformationByHandle,
 };
-use windows_sys::Win32::System::Ioctl::{FSCTL_FILE_LEVEL_TRIM, IOCTL_STORAGE_MANAGE_DATA_SET_ATTRIBUTES};
+use windows_sys::Win32::System::Ioctl::{
+    FS_BPIO_OP_ENABLE, FSBPIO_OUTFL_COMPATIBLE_STORAGE_DRIVER, FSCTL_FILE_LEVEL_TRIM, FSCTL_MANAGE_BYPASS_IO,
+    IOCTL_STORAGE_MANAGE_DATA_SET_ATTRIBUTES,
+};
 
 use super::{ioctl, kinds, prepare};
 use crate::file::{Access, FileKind, OpenHow};
@@ -120,6 +123,49 @@ pub fn bypass_local_cache(file: &fs::File) -> io::Result<()> {
     /// `IOCTL_LMR_DISABLE_LOCAL_BUFFERING`.
     const DISABLE_LOCAL_BUFFERING: u32 = 0x14_0390;
     ioctl::device_io_control(file, DISABLE_LOCAL_BUFFERING, &[], 0).map(drop)
+}
+
+/// Enables BypassIO for the reads of an open file (Windows 11 and later).
+///
+/// # Errors
+/// The system's error, or the driver that is in the way and why.
+pub fn enable_bypass_io(file: &fs::File, wanted: BypassIo) -> io::Result<()> {
+    /// Sizes of `FS_BPIO_INPUT` and of `FS_BPIO_OUTPUT`.
+    const QUESTION: usize = 24;
+    const ANSWER: usize = 352;
+    let mut question = [0; QUESTION];
+    question[..4].copy_from_slice(&FS_BPIO_OP_ENABLE.to_ne_bytes());
+    let answer = ioctl::device_io_control(file, FSCTL_MANAGE_BYPASS_IO, &question, ANSWER)?;
+    judge_bypass_io(&answer.bytes, wanted)
+}
+
+/// What an answer about BypassIO means. The fields are those of `FS_BPIO_OUTPUT`, by their offsets;
+/// lengths of texts are in letters.
+fn judge_bypass_io(answer: &[u8], wanted: BypassIo) -> io::Result<()> {
+    let number = |at: usize| {
+        answer
+            .get(at..at + 4)
+            .map_or(0, |bytes| u32::from_ne_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]))
+    };
+    let text = |at: usize| {
+        let units = answer.get(at + 2..).unwrap_or_default().as_chunks::<2>().0;
+        let units: Vec<u16> = units.iter().map(|unit| u16::from_ne_bytes(*unit)).collect();
+        let length = (number(at) & 0xFFFF) as usize;
+        String::from_utf16_lossy(&units[..length.min(units.len())])
+    };
+    let (flags, status) = (number(4), number(24));
+    let covers_volume = flags & FSBPIO_OUTFL_COMPATIBLE_STORAGE_DRIVER as u32 != 0;
+    if status == 0 && (covers_volume || wanted == BypassIo::Partial) {
+        return Ok(());
+    }
+    let driver = Some(text(28)).filter(|name| !name.is_empty());
+    let reason = Some(text(94)).filter(|text| !text.is_empty());
+    let driver = driver.unwrap_or_else(|| "a driver of the volume".into());
+    let reason = reason.unwrap_or_else(|| format!("status {status:#x}"));
+    Err(io::Error::new(
+        io::ErrorKind::Unsupported,
+        format!("{driver} does not support it: {reason}"),
+    ))
 }
 
 /// Gives all operations through an open file an I/O priority: class × 2¹³ + level, as Linux writes
@@ -435,6 +481,38 @@ mod tests {
     use super::*;
     use crate::file::Access;
     use model::plan::{CacheMode, OpenHint};
+
+    /// Answers as the structure documents them: driver and reason are at 28 and 94.
+    #[test]
+    fn what_is_in_the_way_of_bypass_io_is_named() {
+        let answer = |flags: i32, status: u32, driver: &str, reason: &str| {
+            let mut bytes = vec![0; 352];
+            bytes[4..8].copy_from_slice(&flags.to_ne_bytes());
+            bytes[24..28].copy_from_slice(&status.to_ne_bytes());
+            for (at, text) in [(28, driver), (94, reason)] {
+                let units: Vec<u16> = text.encode_utf16().collect();
+                bytes[at..at + 2].copy_from_slice(&(units.len() as u16).to_ne_bytes());
+                for (number, unit) in units.iter().enumerate() {
+                    let at = at + 2 + 2 * number;
+                    bytes[at..at + 2].copy_from_slice(&unit.to_ne_bytes());
+                }
+            }
+            bytes
+        };
+        let judge = |answer: &[u8], wanted| judge_bypass_io(answer, wanted).map_err(|error| error.to_string());
+        let whole = answer(FSBPIO_OUTFL_COMPATIBLE_STORAGE_DRIVER, 0, "", "");
+        assert_eq!(judge(&whole, BypassIo::Full), Ok(()));
+        let partial = answer(0, 0, "volmgr.sys", "no NVMe");
+        assert_eq!(judge(&partial, BypassIo::Partial), Ok(()));
+        let expected = "volmgr.sys does not support it: no NVMe";
+        assert_eq!(judge(&partial, BypassIo::Full), Err(expected.into()));
+        let vetoed = answer(0, 0xC000_00BB, "av.sys", "it must see every read");
+        let expected = "av.sys does not support it: it must see every read";
+        assert_eq!(judge(&vetoed, BypassIo::Partial), Err(expected.into()));
+        // One that is cut short names nothing, and is not read beyond its end.
+        let expected = "a driver of the volume does not support it: status 0xc00000bb";
+        assert_eq!(judge(&vetoed[..28], BypassIo::Partial), Err(expected.into()));
+    }
 
     #[test]
     fn flags_follow_from_cache_and_hints() {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use engine::{Access, File, FileKind, Identity, OpenError, OpenHow, sys, wants_overlapped};
 use model::Direction;
 use model::mix::Mix;
-use model::plan::{Effect, EngineKind, PriorityRule, Stream, StreamTarget, Worker};
+use model::plan::{CacheMode, Effect, EngineKind, PriorityRule, Stream, StreamTarget, Worker};
 
 use super::thread::has_own_priorities;
 use super::{Assignment, ReadyKind, ReadyTarget};
@@ -120,19 +120,7 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
     let (targets, priorities) = opening.known.iter().map(|known| (known.0, known.2)).unzip();
     let files = opening.files;
     for (stream, opened) in assignment.worker.streams.iter().zip(&streams) {
-        let file = &files[usize::from(opened.first())];
-        if stream.cache.local_only && !file.handle().is_some_and(sys::file::is_remote) {
-            let path = file.path().display().to_string();
-            return Err(SetupError::NotRemote { path });
-        }
-        let local = opened.files.iter().filter(|_| stream.cache.local_only);
-        for file in local.map(|file| &files[usize::from(*file)]) {
-            let bypassed = file.handle().map_or(Ok(()), sys::file::bypass_local_cache);
-            bypassed.map_err(|source| SetupError::Placement {
-                what: format!("the local cache of {} cannot be bypassed", file.path().display()),
-                source,
-            })?;
-        }
+        prepare_bypass(&stream.cache, &files, opened)?;
     }
     Ok(Opened {
         files,
@@ -140,6 +128,32 @@ fn open_files(assignment: &Assignment<'_>) -> Result<Opened, SetupError> {
         targets,
         priorities,
     })
+}
+
+/// Has a stream's files bypass the local cache, or drivers, as it wants.
+fn prepare_bypass(cache: &CacheMode, files: &[File], opened: &OpenedStream) -> Result<(), SetupError> {
+    let own = || opened.files.iter().map(|file| &files[usize::from(*file)]);
+    let failed = |what: String, source| SetupError::Placement { what, source };
+    if let Some(wanted) = cache.bypass_io {
+        for (file, handle) in own().filter_map(|file| file.handle().map(|handle| (file, handle))) {
+            let what = || format!("reads of {} cannot use BypassIO", file.path().display());
+            sys::file::enable_bypass_io(handle, wanted).map_err(|source| failed(what(), source))?;
+        }
+    }
+    if !cache.local_only {
+        return Ok(());
+    }
+    let first = &files[usize::from(opened.first())];
+    if !first.handle().is_some_and(sys::file::is_remote) {
+        let path = first.path().display().to_string();
+        return Err(SetupError::NotRemote { path });
+    }
+    for file in own() {
+        let what = || format!("the local cache of {} cannot be bypassed", file.path().display());
+        let bypassed = file.handle().map_or(Ok(()), sys::file::bypass_local_cache);
+        bypassed.map_err(|source| failed(what(), source))?;
+    }
+    Ok(())
 }
 
 /// Opening files, each only once.
