@@ -127,8 +127,8 @@ fn asynchronous(_files: &[&File]) -> Choice {
 }
 
 /// True if the files of a worker with that many slots are opened for a queue of Windows
-/// ([`crate::OpenHow::overlapped`]): the engine is one, or [`choose`] shall find one. Plain calls
-/// on such files would be wrong.
+/// ([`crate::OpenOptions::overlapped`]): the engine is one, or [`choose`] shall find one. Plain
+/// calls on such files would be wrong.
 pub fn wants_overlapped(choice: &EngineChoice, slots: u32) -> bool {
     let queued = choice.kind.info().overlapped || choice.kind == EngineKind::Auto && slots > 1;
     cfg!(windows) && queued && !choice.offload

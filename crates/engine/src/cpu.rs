@@ -7,7 +7,7 @@ use model::results::EngineUsed;
 use crate::batch::{Request, Slot};
 use crate::clock::Clock;
 use crate::error::EngineError;
-use crate::one_by_one::{Calls, used};
+use crate::sync_calls::{Calls, used};
 use crate::{File, Setup};
 
 /// More numbers than this would be a test of memory.

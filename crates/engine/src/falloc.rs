@@ -9,7 +9,7 @@ use crate::batch::{Action, Request, Slot};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
 use crate::file::FileKind;
-use crate::one_by_one::{Calls, used};
+use crate::sync_calls::{Calls, used};
 use crate::sys;
 use crate::{File, Setup};
 

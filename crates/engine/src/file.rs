@@ -19,7 +19,7 @@ pub struct File {
     device: (u32, u32),
     size: u64,
     direct_alignment: u64,
-    how: OpenHow,
+    how: OpenOptions,
     priority: u16,
     simulated_device: Option<u32>,
 }
@@ -43,7 +43,7 @@ pub enum FileKind {
 
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OpenHow {
+pub struct OpenOptions {
     /// What will be done through it.
     pub access: Access,
     /// Caches.
@@ -57,10 +57,10 @@ pub struct OpenHow {
     pub overlapped: bool,
 }
 
-impl OpenHow {
+impl OpenOptions {
     /// To read facts about a file, with or without a claim on it.
-    pub fn to_inspect(exclusive: bool) -> OpenHow {
-        OpenHow {
+    pub fn to_inspect(exclusive: bool) -> OpenOptions {
+        OpenOptions {
             access: Access::Read,
             cache: CacheMode::BUFFERED,
             hint: OpenHint::default(),
@@ -98,9 +98,9 @@ impl File {
     ///
     /// # Errors
     /// [`OpenError`] with the system's reason.
-    pub fn open(path: &Path, how: OpenHow) -> Result<File, OpenError> {
+    pub fn open(path: &Path, how: OpenOptions) -> Result<File, OpenError> {
         let handle = sys::file::open(path, &how).map_err(|source| {
-            let buffered = OpenHow {
+            let buffered = OpenOptions {
                 cache: CacheMode {
                     direct: false,
                     ..how.cache
@@ -146,7 +146,7 @@ impl File {
 
     /// A stand-in of the given size for engines that touch no file.
     pub fn nothing(size: u64) -> File {
-        let how = OpenHow {
+        let how = OpenOptions {
             access: Access::ReadWrite,
             cache: CacheMode::default(),
             hint: OpenHint::default(),
@@ -205,7 +205,7 @@ impl File {
     }
 
     /// How it was opened.
-    pub fn how(&self) -> &OpenHow {
+    pub fn how(&self) -> &OpenOptions {
         &self.how
     }
 
@@ -295,14 +295,14 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("pipe");
         mknodat(CWD, &path, FileType::Fifo, Mode::RUSR | Mode::WUSR, 0).unwrap();
-        let how = OpenHow::to_inspect(false);
+        let how = OpenOptions::to_inspect(false);
         let read = File::open(&path, how).unwrap();
         assert_eq!(read.kind(), FileKind::Other);
         let flags = fcntl_getfl(read.handle().unwrap()).unwrap();
         assert!(!flags.contains(OFlags::NONBLOCK), "{flags:?}");
         drop(read);
         let access = Access::Write;
-        let error = File::open(&path, OpenHow { access, ..how }).unwrap_err();
+        let error = File::open(&path, OpenOptions { access, ..how }).unwrap_err();
         assert_eq!(error.source.raw_os_error(), Some(libc::ENXIO));
     }
 }

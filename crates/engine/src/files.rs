@@ -11,7 +11,7 @@ use model::results::EngineUsed;
 use crate::batch::{Request, Slot};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
-use crate::one_by_one::{Calls, used};
+use crate::sync_calls::{Calls, used};
 use crate::sys::tree::TreeRoot;
 use crate::sys::{self, OpenFor};
 use crate::{File, Setup};

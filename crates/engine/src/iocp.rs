@@ -13,13 +13,13 @@ use crate::buffers::SharedBuffers;
 use crate::clock::Clock;
 use crate::error::{EngineError, os_error_name};
 use crate::sleep::PreciseSleep;
-use crate::sys::overlapped::{FOR_EVER, Found, Queue, Transfer, cancel_all, of_error};
+use crate::sys::overlapped::{Completed, FOR_EVER, Queue, Transfer, cancel_all, of_error};
 use crate::sys::port::Port;
 use crate::sys::routines::Routines;
 use crate::{Engine, File, Setup};
 
 /// How long a drop waits for operations that cannot be cancelled.
-const PATIENCE: Nanos = Nanos::secs(10);
+const STUCK_TIMEOUT: Nanos = Nanos::secs(10);
 /// Longer waits are cut, since they may be late by a part of their length.
 const LONGEST_MS: u64 = 100;
 
@@ -33,7 +33,7 @@ pub(crate) struct Queued<Q: Queue> {
     buffers: SharedBuffers,
     files: Vec<File>,
     /// What one look has found.
-    found: Vec<Found>,
+    found: Vec<Completed>,
     split_stamps: bool,
     submit_batch: u32,
     spin: bool,
@@ -275,7 +275,7 @@ impl<Q: Queue> Drop for Queued<Q> {
             self.queue.cancel();
             self.files.iter().filter_map(File::handle).for_each(cancel_all);
         }
-        let deadline = self.clock.now() + PATIENCE;
+        let deadline = self.clock.now() + STUCK_TIMEOUT;
         while self.buffers.outstanding() > 0 {
             self.found.clear();
             let looked = self.queue.reap_within(LONGEST_MS as u32, &mut self.found);
@@ -477,7 +477,7 @@ pub(crate) mod tests {
             let clock = engine.clock;
             drop(engine);
             assert!(
-                clock.now().since(begun) < PATIENCE,
+                clock.now().since(begun) < STUCK_TIMEOUT,
                 "they were given up instead of being ended"
             );
             if !serves_again {

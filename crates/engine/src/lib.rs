@@ -20,8 +20,8 @@ pub mod probe;
 pub mod sys;
 
 mod batch;
-mod beside;
 mod buffers;
+mod capped_reaping;
 mod choose;
 mod cpu;
 mod error;
@@ -37,17 +37,17 @@ mod ioring;
 #[cfg(target_os = "linux")]
 mod libaio;
 mod mmap;
+mod mmap_hybrid;
 mod names;
 mod null;
 mod offload;
-mod one_by_one;
-mod portions;
 mod program;
 mod psync;
 mod sim;
 mod sleep;
 #[cfg(target_os = "linux")]
 mod splice;
+mod sync_calls;
 mod truncate;
 #[cfg(target_os = "linux")]
 mod uring;
@@ -58,7 +58,7 @@ pub use batch::{Action, Batch, Completion, Completions, RangeFlush, Request, Slo
 pub use choose::{Choice, choose, wants_overlapped};
 pub use clock::Clock;
 pub use error::{EngineError, os_error_name};
-pub use file::{Access, File, FileKind, OpenError, OpenHow};
+pub use file::{Access, File, FileKind, OpenError, OpenOptions};
 pub use files::{OpenTree, TreeSetup};
 pub use identity::{DeviceNumber, FileId, FileStamp, Identity};
 pub use sim::{SimulatedWorker, Simulation};
@@ -68,7 +68,7 @@ use model::Nanos;
 use model::plan::{EngineChoice, EngineKind};
 use model::results::EngineUsed;
 
-use one_by_one::OneByOne;
+use sync_calls::OneByOne;
 
 /// Something that issues I/O for one thread.
 pub trait Engine {
@@ -159,14 +159,14 @@ pub fn open(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
     let (slots, bound) = (setup.slots, setup.complete_max.filter(|_| !setup.one_at_a_time));
     let engine = open_unbounded(setup)?;
     Ok(match bound {
-        Some(most) => Box::new(portions::Portioned::new(engine, most, slots)),
+        Some(most) => Box::new(capped_reaping::Portioned::new(engine, most, slots)),
         None => engine,
     })
 }
 
 fn open_unbounded(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
-    if setup.choice.kind != EngineKind::Mmap && beside::is_mixed(&setup.files) {
-        return Ok(Box::new(beside::Beside::open(setup, open_one)?));
+    if setup.choice.kind != EngineKind::Mmap && mmap_hybrid::is_mixed(&setup.files) {
+        return Ok(Box::new(mmap_hybrid::MmapHybrid::open(setup, open_one)?));
     }
     open_one(setup)
 }

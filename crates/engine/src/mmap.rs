@@ -7,7 +7,7 @@ use crate::batch::{Action, Request, Slot};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
 use crate::file::Access;
-use crate::one_by_one::{Calls, used};
+use crate::sync_calls::{Calls, used};
 use crate::sys::{self, mapped::FileMap};
 use crate::{File, Setup};
 

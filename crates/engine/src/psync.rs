@@ -8,7 +8,7 @@ use crate::batch::{Action, Request, Slot};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
 use crate::flags::CallFlags;
-use crate::one_by_one::{Calls, used};
+use crate::sync_calls::{Calls, used};
 use crate::sys;
 use crate::{File, Setup};
 

@@ -6,8 +6,8 @@
 //! plan gives the same figures every time.
 
 mod device;
+mod disturbances;
 mod layer;
-mod moods;
 mod simulation;
 
 use std::cmp::Reverse;

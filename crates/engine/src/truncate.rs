@@ -7,7 +7,7 @@ use model::results::EngineUsed;
 use crate::batch::{Action, Request, Slot};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
-use crate::one_by_one::{Calls, used};
+use crate::sync_calls::{Calls, used};
 use crate::sys;
 use crate::{File, Setup};
 

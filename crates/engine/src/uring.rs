@@ -28,7 +28,7 @@ const MAX_REGISTERED_BYTES: usize = 1 << 30;
 /// The most submissions that the kernel lets a ring hold.
 const MAX_ENTRIES: u32 = 32_768;
 /// How long a drop waits for operations that cannot be cancelled.
-const PATIENCE: Nanos = Nanos::secs(10);
+const STUCK_TIMEOUT: Nanos = Nanos::secs(10);
 
 pub(crate) struct IoUring {
     ring: Ring,
@@ -529,7 +529,7 @@ impl Drop for IoUring {
         if outstanding > 0 {
             self.ring.cancel_all();
         }
-        let deadline = self.clock.now() + PATIENCE;
+        let deadline = self.clock.now() + STUCK_TIMEOUT;
         while outstanding > 0 && self.clock.now() < deadline {
             let available = self.ring.available();
             self.ring.take(available, |_, _| {});

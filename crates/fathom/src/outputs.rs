@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use archive::history::{EntryKind, Subject};
-use archive::serve::{Door, MAX_CONNECTIONS, Watched};
+use archive::serve::{AuthGuard, MAX_CONNECTIONS, Watched};
 use clap::ValueHint;
 use engine::Identity;
 use engine::sys::descriptors::free_descriptors;
@@ -256,7 +256,7 @@ impl Outputs {
         let Some(text) = &self.metrics else { return Ok(()) };
         let (listener, bound) = address::bind(OPTION, address::parse(OPTION, text)?)?;
         let metrics = Metrics::new(&plan.name, env!("CARGO_PKG_VERSION"));
-        let watched = Watched::begin(listener, max_connections(plan), Door::new(bound, None), metrics);
+        let watched = Watched::begin(listener, max_connections(plan), AuthGuard::new(bound, None), metrics);
         let failed = |error| {
             Faults::one(
                 Fault::new(format!("the server cannot begin: {error}")).at(OPTION),

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::history;
 
 /// How long a run may take to answer that it is there.
-const PATIENCE: Duration = Duration::from_millis(200);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// A run in progress.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -76,7 +76,7 @@ pub fn now() -> Vec<Running> {
 /// What a file tells; one whose run does not answer any more was left behind by a crash, and goes.
 fn read(path: &Path) -> Option<Running> {
     let run: Running = serde_json::from_slice(&fs::read(path).ok()?).ok()?;
-    match TcpStream::connect_timeout(&run.address, PATIENCE) {
+    match TcpStream::connect_timeout(&run.address, ANSWER_TIMEOUT) {
         Ok(_) => Some(run),
         Err(_) => {
             let _ = fs::remove_file(path);

@@ -70,7 +70,7 @@ struct Inside {
     /// There is something new to draw.
     news: bool,
     /// When the last event came.
-    heard: Option<Instant>,
+    handle_input: Option<Instant>,
     closing: bool,
 }
 
@@ -118,14 +118,14 @@ impl View {
     pub fn begin(&self, plan: &Plan, about: Option<String>) {
         let mut inside = self.shared.inside();
         inside.state.begin(plan, about);
-        (inside.news, inside.heard) = (true, Some(Instant::now()));
+        (inside.news, inside.handle_input) = (true, Some(Instant::now()));
     }
 
     /// Takes in an event.
     pub fn take(&self, event: &Event) {
         let mut inside = self.shared.inside();
         inside.news |= inside.state.take(event);
-        inside.heard = Some(Instant::now());
+        inside.handle_input = Some(Instant::now());
     }
 
     /// A line that is worth keeping.
@@ -154,7 +154,7 @@ impl Drop for View {
 }
 
 /// Takes the terminal over for as long as it lives.
-struct Taken {
+struct LiveTerminal {
     screen: Terminal<CrosstermBackend<BufWriter<Stderr>>>,
     keys: Keys,
     size: Size,
@@ -174,21 +174,21 @@ enum Key {
     Redraw,
 }
 
-impl Taken {
-    fn new() -> std::io::Result<Taken> {
+impl LiveTerminal {
+    fn new() -> std::io::Result<LiveTerminal> {
         give_back_on_panic();
         let keys = Keys::new()?;
         take()?;
         let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, std::io::stderr()));
         let opened = Terminal::new(backend).and_then(|screen| {
             let size = screen.size()?;
-            Ok(Taken { screen, keys, size })
+            Ok(LiveTerminal { screen, keys, size })
         });
         opened.inspect_err(|_| give_back())
     }
 }
 
-impl Drop for Taken {
+impl Drop for LiveTerminal {
     fn drop(&mut self) {
         give_back();
     }
@@ -234,7 +234,7 @@ fn show(shared: &Shared, interrupt: &AtomicBool) {
     if over(waited.unwrap_or_else(PoisonError::into_inner).0) {
         return;
     }
-    let Ok(mut taken) = Taken::new() else { return };
+    let Ok(mut taken) = LiveTerminal::new() else { return };
     let mut counters = Counters::new();
     let (mut drawn, mut at_once) = (Instant::now(), true);
     loop {
@@ -257,7 +257,7 @@ fn show(shared: &Shared, interrupt: &AtomicBool) {
                 (inside.news, at_once, drawn) = (false, false, Instant::now());
             }
         }
-        match heard(&mut taken, interrupt) {
+        match handle_input(&mut taken, interrupt) {
             Ok(redraw) => at_once |= redraw,
             Err(_) => return,
         }
@@ -265,7 +265,9 @@ fn show(shared: &Shared, interrupt: &AtomicBool) {
 }
 
 fn current_look(inside: &Inside) -> Look {
-    let silent_for = inside.heard.map_or(Duration::ZERO, |heard| heard.elapsed());
+    let silent_for = inside
+        .handle_input
+        .map_or(Duration::ZERO, |handle_input| handle_input.elapsed());
     Look {
         unicode: speaks_unicode(),
         colour: std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty()),
@@ -288,7 +290,7 @@ fn speaks_unicode() -> bool {
 }
 
 /// Waits for a key or a new size. True if the view is to be drawn at once.
-fn heard(taken: &mut Taken, interrupt: &AtomicBool) -> std::io::Result<bool> {
+fn handle_input(taken: &mut LiveTerminal, interrupt: &AtomicBool) -> std::io::Result<bool> {
     let key = taken.keys.wait(LISTEN)?;
     let size = taken.screen.size()?;
     let resized = std::mem::replace(&mut taken.size, size) != size;
@@ -301,7 +303,7 @@ fn heard(taken: &mut Taken, interrupt: &AtomicBool) -> std::io::Result<bool> {
     })
 }
 
-fn pressed(key: Key, taken: &mut Taken, interrupt: &AtomicBool) -> std::io::Result<()> {
+fn pressed(key: Key, taken: &mut LiveTerminal, interrupt: &AtomicBool) -> std::io::Result<()> {
     match key {
         Key::Quit => interrupt.store(true, Ordering::Relaxed),
         Key::Redraw => taken.screen.clear()?,

@@ -19,7 +19,7 @@ const MAX_SIZES: usize = 12;
 
 /// One direction of a captured load.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Way {
+pub struct DirectionLoad {
     /// Requests.
     pub operations: u64,
     /// Bytes.
@@ -31,7 +31,7 @@ pub struct Way {
     pub sequential: Option<u64>,
 }
 
-impl Way {
+impl DirectionLoad {
     /// Mean size of a request.
     pub fn mean_size(&self) -> f64 {
         self.bytes as f64 / self.operations.max(1) as f64
@@ -77,7 +77,7 @@ impl Way {
 
     /// Takes sums from the kernel's counters. Sizes and order keep the shares that they have among
     /// the seen events.
-    fn correct(&mut self, counted: &Way) {
+    fn correct(&mut self, counted: &DirectionLoad) {
         if self.operations == 0 {
             self.clone_from(counted);
             return;
@@ -104,9 +104,9 @@ pub struct Seen {
     /// How long was watched.
     pub watched: Nanos,
     /// Reads.
-    pub reads: Way,
+    pub reads: DirectionLoad,
     /// Writes.
-    pub writes: Way,
+    pub writes: DirectionLoad,
     /// Discards.
     pub discards: u64,
     /// Flushes.
@@ -155,7 +155,7 @@ impl Seen {
             let mean = bytes as f64 / operations.max(1) as f64;
             // Whole sectors, as all requests have.
             let mean = ((mean / 512.0).round() as u64).max(1) * 512;
-            Way {
+            DirectionLoad {
                 operations,
                 bytes,
                 sizes: BTreeMap::from_iter((operations > 0).then_some((mean, operations))),
@@ -369,10 +369,10 @@ mod tests {
 
     #[test]
     fn shares_add_up_and_rare_sizes_are_left_out() {
-        let way = |counts: &[(u64, u64)]| Way {
+        let way = |counts: &[(u64, u64)]| DirectionLoad {
             operations: counts.iter().map(|(_, count)| count).sum(),
             sizes: counts.iter().copied().collect(),
-            ..Way::default()
+            ..DirectionLoad::default()
         };
         let check = |counts: &[(u64, u64)], expected: &[(u64, u32)]| {
             let found = way(counts).usual_sizes();

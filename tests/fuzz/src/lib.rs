@@ -3,13 +3,13 @@
 
 #![forbid(unsafe_code)]
 
-mod around;
+mod env;
 mod mutate;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use around::Nowhere;
+use env::NullEnv;
 pub use mutate::Mutator;
 
 /// A parser, with inputs that it accepts.
@@ -199,11 +199,11 @@ fn words(bytes: &[u8]) -> Vec<String> {
 }
 
 fn fio(arguments: &[String], job_file: &str) {
-    let mut around = Nowhere(job_file.to_owned());
-    if let dialects::fio::Reading::Run(jobs) = dialects::fio::read("fio", arguments, &mut around) {
-        let here = dialects::fio::Here {
+    let mut env = NullEnv(job_file.to_owned());
+    if let dialects::fio::Reading::Run(jobs) = dialects::fio::read("fio", arguments, &mut env) {
+        let env = dialects::fio::LowerEnv {
             arguments,
-            disk: &Nowhere(String::new()),
+            disk: &NullEnv(String::new()),
             fresh_seed: 1,
             process: 1,
             utc_offset_s: 0,
@@ -211,7 +211,7 @@ fn fio(arguments: &[String], job_file: &str) {
         };
         // A plan of thousands of workers takes its time, and says nothing more about the parser.
         if jobs.jobs.len() < 64 {
-            let _ = dialects::fio::lower(&jobs, here);
+            let _ = dialects::fio::lower(&jobs, env);
         }
     }
 }
@@ -243,7 +243,7 @@ fn vdbench(text: String) {
 }
 
 fn iometer(text: &str) {
-    use dialects::iometer::{self, Arguments, Found, Machine};
+    use dialects::iometer::{self, Arguments, Machine, PathFacts};
 
     struct Nothing;
     impl Machine for Nothing {
@@ -253,8 +253,8 @@ fn iometer(text: &str) {
         fn is_only_read(&self) -> bool {
             true
         }
-        fn find(&self, _: &str) -> Found {
-            Found::Nothing
+        fn find(&self, _: &str) -> PathFacts {
+            PathFacts::Nothing
         }
         fn is_mount_point(&self, _: &str) -> bool {
             false
@@ -272,9 +272,9 @@ fn iometer(text: &str) {
 }
 
 fn diskspd(arguments: &[String], profile: &str) {
-    let mut around = Nowhere(profile.to_owned());
-    if let dialects::diskspd::Reading::Run(request) = dialects::diskspd::read("diskspd", arguments, &mut around) {
-        let here = dialects::diskspd::Here {
+    let mut env = NullEnv(profile.to_owned());
+    if let dialects::diskspd::Reading::Run(request) = dialects::diskspd::read("diskspd", arguments, &mut env) {
+        let env = dialects::diskspd::LowerEnv {
             cpus: &[0, 1],
             arguments,
             form: dialects::diskspd::text::TextForm::V2_2,
@@ -282,7 +282,7 @@ fn diskspd(arguments: &[String], profile: &str) {
             memory: Some(1 << 30),
             topology: &[],
         };
-        let _ = dialects::diskspd::lower(&request.profile, here);
+        let _ = dialects::diskspd::lower(&request.profile, env);
     }
 }
 

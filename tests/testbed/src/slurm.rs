@@ -10,7 +10,7 @@ use crate::ground::Directory;
 use crate::tools::{cannot, need_root, run};
 
 /// How long it may take until its node is there.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A controller and a node, ended when dropped.
 #[derive(Debug)]
@@ -61,7 +61,7 @@ impl Slurm {
                 .push(child.map_err(cannot(format!("cannot start {daemon} (Debian: slurmctld, slurmd)")))?);
         }
         let begun = Instant::now();
-        while begun.elapsed() < PATIENCE {
+        while begun.elapsed() < TIMEOUT {
             let output = slurm.command("sinfo").args(["--noheader", "--format=%T"]).output();
             let output = output.map_err(cannot("cannot ask Slurm (Debian: slurm-client)"))?;
             if String::from_utf8_lossy(&output.stdout).trim() == "idle" {

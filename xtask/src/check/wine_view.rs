@@ -11,7 +11,7 @@ use crate::command::output;
 use crate::wine::{Ready, program};
 
 /// Longest that anything may take.
-const PATIENCE: Duration = Duration::from_secs(90);
+const TIMEOUT: Duration = Duration::from_secs(90);
 /// The name of the server, so that no other is used.
 const SERVER: &str = "fathom-wine-view";
 
@@ -79,7 +79,7 @@ fn wait_for(parts: &[&str]) -> Result<(), String> {
         let read = joined(&shown);
         missing.retain(|part| !read.contains(part));
         let Some(first) = missing.first() else { return Ok(()) };
-        if began.elapsed() > PATIENCE {
+        if began.elapsed() > TIMEOUT {
             return Err(format!("`{first}` did not come on the console of Wine:\n{shown}"));
         }
         std::thread::sleep(Duration::from_millis(100));

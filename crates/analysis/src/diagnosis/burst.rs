@@ -6,9 +6,9 @@ use model::stats::Segment;
 use super::Signature;
 use super::bounds::rate;
 use super::context::{Counts, KnownBurst};
-use super::sign::{Sign, figure, held};
+use super::input::Input;
 use super::slc;
-use super::subject::Subject;
+use super::symptom::{Symptom, compared, figure};
 
 /// The step is at least this share of the level before it.
 const STEP: f64 = 0.10;
@@ -39,7 +39,7 @@ pub(super) struct Step {
 }
 
 /// The step of a series with two levels, the second lower.
-pub(super) fn step(subject: &Subject<'_>) -> Option<Step> {
+pub(super) fn step(subject: &Input<'_>) -> Option<Step> {
     let [before, after] = subject.segments[..] else {
         return None;
     };
@@ -58,7 +58,7 @@ pub(super) fn is_flat(level: &Segment) -> bool {
     level.variation() < FLAT || level.deviation.powi(2) < REGULAR * level.mean
 }
 
-fn detect(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Input<'_>) -> Option<Symptom> {
     let step = step(subject)?;
     let bucket = (step.before.mean - step.after.mean) * step.at;
     let known = known(subject, &step, bucket);
@@ -89,10 +89,10 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
         }
         None => format!("{fell}, and stayed flat, as when credits run out; the lower rate lasts"),
     };
-    let mut sign = Sign::new(sentence)
+    let mut sign = Symptom::new(sentence)
         .show(figure("level before", step.before.mean, "IOPS"))
         .show(figure("level after", step.after.mean, "IOPS"))
-        .show(held(
+        .show(compared(
             "variation after",
             100.0 * step.after.variation(),
             "%",
@@ -100,7 +100,7 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
             "an allowance",
         ))
         .show(match known {
-            Some(burst) => held(
+            Some(burst) => compared(
                 "credits used, at least",
                 bucket,
                 "operations",
@@ -121,7 +121,7 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
 }
 
 /// Credits whose levels are these, and whose bucket could have been emptied by so much.
-fn known<'a>(subject: &'a Subject<'_>, step: &Step, bucket: f64) -> Option<&'a KnownBurst> {
+fn known<'a>(subject: &'a Input<'_>, step: &Step, bucket: f64) -> Option<&'a KnownBurst> {
     subject.context.bursts.iter().find(|burst| {
         let factor = in_operations(subject, burst) / burst.bucket;
         let (ceiling, refill) = (burst.ceiling * factor, burst.refill * factor);
@@ -133,7 +133,7 @@ fn known<'a>(subject: &'a Subject<'_>, step: &Step, bucket: f64) -> Option<&'a K
 }
 
 /// The bucket in operations of this load.
-fn in_operations(subject: &Subject<'_>, burst: &KnownBurst) -> f64 {
+fn in_operations(subject: &Input<'_>, burst: &KnownBurst) -> f64 {
     let observation = subject.observation;
     let length = || Some(observation.total.bytes_per_sec? / rate(observation)?);
     match burst.counts {

@@ -6,8 +6,8 @@ use model::stats::variation;
 use super::bounds::Bound;
 use super::confirm::Verdict;
 use super::context::Question;
-use super::sign::{Sign, figure, held};
-use super::subject::Subject;
+use super::input::Input;
+use super::symptom::{Symptom, compared, figure};
 use super::{Signature, remark};
 use crate::caps::LayerKind;
 
@@ -29,7 +29,7 @@ pub(super) const CAP: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Input<'_>) -> Option<Symptom> {
     // With several levels the totals describe none of them.
     let explains = |bound: &&Bound| subject.context.question == Question::Limit || bound.kind != LayerKind::Application;
     let met = |bound: &&Bound| subject.is_level() && bound.is_met() || is_met_in_most_seconds(subject, bound);
@@ -43,7 +43,7 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
 /// The rate that a missed promise asks for, where nothing but it was met: other causes come before
 /// it. A mean that keeps the schedule is paced by it, also where single seconds were behind and
 /// caught up.
-pub(super) fn rate_asked_for(subject: &Subject<'_>) -> Option<Sign> {
+pub(super) fn rate_asked_for(subject: &Input<'_>) -> Option<Symptom> {
     let asked = |bound: &&Bound| bound.kind == LayerKind::Application && bound.is_met();
     let bound = subject.bounds.iter().find(asked)?;
     let mut sign = met_limit(subject, bound);
@@ -59,7 +59,7 @@ pub(super) fn rate_asked_for(subject: &Subject<'_>) -> Option<Sign> {
     Some(sign)
 }
 
-fn met_limit(subject: &Subject<'_>, bound: &Bound) -> Sign {
+fn met_limit(subject: &Input<'_>, bound: &Bound) -> Symptom {
     let percent = 100.0 * bound.share();
     let unit = bound.unit();
     let (used, limit) = (words(bound.used, unit), words(bound.limit.low, unit));
@@ -85,7 +85,7 @@ fn met_limit(subject: &Subject<'_>, bound: &Bound) -> Sign {
             format!("{sentence}, which {met} of {seconds} seconds met")
         }
     };
-    let mut sign = Sign::new(sentence).show(held(
+    let mut sign = Symptom::new(sentence).show(compared(
         "use of the limit", bound.used, unit, bound.limit.low, &bound.layer,
     ));
     if subject.seconds.len() as f64 >= SECONDS_MIN {
@@ -108,7 +108,7 @@ fn met_limit(subject: &Subject<'_>, bound: &Bound) -> Sign {
 }
 
 /// Most seconds lie at a limit and hardly any above it: stalls are why the mean lies below.
-fn is_met_in_most_seconds(subject: &Subject<'_>, bound: &Bound) -> bool {
+fn is_met_in_most_seconds(subject: &Input<'_>, bound: &Bound) -> bool {
     let seconds = subject.seconds.len() as f64;
     let above = |bound: &Bound, used: f64| used > bound.limit.high && !bound.is_met_by(used);
     bound.kind != LayerKind::Application
@@ -118,14 +118,14 @@ fn is_met_in_most_seconds(subject: &Subject<'_>, bound: &Bound) -> bool {
 }
 
 /// How many seconds use a layer in a certain way.
-fn seconds_at(subject: &Subject<'_>, bound: &Bound, is: impl Fn(&Bound, f64) -> bool) -> usize {
+fn seconds_at(subject: &Input<'_>, bound: &Bound, is: impl Fn(&Bound, f64) -> bool) -> usize {
     let Some(rate) = subject.rate() else { return 0 };
     let used = |second: &&f64| is(bound, *second * bound.used / rate);
     subject.seconds.iter().filter(used).count()
 }
 
 /// At more depth the same layer let through more than its limit.
-fn is_refuted(subject: &Subject<'_>, bound: &Bound) -> bool {
+fn is_refuted(subject: &Input<'_>, bound: &Bound) -> bool {
     let Some(comparison) = subject.comparison().filter(|_| bound.kind != LayerKind::Application) else {
         return false;
     };
@@ -139,7 +139,7 @@ fn is_refuted(subject: &Subject<'_>, bound: &Bound) -> bool {
     alone || deeper > bound.used && !bound.is_met_by(deeper)
 }
 
-fn advice(subject: &Subject<'_>, bound: &Bound) -> Vec<String> {
+fn advice(subject: &Input<'_>, bound: &Bound) -> Vec<String> {
     let mut advice = Vec::new();
     match bound.kind {
         // The rate of a promise is what it asks for.
@@ -163,7 +163,7 @@ fn advice(subject: &Subject<'_>, bound: &Bound) -> Vec<String> {
 }
 
 /// A limit that more passed than it lets through: it does not hold for this load.
-pub(super) fn exceeded(subject: &Subject<'_>) -> Vec<Remark> {
+pub(super) fn exceeded(subject: &Input<'_>) -> Vec<Remark> {
     let beyond = subject.bounds.iter().filter(|bound| bound.is_exceeded());
     let one = |bound: &Bound| {
         let what = format!(

@@ -4,8 +4,8 @@ use model::diagnosis::Answer;
 use model::stats::{mean, sample_deviation};
 
 use super::Signature;
-use super::sign::{Sign, figure, held};
-use super::subject::Subject;
+use super::input::Input;
+use super::symptom::{Symptom, compared, figure};
 
 /// Fewer writes than this, in percent, leave little garbage to collect.
 const MIN_WRITE_PERCENT: f64 = 30.0;
@@ -25,7 +25,7 @@ pub(super) const GARBAGE_COLLECTION: Signature = Signature {
     detect,
 };
 
-pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
+pub(super) fn detect(subject: &Input<'_>) -> Option<Symptom> {
     if subject.write_percent()? < MIN_WRITE_PERCENT
         || subject.fine.len() < 2 * MIN_INTERVALS
         || super::burst::step(subject).is_some_and(|step| super::burst::is_flat(&step.after))
@@ -49,15 +49,15 @@ pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
                     "{growth:.1} times as much"
                 ))
             );
-            Sign::new(sentence)
-                .show(held(
+            Symptom::new(sentence)
+                .show(compared(
                     "rate in the second half",
                     after.0,
                     "IOPS",
                     before.0,
                     "the first half",
                 ))
-                .show(held(
+                .show(compared(
                     "variation in the second half",
                     100.0 * variation,
                     "%",

@@ -4,7 +4,7 @@ use model::diagnosis::Evidence;
 use model::observation::Observation;
 
 use super::bounds::rate;
-use super::sign::held;
+use super::symptom::compared;
 
 /// The rate has not changed if it changed by less than this share, and by what chance adds to
 /// counts of that many operations: two standard errors of each.
@@ -94,14 +94,14 @@ fn inverse(of: &Observation) -> f64 {
 impl Comparison {
     pub(super) fn evidence(&self) -> [Evidence; 2] {
         [
-            held(
+            compared(
                 "rate at the second depth",
                 100.0 * self.rate,
                 "%",
                 100.0,
                 "the rate at the first",
             ),
-            held(
+            compared(
                 "latency at the second depth",
                 100.0 * self.latency,
                 "%",

@@ -3,8 +3,8 @@
 use model::diagnosis::Answer;
 
 use super::Signature;
-use super::sign::{Sign, figure};
-use super::subject::Subject;
+use super::input::Input;
+use super::symptom::{Symptom, figure};
 use crate::attribution::Attribution;
 use crate::requirement::Metric;
 use crate::shifts::{Shift, shift};
@@ -20,7 +20,7 @@ pub(super) const DRIFT: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Input<'_>) -> Option<Symptom> {
     let (sentence, first, last) = match shift(subject.observation)? {
         Shift::RateDrift { from, to } if to < from => (
             format!("the rate fell from {from:.0} to {to:.0} IOPS over the window, without a step"),
@@ -44,7 +44,7 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
         _ => return None,
     };
     Some(
-        Sign::new(sentence)
+        Symptom::new(sentence)
             .show(first)
             .show(last)
             .advise("measure until it no longer changes: `fathom run --until-steady 0.3%`")
@@ -54,6 +54,6 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
 
 /// Most operations of a paced load waited for a free slot: their latency tells how far behind the
 /// load is.
-fn only_waits(subject: &Subject<'_>) -> bool {
+fn only_waits(subject: &Input<'_>) -> bool {
     Attribution::new(subject.observation, None).is_some_and(|found| found.blocked_share() > BACKLOG)
 }

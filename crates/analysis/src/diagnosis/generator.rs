@@ -3,8 +3,8 @@
 use model::diagnosis::Answer;
 
 use super::Signature;
-use super::sign::{Sign, figure, held};
-use super::subject::Subject;
+use super::input::Input;
+use super::symptom::{Symptom, compared, figure};
 use crate::attribution::{Attribution, Fault};
 
 /// A worker above this share of a processor may be the limit.
@@ -27,7 +27,7 @@ pub(super) const GENERATOR: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Input<'_>) -> Option<Symptom> {
     // Who gets the rate he asked for was fast enough.
     if subject.rate_is_kept() {
         return None;
@@ -38,14 +38,14 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
         .or_else(|| late(subject))
 }
 
-fn busy(subject: &Subject<'_>) -> Option<Sign> {
+fn busy(subject: &Input<'_>) -> Option<Symptom> {
     let generator = subject.observation.generator.filter(|_| !subject.context.polls)?;
     (generator.busiest_worker > BUSY).then(|| {
         let percent = 100.0 * generator.busiest_worker;
         let sentence =
             format!("the program itself was the limit: its busiest worker used {percent:.0} % of a processor");
-        Sign::new(sentence)
-            .show(held(
+        Symptom::new(sentence)
+            .show(compared(
                 "busiest worker",
                 percent,
                 "% of a processor",
@@ -56,7 +56,7 @@ fn busy(subject: &Subject<'_>) -> Option<Sign> {
     })
 }
 
-fn near_ceiling(subject: &Subject<'_>) -> Option<Sign> {
+fn near_ceiling(subject: &Input<'_>) -> Option<Symptom> {
     let ceiling = subject
         .observation
         .generator?
@@ -68,13 +68,13 @@ fn near_ceiling(subject: &Subject<'_>) -> Option<Sign> {
         let sentence = format!(
             "the program itself was a good part of the limit: {percent:.0} % of what it reaches without a device"
         );
-        Sign::new(sentence)
-            .show(held("rate", rate, "IOPS", ceiling, "without a device"))
+        Symptom::new(sentence)
+            .show(compared("rate", rate, "IOPS", ceiling, "without a device"))
             .advise("use more workers or larger blocks")
     })
 }
 
-fn not_full(subject: &Subject<'_>) -> Option<Sign> {
+fn not_full(subject: &Input<'_>) -> Option<Symptom> {
     // Flushes and pauses empty the queue without anybody being slow.
     if !subject.is_closed_loop() || subject.context.flushes || subject.queue_is_full()? {
         return None;
@@ -83,15 +83,15 @@ fn not_full(subject: &Subject<'_>) -> Option<Sign> {
     let in_flight = subject.fullness()? * depth;
     let sentence = format!("the queue was not kept full: {in_flight:.1} operations in flight of {depth:.0}");
     Some(
-        Sign::new(sentence)
-            .show(held("operations in flight", in_flight, "", depth, "the depth"))
+        Symptom::new(sentence)
+            .show(compared("operations in flight", in_flight, "", depth, "the depth"))
             .advise("use an asynchronous engine, or more workers with less depth each"),
     )
 }
 
 /// Seconds in which a paced load was issued late although slots were free. What storage held up, or
 /// others, is not the generator's.
-fn late(subject: &Subject<'_>) -> Option<Sign> {
+fn late(subject: &Input<'_>) -> Option<Symptom> {
     let observation = subject.observation;
     let Some(found) = Attribution::new(observation, None) else {
         return late_on_average(subject);
@@ -104,7 +104,7 @@ fn late(subject: &Subject<'_>) -> Option<Sign> {
             found.missed.len()
         );
         let used = observation.generator.map_or(0.0, |generator| 100.0 * generator.busiest_worker);
-        Sign::new(sentence)
+        Symptom::new(sentence)
             .show(figure("operations missing in those seconds", missed, ""))
             .show(figure("busiest worker", used, "% of a processor"))
             .advise("use more workers, and leave a processor to each")
@@ -112,7 +112,7 @@ fn late(subject: &Subject<'_>) -> Option<Sign> {
 }
 
 /// The same for results that do not tell seconds apart.
-fn late_on_average(subject: &Subject<'_>) -> Option<Sign> {
+fn late_on_average(subject: &Input<'_>) -> Option<Symptom> {
     // Late operations with a full queue are the target's doing.
     if subject.queue_is_full()? {
         return None;
@@ -128,8 +128,8 @@ fn late_on_average(subject: &Subject<'_>) -> Option<Sign> {
              {:.3} ms or more too late",
             usual / 1e6
         );
-        Sign::new(sentence)
-            .show(held(
+        Symptom::new(sentence)
+            .show(compared(
                 "schedule delay, median",
                 usual / 1e6,
                 "ms",

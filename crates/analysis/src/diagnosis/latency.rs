@@ -4,8 +4,8 @@ use model::diagnosis::Answer;
 
 use super::Signature;
 use super::confirm::Verdict;
-use super::sign::{Sign, figure, held};
-use super::subject::Subject;
+use super::input::Input;
+use super::symptom::{Symptom, compared, figure};
 
 /// A latency below that many times that of an unloaded device has hardly any waiting in it.
 const HARDLY_WAITS: f64 = 1.3;
@@ -17,7 +17,7 @@ pub(super) const LATENCY_BOUND: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Input<'_>) -> Option<Symptom> {
     if !subject.is_closed_loop() || !subject.is_level() || has_stalls_or_dips(subject) || !subject.queue_is_full()? {
         return None;
     }
@@ -26,16 +26,16 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
         (Some(comparison), _) => {
             let [same, grown] = comparison.evidence();
             (comparison.verdict == Verdict::Latency)
-                .then(|| Sign {
+                .then(|| Symptom {
                     confirmed: Some(true),
-                    ..Sign::default()
+                    ..Symptom::default()
                 })?
                 .show(same)
                 .show(grown)
         }
         (None, Some(alone)) => {
             let latency = subject.mean_latency()?;
-            (latency <= HARDLY_WAITS * alone).then(Sign::default)?.show(held(
+            (latency <= HARDLY_WAITS * alone).then(Symptom::default)?.show(compared(
                 "mean latency",
                 latency / 1e6,
                 "ms",
@@ -43,7 +43,7 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
                 "one operation at a time",
             ))
         }
-        (None, None) => (depth == 1).then(Sign::default)?.show(figure("depth", 1.0, "")),
+        (None, None) => (depth == 1).then(Symptom::default)?.show(figure("depth", 1.0, "")),
     };
     let latency = subject.mean_latency()? / 1e6;
     let sentence = format!(
@@ -51,11 +51,11 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
         subject.rate()?
     );
     let sign = sign.advise("more depth or more workers bring more operations per second");
-    Some(Sign { sentence, ..sign })
+    Some(Symptom { sentence, ..sign })
 }
 
 /// Something else happened in the window, so its mean says nothing about a single operation.
-fn has_stalls_or_dips(subject: &Subject<'_>) -> bool {
+fn has_stalls_or_dips(subject: &Input<'_>) -> bool {
     super::stall::detect(subject).is_some()
         || super::noisy::detect(subject).is_some()
         || super::collection::detect(subject).is_some()

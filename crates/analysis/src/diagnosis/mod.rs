@@ -17,6 +17,7 @@ mod context;
 mod drift;
 mod findings;
 mod generator;
+mod input;
 mod latency;
 mod network;
 mod noisy;
@@ -26,10 +27,9 @@ mod provider;
 mod quantum;
 mod queue;
 mod saturated;
-mod sign;
 mod slc;
 mod stall;
-mod subject;
+mod symptom;
 mod system;
 mod thermal;
 
@@ -48,8 +48,8 @@ pub use model::diagnosis::{Answer, Diagnosis, Evidence, JobDiagnosis, LayerUse, 
 pub use system::system_layers;
 
 use crate::caps::Layer;
-use sign::Sign;
-use subject::Subject;
+use input::Input;
+use symptom::Symptom;
 
 /// One cause of a limit, and how it is recognised.
 #[derive(Clone, Copy, Debug)]
@@ -58,7 +58,7 @@ pub struct Signature {
     pub answer: Answer,
     /// How it is recognised, in a sentence.
     pub about: &'static str,
-    detect: fn(&Subject<'_>) -> Option<Sign>,
+    detect: fn(&Input<'_>) -> Option<Symptom>,
 }
 
 /// All signatures, in the order in which they are asked.
@@ -85,7 +85,7 @@ pub const SIGNATURES: &[Signature] = &[
 
 /// What limited this load, among these layers and with what else is known.
 pub fn diagnose(observation: &Observation, layers: &[Layer], context: &Context<'_>) -> Diagnosis {
-    let subject = Subject::new(observation, layers, context);
+    let subject = Input::new(observation, layers, context);
     let mut signs = SIGNATURES
         .iter()
         .filter_map(|signature| Some((signature.answer, (signature.detect)(&subject)?)));
@@ -125,7 +125,7 @@ fn remark(rule: &str, what: String) -> Remark {
 }
 
 /// The answer where nothing is recognised: what is odd, and what would help to find out.
-fn undetermined(subject: &Subject<'_>) -> Sign {
+fn undetermined(subject: &Input<'_>) -> Symptom {
     if let Some((from, to, at)) = subject.shift() {
         let way = if to < from { "fell" } else { "rose" };
         let what =
@@ -134,7 +134,7 @@ fn undetermined(subject: &Subject<'_>) -> Sign {
             true => "repeat at half the rate: credits and write caches are distinguished by when the step comes then",
             false => "warm up longer: a cache was filling, or the device was waking up",
         };
-        return Sign::new(what).advise(help);
+        return Symptom::new(what).advise(help);
     }
     if let Some(comparison) = subject.comparison() {
         let what = format!(
@@ -144,15 +144,15 @@ fn undetermined(subject: &Subject<'_>) -> Sign {
             comparison.latency
         );
         if !comparison.queue_grew {
-            return Sign::new(
+            return Symptom::new(
                 what + ": the operations in flight do not match the two depths, which therefore show no limit",
             )
             .advise("use an asynchronous engine or more workers, so that the whole depth is in flight");
         }
-        return Sign::new(what + ": the rate still grows, but much less than the depth")
+        return Symptom::new(what + ": the rate still grows, but much less than the depth")
             .advise("the knee is near this depth: measure at more depths");
     }
-    let sign = Sign::new("these figures do not show what limited this load".into());
+    let sign = Symptom::new("these figures do not show what limited this load".into());
     if subject.context.question != Question::Limit {
         return sign
             .advise("`fathom sweep --over depth=1..64` measures more depths: it shows whether more depth brings more");

@@ -3,8 +3,8 @@
 use model::diagnosis::Answer;
 
 use super::Signature;
-use super::sign::{Sign, held};
-use super::subject::Subject;
+use super::input::Input;
+use super::symptom::{Symptom, compared};
 
 /// A link above this share of its speed is full.
 const FULL: f64 = 0.90;
@@ -15,22 +15,22 @@ pub(super) const NETWORK: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Input<'_>) -> Option<Symptom> {
     let network = subject.context.network?;
     if let Some(share) = network.link_share.filter(|share| *share > FULL) {
         let percent = 100.0 * share;
         return Some(
-            Sign::new(format!("the network: its link was used to {percent:.0} % of its speed"))
-                .show(held("use of the link", percent, "%", 100.0 * FULL, "full"))
+            Symptom::new(format!("the network: its link was used to {percent:.0} % of its speed"))
+                .show(compared("use of the link", percent, "%", 100.0 * FULL, "full"))
                 .advise("a faster link, or several paths"),
         );
     }
     let losses = network.losses.filter(|losses| *losses > 0)?;
     Some(
-        Sign::new(format!(
+        Symptom::new(format!(
             "the network: {losses} packets were lost or sent again during the test"
         ))
-        .show(held(
+        .show(compared(
             "lost or sent again", losses as f64, "packets", 0.0, "a sound network",
         ))
         .advise("look at cables, flow control and MTU before anything else"),

@@ -4,8 +4,8 @@ use model::diagnosis::Answer;
 use model::stats::{median, period};
 
 use super::Signature;
-use super::sign::{Sign, figure, held};
-use super::subject::Subject;
+use super::input::Input;
+use super::symptom::{Symptom, compared, figure};
 
 /// A dip lies below this share of the usual rate ...
 const DIP: f64 = 0.80;
@@ -25,7 +25,7 @@ pub(super) const NOISY: Signature = Signature {
     detect,
 };
 
-pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
+pub(super) fn detect(subject: &Input<'_>) -> Option<Symptom> {
     let seconds = &subject.seconds;
     if seconds.len() < 20 {
         return None;
@@ -55,9 +55,9 @@ pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
     }
     let sentence = format!("others used the same storage: {count} dips below {floor:.0} IOPS, at no regular distance");
     Some(
-        Sign::new(sentence)
+        Symptom::new(sentence)
             .show(figure("usual rate", usual.0, "IOPS"))
-            .show(held("dips", count as f64, "", MIN_DIPS as f64, "chance"))
+            .show(compared("dips", count as f64, "", MIN_DIPS as f64, "chance"))
             .show(figure("time in dips", 100.0 * share, "%"))
             .advise("repeat at another time of day: dips at other moments prove it")
             .advise("judge percentiles over several runs, not one mean"),
@@ -74,7 +74,7 @@ fn usual(seconds: &[f64]) -> (f64, f64) {
 }
 
 /// Seconds without dips become slower too: that is the device's own doing.
-fn sinks(subject: &Subject<'_>, floor: f64) -> bool {
+fn sinks(subject: &Input<'_>, floor: f64) -> bool {
     // What a paced load catches up after a dip is no level.
     let asked = subject.observation.load.rate_iops.unwrap_or(f64::INFINITY);
     let calm = subject.seconds.iter().filter(|value| **value >= floor);

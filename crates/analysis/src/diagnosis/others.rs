@@ -4,8 +4,8 @@ use model::diagnosis::Answer;
 
 use super::Signature;
 use super::context::Question;
-use super::sign::{Sign, figure};
-use super::subject::Subject;
+use super::input::Input;
+use super::symptom::{Symptom, figure};
 use crate::attribution::{Attribution, Fault, describe_fault, disturbance, others};
 
 /// Other programs are the answer if they explain at least this share of the missing operations.
@@ -27,7 +27,7 @@ pub(super) const OTHER_IO: Signature = Signature {
     detect: |subject| detect(subject, Fault::OtherIo),
 };
 
-fn detect(subject: &Subject<'_>, fault: Fault) -> Option<Sign> {
+fn detect(subject: &Input<'_>, fault: Fault) -> Option<Symptom> {
     let (seconds, of, share) = match subject.context.question {
         Question::MissedLatency => disturbed_seconds(subject, fault)?,
         Question::Limit | Question::MissedRate => missed_seconds(subject, fault)?,
@@ -39,7 +39,7 @@ fn detect(subject: &Subject<'_>, fault: Fault) -> Option<Sign> {
         describe_fault(fault, &activity)
     );
     Some(
-        Sign::new(sentence)
+        Symptom::new(sentence)
             .show(figure("explained by other programs", 100.0 * share, "%"))
             .advise("stop the other programs, or measure while they are idle"),
     )
@@ -47,7 +47,7 @@ fn detect(subject: &Subject<'_>, fault: Fault) -> Option<Sign> {
 
 /// Starts of the missed seconds with this fault, the number of all missed seconds in words, and the
 /// share of the missing operations.
-fn missed_seconds(subject: &Subject<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
+fn missed_seconds(subject: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let found = Attribution::new(subject.observation, None)?;
     let least = match subject.context.question {
         Question::Limit => MIN_DECISIVE_SHARE,
@@ -67,7 +67,7 @@ fn missed_seconds(subject: &Subject<'_>, fault: Fault) -> Option<(Vec<f64>, Stri
 
 /// Starts of the seconds whose latencies have this fault, the number of all seconds in words, and
 /// the share.
-fn disturbed_seconds(subject: &Subject<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
+fn disturbed_seconds(subject: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let observation = subject.observation;
     let starts = observation.seconds.iter().map(|second| second.facts.start_ns.as_secs());
     let seconds: Vec<f64> = starts

@@ -4,8 +4,8 @@ use model::diagnosis::{Answer, Remark};
 use model::observation::CoreShare;
 use model::stats::median;
 
-use super::sign::{Sign, figure, held};
-use super::subject::Subject;
+use super::input::Input;
+use super::symptom::{Symptom, compared, figure};
 use super::{Signature, remark};
 use crate::attribution::{Attribution, Fault, describe_fault, others};
 
@@ -35,7 +35,7 @@ pub(super) const PROCESSOR: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Input<'_>) -> Option<Symptom> {
     let cores = &subject.observation.cores;
     if cores.is_empty() || subject.rate_is_kept() || sleeps_at_a_limit(subject) || storage_missed_beside_others(subject)
     {
@@ -64,8 +64,8 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
         None => return None,
     };
     Some(
-        Sign::new(sentence)
-            .show(held(
+        Symptom::new(sentence)
+            .show(compared(
                 &format!("processor {}", core.cpu),
                 100.0 * core.busy(),
                 "% busy",
@@ -80,7 +80,7 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
 
 /// Processors that other programs keep busy while our threads wait for one: theirs is named, with
 /// its share.
-fn used_by_others(subject: &Subject<'_>, busiest: f64, full: bool) -> Option<Sign> {
+fn used_by_others(subject: &Input<'_>, busiest: f64, full: bool) -> Option<Symptom> {
     let others = others(subject.observation, |_| true);
     let theirs = others.cpu_share.max(others.stolen_share);
     if !full || theirs <= OTHERS || theirs <= others.own_share || share_waited(subject)? < WAITED {
@@ -88,8 +88,8 @@ fn used_by_others(subject: &Subject<'_>, busiest: f64, full: bool) -> Option<Sig
     }
     let sentence = describe_fault(Fault::OtherCpu, &others) + ": operations waited for them, not for the storage";
     Some(
-        Sign::new(sentence)
-            .show(held(
+        Symptom::new(sentence)
+            .show(compared(
                 "busiest processor",
                 100.0 * busiest,
                 "% busy",
@@ -106,13 +106,13 @@ fn used_by_others(subject: &Subject<'_>, busiest: f64, full: bool) -> Option<Sig
 }
 
 /// Our own threads were held up for lack of a processor, or it is not known whether they were.
-fn waited_to_run(subject: &Subject<'_>) -> bool {
+fn waited_to_run(subject: &Input<'_>) -> bool {
     let used = subject.observation.generator.map(|generator| generator.busiest_worker);
     share_waited(subject).is_none_or(|waited| waited >= WAITED) || used.is_some_and(|used| used >= BUSY)
 }
 
 /// The share of their time for which our threads could have run and waited for a processor.
-fn share_waited(subject: &Subject<'_>) -> Option<f64> {
+fn share_waited(subject: &Input<'_>) -> Option<f64> {
     let seconds = &subject.observation.seconds;
     let workers = f64::from(subject.observation.load.workers?.max(1));
     let waited: f64 = seconds
@@ -125,14 +125,14 @@ fn share_waited(subject: &Subject<'_>) -> Option<f64> {
 
 /// A load that lies at a known limit and whose workers sleep nearly all the time is held by that
 /// limit, whatever else uses the processors.
-fn sleeps_at_a_limit(subject: &Subject<'_>) -> bool {
+fn sleeps_at_a_limit(subject: &Input<'_>) -> bool {
     let sleeps = |generator: model::observation::Generator| generator.busiest_worker < IDLE_WORKER;
     subject.observation.generator.is_some_and(sleeps) && subject.bounds.iter().any(|bound| bound.is_met())
 }
 
 /// Other programs kept the processors busier than this one did, and most of what is missing is
 /// still the storage's: it was in the storage while the processors were busy.
-fn storage_missed_beside_others(subject: &Subject<'_>) -> bool {
+fn storage_missed_beside_others(subject: &Input<'_>) -> bool {
     let Some(attribution) = Attribution::new(subject.observation, None) else {
         return false;
     };
@@ -141,7 +141,7 @@ fn storage_missed_beside_others(subject: &Subject<'_>) -> bool {
 }
 
 /// One processor does most of the kernel's work.
-pub(super) fn skew(subject: &Subject<'_>) -> Option<Remark> {
+pub(super) fn skew(subject: &Input<'_>) -> Option<Remark> {
     let cores = &subject.observation.cores;
     if cores.len() < 3 {
         return None;

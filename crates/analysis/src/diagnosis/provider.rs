@@ -5,8 +5,8 @@ use model::diagnosis::{Answer, Evidence};
 use model::environment::VolumeUse;
 
 use super::Signature;
-use super::sign::{Sign, held};
-use super::subject::Subject;
+use super::input::Input;
+use super::symptom::{Symptom, compared};
 use crate::caps::LayerKind;
 
 /// Chance bursts can exceed a limit for up to this share of the time.
@@ -19,7 +19,7 @@ pub(super) const PROVIDER: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Input<'_>) -> Option<Symptom> {
     let window = subject.context.window_ns;
     if window == Nanos(0) {
         return None;
@@ -44,7 +44,7 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
     let known = subject.bounds.iter().find(|bound| bound.kind == kind && bound.is_met());
     let layer = known.map_or_else(|| format!("{what} ({provider})"), |bound| bound.layer.clone());
     let percent = 100.0 * share.min(1.0);
-    let evidence: Evidence = held(
+    let evidence: Evidence = compared(
         &format!("time in which the {what}'s limit of {of} was exceeded"),
         percent,
         "%",
@@ -58,10 +58,10 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
         LayerKind::Machine => "a larger instance; other volumes would not help",
         _ => "a larger or faster volume, or several; the instance allows more",
     };
-    Some(Sign {
+    Some(Symptom {
         layer: Some(layer),
         share: known.map(|bound| bound.share()),
         confirmed: Some(true),
-        ..Sign::new(sentence).show(evidence).advise(help)
+        ..Symptom::new(sentence).show(evidence).advise(help)
     })
 }

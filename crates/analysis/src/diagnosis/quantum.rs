@@ -4,8 +4,8 @@ use model::diagnosis::Answer;
 use model::stats::{period, two_modes, variation};
 
 use super::Signature;
-use super::sign::{Sign, figure, held};
-use super::subject::Subject;
+use super::input::Input;
+use super::symptom::{Symptom, compared, figure};
 
 /// Throttles refill at least this often, in seconds.
 const MAX_PERIOD_SECONDS: f64 = 1.0;
@@ -25,7 +25,7 @@ pub(super) const THROTTLE_QUANTUM: Signature = Signature {
     detect,
 };
 
-pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
+pub(super) fn detect(subject: &Input<'_>) -> Option<Symptom> {
     if subject.fine_secs <= 0.0 || subject.fine_secs > MAX_PERIOD_SECONDS / 2.0 {
         return None;
     }
@@ -56,9 +56,9 @@ pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
         "a throttle that lets through {:.0} operations every {seconds:.1} s",
         rate * seconds
     );
-    let mut sign = Sign::new(sentence)
+    let mut sign = Symptom::new(sentence)
         .show(figure("period", seconds, "s"))
-        .show(held(
+        .show(compared(
             "autocorrelation at the period",
             found.correlation,
             "",

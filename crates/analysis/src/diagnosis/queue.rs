@@ -3,8 +3,8 @@
 use model::diagnosis::Answer;
 
 use super::Signature;
-use super::sign::{Sign, held};
-use super::subject::Subject;
+use super::input::Input;
+use super::symptom::{Symptom, compared};
 
 pub(super) const QUEUE_ABOVE: Signature = Signature {
     answer: Answer::QueueAbove,
@@ -13,7 +13,7 @@ pub(super) const QUEUE_ABOVE: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Input<'_>) -> Option<Symptom> {
     if !subject.waits_above() {
         return None;
     }
@@ -22,8 +22,14 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
         "a queue above the device: {load:.1} operations are in flight, and only {device:.1} of them have reached the device"
     );
     Some(
-        Sign::new(sentence)
-            .show(held("operations in the device", device, "", load, "those in flight"))
+        Symptom::new(sentence)
+            .show(compared(
+                "operations in the device",
+                device,
+                "",
+                load,
+                "those in flight",
+            ))
             .advise("look at the I/O scheduler, locks of the file system, a throttle, or a driver with a single queue"),
     )
 }

@@ -4,8 +4,8 @@ use model::diagnosis::Answer;
 
 use super::Signature;
 use super::confirm::Verdict;
-use super::sign::{Sign, held};
-use super::subject::Subject;
+use super::input::Input;
+use super::symptom::{Symptom, compared};
 
 /// A latency this many times that of the unloaded device is mostly waiting.
 const MIN_LATENCY_GROWTH: f64 = 3.0;
@@ -17,7 +17,7 @@ pub(super) const SATURATED: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Subject<'_>) -> Option<Sign> {
+fn detect(subject: &Input<'_>) -> Option<Symptom> {
     if !subject.is_level() || subject.waits_above() {
         return None;
     }
@@ -29,22 +29,24 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
         (Some(comparison), _) => {
             let [same, grown] = comparison.evidence();
             matches!(comparison.verdict, Verdict::Limit | Verdict::Decline)
-                .then(|| Sign {
+                .then(|| Symptom {
                     confirmed: Some(true),
-                    ..Sign::default()
+                    ..Symptom::default()
                 })?
                 .show(same)
                 .show(grown)
         }
         (None, Some(alone)) if subject.is_closed_loop() && subject.queue_is_full()? => {
             let latency = subject.mean_latency()?;
-            (latency >= MIN_LATENCY_GROWTH * alone).then(Sign::default)?.show(held(
-                "mean latency",
-                latency / 1e6,
-                "ms",
-                alone / 1e6,
-                "one operation at a time",
-            ))
+            (latency >= MIN_LATENCY_GROWTH * alone)
+                .then(Symptom::default)?
+                .show(compared(
+                    "mean latency",
+                    latency / 1e6,
+                    "ms",
+                    alone / 1e6,
+                    "one operation at a time",
+                ))
         }
         (None, _) => return None,
     };
@@ -61,5 +63,5 @@ fn detect(subject: &Subject<'_>) -> Option<Sign> {
     let sign = sign
         .advise("reduce the depth: the rate stays the same and latency falls; only a faster device delivers more")
         .advise(known);
-    Some(Sign { sentence, ..sign })
+    Some(Symptom { sentence, ..sign })
 }

@@ -4,8 +4,8 @@ use model::diagnosis::Answer;
 
 use super::Signature;
 use super::burst::{Step, is_flat, step};
-use super::sign::{Sign, figure, held};
-use super::subject::Subject;
+use super::input::Input;
+use super::symptom::{Symptom, compared, figure};
 
 /// Cliffs are steep: this share of the level is lost.
 const CLIFF: f64 = 0.25;
@@ -23,7 +23,7 @@ pub(super) const SLC_CLIFF: Signature = Signature {
     detect,
 };
 
-pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
+pub(super) fn detect(subject: &Input<'_>) -> Option<Symptom> {
     let step = step(subject)?;
     let at_the_same_bytes = same_bytes(subject, &step);
     let writes_alone = subject.write_percent()? > 99.0;
@@ -43,12 +43,12 @@ pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
         step.before.mean,
         step.after.mean
     );
-    let mut sign = Sign::new(sentence)
+    let mut sign = Symptom::new(sentence)
         .show(figure("level before", step.before.mean, "IOPS"))
         .show(figure("level after", step.after.mean, "IOPS"))
         .show(figure("variation after", 100.0 * step.after.variation(), "%"));
     sign = match at_other_rate(subject) {
-        Some((other, ..)) => sign.show(held(
+        Some((other, ..)) => sign.show(compared(
             "written before the step",
             bytes / 1e9,
             "GB",
@@ -70,7 +70,7 @@ pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
 
 /// Whether the step came after the same number of bytes at another rate: `None` without such a run,
 /// or where that run did not write so much.
-fn same_bytes(subject: &Subject<'_>, step: &Step) -> Option<bool> {
+fn same_bytes(subject: &Input<'_>, step: &Step) -> Option<bool> {
     let bytes = bytes_before(subject, step)?;
     let (at_step, written, stepped) = at_other_rate(subject)?;
     if stepped {
@@ -82,16 +82,16 @@ fn same_bytes(subject: &Subject<'_>, step: &Step) -> Option<bool> {
 
 /// Bytes before the step in the other run (all of them, if there was none), bytes of that run, and
 /// whether it had one.
-fn at_other_rate(subject: &Subject<'_>) -> Option<(f64, f64, bool)> {
-    let other = Subject::new(subject.context.other_rate?, &[], &super::Context::default()).summary()?;
+fn at_other_rate(subject: &Input<'_>) -> Option<(f64, f64, bool)> {
+    let other = Input::new(subject.context.other_rate?, &[], &super::Context::default()).summary()?;
     Some(other)
 }
 
-fn bytes_before(subject: &Subject<'_>, step: &Step) -> Option<f64> {
+fn bytes_before(subject: &Input<'_>, step: &Step) -> Option<f64> {
     Some(step.before.mean * step.at * subject.bytes_each()?)
 }
 
-impl Subject<'_> {
+impl Input<'_> {
     fn bytes_each(&self) -> Option<f64> {
         let each = self.observation.total.bytes_per_sec? / self.rate()?;
         (each > 0.0).then_some(each)
@@ -107,7 +107,7 @@ impl Subject<'_> {
     }
 }
 
-fn is_sharp(subject: &Subject<'_>, step: &Step) -> bool {
+fn is_sharp(subject: &Input<'_>, step: &Step) -> bool {
     let at = step.after.start;
     let mean = |values: &[f64]| model::stats::mean(values);
     let before = mean(&subject.seconds[step.before.end.saturating_sub(SIDES)..step.before.end]);

@@ -3,8 +3,8 @@
 use model::diagnosis::Answer;
 
 use super::Signature;
-use super::sign::{Sign, figure, held};
-use super::subject::Subject;
+use super::input::Input;
+use super::symptom::{Symptom, compared, figure};
 use crate::attribution::{Attribution, Fault, Missed};
 
 /// An interval is empty by chance where this many operations or fewer are usual in it.
@@ -21,7 +21,7 @@ pub(super) const STALL: Signature = Signature {
     detect,
 };
 
-pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
+pub(super) fn detect(subject: &Input<'_>) -> Option<Symptom> {
     let mut stalls = stalls(subject);
     if let Some(attribution) = Attribution::new(subject.observation, None) {
         stalls.retain(|stall| !is_of_generator(&attribution, *stall));
@@ -36,16 +36,22 @@ pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
     );
     let span = subject.fine.len() as f64 * subject.fine_secs;
     Some(
-        Sign::new(sentence)
+        Symptom::new(sentence)
             .show(figure("longest stall", longest, "s"))
             .show(figure("stalls", stalls.len() as f64, ""))
-            .show(held("time in stalls", 100.0 * all / span, "%", 0.0, "a sound device"))
+            .show(compared(
+                "time in stalls",
+                100.0 * all / span,
+                "%",
+                0.0,
+                "a sound device",
+            ))
             .advise("look at the system's log at these moments: resets, path changes, snapshots"),
     )
 }
 
 /// Start and length of each, in seconds, whether the storage or the host paused.
-pub(super) fn stalls(subject: &Subject<'_>) -> Vec<(f64, f64)> {
+pub(super) fn stalls(subject: &Input<'_>) -> Vec<(f64, f64)> {
     let usual = model::stats::median(&subject.fine) * subject.fine_secs;
     let latency = subject
         .observation

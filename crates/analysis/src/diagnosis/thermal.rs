@@ -4,8 +4,8 @@ use model::diagnosis::Answer;
 use model::stats::fit_line;
 
 use super::Signature;
-use super::sign::{Sign, figure, held};
-use super::subject::Subject;
+use super::input::Input;
+use super::symptom::{Symptom, compared, figure};
 
 /// The rate falls by at least this share over the window.
 const FALLS: f64 = 0.05;
@@ -16,7 +16,7 @@ pub(super) const THERMAL: Signature = Signature {
     detect,
 };
 
-pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
+pub(super) fn detect(subject: &Input<'_>) -> Option<Symptom> {
     let temperature = subject.context.temperature.filter(|is| is.highest >= is.limit)?;
     let lost = decline(&subject.seconds)?;
     (lost >= FALLS).then(|| {
@@ -25,8 +25,8 @@ pub(super) fn detect(subject: &Subject<'_>) -> Option<Sign> {
             temperature.highest,
             100.0 * lost
         );
-        Sign::new(sentence)
-            .show(held(
+        Symptom::new(sentence)
+            .show(compared(
                 "temperature", temperature.highest, "°C", temperature.limit, "where it slows down",
             ))
             .show(figure("decline over the window", 100.0 * lost, "%"))

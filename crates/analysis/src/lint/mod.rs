@@ -285,7 +285,7 @@ impl<'a> Test<'a> {
     }
 
     /// Targets that are real, with what is known of them and the streams that use them.
-    fn targets(&self) -> impl Iterator<Item = Subject<'a>> {
+    fn targets(&self) -> impl Iterator<Item = TargetUse<'a>> {
         let (plan, environment) = (self.plan, self.environment);
         let real = |(_, target): &(usize, &Target)| matches!(target.kind, TargetKind::Path);
         plan.targets
@@ -294,7 +294,7 @@ impl<'a> Test<'a> {
             .filter(real)
             .map(move |(number, target)| {
                 let uses = |stream: &&Stream| stream.target.ids().iter().any(|id| id.0 as usize == number);
-                Subject {
+                TargetUse {
                     number,
                     target,
                     facts: environment.targets.get(number),
@@ -304,21 +304,21 @@ impl<'a> Test<'a> {
     }
 
     /// The same for those of which something is known.
-    fn known_targets(&self) -> impl Iterator<Item = (Subject<'a>, &'a TargetFacts)> {
+    fn known_targets(&self) -> impl Iterator<Item = (TargetUse<'a>, &'a TargetFacts)> {
         self.targets()
             .filter_map(|subject| subject.facts.map(|facts| (subject, facts)))
     }
 }
 
 /// A target with what concerns it.
-struct Subject<'a> {
+struct TargetUse<'a> {
     number: usize,
     target: &'a Target,
     facts: Option<&'a TargetFacts>,
     streams: Vec<&'a Stream>,
 }
 
-impl Subject<'_> {
+impl TargetUse<'_> {
     fn reads(&self) -> bool {
         self.streams
             .iter()

@@ -5,13 +5,13 @@ use model::environment::{FileSystem, TargetFacts};
 use model::finding::Severity;
 use model::network_mount::mount_option;
 
-use super::{Rule, Subject, Test};
+use super::{Rule, TargetUse, Test};
 
 /// Operations of a target below which one connection is not what limits them.
 const MANY: u32 = 32;
 
 /// The targets on NFS with their mounts.
-fn on_nfs<'a>(test: &'a Test<'a>) -> impl Iterator<Item = (Subject<'a>, &'a TargetFacts, &'a FileSystem)> {
+fn on_nfs<'a>(test: &'a Test<'a>) -> impl Iterator<Item = (TargetUse<'a>, &'a TargetFacts, &'a FileSystem)> {
     test.known_targets().filter_map(|(subject, facts)| {
         let file_system = facts.file_system.as_ref()?;
         matches!(file_system.kind.as_str(), "nfs" | "nfs4").then_some((subject, facts, file_system))

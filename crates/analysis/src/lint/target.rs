@@ -5,7 +5,7 @@ use model::Bytes;
 use model::finding::Severity;
 use model::plan::{AllocateMode, Prepare};
 
-use super::{Intent, Rule, Subject, Warmed};
+use super::{Intent, Rule, TargetUse, Warmed};
 
 /// Share of a file system beyond which it behaves differently.
 const FULL: f64 = 0.80;
@@ -303,7 +303,7 @@ pub(super) const CACHE_COLD: Rule = Rule {
             return;
         }
         let boot = test.environment.host.boot_id.as_ref();
-        for subject in test.targets().filter(Subject::reads) {
+        for subject in test.targets().filter(TargetUse::reads) {
             let warmed = test.purpose.warmed.get(subject.number).and_then(Option::as_ref);
             let what = match warmed.map(|warmed| (warmed, warmed.boot.as_ref(), boot)) {
                 None => Some("nothing says that the cache was warmed".to_owned()),
@@ -323,7 +323,7 @@ pub(super) const CACHE_COLD: Rule = Rule {
 };
 
 /// What of a target a test reads and nothing has warmed, in words.
-fn cold(subject: &Subject<'_>, warmed: &Warmed) -> Option<String> {
+fn cold(subject: &TargetUse<'_>, warmed: &Warmed) -> Option<String> {
     let Some(size) = subject.size() else {
         return Some(
             "how much of the target the test reads is unknown, so whether all of it was warmed is unknown too".into(),

@@ -21,7 +21,7 @@ const SCHEMA: u32 = 1;
 #[serde(deny_unknown_fields)]
 pub(super) struct File {
     pub(super) schema: u32,
-    pub(super) policy: Head,
+    pub(super) policy: Header,
     #[serde(default)]
     pub(super) input: Vec<Input>,
     #[serde(default)]
@@ -41,7 +41,7 @@ pub(super) struct File {
 /// What the policy is and where it comes from.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Head {
+pub(super) struct Header {
     pub(super) id: String,
     pub(super) title: String,
     pub(super) kind: PolicyKind,

@@ -28,7 +28,7 @@ pub use filter::{Filter, Keep};
 pub use schema::HISTORY_VERSION;
 
 /// How long is waited for another program that writes.
-const PATIENCE: Duration = Duration::from_secs(5);
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An open history.
 #[derive(Debug)]
@@ -77,7 +77,7 @@ impl History {
         let failed = |error| HistoryError::from_sqlite(error, path);
         let mut connection =
             Connection::open_with_flags(path, flags | OpenFlags::SQLITE_OPEN_NO_MUTEX).map_err(failed)?;
-        connection.busy_timeout(PATIENCE).map_err(failed)?;
+        connection.busy_timeout(BUSY_TIMEOUT).map_err(failed)?;
         connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
         schema::raise(&mut connection, path)?;
         Ok(History {

@@ -17,7 +17,7 @@ use axum::routing::get;
 use report::html;
 use report::html::page::Page;
 
-use super::door::{self, Door};
+use super::auth::{self, AuthGuard};
 use super::{MAX_CONNECTIONS, Trouble, answer_until, list, of_type, page, runtime};
 use crate::Saved;
 use crate::history::{Entry, History, HistoryError};
@@ -64,7 +64,7 @@ pub(super) struct Browse {
 /// The system's, if the server cannot begin.
 pub fn browse(
     listener: TcpListener,
-    door: Door,
+    door: AuthGuard,
     history: PathBuf,
     pages: Arc<dyn Pages>,
     stop: &AtomicBool,
@@ -76,7 +76,7 @@ pub fn browse(
         .route("/compare", get(compare))
         .fallback(nothing)
         .with_state(Arc::new(Browse { history, pages }))
-        .layer(middleware::from_fn_with_state(Arc::new(door), door::pass));
+        .layer(middleware::from_fn_with_state(Arc::new(door), auth::pass));
     let runtime = runtime()?;
     let over = async {
         while !stop.load(Ordering::Relaxed) {

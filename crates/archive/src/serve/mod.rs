@@ -1,12 +1,12 @@
 //! Pages over HTTP, read only: the history ([`browse()`]), and a run in progress ([`Watched`]). The
 //! only place with an asynchronous runtime, on one thread.
 //!
-//! Who may ask is decided in one place, before anything else ([`Door`]). The pages of results come
-//! from the starter of the server ([`Pages`]).
+//! Who may ask is decided in one place, before anything else ([`AuthGuard`]). The pages of results
+//! come from the starter of the server ([`Pages`]).
 
+mod auth;
 mod browse;
 mod connections;
-mod door;
 mod list;
 mod watched;
 
@@ -24,8 +24,8 @@ use report::html::{self, escape};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::oneshot;
 
+pub use auth::{AuthGuard, Token};
 pub use browse::{Pages, browse};
-pub use door::{Door, Token};
 pub use watched::Watched;
 
 use connections::{LimitedListener, Tracked};

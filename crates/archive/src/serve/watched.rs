@@ -25,8 +25,8 @@ use report::html;
 use report::live::Metrics;
 use tokio::sync::{mpsc, oneshot};
 
+use super::auth::{self, AuthGuard};
 use super::connections::{ActiveRequest, Tracked};
-use super::door::{self, Door};
 use super::{Trouble, answer_until, of_type, page, runtime};
 
 /// The page's own script.
@@ -73,7 +73,12 @@ impl Watched {
     ///
     /// # Errors
     /// The system's.
-    pub fn begin(listener: TcpListener, max_connections: usize, door: Door, metrics: Metrics) -> io::Result<Watched> {
+    pub fn begin(
+        listener: TcpListener,
+        max_connections: usize,
+        door: AuthGuard,
+        metrics: Metrics,
+    ) -> io::Result<Watched> {
         let shared = Arc::new(Shared {
             state: Mutex::new(Now {
                 metrics,
@@ -88,7 +93,7 @@ impl Watched {
             .route("/events", get(events))
             .fallback(nothing)
             .with_state(Arc::clone(&shared))
-            .layer(middleware::from_fn_with_state(Arc::new(door), door::pass));
+            .layer(middleware::from_fn_with_state(Arc::new(door), auth::pass));
         let runtime = runtime()?;
         let (over, ended) = oneshot::channel::<()>();
         let serve = move || {

@@ -11,7 +11,7 @@ use model::plan::{
 };
 use model::{Direction, Nanos};
 
-use super::crews::{Apart, Crew, crews};
+use super::worker_groups::{Apart, WorkerGroup, worker_groups};
 use super::{Conversion, Form, Lost, compare, dialect_name, diskspd_line, words};
 use crate::diskspd::newer::{Newer, Ring, Separation};
 use crate::diskspd::profile::{
@@ -19,7 +19,7 @@ use crate::diskspd::profile::{
     ThroughputUnit, TimeSpan,
 };
 use crate::diskspd::text::TextForm;
-use crate::diskspd::{Here, lower, validate, xml};
+use crate::diskspd::{LowerEnv, lower, validate, xml};
 
 /// DiskSpd ends by time only; this stands for a job that ends otherwise.
 const STANDS_IN: u32 = 30;
@@ -90,7 +90,7 @@ fn newer(workers: &[&Worker]) -> Newer {
 }
 
 /// Where nothing depends on the machine: threads that are bound have a list.
-const NOWHERE: Here<'_> = Here {
+const NOWHERE: LowerEnv<'_> = LowerEnv {
     cpus: &[],
     arguments: &[],
     form: TextForm::V2_2,
@@ -329,7 +329,7 @@ fn alike(one: &Stream, other: &Stream) -> bool {
     neutral(one) == neutral(other)
 }
 
-/// A target for each stream of each crew, with threads of its own.
+/// A target for each stream of each group, with threads of its own.
 fn own_threads(plan: &Plan, step: &Step) -> Vec<Target> {
     let apart = Apart {
         regions: false,
@@ -337,8 +337,8 @@ fn own_threads(plan: &Plan, step: &Step) -> Vec<Target> {
         starts: true,
     };
     let mut targets = Vec::new();
-    for crew in step.jobs.iter().flat_map(|job| crews(job, apart)) {
-        let Crew { job: _, workers } = &crew;
+    for group in step.jobs.iter().flat_map(|job| worker_groups(job, apart)) {
+        let WorkerGroup { job: _, workers } = &group;
         let count = workers.len() as u32;
         let of_first = uses(workers[0]);
         for (number, (id, stream)) in of_first.iter().enumerate() {

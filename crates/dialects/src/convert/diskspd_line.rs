@@ -2,7 +2,7 @@
 
 use super::words::size;
 use crate::diskspd::profile::{Cache, FlushType, Profile, Target, ThroughputUnit, TimeSpan};
-use crate::diskspd::{EventRole, Processors, Reading, Surroundings, Version, read};
+use crate::diskspd::{EventRole, ParseEnv, Processors, Reading, Version, read};
 use model::plan::BypassIo;
 use model::shell_word;
 
@@ -28,7 +28,7 @@ pub(super) fn line(profile: &Profile) -> Option<String> {
         words.push("-vs".into());
     }
     words.extend(span.targets.iter().map(|target| target.path.clone()));
-    let again = match read("diskspd", &words[1..], &mut Nowhere) {
+    let again = match read("diskspd", &words[1..], &mut NullEnv) {
         Reading::Run(request) | Reading::Print(request) => request.profile,
         Reading::End(_) => return None,
     };
@@ -246,10 +246,10 @@ fn upper(bytes: u64) -> String {
     size(bytes).to_ascii_uppercase()
 }
 
-/// Surroundings that a line of ours never asks anything of.
-struct Nowhere;
+/// An environment that a line of ours never asks anything of.
+struct NullEnv;
 
-impl Surroundings for Nowhere {
+impl ParseEnv for NullEnv {
     fn processors(&self) -> Processors {
         // Where a line will be run is not known, so every processor that Linux can number may be
         // there.

@@ -5,12 +5,12 @@
 //! or looks at one.
 
 mod compare;
-mod crews;
 mod diskspd;
 mod diskspd_line;
 mod fio;
 mod native;
 mod words;
+mod worker_groups;
 
 use std::fmt;
 

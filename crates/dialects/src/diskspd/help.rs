@@ -60,8 +60,8 @@ fn entry(lines: &mut Vec<String>, form: &Form) {
     if form.since > Version::V2_2 {
         text.push_str(" From DiskSpd 2.3 on.");
     }
-    let here = if cfg!(windows) { form.windows } else { form.linux };
-    match here {
+    let env = if cfg!(windows) { form.windows } else { form.linux };
+    match env {
         Status::Supported => {}
         Status::WithoutEffect(why) => text.push_str(&format!(" No effect here: {why}.")),
         Status::Refused(why) => text.push_str(&format!(" Refused here: {why}.")),

@@ -5,8 +5,8 @@ use super::numbers;
 use super::profile::{Etw, Profile, ResultFormat, Target, TimeSpan};
 use super::validate::Processors;
 
-/// What reading a command line may ask of its surroundings.
-pub trait Surroundings {
+/// What reading a command line may ask of its environment.
+pub trait ParseEnv {
     /// The processors, for the check of an affinity list. Asked only if there is to be a run.
     fn processors(&self) -> Processors;
 
@@ -82,7 +82,7 @@ impl Events {
 
 /// Why reading ends before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Halt {
+pub(super) enum EarlyEnd {
     /// The switch is wrong. What is to be said about it has been said, but for the line that all of
     /// them share.
     Wrong,
@@ -95,11 +95,11 @@ pub(super) enum Halt {
 }
 
 /// What a switch answers.
-pub(super) type Taken = Result<(), Halt>;
+pub(super) type ParseResult = Result<(), EarlyEnd>;
 
 /// What is known so far.
 pub(super) struct Line<'a> {
-    pub(super) around: &'a mut dyn Surroundings,
+    pub(super) env: &'a mut dyn ParseEnv,
     pub(super) composed: Composed,
     pub(super) progress: u32,
     pub(super) etw: Option<Etw>,
@@ -117,7 +117,7 @@ pub(super) struct Line<'a> {
     pub(super) messages: Vec<String>,
     /// Lines for stderr.
     pub(super) said: Vec<String>,
-    /// Why something of the surroundings refused.
+    /// Why something of the environment refused.
     pub(super) hints: Vec<String>,
 }
 
@@ -148,9 +148,9 @@ pub(super) struct Given {
 }
 
 impl<'a> Line<'a> {
-    pub(super) fn new(around: &'a mut dyn Surroundings, has_targets: bool) -> Self {
+    pub(super) fn new(env: &'a mut dyn ParseEnv, has_targets: bool) -> Self {
         Line {
-            around,
+            env,
             composed: Composed::default(),
             progress: 0,
             etw: None,
@@ -167,24 +167,24 @@ impl<'a> Line<'a> {
     }
 
     /// Says what is wrong.
-    pub(super) fn refuse(&mut self, text: impl Into<String>) -> Halt {
+    pub(super) fn refuse(&mut self, text: impl Into<String>) -> EarlyEnd {
         self.said.push(text.into());
-        Halt::Wrong
+        EarlyEnd::Wrong
     }
 
     /// Says what is wrong, in several lines.
-    pub(super) fn refuse_all(&mut self, lines: Vec<String>) -> Halt {
+    pub(super) fn refuse_all(&mut self, lines: Vec<String>) -> EarlyEnd {
         self.said.extend(lines);
-        Halt::Wrong
+        EarlyEnd::Wrong
     }
 
     /// The switches of DiskSpd 2.3 are accepted.
     pub(super) fn is_newer(&self) -> bool {
-        self.around.version() >= Version::V2_3
+        self.env.version() >= Version::V2_3
     }
 
     /// A size in bytes, or in blocks of the size that is known so far.
-    pub(super) fn size(&mut self, text: &str) -> Result<u64, Halt> {
+    pub(super) fn size(&mut self, text: &str) -> Result<u64, EarlyEnd> {
         numbers::size(text, self.target.block).map_err(|why| self.refuse(why))
     }
 

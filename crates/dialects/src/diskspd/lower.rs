@@ -39,7 +39,7 @@ pub struct Lowered {
 
 /// Where a profile is to run.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Here<'a> {
+pub struct LowerEnv<'a> {
     /// Numbers of the logical CPUs that may be used, ascending; a Windows group holds 64 of them.
     pub cpus: &'a [u32],
     /// The words of the command line, the program first.
@@ -58,21 +58,16 @@ pub struct Here<'a> {
 ///
 /// # Errors
 /// A [`Diagnostic`] for each thing that DiskSpd takes and that is not supported here.
-pub fn lower(profile: &Profile, here: Here<'_>) -> Result<Lowered, Vec<Diagnostic>> {
-    let mut complaints = paths::complaints(profile, here.windows);
-    complaints.extend(
-        profile
-            .time_spans
-            .iter()
-            .flat_map(|span| impossible(span, here.windows)),
-    );
-    complaints.extend(profile.time_spans.iter().find_map(|span| exceeded_bound(span, here)));
+pub fn lower(profile: &Profile, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagnostic>> {
+    let mut complaints = paths::complaints(profile, env.windows);
+    complaints.extend(profile.time_spans.iter().flat_map(|span| impossible(span, env.windows)));
+    complaints.extend(profile.time_spans.iter().find_map(|span| exceeded_bound(span, env)));
     if !complaints.is_empty() {
         return Err(complaints);
     }
     let mut lowering = Lowering {
         profile,
-        here,
+        env,
         targets: Vec::new(),
         once: precreated(profile),
         prepare_once: Vec::new(),
@@ -95,11 +90,11 @@ pub fn lower(profile: &Profile, here: Here<'_>) -> Result<Lowered, Vec<Diagnosti
             declare_valid: true,
             ..TargetRules::default()
         },
-        origin: origin(profile, here),
+        origin: origin(profile, env),
     };
     Ok(Lowered {
         plan,
-        notes: notes(profile, here),
+        notes: notes(profile, env),
     })
 }
 
@@ -135,7 +130,7 @@ fn impossible(span: &TimeSpan, windows: bool) -> Vec<Diagnostic> {
 
 /// The first option that asks for more threads or streams than a test may have. A step ends before
 /// the next begins, so each time span counts alone.
-fn exceeded_bound(span: &TimeSpan, here: Here<'_>) -> Option<Diagnostic> {
+fn exceeded_bound(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
     let targets = span.targets.len() as u64;
     let check = |option, threads: u32, total| {
         let complaint = bounds::WORKERS.check(option, threads, total);
@@ -148,19 +143,19 @@ fn exceeded_bound(span: &TimeSpan, here: Here<'_>) -> Option<Diagnostic> {
         let streams = u64::from(span.threads).saturating_mul(targets);
         return check("ThreadCount (-F)", span.threads, u64::from(span.threads))
             .or_else(|| bounds::STREAMS.check("ThreadCount (-F)", span.threads, streams))
-            .or_else(|| too_many_buffers(span, here));
+            .or_else(|| too_many_buffers(span, env));
     }
     let mut total = 0u64;
     let too_many_threads = span.targets.iter().find_map(|target| {
         total = total.saturating_add(u64::from(target.threads));
         check("ThreadsPerFile (-t)", target.threads, total)
     });
-    too_many_threads.or_else(|| too_many_buffers(span, here))
+    too_many_threads.or_else(|| too_many_buffers(span, env))
 }
 
 /// More operations in flight than can be kept, or more buffers than there is memory for. Found by
 /// arithmetic alone, and reported as DiskSpd reports that the system refused it a buffer.
-fn too_many_buffers(span: &TimeSpan, here: Here<'_>) -> Option<Diagnostic> {
+fn too_many_buffers(span: &TimeSpan, env: LowerEnv<'_>) -> Option<Diagnostic> {
     let common = span.threads > 0 && span.requests > 0;
     let (mut operations, mut bytes) = (0u64, 0u64);
     span.targets.iter().find_map(|target| {
@@ -176,7 +171,7 @@ fn too_many_buffers(span: &TimeSpan, here: Here<'_>) -> Option<Diagnostic> {
         } else {
             bytes.saturating_add(needed)
         };
-        let memory = here.memory.unwrap_or(u64::MAX);
+        let memory = env.memory.unwrap_or(u64::MAX);
         let why = match (
             each > bounds::WORKER_OPERATIONS,
             operations > bounds::OPERATIONS,
@@ -190,7 +185,7 @@ fn too_many_buffers(span: &TimeSpan, here: Here<'_>) -> Option<Diagnostic> {
             (.., true) => format!("the buffers take {bytes} bytes, and {memory} bytes of memory are available"),
             _ => return None,
         };
-        let code = if here.windows { 0x8 } else { 0xc };
+        let code = if env.windows { 0x8 } else { 0xc };
         Some(
             Diagnostic::new(format!(
                 "ERROR: Could not allocate a buffer for target '{}'. Error code: {code:#x}",
@@ -202,7 +197,7 @@ fn too_many_buffers(span: &TimeSpan, here: Here<'_>) -> Option<Diagnostic> {
 }
 
 /// What is done otherwise than on Windows.
-fn notes(profile: &Profile, here: Here<'_>) -> Vec<String> {
+fn notes(profile: &Profile, env: LowerEnv<'_>) -> Vec<String> {
     let mut notes = Vec::new();
     let spans = &profile.time_spans;
     let any = |wanted: fn(&Target) -> bool| spans.iter().flat_map(|span| &span.targets).any(wanted);
@@ -212,7 +207,7 @@ fn notes(profile: &Profile, here: Here<'_>) -> Vec<String> {
     if profile.experiment_flags != 0 {
         notes.push("-: has no effect: throttled operations go out when they are due in any case".to_owned());
     }
-    if !here.windows && any(|target| target.temporary_file) {
+    if !env.windows && any(|target| target.temporary_file) {
         notes.push("-ft has no effect: this system has no temporary attribute".to_owned());
     }
     if spans.iter().any(|span| span.threads == 0 && span.requests > 0) {
@@ -269,10 +264,10 @@ fn grids(profile: &Profile) -> Vec<Grid> {
 }
 
 /// What reports echo.
-pub fn origin(profile: &Profile, here: Here<'_>) -> Origin {
+pub fn origin(profile: &Profile, env: LowerEnv<'_>) -> Origin {
     let mut other: Vec<(String, String)> = Vec::new();
     let mut say = |name: String, value: String| other.push((name, value));
-    if here.form == TextForm::V2_0 {
+    if env.form == TextForm::V2_0 {
         say("diskspd_text".into(), "2.0".into());
     }
     if profile.verbose_stats {
@@ -293,14 +288,14 @@ pub fn origin(profile: &Profile, here: Here<'_>) -> Origin {
     }
     Origin {
         dialect: Dialect::Diskspd,
-        arguments: here.arguments.to_vec(),
+        arguments: env.arguments.to_vec(),
         presentation: Presentation {
             latency: profile.time_spans.iter().any(|span| span.latency),
             iops_deviation: profile.time_spans.iter().any(|span| span.iops_deviation),
             other,
             ..Presentation::default()
         },
-        profile: text::lines(profile, here.form),
+        profile: text::lines(profile, env.form),
         profile_markup: xml::lines(profile),
         ..Origin::default()
     }
@@ -352,7 +347,7 @@ pub fn threads(span: &TimeSpan) -> Vec<Vec<Use>> {
 /// A profile on its way to a plan.
 struct Lowering<'a> {
     profile: &'a Profile,
-    here: Here<'a>,
+    env: LowerEnv<'a>,
     targets: Vec<PlanTarget>,
     /// Paths made before the first time span.
     once: Vec<(String, u64)>,
@@ -399,7 +394,7 @@ impl Lowering<'_> {
         let once = self.once.iter().find(|(path, _)| *path == target.path);
         let size = match once {
             // Drives and volumes are never made: DiskSpd passes them over without a word.
-            _ if self.here.windows && paths::is_device(&target.path) => None,
+            _ if self.env.windows && paths::is_device(&target.path) => None,
             Some((_, size)) => Some(*size),
             None => target.file_size.filter(|size| *size > 0),
         };
@@ -448,7 +443,7 @@ impl Lowering<'_> {
         let streams = uses.iter().map(|of| Stream {
             target: StreamTarget::One { target: ids[of.target] },
             weight: of.weight,
-            ..stream(span, &span.targets[of.target], of.relative, self.here.windows)
+            ..stream(span, &span.targets[of.target], of.relative, self.env.windows)
         });
         let streams: Vec<Stream> = streams.collect();
         let requests = match common {
@@ -457,7 +452,7 @@ impl Lowering<'_> {
         };
         Worker {
             engine: EngineChoice {
-                kind: engine_of(span, uses, requests, self.here.windows),
+                kind: engine_of(span, uses, requests, self.env.windows),
                 registered: span.newer.ring.is_none_or(|ring| !ring.unregistered),
                 ..EngineChoice::default()
             },
@@ -496,7 +491,7 @@ impl Lowering<'_> {
         let in_turn = |cpus: &[u32]| cpus.get(number as usize % cpus.len().max(1)).copied();
         let cpu = match (span.no_affinity, &span.affinity[..]) {
             (true, _) => None,
-            (false, []) => in_turn(&span.newer.order.arrange(self.here.cpus, self.here.topology)),
+            (false, []) => in_turn(&span.newer.order.arrange(self.env.cpus, self.env.topology)),
             (false, list) => {
                 let cpu = |processor: &super::profile::Processor| {
                     u32::from(processor.group) * 64 + u32::from(processor.number)

@@ -24,8 +24,8 @@ mod templates;
 mod validate;
 
 pub use help::{VERSION, VERSION_DATE, lines as help_lines};
-pub use line::{EventRole, Events, Surroundings};
-pub use lower::{Here, Lowered, Use, lower, origin, threads};
+pub use line::{EventRole, Events, ParseEnv};
+pub use lower::{LowerEnv, Lowered, Use, lower, origin, threads};
 pub use newer::Version;
 pub use options::{Form, Group, SWITCHES, Scope, Status, Switch, Value, find};
 pub use profile::Profile;

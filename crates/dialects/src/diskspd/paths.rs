@@ -18,8 +18,8 @@ pub(super) fn complaints(profile: &Profile, windows: bool) -> Vec<Diagnostic> {
     }
     let targets = profile.time_spans.iter().flat_map(|span| &span.targets);
     let sources = targets.filter_map(|target| target.source.as_ref()?.file.as_deref());
-    for path in sources.filter(|path| here(path).is_some()) {
-        let found = not_a_path_here(path, &here(path).unwrap_or_default());
+    for path in sources.filter(|path| env(path).is_some()) {
+        let found = not_a_path_here(path, &env(path).unwrap_or_default());
         if !complaints.contains(&found) {
             complaints.push(found);
         }
@@ -59,7 +59,7 @@ fn complaint(target: &Target) -> Option<Diagnostic> {
             "`{letter}:` is a volume of Windows; name the device here, such as /dev/sdb1 (`fathom targets` lists them), or a file on it"
         )));
     }
-    here(path).map(|instead| not_a_path_here(path, &instead))
+    env(path).map(|instead| not_a_path_here(path, &instead))
 }
 
 fn not_a_path_here(path: &str, instead: &str) -> Diagnostic {
@@ -76,7 +76,7 @@ fn drive(path: &str) -> Option<char> {
 }
 
 /// What to type instead of a path of Windows; absent if the path is none.
-pub(super) fn here(path: &str) -> Option<String> {
+pub(super) fn env(path: &str) -> Option<String> {
     let with_slashes = |rest: &str| rest.replace('\\', "/");
     if drive(path).is_some() {
         let rest = with_slashes(&path[2..]);
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn windows_paths_are_reported_with_the_path_to_type() {
-        let check = |path: &str, expected: Option<&str>| assert_eq!(here(path).as_deref(), expected, "{path}");
+        let check = |path: &str, expected: Option<&str>| assert_eq!(env(path).as_deref(), expected, "{path}");
         check(r"C:\ClusterStorage\CSV01\IO.dat", Some("/ClusterStorage/CSV01/IO.dat"));
         check(r"F:\diskspd0.tmp", Some("/diskspd0.tmp"));
         check("d:f.dat", Some("./f.dat"));

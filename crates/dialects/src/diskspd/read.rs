@@ -2,10 +2,10 @@
 //! a second over the rest, then validation. The order decides which of several mistakes is
 //! reported.
 //!
-//! Nothing is printed here, and files and events are asked for through [`Surroundings`].
+//! Nothing is printed here, and files and events are asked for through [`ParseEnv`].
 
 use super::arguments::{self, Argument, TypedSwitch};
-use super::line::{Events, Halt, Line, Surroundings};
+use super::line::{EarlyEnd, Events, Line, ParseEnv};
 use super::options::{self, Pass, Switch};
 use super::profile::{Profile, ResultFormat};
 use super::validate::validate;
@@ -53,8 +53,8 @@ pub struct Request {
 }
 
 /// Reads a command line. `program` is how the program was called, for the help.
-pub fn read(program: &str, arguments: &[String], around: &mut dyn Surroundings) -> Reading {
-    let sorted = arguments::sort(arguments, around.slash_is_a_switch());
+pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> Reading {
+    let sorted = arguments::sort(arguments, env.slash_is_a_switch());
     let notes = typographic_dashes(&sorted);
     if arguments.is_empty() {
         return Reading::End(End {
@@ -64,7 +64,7 @@ pub fn read(program: &str, arguments: &[String], around: &mut dyn Surroundings) 
         });
     }
     let paths: Vec<&str> = sorted.iter().filter_map(Argument::path).collect();
-    let mut line = Line::new(around, !paths.is_empty());
+    let mut line = Line::new(env, !paths.is_empty());
     match understand(&mut line, &sorted, &paths) {
         Ok((profile, stderr)) => {
             let request = Request {
@@ -88,10 +88,10 @@ pub fn read(program: &str, arguments: &[String], around: &mut dyn Surroundings) 
                 ..End::default()
             };
             match halt {
-                Halt::Wrong => end.hints = hints::of_a_refusal(&sorted, &end.stderr, line.around.version()),
-                Halt::System => (end.code, end.system) = (0, Some(line.composed.format.unwrap_or_default())),
-                Halt::Exit(code) => (end.code, end.hints) = (code, line.hints),
-                Halt::Help => {
+                EarlyEnd::Wrong => end.hints = hints::of_a_refusal(&sorted, &end.stderr, line.env.version()),
+                EarlyEnd::System => (end.code, end.system) = (0, Some(line.composed.format.unwrap_or_default())),
+                EarlyEnd::Exit(code) => (end.code, end.hints) = (code, line.hints),
+                EarlyEnd::Help => {
                     end.code = 0;
                     end.stdout.extend(help::lines(program));
                 }
@@ -123,11 +123,15 @@ fn typographic_dashes(sorted: &[Argument<'_>]) -> Vec<String> {
 }
 
 /// All of it but the outcome: the profile and the warnings about it.
-fn understand(line: &mut Line<'_>, sorted: &[Argument<'_>], paths: &[&str]) -> Result<(Profile, Vec<String>), Halt> {
+fn understand(
+    line: &mut Line<'_>,
+    sorted: &[Argument<'_>],
+    paths: &[&str],
+) -> Result<(Profile, Vec<String>), EarlyEnd> {
     let switches = switches_before_targets(line, sorted)?;
     first_pass(line, &switches)?;
     if line.composed.system_only {
-        return Err(Halt::System);
+        return Err(EarlyEnd::System);
     }
     let of_command_line = line.composed.profile_path.is_none();
     let mut profile = match line.composed.profile_path.clone() {
@@ -136,7 +140,7 @@ fn understand(line: &mut Line<'_>, sorted: &[Argument<'_>], paths: &[&str]) -> R
             second_pass(line, &switches)?;
             if line.only_signal {
                 line.messages.push("Now exiting...".into());
-                return Err(Halt::Exit(1));
+                return Err(EarlyEnd::Exit(1));
             }
             if paths.is_empty() {
                 return Err(line.refuse("ERROR: need to provide at least one filename"));
@@ -151,7 +155,7 @@ fn understand(line: &mut Line<'_>, sorted: &[Argument<'_>], paths: &[&str]) -> R
             .iter_mut()
             .for_each(|span| span.newer.fill_defaults());
     }
-    let machine = (!line.composed.print_only).then(|| line.around.processors());
+    let machine = (!line.composed.print_only).then(|| line.env.processors());
     let verdict = validate(&profile, of_command_line, machine.as_ref());
     if verdict.refused {
         return Err(line.refuse_all(verdict.lines));
@@ -159,7 +163,7 @@ fn understand(line: &mut Line<'_>, sorted: &[Argument<'_>], paths: &[&str]) -> R
     Ok((profile, verdict.lines))
 }
 
-fn switches_before_targets<'a>(line: &mut Line<'_>, sorted: &[Argument<'a>]) -> Result<Vec<TypedSwitch<'a>>, Halt> {
+fn switches_before_targets<'a>(line: &mut Line<'_>, sorted: &[Argument<'a>]) -> Result<Vec<TypedSwitch<'a>>, EarlyEnd> {
     let mut switches = Vec::new();
     let mut target_seen = false;
     for argument in sorted {
@@ -187,7 +191,7 @@ enum Kind {
 
 /// Switches that may stand beside `-X`, `-X` itself, and the block size. One mistake ends it, with
 /// one message.
-fn first_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), Halt> {
+fn first_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), EarlyEnd> {
     let mut kind = Kind::Open;
     for switch in switches {
         let known = find(line, switch);
@@ -223,11 +227,11 @@ fn first_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), H
 
 /// The row of a switch, if the version that is asked for has it.
 fn find(line: &Line<'_>, switch: &TypedSwitch<'_>) -> Option<&'static Switch> {
-    options::find(switch.letter).filter(|row| row.is_in(line.around.version()))
+    options::find(switch.letter).filter(|row| row.is_in(line.env.version()))
 }
 
 /// Everything else.
-fn second_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), Halt> {
+fn second_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), EarlyEnd> {
     for switch in switches {
         let Some(row) = find(line, switch) else {
             return Err(line.refuse(format!("ERROR: invalid option: '{}'", switch.typed)));
@@ -236,7 +240,7 @@ fn second_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), 
             continue;
         }
         let taken = (row.read)(line, switch.value);
-        if taken == Err(Halt::Wrong) {
+        if taken == Err(EarlyEnd::Wrong) {
             line.said
                 .push(format!("ERROR: incorrectly provided option: '{}'", switch.typed));
         }
@@ -246,8 +250,8 @@ fn second_pass(line: &mut Line<'_>, switches: &[TypedSwitch<'_>]) -> Result<(), 
 }
 
 /// The profile of `-X`, with the targets of the line in its slots.
-fn load(line: &mut Line<'_>, path: &str, paths: &[&str]) -> Result<Profile, Halt> {
-    let mut profile = match line.around.read_profile(path) {
+fn load(line: &mut Line<'_>, path: &str, paths: &[&str]) -> Result<Profile, EarlyEnd> {
+    let mut profile = match line.env.read_profile(path) {
         Ok(text) => xml::read(&text).map_err(|why| line.refuse_all(why.lines()))?,
         Err(reason) => {
             return Err(line.refuse_all(vec![

@@ -7,7 +7,7 @@ use model::PerDirection;
 
 use super::options::{JobOptions, Word};
 use super::show;
-use super::table::{self, At, Kind, Notice, Reader, Row, Status, Taken, Wrong, spread};
+use super::table::{self, FieldAccess, Kind, Notice, OptionError, ParseResult, Reader, Row, Status, spread};
 use super::values::{self, Unit};
 
 /// The longest list of numbers with fractions.
@@ -22,7 +22,7 @@ impl JobOptions {
             let mut notices = Vec::new();
             let mut reader = Reader {
                 job: &mut options,
-                around: None,
+                env: None,
                 notices: &mut notices,
                 readonly: false,
                 is_dry: true,
@@ -47,7 +47,7 @@ impl Default for JobOptions {
 
 impl Reader<'_> {
     /// Takes an option as it was written: without a value, or with one.
-    pub(super) fn option(&mut self, row: &Row, written: Option<&str>, in_file: bool) -> Taken {
+    pub(super) fn option(&mut self, row: &Row, written: Option<&str>, in_file: bool) -> ParseResult {
         let name = row.name;
         match row.status {
             Status::Refused(_) if written.is_some_and(|value| value == row.default) => return Ok(()),
@@ -55,7 +55,7 @@ impl Reader<'_> {
                 self.say_once(format!(
                     "fio: option {name} is not supported by this program: it needs {needs}"
                 ));
-                return if self.is_dry { Ok(()) } else { Err(Wrong::Said) };
+                return if self.is_dry { Ok(()) } else { Err(OptionError::Said) };
             }
             Status::Supported | Status::WithoutEffect(_) => {}
         }
@@ -66,7 +66,7 @@ impl Reader<'_> {
             None if matches!(row.kind, Kind::Word(..)) => return Err(self.not_among(row)),
             None => {
                 self.say(format!("Option {name} requires an argument"));
-                return Err(Wrong::Failed);
+                return Err(OptionError::Failed);
             }
         }
         if let Some(then) = row.then {
@@ -80,8 +80,8 @@ impl Reader<'_> {
     }
 
     /// Explains an option whose value is good, but not together with `--readonly`.
-    fn described(&mut self, row: &Row, wrong: Wrong) -> Wrong {
-        if wrong != Wrong::ReadOnly {
+    fn described(&mut self, row: &Row, wrong: OptionError) -> OptionError {
+        if wrong != OptionError::ReadOnly {
             return wrong;
         }
         let name = self.job.job.name.clone().unwrap_or_default();
@@ -93,7 +93,7 @@ impl Reader<'_> {
         self.not_among(row)
     }
 
-    fn bare(&mut self, row: &Row) -> Taken {
+    fn bare(&mut self, row: &Row) -> ParseResult {
         match row.kind {
             Kind::Flag(at) => *at(self.job) = true,
             Kind::Special(read) => read(self, "")?,
@@ -103,11 +103,11 @@ impl Reader<'_> {
     }
 
     /// Takes a value.
-    pub(super) fn value(&mut self, row: &Row, text: &str) -> Taken {
+    pub(super) fn value(&mut self, row: &Row, text: &str) -> ParseResult {
         if text.is_empty() {
             return Err(match row.kind {
                 Kind::Word(..) => self.not_among(row),
-                _ => Wrong::Failed,
+                _ => OptionError::Failed,
             });
         }
         match row.kind {
@@ -130,7 +130,7 @@ impl Reader<'_> {
                 self.notices
                     .push(Notice::Out(format!("Option {} is deprecated", row.name)));
                 return match row.kind {
-                    Kind::Removed => Err(Wrong::Failed),
+                    Kind::Removed => Err(OptionError::Failed),
                     _ => Ok(()),
                 };
             }
@@ -141,7 +141,7 @@ impl Reader<'_> {
 
     /// Every number may be a list to fio: the first is kept, the others are only looked at, and one
     /// that is good is enough.
-    fn first_of_list(&mut self, row: &Row, text: &str) -> Taken {
+    fn first_of_list(&mut self, row: &Row, text: &str) -> ParseResult {
         let mut outcome = self.single(row, text, true);
         // A minus sign in front belongs to the number, one further on divides.
         let unsigned = text.strip_prefix('-').unwrap_or(text);
@@ -153,15 +153,15 @@ impl Reader<'_> {
     }
 
     /// Reads one number, and keeps it if it is to be kept.
-    fn single(&mut self, row: &Row, text: &str, keep: bool) -> Taken {
+    fn single(&mut self, row: &Row, text: &str, keep: bool) -> ParseResult {
         let kb_base = self.job.kb_base();
         match row.kind {
             Kind::Flag(at) => {
-                let value = values::digits(text).ok_or(Wrong::Failed)?;
+                let value = values::digits(text).ok_or(OptionError::Failed)?;
                 keep.then(|| *at(self.job) = value != 0);
             }
             Kind::Bool(at) => {
-                let value = values::digits(text).ok_or(Wrong::Failed)?;
+                let value = values::digits(text).ok_or(OptionError::Failed)?;
                 let value = self.bounded(row, value)?;
                 keep.then(|| *at(self.job) = value != 0);
             }
@@ -185,11 +185,11 @@ impl Reader<'_> {
                 keep.then(|| *at(self.job) = Some(size));
             }
             Kind::Amount(at) => {
-                let amount = values::amount(text, kb_base).ok_or(Wrong::Failed)?;
+                let amount = values::amount(text, kb_base).ok_or(OptionError::Failed)?;
                 keep.then(|| *at(self.job) = Some(amount));
             }
             Kind::Time(at, unit) => {
-                let time = values::number(text, unit, kb_base).ok_or(Wrong::Failed)?;
+                let time = values::number(text, unit, kb_base).ok_or(OptionError::Failed)?;
                 keep.then(|| *at(self.job) = time.raw);
             }
             _ => {}
@@ -197,7 +197,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    fn bounded(&mut self, row: &Row, value: i64) -> Result<i64, Wrong> {
+    fn bounded(&mut self, row: &Row, value: i64) -> Result<i64, OptionError> {
         let name = match row.kind {
             Kind::Bool(_) => String::new(),
             _ => format!("{}: ", row.name),
@@ -212,7 +212,7 @@ impl Reader<'_> {
         }
     }
 
-    fn per_direction(&mut self, row: &Row, text: &str, at: At<PerDirection<u64>>, unit: Unit) -> Taken {
+    fn per_direction(&mut self, row: &Row, text: &str, at: FieldAccess<PerDirection<u64>>, unit: Unit) -> ParseResult {
         let (elements, closed) = values::numbers(text, unit, self.job.kb_base());
         let mut values = Vec::new();
         for element in &elements {
@@ -222,14 +222,14 @@ impl Reader<'_> {
             values.push(element.map(|number| number.raw));
         }
         if values.iter().all(Option::is_none) {
-            return Err(Wrong::Failed);
+            return Err(OptionError::Failed);
         }
         spread(at(self.job), &values, closed);
         Ok(())
     }
 
     /// The first number has to be one; what is wrong further on is reported and left out.
-    fn reals(&mut self, row: &Row, text: &str) -> Result<Vec<f64>, Wrong> {
+    fn reals(&mut self, row: &Row, text: &str) -> Result<Vec<f64>, OptionError> {
         let most = row.most.unwrap_or(i64::MAX) as f64;
         let mut numbers = Vec::new();
         for (index, piece) in text.split(':').enumerate() {
@@ -248,7 +248,7 @@ impl Reader<'_> {
                 None => {}
             }
             if index == 0 {
-                return Err(Wrong::Failed);
+                return Err(OptionError::Failed);
             }
         }
         Ok(numbers)
@@ -259,9 +259,9 @@ impl Reader<'_> {
         &mut self,
         row: &Row,
         words: &[Word],
-        tail: Option<fn(&mut Reader<'_>, &str) -> Taken>,
+        tail: Option<fn(&mut Reader<'_>, &str) -> ParseResult>,
         text: &str,
-    ) -> Taken {
+    ) -> ParseResult {
         let given = text.split([',', ':']).next().unwrap_or_default();
         let Some(word) = words.iter().find(|word| word.text == given) else {
             return Err(self.not_among(row));
@@ -274,11 +274,11 @@ impl Reader<'_> {
     }
 
     /// Tells which words there are.
-    fn not_among(&mut self, row: &Row) -> Wrong {
+    fn not_among(&mut self, row: &Row) -> OptionError {
         self.notices
             .extend(show::valid_values(row).into_iter().map(Notice::Out));
         self.notices.push(Notice::Out(String::new()));
-        Wrong::Failed
+        OptionError::Failed
     }
 }
 

@@ -4,12 +4,12 @@ use model::{Direction, PerDirection};
 
 use super::jobs::Job;
 use super::options::JobOptions;
-use super::session::{Halt, Session};
+use super::session::{ExitCode, Session};
 use super::values::Amount;
 
 /// Tells the first contradiction, which ends the program, and warnings, which end it only if they
 /// are to.
-pub(super) fn job(session: &mut Session<'_>, job: &Job) -> Result<(), Halt> {
+pub(super) fn job(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> {
     let options = &job.options;
     if session.read.flags.readonly && options.pattern.rw.changes_data() {
         return Err(session.halt("fio: trim and write operations are not allowed with the --readonly parameter."));
@@ -27,7 +27,7 @@ pub(super) fn job(session: &mut Session<'_>, job: &Job) -> Result<(), Halt> {
     if options.job.time_based && options.job.runtime == 0 {
         session.say("fio: time_based requires a runtime/timeout setting");
         if session.read.flags.warnings_fatal {
-            return Err(Halt(1));
+            return Err(ExitCode(1));
         }
     }
     group(session, job)?;
@@ -38,7 +38,7 @@ pub(super) fn job(session: &mut Session<'_>, job: &Job) -> Result<(), Halt> {
     Ok(())
 }
 
-fn waits(session: &mut Session<'_>, job: &Job) -> Result<(), Halt> {
+fn waits(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> {
     let Some(name) = &job.options.job.wait_for else {
         return Ok(());
     };
@@ -52,7 +52,7 @@ fn waits(session: &mut Session<'_>, job: &Job) -> Result<(), Halt> {
     Ok(())
 }
 
-fn rates(session: &mut Session<'_>, options: &JobOptions) -> Result<(), Halt> {
+fn rates(session: &mut Session<'_>, options: &JobOptions) -> Result<(), ExitCode> {
     let pace = &options.pace;
     let any = |rates: PerDirection<u64>| rates != PerDirection::default();
     if any(pace.rate) && any(pace.rate_iops) {
@@ -68,7 +68,7 @@ fn rates(session: &mut Session<'_>, options: &JobOptions) -> Result<(), Halt> {
             exceeded = true;
         }
     }
-    if exceeded { Err(Halt(1)) } else { Ok(()) }
+    if exceeded { Err(ExitCode(1)) } else { Ok(()) }
 }
 
 /// Bytes of the smallest block that the job reads or writes.
@@ -83,7 +83,7 @@ fn smallest_block(options: &JobOptions) -> u64 {
 }
 
 /// Jobs that are reported as one agree on the kind of percentiles.
-fn group(session: &mut Session<'_>, job: &Job) -> Result<(), Halt> {
+fn group(session: &mut Session<'_>, job: &Job) -> Result<(), ExitCode> {
     let Some(above) = session.read.jobs.last() else {
         return Ok(());
     };

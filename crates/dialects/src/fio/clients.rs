@@ -30,7 +30,7 @@ pub fn parts(arguments: &[String]) -> Option<Vec<Part>> {
             words.extend(rest.next().cloned());
         }
         match known.is {
-            Is::Client => {
+            ArgKind::Client => {
                 let host = match argument.split_once('=') {
                     Some((_, host)) => host.to_owned(),
                     None => words.get(1).cloned().unwrap_or_default(),
@@ -43,11 +43,11 @@ pub fn parts(arguments: &[String]) -> Option<Vec<Part>> {
                     }),
                 }
             }
-            Is::Flag => flags.extend(words),
-            Is::Option | Is::Job => match parts.last_mut() {
+            ArgKind::Flag => flags.extend(words),
+            ArgKind::Option | ArgKind::Job => match parts.last_mut() {
                 Some(part) => part.arguments.extend(words),
                 None => {
-                    has_common_jobs |= known.is == Is::Job;
+                    has_common_jobs |= known.is == ArgKind::Job;
                     common.extend(words);
                 }
             },
@@ -119,13 +119,13 @@ impl Address {
 
 /// What a word of the command line is.
 struct Known {
-    is: Is,
+    is: ArgKind,
     /// The next word is its value.
     takes_next: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Is {
+enum ArgKind {
     Client,
     /// It concerns the run.
     Flag,
@@ -139,7 +139,7 @@ impl Known {
         let body = argument.strip_prefix("--").or(argument.strip_prefix('-')).unwrap_or("");
         if body.is_empty() {
             return Known {
-                is: Is::Job,
+                is: ArgKind::Job,
                 takes_next: false,
             };
         }
@@ -166,15 +166,15 @@ impl Known {
         match exact.or(known.first().filter(|_| known.len() == 1)) {
             Some((name, is_client, is_flag, takes)) => Known {
                 is: match (is_client, is_flag, *name) {
-                    (true, ..) => Is::Client,
-                    (_, true, _) => Is::Flag,
-                    (_, _, "name") => Is::Job,
-                    _ => Is::Option,
+                    (true, ..) => ArgKind::Client,
+                    (_, true, _) => ArgKind::Flag,
+                    (_, _, "name") => ArgKind::Job,
+                    _ => ArgKind::Option,
                 },
                 takes_next: *takes && !has_value,
             },
             None => Known {
-                is: Is::Option,
+                is: ArgKind::Option,
                 takes_next: false,
             },
         }

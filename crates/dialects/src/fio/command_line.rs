@@ -4,26 +4,26 @@
 use super::flags::{self, FLAGS, Flag, Parameter};
 use super::jobs::{End, Reading};
 use super::profiles::{self, Chosen, ProfileOption};
-use super::session::{Draft, Halt, Session, command_line};
-use super::table::{self, Kind, Row, Surroundings, Taken, Wrong};
+use super::session::{Draft, ExitCode, Session, command_line};
+use super::table::{self, Kind, OptionError, ParseEnv, ParseResult, Row};
 use super::unbuilt::{self, UnbuiltOption, ValueKind};
 use super::{job_file, show, similar};
 
 /// Reads a command line. `program` is how the program was called, for messages.
-pub fn read(program: &str, arguments: &[String], around: &mut dyn Surroundings) -> Reading {
+pub fn read(program: &str, arguments: &[String], env: &mut dyn ParseEnv) -> Reading {
     let mut line = CommandLine {
         program,
-        session: Session::new(around),
+        session: Session::new(env),
         section: Section::Defaults,
         job: None,
         files: Vec::new(),
         profile: None,
     };
     let outcome = line.all(arguments);
-    let (read, errand) = (line.session.read, line.session.errand);
+    let (read, action) = (line.session.read, line.session.action);
     match outcome {
         Ok(()) => Reading::Run(read),
-        Err(Halt(code)) => Reading::End(End { code, read, errand }),
+        Err(ExitCode(code)) => Reading::End(End { code, read, action }),
     }
 }
 
@@ -70,7 +70,7 @@ struct Typed<'t> {
 }
 
 impl CommandLine<'_, '_> {
-    fn all(&mut self, arguments: &[String]) -> Result<(), Halt> {
+    fn all(&mut self, arguments: &[String]) -> Result<(), ExitCode> {
         let mut rest = arguments.iter();
         while let Some(argument) = rest.next() {
             match Typed::parse(argument) {
@@ -91,14 +91,14 @@ impl CommandLine<'_, '_> {
     }
 
     /// What is left when everything is read.
-    fn finish(&mut self) -> Result<(), Halt> {
+    fn finish(&mut self) -> Result<(), ExitCode> {
         let flags = &self.session.read.flags;
         if flags.parse_only || flags.show_command {
-            return Err(Halt(0));
+            return Err(ExitCode(0));
         }
         if flags.server.is_some() {
-            self.session.errand = Some(flags::Errand::Serve);
-            return Err(Halt(0));
+            self.session.action = Some(flags::StandaloneAction::Serve);
+            return Err(ExitCode(0));
         }
         if self.session.read.jobs.is_empty() {
             self.usage();
@@ -116,7 +116,7 @@ impl CommandLine<'_, '_> {
     }
 
     /// Takes a flag or an option, and its value from the next argument if it has none of its own.
-    fn dashed(&mut self, typed: &Typed<'_>, rest: &mut std::slice::Iter<'_, String>) -> Result<(), Halt> {
+    fn dashed(&mut self, typed: &Typed<'_>, rest: &mut std::slice::Iter<'_, String>) -> Result<(), ExitCode> {
         let (known, name) = self.resolve(typed)?;
         let parameter = match known {
             Known::Flag(flag) => flag.parameter,
@@ -149,7 +149,7 @@ impl CommandLine<'_, '_> {
     }
 
     /// Which flag or option a name stands for, abbreviated or not.
-    fn resolve(&mut self, typed: &Typed<'_>) -> Result<(Known, &'static str), Halt> {
+    fn resolve(&mut self, typed: &Typed<'_>) -> Result<(Known, &'static str), ExitCode> {
         let short = match typed.whole {
             "-h" => "help",
             "-v" => "version",
@@ -198,7 +198,7 @@ impl CommandLine<'_, '_> {
         self.job.as_ref().unwrap_or(&self.session.defaults)
     }
 
-    fn not_recognised(&mut self, typed: &Typed<'_>, line: String) -> Halt {
+    fn not_recognised(&mut self, typed: &Typed<'_>, line: String) -> ExitCode {
         self.session.say(line);
         let (program, whole) = (self.program, typed.whole);
         self.session.say(format!("{program}: unrecognized option '{whole}'"));
@@ -206,10 +206,10 @@ impl CommandLine<'_, '_> {
         if let Some(suggestion) = similar::argument(name) {
             self.session.say(format!("Did you mean {suggestion}?"));
         }
-        Halt(1)
+        ExitCode(1)
     }
 
-    fn flag(&mut self, flag: &Flag, value: Option<&str>) -> Result<(), Halt> {
+    fn flag(&mut self, flag: &Flag, value: Option<&str>) -> Result<(), ExitCode> {
         let action = (flag.take)(&mut self.session.read.flags, value.unwrap_or_default());
         match action {
             flags::Action::Go => Ok(()),
@@ -219,7 +219,7 @@ impl CommandLine<'_, '_> {
             }
             flags::Action::Refuse(lines) => {
                 lines.into_iter().for_each(|line| self.session.say(line));
-                Err(Halt(1))
+                Err(ExitCode(1))
             }
             flags::Action::Unsupported => {
                 let name = flag.name;
@@ -227,7 +227,7 @@ impl CommandLine<'_, '_> {
                     .session
                     .halt(format!("fio: option {name} is not supported by this program")))
             }
-            flags::Action::Output(path) => match self.session.around.open_output(&path) {
+            flags::Action::Output(path) => match self.session.env.open_output(&path) {
                 Ok(()) => {
                     self.session.read.flags.output = Some(path);
                     Ok(())
@@ -236,11 +236,11 @@ impl CommandLine<'_, '_> {
             },
             flags::Action::Print(line) => {
                 self.session.tell(line);
-                Err(Halt(0))
+                Err(ExitCode(0))
             }
             flags::Action::Help => {
                 self.usage();
-                Err(Halt(0))
+                Err(ExitCode(0))
             }
             flags::Action::OptionHelp(name) => {
                 let answer = match &self.profile {
@@ -249,21 +249,21 @@ impl CommandLine<'_, '_> {
                 };
                 Err(self.answer(answer))
             }
-            flags::Action::Errand(errand) => {
-                self.session.errand = Some(errand);
-                Err(Halt(0))
+            flags::Action::StandaloneAction(action) => {
+                self.session.action = Some(action);
+                Err(ExitCode(0))
             }
             flags::Action::EngineHelp(name) => Err(self.answer(show::engine_help(&name))),
         }
     }
 
-    fn answer(&mut self, answer: show::Answer) -> Halt {
+    fn answer(&mut self, answer: show::Answer) -> ExitCode {
         answer.stdout.into_iter().for_each(|line| self.session.tell(line));
         answer.stderr.into_iter().for_each(|line| self.session.say(line));
-        Halt(answer.code)
+        ExitCode(answer.code)
     }
 
-    fn choose(&mut self, name: &str) -> Result<(), Halt> {
+    fn choose(&mut self, name: &str) -> Result<(), ExitCode> {
         self.profile = Chosen::named(name);
         match self.profile {
             Some(_) => Ok(()),
@@ -271,7 +271,7 @@ impl CommandLine<'_, '_> {
         }
     }
 
-    fn profile_option(&mut self, option: ProfileOption, value: &str) -> Result<(), Halt> {
+    fn profile_option(&mut self, option: ProfileOption, value: &str) -> Result<(), ExitCode> {
         let taken = self.profile.as_mut().is_some_and(|chosen| chosen.set(option, value));
         match taken {
             true => Ok(()),
@@ -281,7 +281,7 @@ impl CommandLine<'_, '_> {
         }
     }
 
-    fn option(&mut self, row: &'static Row, value: Option<&str>) -> Result<(), Halt> {
+    fn option(&mut self, row: &'static Row, value: Option<&str>) -> Result<(), ExitCode> {
         if row.name == "name" {
             self.begin_section(value.unwrap_or_default())?;
         }
@@ -295,7 +295,7 @@ impl CommandLine<'_, '_> {
                 .halt(format!("fio: option {} requires an argument", row.name)));
         }
         let mut draft = self.take_draft();
-        let taken = draft.option(&mut self.session.around(), row, value, false);
+        let taken = draft.option(&mut self.session.env(), row, value, false);
         let engine = draft.options.queue.ioengine.clone();
         self.keep(draft, taken, row.name, value)?;
         match row.name {
@@ -304,7 +304,7 @@ impl CommandLine<'_, '_> {
         }
     }
 
-    fn unbuilt_option(&mut self, option: UnbuiltOption, value: Option<&str>) -> Result<(), Halt> {
+    fn unbuilt_option(&mut self, option: UnbuiltOption, value: Option<&str>) -> Result<(), ExitCode> {
         if self.section == Section::Skipped {
             return Ok(());
         }
@@ -320,11 +320,11 @@ impl CommandLine<'_, '_> {
     }
 
     /// Puts the section back if the option was taken, and says why it was not.
-    fn keep(&mut self, draft: Draft, taken: Taken, name: &str, value: Option<&str>) -> Result<(), Halt> {
+    fn keep(&mut self, draft: Draft, taken: ParseResult, name: &str, value: Option<&str>) -> Result<(), ExitCode> {
         match taken {
             Ok(()) => {}
-            Err(Wrong::Said) => return Err(Halt(1)),
-            Err(Wrong::Failed | Wrong::ReadOnly) => {
+            Err(OptionError::Said) => return Err(ExitCode(1)),
+            Err(OptionError::Failed | OptionError::ReadOnly) => {
                 let equals = value.map(|value| format!("={value}")).unwrap_or_default();
                 return Err(self.session.halt(format!("fio: failed parsing {name}{equals}")));
             }
@@ -339,7 +339,7 @@ impl CommandLine<'_, '_> {
     }
 
     /// `--name` ends a job and begins another, or a section of defaults.
-    fn begin_section(&mut self, name: &str) -> Result<(), Halt> {
+    fn begin_section(&mut self, name: &str) -> Result<(), ExitCode> {
         self.end_job()?;
         if self.session.skips(name) {
             self.section = Section::Skipped;
@@ -356,7 +356,7 @@ impl CommandLine<'_, '_> {
         Ok(())
     }
 
-    fn end_job(&mut self) -> Result<(), Halt> {
+    fn end_job(&mut self) -> Result<(), ExitCode> {
         match self.job.take() {
             Some(draft) => self.session.add(draft),
             None => Ok(()),

@@ -5,7 +5,7 @@ use std::io::Read;
 /// What lowering asks of the file system.
 pub trait Disk {
     /// What lies at a path.
-    fn find(&self, path: &str) -> Option<Found>;
+    fn find(&self, path: &str) -> Option<PathFacts>;
 
     /// Whether a path where nothing is found has nothing; false where files are not looked at.
     fn is_complete(&self) -> bool {
@@ -42,16 +42,16 @@ pub trait Disk {
 
 /// What lies at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Found {
+pub struct PathFacts {
     /// What it is.
-    pub kind: FoundKind,
+    pub kind: PathKind,
     /// Its size in bytes.
     pub size: u64,
 }
 
 /// What a path can be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FoundKind {
+pub enum PathKind {
     /// A regular file.
     File,
     /// A block device.

@@ -76,7 +76,7 @@ pub enum IdleProfile {
 
 /// Something that is done in place of jobs. The program ends with it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Errand {
+pub enum StandaloneAction {
     /// The lines of this compressed log are printed.
     InflateLog(String),
     /// How long a unit of work takes is measured and printed.
@@ -214,7 +214,7 @@ pub(super) enum Action {
     /// An engine is explained.
     EngineHelp(String),
     /// The program ends with this.
-    Errand(Errand),
+    StandaloneAction(StandaloneAction),
 }
 
 fn refuse(line: impl Into<String>) -> Action {
@@ -441,7 +441,7 @@ pub const FLAGS: &[Flag] = &[
             flags.idle_profile = Some(match kind {
                 "system" => IdleProfile::System,
                 "percpu" => IdleProfile::EachCpu,
-                "calibrate" => return Action::Errand(Errand::CalibrateIdle),
+                "calibrate" => return Action::StandaloneAction(StandaloneAction::CalibrateIdle),
                 _ => return refuse(format!("fio: incorrect idle-prof option: {kind}")),
             });
             Action::Go
@@ -485,25 +485,25 @@ pub const FLAGS: &[Flag] = &[
         "cpuclock-test",
         "",
         "Test whether all processors agree on the time, and end.",
-        |_, _| Action::Errand(Errand::TestClocks),
+        |_, _| Action::StandaloneAction(StandaloneAction::TestClocks),
     ),
     flag(
         "crctest",
         "[TYPE,…]",
         "Measure how fast these checksums are, or all, and end. fio's murmur3, jhash and fnv are not among them.",
-        |_, types| Action::Errand(Errand::TestChecksums(types.to_string())),
+        |_, types| Action::StandaloneAction(StandaloneAction::TestChecksums(types.to_string())),
     ),
     flag(
         "memcpytest",
         "[TYPE,…]",
         "Measure how fast these ways to copy memory are, or all, and end.",
-        |_, types| Action::Errand(Errand::TestCopies(types.to_string())),
+        |_, types| Action::StandaloneAction(StandaloneAction::TestCopies(types.to_string())),
     ),
     flag(
         "inflate-log",
         "LOG",
         "Print a log that log_store_compressed has compressed, and end.",
-        |_, path| Action::Errand(Errand::InflateLog(path.to_string())),
+        |_, path| Action::StandaloneAction(StandaloneAction::InflateLog(path.to_string())),
     ),
     flag(
         "server",

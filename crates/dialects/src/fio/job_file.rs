@@ -1,8 +1,8 @@
 //! Job files: lines, sections, included files, and the order in which the options of a section
 //! count.
 
-use super::session::{Draft, Halt, Session};
-use super::table::{self, Notice, Row, Wrong};
+use super::session::{Draft, ExitCode, Session};
+use super::table::{self, Notice, OptionError, Row};
 use super::unbuilt::{self, UnbuiltOption};
 use super::{engines, show, similar, substitute};
 use crate::Place;
@@ -56,11 +56,11 @@ enum NotIncluded {
 }
 
 /// Reads a job file into the session. `first` is said of the first one on a command line.
-pub(super) fn read(session: &mut Session<'_>, path: &str, first: bool) -> Result<(), Halt> {
+pub(super) fn read(session: &mut Session<'_>, path: &str, first: bool) -> Result<(), ExitCode> {
     if !first {
         session.defaults = Draft::built_in();
     }
-    let text = match session.around.read_job_file(path) {
+    let text = match session.env.read_job_file(path) {
         Ok(text) => text,
         Err(why) => {
             let halt = session.halt(format!("fio: unable to open '{path}' job file"));
@@ -82,7 +82,7 @@ fn sections(
     text: &str,
     first: bool,
     command: &mut show::CommandLine,
-) -> Result<(), Halt> {
+) -> Result<(), ExitCode> {
     let mut lines = lines(text).into_iter().peekable();
     let mut begins_file = !first;
     while let Some(head) = lines.next() {
@@ -113,7 +113,11 @@ fn sections(
 }
 
 /// Adds a section that stands in no file.
-pub(super) fn add_section(session: &mut Session<'_>, section: Section<'_>, options: Vec<String>) -> Result<(), Halt> {
+pub(super) fn add_section(
+    session: &mut Session<'_>,
+    section: Section<'_>,
+    options: Vec<String>,
+) -> Result<(), ExitCode> {
     let place = section.place.clone();
     let written = options.into_iter().map(|text| Written {
         text,
@@ -128,7 +132,7 @@ fn add(
     section: Section<'_>,
     written: Vec<Written>,
     command: &mut show::CommandLine,
-) -> Result<(), Halt> {
+) -> Result<(), ExitCode> {
     let name = section.name;
     let is_global = name.starts_with("global");
     let mut draft = match is_global {
@@ -187,7 +191,7 @@ fn include(
     let beside = from.rsplit_once('/').map(|(folder, _)| format!("{folder}/{name}"));
     let found = [Some(name.to_string()), beside.filter(|_| !name.starts_with('/'))];
     let read = found.into_iter().flatten().find_map(|path| {
-        let text = session.around.read_job_file(&path).ok()?;
+        let text = session.env.read_job_file(&path).ok()?;
         Some((path, text))
     });
     let Some((path, text)) = read.filter(|_| depth < INCLUDES) else {
@@ -267,7 +271,7 @@ fn priority(option: &str) -> u8 {
 
 /// Applies the options of a section, all of them, so that every mistake is reported. Those of the
 /// engine come when it is known.
-fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<Written>) -> Result<(), Wrong> {
+fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<Written>) -> Result<(), OptionError> {
     written.sort_by_key(|option| priority(&option.text));
     let (mut outcome, mut unknown) = (Ok(()), Vec::new());
     for option in written {
@@ -278,7 +282,7 @@ fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<Written>
     }
     let engine = draft.options.queue.ioengine.clone();
     if !unknown.is_empty() && engines::find(&engine).is_none() && session.load_engine(&engine).is_err() {
-        return Err(Wrong::Said);
+        return Err(OptionError::Said);
     }
     for option in unknown {
         let (name, _) = parts(&option.text);
@@ -293,9 +297,9 @@ fn apply(session: &mut Session<'_>, draft: &mut Draft, mut written: Vec<Written>
     outcome
 }
 
-fn take(session: &mut Session<'_>, draft: &mut Draft, row: &'static Row, option: &Written) -> Result<(), Wrong> {
-    let text = substitute::option(&option.text, session.around);
-    let taken = draft.option(&mut session.around(), row, parts(&text).1, true);
+fn take(session: &mut Session<'_>, draft: &mut Draft, row: &'static Row, option: &Written) -> Result<(), OptionError> {
+    let text = substitute::option(&option.text, session.env);
+    let taken = draft.option(&mut session.env(), row, parts(&text).1, true);
     note_failure(session, option, taken)
 }
 
@@ -304,21 +308,25 @@ fn take_unbuilt(
     draft: &mut Draft,
     unbuilt: UnbuiltOption,
     option: &Written,
-) -> Result<(), Wrong> {
-    let text = substitute::option(&option.text, session.around);
+) -> Result<(), OptionError> {
+    let text = substitute::option(&option.text, session.env);
     let taken = draft.unbuilt_option(unbuilt, parts(&text).1);
     note_failure(session, option, taken)
 }
 
-fn note_failure(session: &mut Session<'_>, option: &Written, taken: Result<(), Wrong>) -> Result<(), Wrong> {
-    if taken == Err(Wrong::Failed) {
+fn note_failure(
+    session: &mut Session<'_>,
+    option: &Written,
+    taken: Result<(), OptionError>,
+) -> Result<(), OptionError> {
+    if taken == Err(OptionError::Failed) {
         // As it stands in the file, with its variables.
         session.say(format!("fio: failed parsing {}", option.text));
     }
     taken
 }
 
-fn not_known(session: &mut Session<'_>, option: &Written, engine: &str) -> Wrong {
+fn not_known(session: &mut Session<'_>, option: &Written, engine: &str) -> OptionError {
     let (name, _) = parts(&option.text);
     session.say(format!("Bad option <{}>", option.text));
     if let Some(suggestion) = similar::option(name) {
@@ -337,5 +345,5 @@ fn not_known(session: &mut Session<'_>, option: &Written, engine: &str) -> Wrong
             .hints
             .push(format!("{file}:{line}: `{name}`: was `{meant}` meant?"));
     }
-    Wrong::Said
+    OptionError::Said
 }

@@ -1,6 +1,6 @@
 //! What a command line and its job files ask for, typed.
 
-use super::flags::{Errand, Flags};
+use super::flags::{Flags, StandaloneAction};
 use super::options::JobOptions;
 use super::table::Notice;
 use crate::Place;
@@ -22,7 +22,7 @@ pub struct End {
     /// What was read up to there: `notices` are what is to be printed, `flags.output` where.
     pub read: Jobs,
     /// What is to be done first; the code is that of an errand that went well.
-    pub errand: Option<Errand>,
+    pub action: Option<StandaloneAction>,
 }
 
 /// Flags and jobs.

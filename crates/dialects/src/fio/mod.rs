@@ -1,7 +1,7 @@
 //! fio's job files and command line, as of version 3.42.
 //!
 //! Arguments and files → [`Jobs`], which is what the user wrote, typed by the table of options.
-//! Nothing is opened or printed here: files and the machine are asked for through [`Surroundings`],
+//! Nothing is opened or printed here: files and the machine are asked for through [`ParseEnv`],
 //! and what is to be said comes back as lines.
 
 pub mod engines;
@@ -31,11 +31,11 @@ mod unbuilt;
 
 pub use clients::{Address, Part, parts};
 pub use command_line::read;
-pub use disk::{Disk, Found, FoundKind, TraceFile};
+pub use disk::{Disk, PathFacts, PathKind, TraceFile};
 pub use flags::Flags;
 pub use jobs::{End, Job, Jobs, Reading};
 pub use options::JobOptions;
-pub use plan::{Here, Lowered, Unusable, lower};
+pub use plan::{LowerEnv, Lowered, Unusable, lower};
 pub use print::verify_method_name;
 pub use show::VERSION;
-pub use table::{Notice, Surroundings};
+pub use table::{Notice, ParseEnv};

@@ -1,7 +1,7 @@
 //! `--profile`: workloads that are built in, each with options of its own.
 
 use super::job_file::{self, Section};
-use super::session::{Halt, Session, command_line};
+use super::session::{ExitCode, Session, command_line};
 use super::show;
 
 /// A built-in workload.
@@ -145,7 +145,7 @@ impl Chosen {
     }
 
     /// Adds the jobs.
-    pub(super) fn add_jobs(&self, session: &mut Session<'_>) -> Result<(), Halt> {
+    pub(super) fn add_jobs(&self, session: &mut Session<'_>) -> Result<(), ExitCode> {
         for (name, options) in self.profile.sections {
             let section = Section::new(name, command_line(&format!("--profile={}", self.profile.name)));
             let options = options.iter().map(|option| self.filled_in(option)).collect();

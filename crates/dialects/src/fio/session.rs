@@ -1,24 +1,24 @@
 //! What is known while a command line and its job files are read, and how a job comes to be.
 
-use super::flags::Errand;
+use super::flags::StandaloneAction;
 use super::jobs::{Job, Jobs};
 use super::options::JobOptions;
-use super::table::{Notice, Reader, Row, Surroundings, Wrong};
+use super::table::{Notice, OptionError, ParseEnv, Reader, Row};
 use super::unbuilt::UnbuiltOption;
 use super::{checks, engines};
 use crate::Place;
 
 /// Reading ends with this exit code.
-pub(super) struct Halt(pub(super) u8);
+pub(super) struct ExitCode(pub(super) u8);
 
 /// Everything so far.
 pub(super) struct Session<'a> {
-    pub(super) around: &'a mut dyn Surroundings,
+    pub(super) env: &'a mut dyn ParseEnv,
     pub(super) read: Jobs,
     /// What global sections have said.
     pub(super) defaults: Draft,
     /// What is done in place of jobs.
-    pub(super) errand: Option<Errand>,
+    pub(super) action: Option<StandaloneAction>,
 }
 
 /// A section that is being read.
@@ -60,14 +60,14 @@ impl Draft {
     /// Takes an option and notes that it was given.
     pub(super) fn option(
         &mut self,
-        session: &mut Around<'_>,
+        session: &mut ReaderContext<'_>,
         row: &'static Row,
         written: Option<&str>,
         in_file: bool,
-    ) -> Result<(), Wrong> {
+    ) -> Result<(), OptionError> {
         let mut reader = Reader {
             job: &mut self.options,
-            around: Some(&mut *session.around),
+            env: Some(&mut *session.env),
             notices: session.notices,
             readonly: session.readonly,
             is_dry: session.is_dry,
@@ -80,20 +80,20 @@ impl Draft {
     }
 
     /// Takes the option of an engine that is not here.
-    pub(super) fn unbuilt_option(&mut self, option: UnbuiltOption, written: Option<&str>) -> Result<(), Wrong> {
+    pub(super) fn unbuilt_option(&mut self, option: UnbuiltOption, written: Option<&str>) -> Result<(), OptionError> {
         match option.accepts(written, self.options.kb_base()) {
             true => self
                 .given
                 .push((option.name.into(), written.unwrap_or_default().into())),
-            false => return Err(Wrong::Failed),
+            false => return Err(OptionError::Failed),
         }
         Ok(())
     }
 }
 
 /// The parts of a session that an option asks for.
-pub(super) struct Around<'a> {
-    pub(super) around: &'a mut dyn Surroundings,
+pub(super) struct ReaderContext<'a> {
+    pub(super) env: &'a mut dyn ParseEnv,
     pub(super) notices: &'a mut Vec<Notice>,
     pub(super) readonly: bool,
     pub(super) is_dry: bool,
@@ -101,12 +101,12 @@ pub(super) struct Around<'a> {
 }
 
 impl<'a> Session<'a> {
-    pub(super) fn new(around: &'a mut dyn Surroundings) -> Session<'a> {
+    pub(super) fn new(env: &'a mut dyn ParseEnv) -> Session<'a> {
         Session {
-            around,
+            env,
             read: Jobs::default(),
             defaults: Draft::built_in(),
-            errand: None,
+            action: None,
         }
     }
 
@@ -119,15 +119,15 @@ impl<'a> Session<'a> {
     }
 
     /// Says why the program ends.
-    pub(super) fn halt(&mut self, line: impl Into<String>) -> Halt {
+    pub(super) fn halt(&mut self, line: impl Into<String>) -> ExitCode {
         self.say(line);
-        Halt(1)
+        ExitCode(1)
     }
 
-    pub(super) fn around(&mut self) -> Around<'_> {
+    pub(super) fn env(&mut self) -> ReaderContext<'_> {
         let is_dry = self.is_dry();
-        Around {
-            around: &mut *self.around,
+        ReaderContext {
+            env: &mut *self.env,
             notices: &mut self.read.notices,
             readonly: self.read.flags.readonly,
             is_dry,
@@ -142,7 +142,7 @@ impl<'a> Session<'a> {
 
     /// Says that an engine cannot be loaded, if that is so. Only what is to run ends for an engine
     /// of fio's that is not here.
-    pub(super) fn load_engine(&mut self, name: &str) -> Result<(), Halt> {
+    pub(super) fn load_engine(&mut self, name: &str) -> Result<(), ExitCode> {
         if engines::find(name).is_some() {
             return Ok(());
         }
@@ -159,7 +159,7 @@ impl<'a> Session<'a> {
         let hint =
             engines::instead_of(name).map(|instead| Notice::Hint(format!("{name} is not built here: {instead}")));
         self.read.notices.extend(hint);
-        Err(Halt(1))
+        Err(ExitCode(1))
     }
 
     /// Only sections that were asked for count, if any were.
@@ -170,7 +170,7 @@ impl<'a> Session<'a> {
 
     /// Makes a job of a section. What contradicts itself is reported now, unless nothing but syntax
     /// is to be looked at.
-    pub(super) fn add(&mut self, draft: Draft) -> Result<(), Halt> {
+    pub(super) fn add(&mut self, draft: Draft) -> Result<(), ExitCode> {
         let mut job = Job {
             section: draft.section,
             place: draft.place,

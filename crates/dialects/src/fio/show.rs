@@ -140,8 +140,8 @@ pub(super) fn engine_help(name: &str) -> Answer {
     };
     if name.is_empty() {
         answer.stdout.push("Available IO engines:".into());
-        let here = ENGINES.iter().filter(|engine| engine.is_here());
-        answer.stdout.extend(here.map(|engine| format!("\t{}", engine.name)));
+        let env = ENGINES.iter().filter(|engine| engine.is_here());
+        answer.stdout.extend(env.map(|engine| format!("\t{}", engine.name)));
         return answer;
     }
     let (engine, option) = match name.split_once(',') {

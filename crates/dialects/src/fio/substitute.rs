@@ -1,17 +1,17 @@
 //! Variables and keywords in the options of a job file.
 
 use super::expression;
-use super::table::Surroundings;
+use super::table::ParseEnv;
 
 /// An option with its variables and keywords replaced. Arithmetic happens only where a keyword was.
-pub(super) fn option(text: &str, around: &dyn Surroundings) -> String {
-    let text = variables(text, around);
+pub(super) fn option(text: &str, env: &dyn ParseEnv) -> String {
+    let text = variables(text, env);
     // The machine is asked only for a keyword that is there: its answers take long, and a job file
     // has many options.
     let keywords: [(&str, &dyn Fn() -> u64); 3] = [
-        ("$pagesize", &|| around.page_size()),
-        ("$mb_memory", &|| around.memory_mib()),
-        ("$ncpus", &|| around.processors()),
+        ("$pagesize", &|| env.page_size()),
+        ("$mb_memory", &|| env.memory_mib()),
+        ("$ncpus", &|| env.processors()),
     ];
     let replaced = keywords
         .iter()
@@ -26,7 +26,7 @@ pub(super) fn option(text: &str, around: &dyn Surroundings) -> String {
 }
 
 /// `${NAME}` becomes the variable, or nothing.
-fn variables(text: &str, around: &dyn Surroundings) -> String {
+fn variables(text: &str, env: &dyn ParseEnv) -> String {
     let mut all = String::new();
     let mut rest = text;
     while let Some((before, after)) = rest.split_once("${") {
@@ -34,7 +34,7 @@ fn variables(text: &str, around: &dyn Surroundings) -> String {
             break;
         };
         all.push_str(before);
-        all.push_str(&around.variable(name).unwrap_or_default());
+        all.push_str(&env.variable(name).unwrap_or_default());
         rest = behind;
     }
     all + rest

@@ -18,4 +18,4 @@ pub use command_line::{Arguments, Reading};
 pub use config::Config;
 pub use lower::{Lowered, lower};
 pub use read::{Parsed, is_one, read};
-pub use targets::{Found, Machine};
+pub use targets::{Machine, PathFacts};

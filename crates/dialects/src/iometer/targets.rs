@@ -19,7 +19,7 @@ pub trait Machine {
     /// True if a host name or address stands for this machine.
     fn is_here(&self, name: &str) -> bool;
     /// What is at a path.
-    fn find(&self, path: &str) -> Found;
+    fn find(&self, path: &str) -> PathFacts;
     /// True if a file system is mounted at a path.
     fn is_mount_point(&self, path: &str) -> bool;
     /// True if nothing will be run: names that are not here then stand for themselves.
@@ -32,7 +32,7 @@ pub trait Machine {
 
 /// What is at a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Found {
+pub enum PathFacts {
     /// Nothing.
     Nothing,
     /// A directory.
@@ -75,7 +75,7 @@ impl Finder<'_> {
             }
         };
         let path = match self.machine.find(&path) {
-            Found::Directory => format!("{}/{FILE}", path.trim_end_matches(['/', '\\'])),
+            PathFacts::Directory => format!("{}/{FILE}", path.trim_end_matches(['/', '\\'])),
             _ => path,
         };
         Ok(Place { path, sector })
@@ -91,18 +91,18 @@ impl Finder<'_> {
         }
         let device = format!("/dev/{name}");
         let is_name = !name.is_empty() && !name.contains(['/', ' ', '.']);
-        (is_name && self.machine.find(&device) == Found::Device).then_some(device)
+        (is_name && self.machine.find(&device) == PathFacts::Device).then_some(device)
     }
 
     /// The target of a plan. `wanted` is the largest region of all workers in bytes, 0 for the
     /// whole.
     pub(super) fn prepared(&self, path: &str, wanted: u64) -> Result<Target, Diagnostic> {
         let prepare = match self.machine.find(path) {
-            Found::File(bytes) if bytes > 0 => Prepare::Existing,
-            Found::Device | Found::Directory => Prepare::Existing,
-            Found::Nothing if self.machine.is_only_read() && wanted == 0 => Prepare::Existing,
-            Found::Nothing if path.starts_with("/dev/") || path.starts_with('\\') => Prepare::Existing,
-            Found::Nothing | Found::File(_) => Prepare::Filled {
+            PathFacts::File(bytes) if bytes > 0 => Prepare::Existing,
+            PathFacts::Device | PathFacts::Directory => Prepare::Existing,
+            PathFacts::Nothing if self.machine.is_only_read() && wanted == 0 => Prepare::Existing,
+            PathFacts::Nothing if path.starts_with("/dev/") || path.starts_with('\\') => Prepare::Existing,
+            PathFacts::Nothing | PathFacts::File(_) => Prepare::Filled {
                 size: Some(self.size(path, wanted)?),
             },
         };

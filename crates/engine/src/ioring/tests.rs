@@ -21,7 +21,7 @@ use windows_sys::Win32::System::IO::{CancelIoEx, GetOverlappedResult, OVERLAPPED
 use super::*;
 use crate::Engine;
 use crate::batch::{Action, Batch, Request, Slot};
-use crate::file::{File, OpenHow};
+use crate::file::{File, OpenOptions};
 use crate::iocp::tests::{pipe, reads, setup_on};
 use crate::sys::ioring::Changes;
 use crate::sys::overlapped::last_error;
@@ -360,7 +360,7 @@ fn on_file(bytes: usize, slots: u32) -> (tempfile::TempDir, Queued<Ring>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ring.dat");
     std::fs::write(&path, vec![7; bytes]).unwrap();
-    let how = OpenHow {
+    let how = OpenOptions {
         access: Access::ReadWrite,
         cache: CacheMode::BUFFERED,
         hint: OpenHint::default(),

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use model::Nanos;
 use model::environment::{CoreUse, DeviceUse};
 
-use super::windows::answers::DiskCounters;
+use super::windows::ioctl_structs::DiskCounters;
 use crate::sys;
 
 /// The counters of all block devices at one moment.

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use model::environment::{Cpu, Host, LogicalCpu};
 
 use super::System;
-use super::surroundings::deepest_idle;
+use super::environment::deepest_idle;
 use crate::sys;
 
 /// The machine. This one is examined once, at the first call.

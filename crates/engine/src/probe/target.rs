@@ -243,7 +243,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         std::fs::write(&path, vec![1u8; 8192]).unwrap();
-        let how = crate::OpenHow {
+        let how = crate::OpenOptions {
             access: crate::Access::Read,
             cache: CacheMode::default(),
             hint: OpenHint::default(),

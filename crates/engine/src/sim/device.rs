@@ -12,8 +12,8 @@ use model::draws::{Draws, DrawsForm, Purpose};
 use model::plan::{SimulatedDevice, SimulatedFault, SimulatedHolding, SimulatedService};
 
 use super::after_pauses;
+use super::disturbances::Disturbances;
 use super::layer::Layer;
-use super::moods::Moods;
 use crate::batch::{Action, Request};
 
 /// A device of a run.
@@ -37,7 +37,7 @@ struct State {
     next_by_iops: Nanos,
     next_by_bytes: Nanos,
     layers: Vec<Layer>,
-    moods: Moods,
+    disturbances: Disturbances,
     /// Random draws of what happens to the device itself, apart from those of its users.
     draws: Draws,
 }
@@ -107,7 +107,7 @@ impl State {
             next_by_iops: Nanos(0),
             next_by_bytes: Nanos(0),
             layers: plan.layers.iter().map(|layer| Layer::new(*layer)).collect(),
-            moods: Moods::new(plan, &mut draws),
+            disturbances: Disturbances::new(plan, &mut draws),
             draws,
         }
     }
@@ -149,12 +149,12 @@ impl State {
             self.next_by_bytes = start + Nanos(time as u64);
         }
         start = after_pauses(&plan.stalls, start);
-        start = self.moods.after_collections(plan, start, &mut self.draws);
+        start = self.disturbances.after_collections(plan, start, &mut self.draws);
         let writes = matches!(io.action, Action::Write);
         if writes {
-            self.moods.write(io.length);
+            self.disturbances.write(io.length);
         }
-        let factor = self.moods.factor(plan, start, writes, &mut self.draws);
+        let factor = self.disturbances.factor(plan, start, writes, &mut self.draws);
         let time = draws.service_time(&plan.service);
         let time = match factor == 1.0 {
             true => time,

@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use engine::{Access, File, OpenHow, wants_overlapped};
+use engine::{Access, File, OpenOptions, wants_overlapped};
 use model::plan::{CacheMode, EngineChoice, EngineKind, Mapping, OpenHint};
 use testbed::{Directory, Unavailable};
 #[cfg(target_os = "linux")]
@@ -166,7 +166,7 @@ pub fn try_open(path: &Path, kind: EngineKind, direct: bool, access: Access) -> 
     };
     File::open(
         path,
-        OpenHow {
+        OpenOptions {
             access,
             cache,
             hint: OpenHint::default(),

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use engine::{Access, EngineError, File, OpenHow, sys};
+use engine::{Access, EngineError, File, OpenOptions, sys};
 use model::Nanos;
 use model::plan::{CacheMode, EngineKind, MapFlush, Mapping, OpenHint};
 use testbed::need;
@@ -246,7 +246,7 @@ fn large_pages_are_had_or_the_privilege_is_named() {
 
 /// A file of some pages, for maps that are written back in this way.
 fn mapped(path: &Path, flush: MapFlush, non_temporal: bool) -> Result<Rig, EngineError> {
-    let how = OpenHow {
+    let how = OpenOptions {
         access: Access::Write,
         cache: CacheMode {
             mapping: Some(Mapping { flush, non_temporal }),

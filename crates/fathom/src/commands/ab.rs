@@ -186,7 +186,7 @@ pub(super) fn show(
     finish(outputs, &report, study)
 }
 
-type Taken = (Vec<StudyRun>, Vec<LeftOut>);
+type Paired = (Vec<StudyRun>, Vec<LeftOut>);
 
 /// The names of two hosts.
 fn two_hosts(list: &str) -> Result<(String, String), Faults> {
@@ -210,7 +210,7 @@ fn take_turns(
     permissions: &Permissions,
     hosts: &mut [Option<Fleet>; 2],
     mut screen: Screen,
-) -> Result<Taken, Faults> {
+) -> Result<Paired, Faults> {
     let (mut shared_files, mut runs, mut left_out): (SharedFiles, Vec<StudyRun>, Vec<LeftOut>) = Default::default();
     let on_hosts = hosts.iter().all(Option::is_some);
     for (number, turn) in turns.iter().enumerate() {

@@ -12,7 +12,7 @@ use jiff::Zoned;
 use model::plan::RateUnit;
 use model::{Bytes, Nanos};
 use report::numbers::{count, rate};
-use study::capture::{Seen, Watch, Way};
+use study::capture::{DirectionLoad, Seen, Watch};
 
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
@@ -303,7 +303,7 @@ fn comments(device: &str, seen: &Seen, source: &Source, started: &Zoned) -> Stri
         .collect()
 }
 
-fn way_words(name: &str, way: &Way, seen: &Seen) -> String {
+fn way_words(name: &str, way: &DirectionLoad, seen: &Seen) -> String {
     let share = 100.0 * way.operations as f64 / seen.operations().max(1) as f64;
     let mut text = format!("{name:<10} {share:.1} %, {} of them", count(way.operations));
     if way.operations == 0 {
@@ -389,7 +389,7 @@ fn job(device: &str, seen: &Seen) -> Result<String, Faults> {
 }
 
 /// One direction as a part of a job.
-fn part(way: &Way) -> Result<PartSpec, Faults> {
+fn part(way: &DirectionLoad) -> Result<PartSpec, Faults> {
     let access = match way.sequential_share() {
         None => "random".to_owned(),
         Some(share) if share < PURE => "random".into(),
@@ -423,8 +423,8 @@ mod tests {
 
     use super::*;
 
-    fn way(sizes: &[(u64, u64)], sequential: Option<u64>) -> Way {
-        Way {
+    fn way(sizes: &[(u64, u64)], sequential: Option<u64>) -> DirectionLoad {
+        DirectionLoad {
             operations: sizes.iter().map(|(_, count)| count).sum(),
             bytes: sizes.iter().map(|(size, count)| size * count).sum(),
             sizes: BTreeMap::from_iter(sizes.iter().copied()),

@@ -71,14 +71,14 @@ struct Compared {
     job: String,
     differences: Vec<Difference>,
     /// From the first result to each of the others.
-    changes: Vec<To>,
+    changes: Vec<ComparedFile>,
     /// From the best to the worst; the indexes are those of the files.
     ranking: Vec<Ranked>,
     sentences: Vec<String>,
 }
 
 #[derive(Debug, Serialize)]
-struct To {
+struct ComparedFile {
     /// The file that is compared with the first.
     file: String,
     changes: Vec<Change>,
@@ -227,7 +227,7 @@ fn compared(files: &[String], job: &[&Measured], margin: f64) -> Compared {
     let facts: Vec<Vec<Fact>> = job.iter().map(|one| one.facts.clone()).collect();
     let observations: Vec<&Observation> = job.iter().map(|one| &one.observation).collect();
     let (first, others) = (observations[0], &observations[1..]);
-    let changes: Vec<To> = others
+    let changes: Vec<ComparedFile> = others
         .iter()
         .zip(&files[1..])
         .zip(&facts[1..])
@@ -236,7 +236,7 @@ fn compared(files: &[String], job: &[&Measured], margin: f64) -> Compared {
             if compare::forces_figures(&compare::differences(&[facts[0].clone(), around.clone()])) {
                 changes.iter_mut().for_each(|change| change.word = Word::DifferentLoad);
             }
-            To {
+            ComparedFile {
                 file: file.clone(),
                 changes,
             }

@@ -88,7 +88,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         capped_depths: source.capped_depths,
         ..purpose
     };
-    let environment = surroundings(session, &plan, watch);
+    let environment = environment_of(session, &plan, watch);
     let mut found = guarded(&plan);
     found.extend(lint::filter_silenced(
         lint::lint(&Test {
@@ -215,7 +215,7 @@ fn value<T: std::str::FromStr<Err: std::fmt::Display>>(name: &str, text: &Option
 }
 
 /// The machine and the targets as they are now.
-fn surroundings(session: &Session, plan: &Plan, watch: Option<Nanos>) -> Environment {
+fn environment_of(session: &Session, plan: &Plan, watch: Option<Nanos>) -> Environment {
     Environment {
         targets: ::run::targets::survey(plan),
         before: watch.and_then(|time| preflight::watch(session, plan, time, false)),

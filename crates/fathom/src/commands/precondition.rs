@@ -127,7 +127,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     outputs.prove(&base.targets)?;
     let target = base.targets.first().map_or(String::new(), |target| target.path.clone());
-    let mut errand = Errand {
+    let mut errand = PreconditionRunner {
         session,
         plans,
         permissions,
@@ -169,7 +169,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
 /// Returns how the runs ended, and the results of the deciding one.
 fn run_rounds(
     session: &Session,
-    errand: &mut Errand,
+    errand: &mut PreconditionRunner,
     procedure: &mut Procedure,
 ) -> Result<(Exit, Option<Results>), Faults> {
     let mut bad = Exit::Done;
@@ -404,7 +404,7 @@ impl Plans {
 }
 
 /// What carrying it out takes.
-struct Errand<'a> {
+struct PreconditionRunner<'a> {
     session: &'a Session,
     plans: Plans,
     permissions: Permissions,
@@ -412,7 +412,7 @@ struct Errand<'a> {
     screen: Screen,
 }
 
-impl Errand<'_> {
+impl PreconditionRunner<'_> {
     fn execute(&mut self, next: Next) -> Result<Results, Faults> {
         let mut plan = self.plans.plan(next)?;
         self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;

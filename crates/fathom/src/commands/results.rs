@@ -24,7 +24,7 @@ pub const MAX_REPORT: u64 = 1 << 30;
 
 /// What a file holds.
 #[derive(Debug)]
-pub struct Found {
+pub struct Loaded {
     /// Where it comes from.
     pub source: Source,
     /// What reading it showed.
@@ -40,7 +40,7 @@ pub struct Found {
 }
 
 /// Reads a file, or standard input for `-`.
-pub fn read(file: &str) -> Result<Found, Faults> {
+pub fn read(file: &str) -> Result<Loaded, Faults> {
     let bytes = bytes_of(file)?;
     if archive::is_saved(&bytes) {
         return Ok(ours(file, &archive::load_bytes(&bytes, Path::new(file))?));
@@ -49,7 +49,7 @@ pub fn read(file: &str) -> Result<Found, Faults> {
 }
 
 /// The report of another tool; `None` for a saved result or study of ours.
-pub fn of_another_tool(file: &str) -> Result<Option<Found>, Faults> {
+pub fn of_another_tool(file: &str) -> Result<Option<Loaded>, Faults> {
     let bytes = bytes_of(file)?;
     match archive::is_saved(&bytes) {
         true => Ok(None),
@@ -57,7 +57,7 @@ pub fn of_another_tool(file: &str) -> Result<Option<Found>, Faults> {
     }
 }
 
-fn foreign(file: &str, bytes: &[u8]) -> Result<Found, Faults> {
+fn foreign(file: &str, bytes: &[u8]) -> Result<Loaded, Faults> {
     let shown = shown(file);
     let decoded = import::decode(bytes);
     let mut imported = import::read(&shown, &decoded.text).map_err(unreadable)?;
@@ -109,7 +109,7 @@ fn unreadable(complaints: Vec<dialects::Diagnostic>) -> Faults {
     Faults::from(complaints).with(Exit::Refused)
 }
 
-fn ours(file: &str, results: &Results) -> Found {
+fn ours(file: &str, results: &Results) -> Loaded {
     let host = results.hosts.first().map(|host| &host.environment);
     let mut fingerprint = BTreeMap::new();
     let mut put = |name: &str, value: String| {
@@ -128,7 +128,7 @@ fn ours(file: &str, results: &Results) -> Found {
         let models: Vec<String> = devices.filter_map(|device| device.model.clone()).collect();
         put("devices", models.join(", "));
     }
-    Found {
+    Loaded {
         source: Source {
             file: shown(file),
             form: "a saved result of fathom".into(),
@@ -151,7 +151,7 @@ fn started(unix_ns: u64) -> String {
     jiff::Timestamp::from_second(seconds).map_or_else(|_| String::new(), |time| time.to_string())
 }
 
-fn theirs(file: String, imported: Imported) -> Found {
+fn theirs(file: String, imported: Imported) -> Loaded {
     let mut fingerprint = BTreeMap::new();
     let mut put = |name: &str, value: Option<String>| {
         if let Some(value) = value {
@@ -182,7 +182,7 @@ fn theirs(file: String, imported: Imported) -> Found {
         }
     });
     let inadmissible = "figures of CrystalDiskMark cannot prove an SLA: it cannot issue the promised load";
-    Found {
+    Loaded {
         source: Source {
             file,
             form: imported.form.name().into(),

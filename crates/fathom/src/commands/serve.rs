@@ -7,7 +7,7 @@ use analysis::compare::MARGIN;
 use analysis::verdict::Outcome;
 use archive::Saved;
 use archive::history::{Entry, HistoryError};
-use archive::serve::{self, Door, Pages, Token, Trouble};
+use archive::serve::{self, AuthGuard, Pages, Token, Trouble};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use report::html::page::{Page, Tone, Verdict};
@@ -45,12 +45,12 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let token = token(args.token.clone(), wanted)?;
     let (listener, bound) = address::bind("--listen", wanted)?;
     screen::put(&format!("{}\nCtrl-C ends it\n", shown(bound, token.as_ref())))?;
-    let door = Door::new(bound, token);
+    let door = AuthGuard::new(bound, token);
     serve(listener, door, path, session)?;
     Ok(Exit::Done)
 }
 
-fn serve(listener: TcpListener, door: Door, path: std::path::PathBuf, session: &Session) -> Result<(), Faults> {
+fn serve(listener: TcpListener, door: AuthGuard, path: std::path::PathBuf, session: &Session) -> Result<(), Faults> {
     let ended = serve::browse(
         listener,
         door,

@@ -5,14 +5,14 @@ use std::io;
 use std::path::Path;
 
 use dialects::diskspd::text::TextForm;
-use dialects::diskspd::{self, EventRole, Processors, Reading, Request, Surroundings, xml};
+use dialects::diskspd::{self, EventRole, ParseEnv, Processors, Reading, Request, xml};
 use dialects::{iometer, native};
 use model::plan::Plan;
 
 use super::fio_plan::fio_plan;
 use super::{results, run};
 use crate::command_line;
-use crate::drop_in::{self, diskspd::surroundings::Here};
+use crate::drop_in::{self, diskspd::local_env::LocalEnv};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::history;
@@ -106,7 +106,7 @@ fn read_file(file: &str) -> Result<Source, Faults> {
             Ok(native::lower(&document)?.into())
         }
         Some("xml") => {
-            let text = Here::default().read_profile(file);
+            let text = LocalEnv::default().read_profile(file);
             let text = text.map_err(|why| Faults::usage(Fault::new(format!("cannot read {file}: {why}"))))?;
             let profile = xml::read(&text).map_err(|error| refused(&error.lines()))?;
             lowered(&profile)
@@ -147,8 +147,8 @@ fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
     if let Some(profile) = line.iter().find_map(|word| word.strip_prefix("-X")) {
         user_file::open(Path::new(profile)).map_err(|error| Faults::unreadable(Path::new(profile), &error))?;
     }
-    let mut around = Quiet(Here::default());
-    let request = match diskspd::read("diskspd", line, &mut around) {
+    let mut env = ReadOnlyEnv(LocalEnv::default());
+    let request = match diskspd::read("diskspd", line, &mut env) {
         Reading::Run(request) | Reading::Print(request) => request,
         Reading::End(end) if end.stderr.is_empty() => {
             let fault = Fault::new("the command line of DiskSpd names nothing to test");
@@ -186,14 +186,14 @@ fn read_diskspd(line: &[String]) -> Result<Source, Faults> {
 
 fn lowered(profile: &diskspd::Profile) -> Result<Source, Faults> {
     let cpus = engine::sys::thread::usable_cpus();
-    let here = diskspd::Here {
+    let env = diskspd::LowerEnv {
         cpus: &cpus,
         arguments: &[],
         form: TextForm::V2_2,
         windows: cfg!(windows),
-        ..diskspd::Here::default()
+        ..diskspd::LowerEnv::default()
     };
-    let lowered = diskspd::lower(profile, here)?;
+    let lowered = diskspd::lower(profile, env)?;
     Ok(Source {
         differs: lowered.notes.iter().map(|note| format!("DiskSpd {note}")).collect(),
         ..Source::from(lowered.plan)
@@ -207,9 +207,9 @@ fn refused(lines: &[String]) -> Faults {
 }
 
 /// This machine without its events: reading a line for its meaning must not set one.
-struct Quiet(Here);
+struct ReadOnlyEnv(LocalEnv);
 
-impl Surroundings for Quiet {
+impl ParseEnv for ReadOnlyEnv {
     fn processors(&self) -> Processors {
         self.0.processors()
     }

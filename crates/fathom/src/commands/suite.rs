@@ -173,7 +173,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     outputs::prove_writable(files())?;
     let started = Zoned::now();
-    let mut errand = Errand {
+    let mut errand = SuiteRunner {
         session,
         permissions,
         shared_files: SharedFiles::default(),
@@ -330,7 +330,7 @@ fn refuse(plans: &[Plan], permissions: &Permissions) -> Result<(), Faults> {
 }
 
 /// What running the workloads takes.
-struct Errand<'a> {
+struct SuiteRunner<'a> {
     session: &'a Session,
     permissions: Permissions,
     shared_files: SharedFiles,
@@ -343,7 +343,7 @@ struct Errand<'a> {
     exits: Vec<Exit>,
 }
 
-impl Errand<'_> {
+impl SuiteRunner<'_> {
     fn hold(&mut self, one: &Ready, number: usize, of: usize) -> Held {
         let mut held = left_out(one);
         match self.attempts(one, &mut held, &format!("[{number}/{of}]")) {

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use archive::history::EntryKind;
-use dialects::iometer::{self, Arguments, Found, Lowered, Machine, Parsed, Reading};
+use dialects::iometer::{self, Arguments, Lowered, Machine, Parsed, PathFacts, Reading};
 use model::results::Results;
 use report::formats::iometer as reports;
 
@@ -47,7 +47,7 @@ fn run(session: &Session, skip: usize) -> Result<u8, Faults> {
         return Err(Faults::usage(fault.help("name one behind the configuration, or by /r")));
     };
     let seed = std::time::UNIX_EPOCH.elapsed().map_or(1, |time| time.as_nanos() as u64);
-    let Lowered { mut plan, notes } = lower(&arguments, &Here { reads_only: false }, seed)?;
+    let Lowered { mut plan, notes } = lower(&arguments, &LocalEnv { reads_only: false }, seed)?;
     plan.origin.arguments.clone_from(&session.process.arguments);
     notes.iter().for_each(|text| note(text));
     if is_same_file(&arguments.config, results) {
@@ -107,14 +107,14 @@ fn arguments(program: &str, words: &[String]) -> Result<Result<Arguments, String
 /// What is wrong with them.
 pub fn plan_of(words: &[String]) -> Result<Lowered, Faults> {
     match arguments("iometer", words)? {
-        Ok(arguments) => lower(&arguments, &Here { reads_only: true }, 1),
+        Ok(arguments) => lower(&arguments, &LocalEnv { reads_only: true }, 1),
         Err(_) => Err(Faults::usage(
             Fault::new("this Iometer line names no configuration").help("name the file: `iometer x.icf`"),
         )),
     }
 }
 
-fn lower(arguments: &Arguments, here: &Here, seed: u64) -> Result<Lowered, Faults> {
+fn lower(arguments: &Arguments, env: &LocalEnv, seed: u64) -> Result<Lowered, Faults> {
     let path = Path::new(&arguments.config);
     let bytes = user_file::read_bytes(path, user_file::MAX_TEXT).map_err(|error| {
         let fault = Fault::new(format!("Cannot read from file: {}: {error}", arguments.config));
@@ -131,7 +131,7 @@ fn lower(arguments: &Arguments, here: &Here, seed: u64) -> Result<Lowered, Fault
         return Err(Faults::usage(fault.help("name a file that Iometer has saved (.icf)")));
     }
     let Parsed { config, warnings } = iometer::read(&arguments.config, &text)?;
-    let Lowered { plan, mut notes } = iometer::lower(&config, arguments, here, cfg!(windows), seed)?;
+    let Lowered { plan, mut notes } = iometer::lower(&config, arguments, env, cfg!(windows), seed)?;
     notes.splice(0..0, warnings);
     Ok(Lowered { plan, notes })
 }
@@ -155,12 +155,12 @@ fn cannot_write(path: &str, error: &std::io::Error) -> Faults {
 }
 
 /// This machine.
-struct Here {
+struct LocalEnv {
     /// Nothing is run: targets and managers of other machines may stay what they are.
     reads_only: bool,
 }
 
-impl Machine for Here {
+impl Machine for LocalEnv {
     fn is_here(&self, name: &str) -> bool {
         let own = engine::probe::host(&engine::probe::System::live()).name;
         let short = |name: &str| name.split('.').next().unwrap_or_default().to_ascii_lowercase();
@@ -172,12 +172,12 @@ impl Machine for Here {
         self.reads_only
     }
 
-    fn find(&self, path: &str) -> Found {
+    fn find(&self, path: &str) -> PathFacts {
         match fs::metadata(path) {
-            Ok(meta) if meta.is_dir() => Found::Directory,
-            Ok(meta) if meta.is_file() => Found::File(meta.len()),
-            Ok(_) => Found::Device,
-            Err(_) => Found::Nothing,
+            Ok(meta) if meta.is_dir() => PathFacts::Directory,
+            Ok(meta) if meta.is_file() => PathFacts::File(meta.len()),
+            Ok(_) => PathFacts::Device,
+            Err(_) => PathFacts::Nothing,
         }
     }
 

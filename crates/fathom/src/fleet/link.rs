@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use run::hosts::{Duplex, HANDSHAKE_TIMEOUT, HandshakeError, Role, Session, accept_session, connect_session};
 
 /// How long an address may take to answer.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Pause between two attempts to connect.
 const RETRY_PAUSE: Duration = Duration::from_millis(200);
 /// A handshake notices after this time that it is cancelled.
@@ -204,7 +204,7 @@ impl Connector<'_> {
 pub fn connect(addresses: &[SocketAddr]) -> io::Result<TcpStream> {
     let mut why = io::Error::new(io::ErrorKind::NotFound, "the name has no address");
     for address in addresses {
-        match TcpStream::connect_timeout(address, PATIENCE) {
+        match TcpStream::connect_timeout(address, CONNECT_TIMEOUT) {
             Ok(stream) => return Ok(stream),
             Err(error) => why = error,
         }

@@ -10,7 +10,7 @@ use run::hosts::{Duplex, HandshakeError, Role, StreamComm};
 
 use super::acceptor::Acceptor;
 use super::child::HostProcess;
-use super::link::{ConnectError, Connector, Listener, PATIENCE, connect};
+use super::link::{CONNECT_TIMEOUT, ConnectError, Connector, Listener, connect};
 use super::waiting::{Notice, interrupted};
 use crate::address;
 use crate::exit::Exit;
@@ -23,7 +23,7 @@ pub const LOCAL: &str = "local";
 /// for each host at once.
 const SSH: &str = "ssh -o BatchMode=yes";
 /// How long is waited for those that come by themselves, and how long they try to reach who leads.
-const ARRIVAL: Duration = Duration::from_secs(300);
+const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(300);
 const SHORTEST_TOKEN: usize = 16;
 
 /// All hosts of a list.
@@ -204,7 +204,7 @@ fn connected(host: &str, rest: &str, interrupt: &AtomicBool) -> Result<Duplex, F
     let connector = Connector {
         role: Role::Coordinator,
         token: &token,
-        timeout: PATIENCE,
+        timeout: CONNECT_TIMEOUT,
         awaits_listener: false,
         interrupt,
     };
@@ -292,7 +292,7 @@ impl Awaited<'_> {
             if let Some(faults) = interrupted(interrupt) {
                 return Err(faults);
             }
-            if begun.elapsed() > ARRIVAL && streams.len() < self.count {
+            if begun.elapsed() > ARRIVAL_TIMEOUT && streams.len() < self.count {
                 let what = format!("{} of {} agents connected", streams.len(), self.count);
                 return Err(at(self.named, what, self.help));
             }
@@ -304,13 +304,13 @@ impl Awaited<'_> {
 /// Connects to the coordinator, which may be started after this process, or get its name later.
 ///
 /// # Errors
-/// Why it cannot be reached, after [`ARRIVAL`] or where this process is asked to stop.
+/// Why it cannot be reached, after [`ARRIVAL_TIMEOUT`] or where this process is asked to stop.
 pub fn arrive(address: &str, token: &str, interrupt: &AtomicBool, quiet: bool) -> Result<Duplex, ConnectError> {
     let _notice = Notice::unless(quiet, format!("waiting for the coordinator at {address}"));
     let connector = Connector {
         role: Role::Agent,
         token,
-        timeout: ARRIVAL,
+        timeout: ARRIVAL_TIMEOUT,
         awaits_listener: true,
         interrupt,
     };

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use dialects::diskspd::text::TextForm;
-use dialects::diskspd::{EventRole, Here, Processors, Reading, Surroundings, lower};
+use dialects::diskspd::{EventRole, LowerEnv, ParseEnv, Processors, Reading, lower};
 use engine::clock::ClockStart;
 use model::plan::{EngineKind, Plan, TargetKind};
 use model::{Bytes, Nanos};
@@ -21,7 +21,7 @@ struct Around {
     case: PathBuf,
 }
 
-impl Surroundings for Around {
+impl ParseEnv for Around {
     fn processors(&self) -> Processors {
         Processors {
             online: vec![0, 1],
@@ -75,19 +75,19 @@ fn recorded(case: &Path) -> (Vec<(String, u64)>, Vec<Vec<Operation>>) {
 /// What the arguments of a case mean, ended by a number of operations.
 fn plan_of(case: &Path) -> Plan {
     let arguments = arguments(case);
-    let mut around = Around { case: case.to_owned() };
-    let request = match dialects::diskspd::read("diskspd", &arguments, &mut around) {
+    let mut env = Around { case: case.to_owned() };
+    let request = match dialects::diskspd::read("diskspd", &arguments, &mut env) {
         Reading::Run(request) => request,
         other => panic!("{}: {other:?}", name(case)),
     };
-    let here = Here {
+    let env = LowerEnv {
         cpus: &engine::sys::thread::usable_cpus(),
         arguments: &arguments,
         form: TextForm::V2_2,
         windows: false,
-        ..Here::default()
+        ..LowerEnv::default()
     };
-    let mut plan = lower(&request.profile, here).unwrap().plan;
+    let mut plan = lower(&request.profile, env).unwrap().plan;
     assert_eq!(plan.steps.len(), 1);
     let job = &mut plan.steps[0].jobs[0];
     job.phases.warm_up_ns = Nanos(0);

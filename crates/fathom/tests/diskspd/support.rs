@@ -67,15 +67,15 @@ pub fn same_lines<A: AsRef<str>, B: AsRef<str>>(what: &str, expected: &[A], foun
     let Some(first) = (0..expected.len().max(found.len())).find(differ) else {
         return;
     };
-    let around = |lines: &[&str]| {
+    let env = |lines: &[&str]| {
         let from = first.saturating_sub(3).min(lines.len());
         lines[from..lines.len().min(first + 4)].join("\n")
     };
     panic!(
         "{what}, line {}\n--- expected\n{}\n--- found\n{}",
         first + 1,
-        around(&expected),
-        around(&found)
+        env(&expected),
+        env(&found)
     );
 }
 

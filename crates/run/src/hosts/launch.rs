@@ -97,10 +97,10 @@ pub fn detect_launcher(variable: impl Fn(&str) -> Option<String>) -> Option<Laun
 }
 
 /// Who, how many, libraries in their order, and what to install.
-type Found = (&'static str, Option<u32>, [&'static [&'static str]; 3], &'static str);
+type LauncherFacts = (&'static str, Option<u32>, [&'static [&'static str]; 3], &'static str);
 
 /// A launcher that says how many processes it has started, if that is a fitting number.
-fn known(variable: &impl Fn(&str) -> Option<String>, fits: impl Fn(u32) -> bool) -> Option<Found> {
+fn known(variable: &impl Fn(&str) -> Option<String>, fits: impl Fn(u32) -> bool) -> Option<LauncherFacts> {
     let number = |name: &str| variable(name)?.parse::<u32>().ok().filter(|number| fits(*number));
     Some(if let Some(size) = number("OMPI_COMM_WORLD_SIZE") {
         (
@@ -143,7 +143,7 @@ fn known(variable: &impl Fn(&str) -> Option<String>, fits: impl Fn(u32) -> bool)
 }
 
 /// A launcher of another kind: what it brings is not known, so every library is tried.
-fn other(variable: &impl Fn(&str) -> Option<String>) -> Option<Found> {
+fn other(variable: &impl Fn(&str) -> Option<String>) -> Option<LauncherFacts> {
     let (_, size, by) = OTHERS.iter().find(|(rank, ..)| variable(rank).is_some())?;
     let size = size.and_then(|name| variable(name)?.parse().ok());
     let install = "the MPI that this launcher is made for (Open MPI, MPICH or one of its family)";

@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use engine::sys::mpi::{Abi, Found, Mpi, Transfer};
+use engine::sys::mpi::{Abi, LoadedMpi, Mpi, Transfer};
 
 use super::comm::{Comm, Incoming, MAX_WAITING, too_many_wait};
 use super::launch::Launch;
@@ -53,7 +53,7 @@ impl MpiComm {
         let (set_low_latency, over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let (hurried, ended) = (Arc::clone(&set_low_latency), Arc::clone(&over));
         let run = move || {
-            let started = open_first(&launch.libraries).and_then(Found::start);
+            let started = open_first(&launch.libraries).and_then(LoadedMpi::start);
             let mpi = match started.and_then(|mpi| of_this_launcher(mpi, &launch)) {
                 Ok(mpi) => mpi,
                 Err(why) => return drop(ready.send(Err(why))),
@@ -94,7 +94,7 @@ impl MpiComm {
     }
 }
 
-fn open_first(libraries: &[String]) -> Result<Found, String> {
+fn open_first(libraries: &[String]) -> Result<LoadedMpi, String> {
     let mut reasons = Vec::new();
     for name in libraries {
         match Mpi::open(name) {

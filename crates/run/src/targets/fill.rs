@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use engine::{
-    Access, Action, Batch, Clock, Engine, EngineError, File, Identity, OpenHow, Request, Setup, Slot, choose,
+    Access, Action, Batch, Clock, Engine, EngineError, File, Identity, OpenOptions, Request, Setup, Slot, choose,
     os_error_name, sys,
 };
 use model::content::{Content, Filler};
@@ -310,7 +310,7 @@ fn report_progress(what: &Fill<'_>, written: u64, elapsed: Nanos, watcher: &mut 
 /// Opens the file, bypassing the page cache where the file system allows it.
 fn open_for_filling(what: &Fill<'_>) -> Result<File, FillError> {
     let aligned = what.from.is_multiple_of(4096) && what.block.is_multiple_of(4096);
-    let how = |direct| OpenHow {
+    let how = |direct| OpenOptions {
         access: Access::Write,
         cache: CacheMode {
             direct,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use engine::probe::{self, System};
-use engine::{Clock, File, FileId, FileKind, Identity, OpenHow, sys};
+use engine::{Clock, File, FileId, FileKind, Identity, OpenOptions, sys};
 use model::content::Content;
 use model::environment::TargetFacts;
 use model::event::Event;
@@ -225,7 +225,7 @@ fn made_up(target: &Target, kind: &str, size: Bytes) -> TargetFacts {
 
 /// Opens a prepared target to look at it.
 fn reopen(one: &Examined, expected: Option<Identity>) -> Result<File, TargetError> {
-    let file = File::open(&one.path, OpenHow::to_inspect(false)).map_err(|error| TargetError::Look {
+    let file = File::open(&one.path, OpenOptions::to_inspect(false)).map_err(|error| TargetError::Look {
         path: one.path.display().to_string(),
         source: error.source,
     })?;

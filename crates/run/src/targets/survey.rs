@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use engine::probe::{self, System};
-use engine::{File, FileKind, OpenHow, sys};
+use engine::{File, FileKind, OpenOptions, sys};
 use model::Bytes;
 use model::environment::TargetFacts;
 use model::plan::{FileTree, Plan, Target, TargetKind};
@@ -61,7 +61,7 @@ pub fn storage_facts(system: &System, path: &Path) -> Option<TargetFacts> {
     if !matches!(kind, FileKind::Regular | FileKind::BlockDevice) {
         return None;
     }
-    let file = File::open(path, OpenHow::to_inspect(false)).ok()?;
+    let file = File::open(path, OpenOptions::to_inspect(false)).ok()?;
     Some(probe::target(system, &file, ""))
 }
 

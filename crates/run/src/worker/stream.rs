@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use engine::{Action, File, OpenHow, sys};
+use engine::{Action, File, OpenOptions, sys};
 use model::content::Filler;
 use model::draws::{Draws, Purpose};
 use model::pace::Schedule;
@@ -40,7 +40,7 @@ impl LiveStream {
     /// in fio.
     pub(crate) fn drop_caches(&self) {
         for path in &self.uncached {
-            if let Ok(file) = File::open(path, OpenHow::to_inspect(false))
+            if let Ok(file) = File::open(path, OpenOptions::to_inspect(false))
                 && let Some(handle) = file.handle()
             {
                 sys::file::drop_cache(handle);

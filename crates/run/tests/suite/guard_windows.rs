@@ -14,7 +14,7 @@ use model::Bytes;
 use model::environment::Device;
 use run::targets::MarkState;
 use run::targets::guard::{
-    CallerKind, Contents, Decision, Guard, Intent, Permissions, Signature, SignatureKind, Subject,
+    CallerKind, Candidate, Contents, Decision, Guard, Intent, Permissions, Signature, SignatureKind,
 };
 
 const GIB: u64 = 1 << 30;
@@ -100,8 +100,8 @@ fn machine() -> Storage {
     }
 }
 
-fn subject(name: &str, disk: u32, partition: u32) -> Subject {
-    Subject {
+fn subject(name: &str, disk: u32, partition: u32) -> Candidate {
+    Candidate {
         path: PathBuf::from(name),
         kind: FileKind::BlockDevice,
         identity: Some(Identity::BlockDevice(DeviceNumber::new(disk, partition))),
@@ -112,7 +112,7 @@ fn subject(name: &str, disk: u32, partition: u32) -> Subject {
     }
 }
 
-fn decide(storage: &Storage, subject: &Subject, caller: CallerKind, destroy: bool) -> Decision {
+fn decide(storage: &Storage, subject: &Candidate, caller: CallerKind, destroy: bool) -> Decision {
     let tree = System::below(std::path::Path::new("nowhere"));
     let permissions = Permissions {
         destroy: destroy

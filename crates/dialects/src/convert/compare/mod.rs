@@ -7,7 +7,7 @@ use model::plan::{Dialect, Job, Plan, Step, Stop, Stream, Target, TargetKind, Wo
 use model::{Bytes, Direction};
 use serde_json::{Value, json};
 
-use super::crews::{self, Apart};
+use super::worker_groups::{self, Apart};
 use super::{Lost, dialect_name, words};
 use rows::{Check, LIMITS, Names, ROWS, Row, SEED, STEPS, STRUCTURE, Verdict};
 
@@ -116,7 +116,7 @@ impl Comparison {
         let alike = threads(wanted) == threads(got);
         self.job = None;
         self.same(&STRUCTURE, shape(wanted), shape(got));
-        let mut heads = (Head::default(), Head::default());
+        let mut heads = (JobHeader::default(), JobHeader::default());
         let mut before: Option<(&Job, (Stream, Worker, Worker))> = None;
         for (index, place) in places(plan, wanted).into_iter().enumerate() {
             self.job = many.then(|| place.job.name.clone());
@@ -132,8 +132,8 @@ impl Comparison {
             // it said.
             let like = (
                 place.stream.clone(),
-                crews::likeness(place.worker, Apart::default()),
-                crews::likeness(counterpart.worker, Apart::default()),
+                worker_groups::likeness(place.worker, Apart::default()),
+                worker_groups::likeness(counterpart.worker, Apart::default()),
             );
             // Threads of one job share it; comparing it with itself takes as long as it has
             // threads.
@@ -213,9 +213,9 @@ impl Comparison {
 
 /// A job as it is serialised, without its workers, which are compared one by one.
 #[derive(Default)]
-struct Head<'a>(Option<(&'a Job, Value)>);
+struct JobHeader<'a>(Option<(&'a Job, Value)>);
 
-impl<'a> Head<'a> {
+impl<'a> JobHeader<'a> {
     /// The serialised parts of a place.
     fn value(&mut self, place: &Place<'a>) -> Value {
         let known = self.0.take().filter(|(job, _)| std::ptr::eq(*job, place.job));
@@ -298,20 +298,20 @@ fn likeness(one: &Stream, other: &Stream) -> usize {
 
 /// How threads and targets go together in a step.
 fn shape(step: &Step) -> String {
-    let mut crews: Vec<(usize, usize)> = Vec::new();
+    let mut worker_groups: Vec<(usize, usize)> = Vec::new();
     for worker in step.jobs.iter().flat_map(|job| &job.workers) {
         // A set of files is as many targets as streams with one target each are.
         let streams = worker.streams.iter().map(|stream| stream.target.ids().len()).sum();
-        match crews.last_mut() {
+        match worker_groups.last_mut() {
             Some((count, same)) if *same == streams => *count += 1,
-            _ => crews.push((1, streams)),
+            _ => worker_groups.push((1, streams)),
         }
     }
-    let crews = crews.iter().map(|(count, streams)| match streams {
+    let worker_groups = worker_groups.iter().map(|(count, streams)| match streams {
         1 => format!("{count} on one target each"),
         _ => format!("{count} on {streams} targets each"),
     });
-    format!("workers: {}", crews.collect::<Vec<_>>().join(", "))
+    format!("workers: {}", worker_groups.collect::<Vec<_>>().join(", "))
 }
 
 /// Rounds as amounts: that many times as much.

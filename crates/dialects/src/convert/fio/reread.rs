@@ -6,7 +6,7 @@ use model::plan::{Plan, Stream};
 use model::trace::iolog::HEADER;
 
 use crate::convert::compare::is_device;
-use crate::fio::{self, Disk, Found, FoundKind, Here, Reading, Surroundings, TraceFile};
+use crate::fio::{self, Disk, LowerEnv, ParseEnv, PathFacts, PathKind, Reading, TraceFile};
 
 /// What the words of a command line mean.
 ///
@@ -17,7 +17,7 @@ pub(super) fn lowered(plan: &Plan, arguments: &[String]) -> Result<Plan, String>
         Reading::Run(jobs) => jobs,
         Reading::End(end) => return Err(end.read.stderr().collect::<Vec<_>>().join("; ")),
     };
-    let here = Here {
+    let env = LowerEnv {
         arguments: &[],
         disk: &PlanDisk(plan),
         fresh_seed: 0,
@@ -25,7 +25,7 @@ pub(super) fn lowered(plan: &Plan, arguments: &[String]) -> Result<Plan, String>
         utc_offset_s: 0,
         client: None,
     };
-    let lowered = fio::lower(&jobs, here).map_err(|complaints| {
+    let lowered = fio::lower(&jobs, env).map_err(|complaints| {
         let complaints = complaints.iter().map(ToString::to_string);
         complaints.collect::<Vec<_>>().join("; ")
     })?;
@@ -35,7 +35,7 @@ pub(super) fn lowered(plan: &Plan, arguments: &[String]) -> Result<Plan, String>
 /// No files, no variables, and a machine that no option asks about.
 struct NullEnv;
 
-impl Surroundings for NullEnv {
+impl ParseEnv for NullEnv {
     fn read_job_file(&mut self, _: &str) -> Result<String, String> {
         Err("there are no job files here".into())
     }
@@ -94,9 +94,9 @@ impl PlanDisk<'_> {
 }
 
 impl Disk for PlanDisk<'_> {
-    fn find(&self, path: &str) -> Option<Found> {
-        is_device(path).then_some(Found {
-            kind: FoundKind::Device,
+    fn find(&self, path: &str) -> Option<PathFacts> {
+        is_device(path).then_some(PathFacts {
+            kind: PathKind::Device,
             size: 0,
         })
     }

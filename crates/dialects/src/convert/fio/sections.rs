@@ -3,7 +3,7 @@
 use model::Bytes;
 use model::plan::{Dependency, Depth, Extent, FileService, Job, Plan, Region, Step, Stream, StreamTarget, Worker};
 
-use crate::convert::crews::{Apart, Crew, Names, crews};
+use crate::convert::worker_groups::{Apart, Names, WorkerGroup, worker_groups};
 use crate::fio::print::increment;
 
 /// The plan with a job for each section, whose workers have one stream each.
@@ -52,8 +52,8 @@ impl Sections<'_> {
             starts: true,
         };
         let mut all: Vec<Vec<Worker>> = Vec::new();
-        for crew in crews(job, apart) {
-            all.extend(self.clones(&crew));
+        for group in worker_groups(job, apart) {
+            all.extend(self.clones(&group));
         }
         let several = all.len() > 1;
         let last = job.after.last().and_then(|after| last_of.get(after.0 as usize));
@@ -73,12 +73,12 @@ impl Sections<'_> {
         sections.collect()
     }
 
-    /// The clones that a crew comes to: those of one section if clones can be spread as its workers
-    /// are, else one each.
-    fn clones(&mut self, crew: &Crew<'_>) -> Vec<Vec<Worker>> {
+    /// The clones that a group of workers comes to: those of one section if clones can be spread as
+    /// its workers are, else one each.
+    fn clones(&mut self, group: &WorkerGroup<'_>) -> Vec<Vec<Worker>> {
         let mut groups: Vec<Vec<Worker>> = Vec::new();
-        for worker in &crew.workers {
-            let streams = streams(crew, worker);
+        for worker in &group.workers {
+            let streams = streams(group, worker);
             groups.resize_with(groups.len().max(streams.len()), Vec::new);
             for (group, stream) in groups.iter_mut().zip(streams) {
                 group.push(Worker {
@@ -111,9 +111,9 @@ impl Sections<'_> {
 
 /// The streams of a worker, as clones can have them: targets that share a depth are one set of
 /// files.
-fn streams(crew: &Crew<'_>, worker: &Worker) -> Vec<Stream> {
-    let targets = crew.targets();
-    let product = crew.is_a_product() && worker.streams.len() == targets.len() && targets.len() > 1;
+fn streams(group: &WorkerGroup<'_>, worker: &Worker) -> Vec<Stream> {
+    let targets = group.targets();
+    let product = group.is_a_product() && worker.streams.len() == targets.len() && targets.len() > 1;
     let even = worker
         .streams
         .iter()

@@ -10,7 +10,7 @@ use options::{job_text, simulated};
 
 pub(super) use options::{simulated_words, tree_words};
 
-use super::crews::{Apart, Crew, Names, crews};
+use super::worker_groups::{Apart, Names, WorkerGroup, worker_groups};
 use super::{Conversion, Form, Lost, compare, dialect_name};
 use crate::diagnostic::{Diagnostic, Place};
 use crate::native::{self, Document, JobSpec};
@@ -83,15 +83,15 @@ impl<'a> Text<'a> {
         for (number, step) in plan.steps.iter().enumerate() {
             let mut written: Vec<String> = Vec::new();
             for job in &step.jobs {
-                let crews = crews_of(job);
-                for (index, crew) in crews.iter().enumerate() {
-                    let name = match crews.len() {
+                let worker_groups = groups_of(job);
+                for (index, group) in worker_groups.iter().enumerate() {
+                    let name = match worker_groups.len() {
                         1 => names.take(&job.name),
                         _ => names.take(&format!("{} {}", job.name, index + 1)),
                     };
                     // The others of a job may be several here; the last of them is waited for.
                     let after = job.after.last().and_then(|after| written.get(after.0 as usize));
-                    let mut text = job_text(plan, crew, name.clone());
+                    let mut text = job_text(plan, group, name.clone());
                     if number > 0 {
                         text.options.push(("step", (number + 1).to_string()));
                     }
@@ -99,7 +99,7 @@ impl<'a> Text<'a> {
                         text.options.push(("after", after.clone()));
                     }
                     jobs.push(text);
-                    if index + 1 == crews.len() {
+                    if index + 1 == worker_groups.len() {
                         written.push(name);
                     }
                 }
@@ -257,8 +257,8 @@ fn basic(text: &str) -> String {
     out + "\""
 }
 
-/// Crews that one job of ours can be.
-fn crews_of(job: &Job) -> Vec<Crew<'_>> {
+/// Groups that one job of ours can be.
+fn groups_of(job: &Job) -> Vec<WorkerGroup<'_>> {
     let divides = |access: &Access| {
         matches!(
             access,
@@ -280,12 +280,12 @@ fn crews_of(job: &Job) -> Vec<Crew<'_>> {
         starts: false,
     };
     let mut all = Vec::new();
-    for crew in crews(job, apart) {
-        let region = crew.worker().streams[0].region;
-        let undivided = crew.workers.iter().all(|worker| worker.streams[0].region == region);
-        match walking && undivided && (2..=MAX_WALKERS).contains(&crew.workers.len()) {
-            true => all.extend(crew.apart()),
-            false => all.push(crew),
+    for group in worker_groups(job, apart) {
+        let region = group.worker().streams[0].region;
+        let undivided = group.workers.iter().all(|worker| worker.streams[0].region == region);
+        match walking && undivided && (2..=MAX_WALKERS).contains(&group.workers.len()) {
+            true => all.extend(group.apart()),
+            false => all.push(group),
         }
     }
     all

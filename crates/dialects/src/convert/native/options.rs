@@ -13,16 +13,16 @@ use model::{Bytes, Direction, Nanos};
 
 use super::{JobText, Options, target_name};
 use crate::convert::compare;
-use crate::convert::crews::Crew;
 use crate::convert::words::{self, size, time};
+use crate::convert::worker_groups::WorkerGroup;
 use crate::native::simulated::mood_words;
 
-pub(super) fn job_text(plan: &Plan, crew: &Crew<'_>, name: String) -> JobText {
-    let worker = crew.worker();
+pub(super) fn job_text(plan: &Plan, group: &WorkerGroup<'_>, name: String) -> JobText {
+    let worker = group.worker();
     let mut options: Options = Vec::new();
-    let targets = crew.targets();
+    let targets = group.targets();
     options.extend(targets.iter().map(|id| ("target", target_name(plan.target(*id)))));
-    let product = crew.is_a_product();
+    let product = group.is_a_product();
     let each = if product {
         worker.streams.len() / targets.len().max(1)
     } else {
@@ -33,14 +33,14 @@ pub(super) fn job_text(plan: &Plan, crew: &Crew<'_>, name: String) -> JobText {
     let mut say = |name: &'static str, value: String| options.push((name, value));
     if let Some(work) = &stream.files {
         files(plan, stream, work, &mut say);
-        end_of_job(crew, stream, &mut say);
+        end_of_job(group, stream, &mut say);
         return JobText {
             name,
             options,
             parts: Vec::new(),
         };
     }
-    place(plan, crew, &mut say);
+    place(plan, group, &mut say);
     let kept = |target: &Target| target.at_end == AtEndOfJob::Keep;
     if plan.origin.dialect == Dialect::Native && targets.iter().any(|id| kept(plan.target(*id))) {
         say("keep", "true".into());
@@ -54,24 +54,24 @@ pub(super) fn job_text(plan: &Plan, crew: &Crew<'_>, name: String) -> JobText {
         several => parts.extend(several.iter().map(|stream| (stream.weight, part(stream, native)))),
     }
     flushes(stream, native, &mut say);
-    depth(crew, &mut say);
-    end_of_job(crew, stream, &mut say);
+    depth(group, &mut say);
+    end_of_job(group, stream, &mut say);
     JobText { name, options, parts }
 }
 
 /// The options that jobs on blocks and on files have in common.
-fn end_of_job(crew: &Crew<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, String)) {
-    let count = crew.workers.len();
+fn end_of_job(group: &WorkerGroup<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, String)) {
+    let count = group.workers.len();
     if count > 1 {
         say("workers", count.to_string());
     }
     let streams = match &stream.target {
-        StreamTarget::One { .. } => crew.worker().streams.len(),
+        StreamTarget::One { .. } => group.worker().streams.len(),
         StreamTarget::Files { targets, .. } => targets.len(),
     };
     load(stream, (count * streams) as u64, say);
-    times(crew, say);
-    system(crew, stream, say);
+    times(group, say);
+    system(group, stream, say);
 }
 
 /// The tree of a stream and its operations.
@@ -112,8 +112,8 @@ pub(in crate::convert) fn tree_words(tree: &FileTree) -> String {
 }
 
 /// Size and offset.
-fn place(plan: &Plan, crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)) {
-    let stream = &crew.worker().streams[0];
+fn place(plan: &Plan, group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str, String)) {
+    let stream = &group.worker().streams[0];
     let target = stream.target.ids().first().map(|id| plan.target(*id));
     let made = target.and_then(|target| target.prepare.size().map(|size| size.0));
     let region = stream.region;
@@ -124,7 +124,7 @@ fn place(plan: &Plan, crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)
     };
     // Workers that divide a target begin at the edges of their shares.
     let offset = fixed(region.base).unwrap_or(region.base.bytes.0);
-    let ends = crew.workers.iter().map(|worker| {
+    let ends = group.workers.iter().map(|worker| {
         let region = worker.streams[0].region;
         let length = region.length.and_then(fixed)?;
         fixed(region.base).map(|base| base + length)
@@ -138,7 +138,7 @@ fn place(plan: &Plan, crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)
         .0
         .max(stream.pattern.alignment.read.0)
         .max(1);
-    let divided = crew.workers.len() > 1 && crew.workers.iter().any(|worker| worker.streams[0].region != region);
+    let divided = group.workers.len() > 1 && group.workers.iter().any(|worker| worker.streams[0].region != region);
     let size = match (end, made) {
         // What does not fill a block at the end belongs to no share; the size of the file has it
         // still.
@@ -292,9 +292,9 @@ fn flushes(stream: &Stream, native: bool, say: &mut dyn FnMut(&'static str, Stri
     }
 }
 
-fn depth(crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)) {
-    let worker = crew.worker();
-    let slots: Vec<u32> = crew.workers.iter().map(|worker| worker.slots()).collect();
+fn depth(group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str, String)) {
+    let worker = group.worker();
+    let slots: Vec<u32> = group.workers.iter().map(|worker| worker.slots()).collect();
     let uneven = slots.iter().any(|of_one| *of_one != slots[0]);
     let (depth, per) = match worker.depth {
         // What does not divide evenly goes to the first workers, as `job` has it.
@@ -351,9 +351,9 @@ fn load(stream: &Stream, count: u64, say: &mut dyn FnMut(&'static str, String)) 
     }
 }
 
-fn times(crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)) {
-    let job = crew.job;
-    let streams = || crew.worker().streams.iter();
+fn times(group: &WorkerGroup<'_>, say: &mut dyn FnMut(&'static str, String)) {
+    let job = group.job;
+    let streams = || group.worker().streams.iter();
     let walks = |access: &Access| {
         matches!(
             access,
@@ -379,7 +379,7 @@ fn times(crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)) {
     {
         stop.bytes = None;
     }
-    let workers = crew.workers.len() as u64;
+    let workers = group.workers.len() as u64;
     let counted = stop.operations.is_some() || stop.bytes.is_some() || stop.passes.is_some();
     match stop.after_ns {
         Some(after) if counted || after != Nanos::secs(30) => say("time", time(after)),
@@ -416,8 +416,8 @@ fn times(crew: &Crew<'_>, say: &mut dyn FnMut(&'static str, String)) {
     }
 }
 
-fn system(crew: &Crew<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, String)) {
-    let worker = crew.worker();
+fn system(group: &WorkerGroup<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, String)) {
+    let worker = group.worker();
     let cache = match (stream.cache.mapping, stream.cache.direct, stream.cache.write_through) {
         (Some(_), _, _) => "mapped",
         (None, true, WriteThrough::Off) => "direct",
@@ -443,7 +443,7 @@ fn system(crew: &Crew<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, St
     if worker.engine.submission_thread {
         say("submission-thread", "true".into());
     }
-    let cpus = crew.cpus();
+    let cpus = group.cpus();
     if !cpus.is_empty() {
         say("cpus", words::cpus(words::period(&cpus)));
     }
@@ -451,16 +451,16 @@ fn system(crew: &Crew<'_>, stream: &Stream, say: &mut dyn FnMut(&'static str, St
     if !policy.tolerate_read.is_empty() || !policy.tolerate_write.is_empty() {
         say("tolerate-errors", "true".into());
     }
-    if let Some(log) = &crew.job.operation_log {
+    if let Some(log) = &group.job.operation_log {
         say("log", log.clone());
     }
-    if !crew.job.hosts.is_empty() {
-        say("for-hosts", crew.job.hosts.join(","));
+    if !group.job.hosts.is_empty() {
+        say("for-hosts", group.job.hosts.join(","));
     }
-    if crew.job.divide != Divide::default() {
-        say("divide", words::divided(crew.job.divide));
+    if group.job.divide != Divide::default() {
+        say("divide", words::divided(group.job.divide));
     }
-    let storage = &crew.job.storage;
+    let storage = &group.job.storage;
     if let Some(path) = storage.cache {
         say("path", path.word().into());
     }

@@ -1,7 +1,7 @@
 //! Which places are read and written, in which order.
 
 use super::{FORM, Form, Group, Pass, ROW, Scope, Status, Switch, Value, number};
-use crate::diskspd::line::{Halt, Line, Taken};
+use crate::diskspd::line::{EarlyEnd, Line, ParseResult};
 use crate::diskspd::newer::{Separation, Version};
 use crate::diskspd::{distribution, numbers};
 
@@ -122,7 +122,7 @@ pub(super) const RANDOM: Switch = Switch {
     ..ACCESS
 };
 
-fn random(line: &mut Line<'_>, value: &str) -> Taken {
+fn random(line: &mut Line<'_>, value: &str) -> ParseResult {
     let alignment = match value {
         "" => u64::from(line.target.block),
         _ => above_zero(line, value, "ERROR: invalid alignment passed to -r")?,
@@ -141,7 +141,7 @@ fn random(line: &mut Line<'_>, value: &str) -> Taken {
     Ok(())
 }
 
-fn random_share(line: &mut Line<'_>, value: &str) -> Taken {
+fn random_share(line: &mut Line<'_>, value: &str) -> ParseResult {
     if value.is_empty() {
         return Err(line.refuse("ERROR: no random percentage passed to -rs"));
     }
@@ -245,7 +245,7 @@ pub(super) const BASE: Switch = Switch {
     ],
     read: |line, value| {
         if value.is_empty() {
-            return Err(Halt::Wrong);
+            return Err(EarlyEnd::Wrong);
         }
         if std::mem::replace(&mut line.given.base, true) {
             return Err(line.refuse("ERROR: base target offset (-Bbase[:length]) can only be specified once"));
@@ -269,7 +269,7 @@ pub(super) const BASE: Switch = Switch {
 
 const ONE_END: &str = "ERROR: maximum target offset (-Bbase:length or -fsize) can only be specified once";
 
-fn end_by_length(line: &mut Line<'_>, length: &str) -> Taken {
+fn end_by_length(line: &mut Line<'_>, length: &str) -> ParseResult {
     if length.is_empty() {
         return Err(line.refuse("ERROR: -Bbase:length - no length provided"));
     }
@@ -317,7 +317,7 @@ pub(super) const END: Switch = Switch {
         match value.as_bytes().first() {
             Some(b'0'..=b'9') => return end(line, value),
             Some(_) if value.bytes().all(|letter| b"rst".contains(&letter)) => {}
-            _ => return Err(Halt::Wrong),
+            _ => return Err(EarlyEnd::Wrong),
         }
         line.target.random_access |= value.contains('r');
         line.target.sequential_scan |= value.contains('s');
@@ -327,7 +327,7 @@ pub(super) const END: Switch = Switch {
     ..ACCESS
 };
 
-fn end(line: &mut Line<'_>, value: &str) -> Taken {
+fn end(line: &mut Line<'_>, value: &str) -> ParseResult {
     if std::mem::replace(&mut line.given.end, true) {
         return Err(line.refuse(ONE_END));
     }
@@ -399,7 +399,7 @@ pub(super) const SEED: Switch = Switch {
     pass: Pass::Composable,
     read: |line, value| {
         let seed = match value {
-            "" => Some(line.around.milliseconds_since_start() as u32),
+            "" => Some(line.env.milliseconds_since_start() as u32),
             _ => numbers::seed(value),
         };
         if seed.is_none() {
@@ -414,7 +414,7 @@ pub(super) const SEED: Switch = Switch {
 };
 
 /// A size above zero; `complaint` follows what is said about the size itself.
-fn above_zero(line: &mut Line<'_>, value: &str, complaint: &str) -> Result<u64, Halt> {
+fn above_zero(line: &mut Line<'_>, value: &str, complaint: &str) -> Result<u64, EarlyEnd> {
     match line.size(value) {
         Ok(size) if size > 0 => Ok(size),
         _ => Err(line.refuse(complaint)),

@@ -1,7 +1,7 @@
 //! How much at once and how fast.
 
 use super::{FORM, Form, Group, ROW, Scope, Switch, Value, count};
-use crate::diskspd::line::Halt;
+use crate::diskspd::line::EarlyEnd;
 use crate::diskspd::newer::Version;
 use crate::diskspd::numbers;
 use crate::diskspd::profile::ThroughputUnit;
@@ -128,7 +128,7 @@ pub(super) const THROUGHPUT: Switch = Switch {
         line.target.throughput_unit = match value.as_bytes().last() {
             Some(b'0'..=b'9') => ThroughputUnit::BytesPerMs,
             Some(b'i') => ThroughputUnit::Iops,
-            _ => return Err(Halt::Wrong),
+            _ => return Err(EarlyEnd::Wrong),
         };
         line.target.throughput = positive(value)?;
         Ok(())
@@ -173,6 +173,6 @@ pub(super) const THINK: Switch = Switch {
 };
 
 /// A number above zero. Nothing is said about others but the line that all refusals share.
-fn positive(value: &str) -> Result<u32, Halt> {
-    numbers::positive(value).ok_or(Halt::Wrong)
+fn positive(value: &str) -> Result<u32, EarlyEnd> {
+    numbers::positive(value).ok_or(EarlyEnd::Wrong)
 }

@@ -10,7 +10,7 @@ mod system;
 mod time;
 mod write;
 
-use super::line::{Line, Taken};
+use super::line::{Line, ParseResult};
 use super::newer::Version;
 
 /// A letter behind the dash, with all that may follow it.
@@ -30,7 +30,7 @@ pub struct Switch {
     pub forms: &'static [Form],
     pub(super) pass: Pass,
     /// Takes what follows the letter.
-    pub(super) read: fn(&mut Line<'_>, &str) -> Taken,
+    pub(super) read: fn(&mut Line<'_>, &str) -> ParseResult,
 }
 
 /// A form of a switch: fixed letters, then a value.

@@ -1,7 +1,7 @@
 //! Profiles in files, events of the system, tracing, experiments.
 
 use super::{FORM, Form, Group, Pass, Scope, Status, Switch, Value, number};
-use crate::diskspd::line::{EventRole, Halt, Line, Taken};
+use crate::diskspd::line::{EarlyEnd, EventRole, Line, ParseResult};
 use crate::diskspd::numbers;
 use crate::diskspd::profile::Etw;
 
@@ -76,12 +76,12 @@ pub(super) const EVENTS: Switch = Switch {
             Some(b'r') => (EventRole::Wait, "wait-for-start", &value[1..]),
             Some(b'p') => (EventRole::Stop, "force-stop", &value[1..]),
             Some(b'e') => return signal(line, &value[1..]),
-            _ => return Err(Halt::Wrong),
+            _ => return Err(EarlyEnd::Wrong),
         };
-        if let Err(why) = line.around.open_event(role, name) {
+        if let Err(why) = line.env.open_event(role, name) {
             line.hints.push(why);
             line.said.push(format!("Error creating/opening {what} event: '{name}'"));
-            return Err(Halt::Exit(1));
+            return Err(EarlyEnd::Exit(1));
         }
         line.events.set(role, name);
         Ok(())
@@ -89,11 +89,11 @@ pub(super) const EVENTS: Switch = Switch {
     pass: Pass::Second,
 };
 
-fn signal(line: &mut Line<'_>, name: &str) -> Taken {
-    if let Err(why) = line.around.signal_event(name) {
+fn signal(line: &mut Line<'_>, name: &str) -> ParseResult {
+    if let Err(why) = line.env.signal_event(name) {
         line.hints.extend(Some(why).filter(|why| !why.is_empty()));
         line.said.push(format!("Error opening event '{name}'"));
-        return Err(Halt::Exit(1));
+        return Err(EarlyEnd::Exit(1));
     }
     // The spelling is DiskSpd's, and scripts may look for it.
     line.messages.push(format!("Succesfully set event: '{name}'"));
@@ -134,7 +134,7 @@ pub(super) const TRACING: Switch = Switch {
     ],
     read: |line, value| {
         let mut etw = line.etw.unwrap_or_default();
-        *tracing(&mut etw, value).ok_or(Halt::Wrong)? = true;
+        *tracing(&mut etw, value).ok_or(EarlyEnd::Wrong)? = true;
         line.etw = Some(etw);
         Ok(())
     },

@@ -68,9 +68,7 @@ pub(super) const AFFINITY: Switch = Switch {
         if newer && !value.is_empty() && line.span.newer.order.read(value) {
             return Ok(());
         }
-        let expanded = newer
-            .then(|| affinity::expand(value, &line.around.processors()))
-            .flatten();
+        let expanded = newer.then(|| affinity::expand(value, &line.env.processors())).flatten();
         let list = affinity::read(expanded.as_deref().unwrap_or(value)).map_err(|why| line.refuse_all(why))?;
         line.span.affinity.extend(list);
         Ok(())

@@ -1,7 +1,7 @@
 //! What is reported, and how.
 
 use super::{FORM, Form, Group, Pass, ROW, Scope, Switch, Value, count};
-use crate::diskspd::line::Halt;
+use crate::diskspd::line::EarlyEnd;
 use crate::diskspd::newer::Version;
 use crate::diskspd::numbers;
 use crate::diskspd::profile::ResultFormat;
@@ -24,7 +24,7 @@ pub(super) const HELP: Switch = Switch {
         examples: &["-?"],
         ..FORM
     }],
-    read: |_, _| Err(Halt::Help),
+    read: |_, _| Err(EarlyEnd::Help),
     ..REPORT
 };
 

@@ -1,7 +1,7 @@
 //! How the system is asked: caches, flushes, interfaces, priorities.
 
 use super::{FORM, Form, Group, ROW, Scope, Status, Switch, Value};
-use crate::diskspd::line::{Halt, Line, Taken};
+use crate::diskspd::line::{EarlyEnd, Line, ParseResult};
 use crate::diskspd::newer::{Ring, Version};
 use crate::diskspd::numbers;
 use crate::diskspd::profile::{Cache, FlushType};
@@ -90,7 +90,7 @@ pub(super) const CACHE: Switch = Switch {
     ..SYSTEM
 };
 
-fn cache_letter(line: &mut Line<'_>, letter: char) -> Taken {
+fn cache_letter(line: &mut Line<'_>, letter: char) -> ParseResult {
     let (cache, through, mapped) = (line.given.cache, line.given.write_through, line.given.mapped);
     let unbuffered = line.target.cache == Cache::Unbuffered;
     match letter {
@@ -146,7 +146,7 @@ fn cache_letter(line: &mut Line<'_>, letter: char) -> Taken {
 }
 
 impl Line<'_> {
-    fn once(&mut self, free: bool, complaint: fn() -> &'static str) -> Taken {
+    fn once(&mut self, free: bool, complaint: fn() -> &'static str) -> ParseResult {
         if free { Ok(()) } else { Err(self.refuse(complaint())) }
     }
 
@@ -211,7 +211,7 @@ pub(super) const FLUSH: Switch = Switch {
             "v" | "V" => FlushType::ViewOfFile,
             "n" | "N" => FlushType::NonVolatileMemory,
             "i" | "I" => FlushType::NonVolatileMemoryNoDrain,
-            _ => return Err(Halt::Wrong),
+            _ => return Err(EarlyEnd::Wrong),
         });
         Ok(())
     },
@@ -262,7 +262,7 @@ pub(super) const RING: Switch = Switch {
         },
     ],
     read: |line, value| {
-        line.span.newer.ring = Some(Ring::read(value).ok_or(Halt::Wrong)?);
+        line.span.newer.ring = Some(Ring::read(value).ok_or(EarlyEnd::Wrong)?);
         Ok(())
     },
     ..SYSTEM
@@ -305,7 +305,7 @@ pub(super) const PRIORITY: Switch = Switch {
     read: |line, value| {
         line.target.priority = match numbers::integer(value) {
             priority @ 1..=3 => priority as u8,
-            _ => return Err(Halt::Wrong),
+            _ => return Err(EarlyEnd::Wrong),
         };
         Ok(())
     },

@@ -1,7 +1,7 @@
 //! How long it takes.
 
 use super::{FORM, Form, Group, Pass, ROW, Scope, Switch, number};
-use crate::diskspd::line::{Halt, Line};
+use crate::diskspd::line::{EarlyEnd, Line};
 use crate::diskspd::numbers;
 
 const TIME: Switch = Switch {
@@ -65,6 +65,6 @@ pub(super) const COOL_DOWN: Switch = Switch {
     ..TIME
 };
 
-fn seconds(line: &mut Line<'_>, value: &str, what: &str) -> Result<u32, Halt> {
+fn seconds(line: &mut Line<'_>, value: &str, what: &str) -> Result<u32, EarlyEnd> {
     u32::try_from(numbers::integer(value)).map_err(|_| line.refuse(format!("ERROR: invalid {what}: '{value}'")))
 }

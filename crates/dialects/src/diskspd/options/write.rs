@@ -1,7 +1,7 @@
 //! What is written, and into what.
 
 use super::{FORM, Form, Group, ROW, Switch, Value};
-use crate::diskspd::line::Halt;
+use crate::diskspd::line::EarlyEnd;
 use crate::diskspd::numbers;
 use crate::diskspd::profile::Source;
 
@@ -106,7 +106,7 @@ pub(super) const CREATE: Switch = Switch {
     }],
     read: |line, value| {
         if value.is_empty() {
-            return Err(Halt::Wrong);
+            return Err(EarlyEnd::Wrong);
         }
         match line.size(value) {
             Ok(size) => line.target.file_size = Some(size),

@@ -10,7 +10,7 @@ use model::plan::{
 use model::{Bytes, Direction};
 
 use super::{Lowering, Unusable};
-use crate::fio::disk::{Disk, Found, FoundKind};
+use crate::fio::disk::{Disk, PathFacts, PathKind};
 use crate::fio::draft::{Clone, complain};
 use crate::fio::lower::{data, pattern, queue};
 use crate::fio::options::JobOptions;
@@ -81,10 +81,10 @@ struct Extents {
 impl Lowering<'_> {
     pub(super) fn files_of(&mut self, clone: Clone<'_>, place: (usize, usize)) -> Files {
         let options = &clone.job.options;
-        let mut names = names(clone, self.here);
+        let mut names = names(clone, self.env);
         let given = |name: &str| clone.job.given.iter().position(|(option, _)| option == name);
         if let Some(folder) = &options.files.opendir {
-            match self.here.disk.below(folder) {
+            match self.env.disk.below(folder) {
                 Ok(found) if options.files.filename.is_empty() => names = found,
                 // In the order in which they were given.
                 Ok(found) if given("opendir") < given("filename") => names = [found, names].concat(),
@@ -110,12 +110,12 @@ impl Lowering<'_> {
                 format!("fio: filesize: the range from {low} to {high} ends before it begins"),
             );
         }
-        let base = self.at_setup(options, base(clone, &names, self.here.disk), &names);
+        let base = self.at_setup(options, base(clone, &names, self.env.disk), &names);
         let mut ids = Vec::new();
         let mut length = None;
         self.area = Some(0);
         for (number, name) in names.iter().enumerate() {
-            let found = self.here.disk.find(name);
+            let found = self.env.disk.find(name);
             self.check_kind(options, name, found);
             let extents = extents(clone, number, names.len(), base, found);
             length = extents.length;
@@ -151,9 +151,9 @@ impl Lowering<'_> {
             return base;
         }
         let mut sizes = names.iter().map(|name| {
-            let size = match self.here.disk.find(name) {
-                Some(found) => (found.kind == FoundKind::File).then_some(found.size),
-                None => self.here.disk.is_complete().then_some(0),
+            let size = match self.env.disk.find(name) {
+                Some(found) => (found.kind == PathKind::File).then_some(found.size),
+                None => self.env.disk.is_complete().then_some(0),
             }?;
             Some(self.targets.laid_out(name).unwrap_or(0).max(size))
         });
@@ -164,13 +164,13 @@ impl Lowering<'_> {
     }
 
     /// A file has to be of the kind that was said.
-    fn check_kind(&mut self, options: &JobOptions, name: &str, found: Option<Found>) {
-        let is_device = |found: Found| matches!(found.kind, FoundKind::Device | FoundKind::CharacterDevice);
+    fn check_kind(&mut self, options: &JobOptions, name: &str, found: Option<PathFacts>) {
+        let is_device = |found: PathFacts| matches!(found.kind, PathKind::Device | PathKind::CharacterDevice);
         if are_names(options) && found.is_some_and(is_device) {
             complain(&mut self.complaints, "fio: only files are supported");
         }
-        let kind = found.map_or(FoundKind::File, |found| found.kind);
-        if options.zones.zonemode == ZoneMode::Zoned && kind == FoundKind::Device && self.here.disk.is_zoned(name) {
+        let kind = found.map_or(PathKind::File, |found| found.kind);
+        if options.zones.zonemode == ZoneMode::Zoned && kind == PathKind::Device && self.env.disk.is_zoned(name) {
             let why = format!(
                 "fio: zonemode=zbd on {name}, which is a zoned device, is not supported by this program: zones are those of the \
                  job, on a file or a device without any"
@@ -179,18 +179,24 @@ impl Lowering<'_> {
         }
         let (fits, wanted) = match options.files.filetype {
             FileType::None => return,
-            FileType::File => (kind == FoundKind::File, "regular file"),
-            FileType::Block => (kind == FoundKind::Device, "block device"),
-            FileType::Character => (kind == FoundKind::CharacterDevice, "character device"),
+            FileType::File => (kind == PathKind::File, "regular file"),
+            FileType::Block => (kind == PathKind::Device, "block device"),
+            FileType::Character => (kind == PathKind::CharacterDevice, "character device"),
         };
         if !fits {
             complain(&mut self.complaints, format!("fio: filetype: {name} is not a {wanted}"));
         }
     }
 
-    fn prepare(&mut self, clone: Clone<'_>, place: (usize, usize), extents: &Extents, found: Option<Found>) -> Prepare {
+    fn prepare(
+        &mut self,
+        clone: Clone<'_>,
+        place: (usize, usize),
+        extents: &Extents,
+        found: Option<PathFacts>,
+    ) -> Prepare {
         let options = &clone.job.options;
-        let has_size = |found: Found| matches!(found.kind, FoundKind::File | FoundKind::CharacterDevice);
+        let has_size = |found: PathFacts| matches!(found.kind, PathKind::File | PathKind::CharacterDevice);
         let sized = extents.file.is_some() || extents.length.is_some();
         if is_diskless(options) && sized || found.is_some_and(|found| !has_size(found)) {
             return Prepare::Existing;
@@ -231,7 +237,7 @@ impl Lowering<'_> {
         };
         let writes_only = matches!(options.pattern.rw, Rw::Write | Rw::RandWrite);
         let filled = !writes_only || options.files.overwrite;
-        let content = data::content(options, self.here.disk, &mut self.complaints);
+        let content = data::content(options, self.env.disk, &mut self.complaints);
         Prepare::LayOut {
             size: Bytes(size),
             allocate: match options.files.fallocate {
@@ -257,10 +263,10 @@ impl Lowering<'_> {
     fn refusal(
         &self,
         options: &JobOptions,
-        found: Option<Found>,
+        found: Option<PathFacts>,
         size: u64,
     ) -> Option<(&'static str, i32, &'static str)> {
-        let is_file = found.is_none_or(|found| found.kind == FoundKind::File);
+        let is_file = found.is_none_or(|found| found.kind == PathKind::File);
         let trims = matches!(
             options.pattern.rw,
             Rw::Trim | Rw::RandTrim | Rw::TrimWrite | Rw::RandTrimWrite
@@ -271,7 +277,7 @@ impl Lowering<'_> {
         // The kernel discards blocks of devices. Of files it would punch holes, which is the engine
         // `falloc`.
         let discards = trims && options.queue.ioengine != "falloc";
-        let is_known = found.is_some() || self.here.disk.is_complete();
+        let is_known = found.is_some() || self.env.disk.is_complete();
         (discards && is_file && is_known).then_some((
             "fio: a trim needs a device; of files ioengine=falloc makes holes",
             25,
@@ -383,7 +389,7 @@ fn base(clone: Clone<'_>, names: &[String], disk: &dyn Disk) -> Extent {
         Some(Amount::Zones(_)) | None => {}
     };
     add(pattern.offset, 1);
-    let is_file = |name: &String| disk.find(name).is_none_or(|found| found.kind == FoundKind::File);
+    let is_file = |name: &String| disk.find(name).is_none_or(|found| found.kind == PathKind::File);
     add(pattern.offset_increment, increments(clone, names.iter().all(is_file)));
     if base.percent > 0.0 {
         base.align = match pattern.offset_align {
@@ -439,7 +445,7 @@ fn alike(options: &JobOptions, count: usize) -> bool {
     range.low == range.high && (range.high > 0 || larger(options, count) == 0)
 }
 
-fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: Option<Found>) -> Extents {
+fn extents(clone: Clone<'_>, number: usize, count: usize, base: Extent, found: Option<PathFacts>) -> Extents {
     let options = &clone.job.options;
     let (pattern, range) = (&options.pattern, options.files.filesize);
     let block = pattern::shortest(options);
@@ -518,8 +524,8 @@ const DEFAULT_NAMES: &str = "$jobname.$jobnum.$filenum";
 const NAMES_OF_CLIENTS: &str = "$clientuid.$jobname.$jobnum.$filenum";
 
 /// The paths of a clone, in order.
-fn names(clone: Clone<'_>, here: super::Here<'_>) -> Vec<String> {
-    let disk = here.disk;
+fn names(clone: Clone<'_>, env: super::LowerEnv<'_>) -> Vec<String> {
+    let disk = env.disk;
     let files = &clone.job.options.files;
     if !files.filename.is_empty() {
         return files.filename.clone();
@@ -529,7 +535,7 @@ fn names(clone: Clone<'_>, here: super::Here<'_>) -> Vec<String> {
     if count == 1
         && disk
             .find(section)
-            .is_some_and(|found| matches!(found.kind, FoundKind::Device | FoundKind::CharacterDevice))
+            .is_some_and(|found| matches!(found.kind, PathKind::Device | PathKind::CharacterDevice))
     {
         return vec![section.clone()];
     }
@@ -538,10 +544,10 @@ fn names(clone: Clone<'_>, here: super::Here<'_>) -> Vec<String> {
         several => Some(files.directory[clone.index as usize % several].as_str()),
     };
     let format = match files.filename_format.as_deref().unwrap_or(DEFAULT_NAMES) {
-        DEFAULT_NAMES if here.client.is_some() && files.unique_filename => NAMES_OF_CLIENTS,
+        DEFAULT_NAMES if env.client.is_some() && files.unique_filename => NAMES_OF_CLIENTS,
         format => format,
     };
-    let client = here.client.unwrap_or("localhost");
+    let client = env.client.unwrap_or("localhost");
     let name = |file: u32| joined(directory, &expanded(format, section, (clone.index, file), client));
     (0..count).map(name).collect()
 }

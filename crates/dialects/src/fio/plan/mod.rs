@@ -30,7 +30,7 @@ const DEFAULT_SEED: u64 = 0x89;
 
 /// Where jobs are to run.
 #[derive(Clone, Copy)]
-pub struct Here<'a> {
+pub struct LowerEnv<'a> {
     /// The words of the command line, the program first.
     pub arguments: &'a [String],
     /// Files and devices.
@@ -82,11 +82,11 @@ pub struct Unusable {
 ///
 /// # Errors
 /// A [`Diagnostic`] for each thing that was read and is not supported.
-pub fn lower(jobs: &Jobs, here: Here<'_>) -> Result<Lowered, Vec<Diagnostic>> {
+pub fn lower(jobs: &Jobs, env: LowerEnv<'_>) -> Result<Lowered, Vec<Diagnostic>> {
     if let Some(complaint) = exceeded_bound(jobs) {
         return Err(vec![complaint]);
     }
-    let mut lowering = Lowering::new(jobs, here);
+    let mut lowering = Lowering::new(jobs, env);
     for (index, job) in jobs.jobs.iter().enumerate() {
         lowering.add(index, job);
     }
@@ -117,7 +117,7 @@ fn exceeded_bound(jobs: &Jobs) -> Option<Diagnostic> {
 /// The plan on its way.
 struct Lowering<'a> {
     jobs: &'a Jobs,
-    here: Here<'a>,
+    env: LowerEnv<'a>,
     targets: files::Targets,
     steps: Vec<Step>,
     /// Where each job has come to lie: step, and number in it.
@@ -142,10 +142,10 @@ struct Lowering<'a> {
 }
 
 impl<'a> Lowering<'a> {
-    fn new(jobs: &'a Jobs, here: Here<'a>) -> Lowering<'a> {
+    fn new(jobs: &'a Jobs, env: LowerEnv<'a>) -> Lowering<'a> {
         Lowering {
             jobs,
-            here,
+            env,
             targets: files::Targets::default(),
             steps: Vec::new(),
             places: Vec::new(),
@@ -262,7 +262,7 @@ impl<'a> Lowering<'a> {
             clone,
             flags: &self.jobs.flags,
             globals: &self.jobs.globals,
-            disk: self.here.disk,
+            disk: self.env.disk,
             parts: Parts::default(),
             complaints: &mut self.complaints,
         };
@@ -296,7 +296,7 @@ impl<'a> Lowering<'a> {
         match options.pattern.randseed {
             Some(seed) => seed,
             None if options.pattern.randrepeat => DEFAULT_SEED,
-            None => self.here.fresh_seed,
+            None => self.env.fresh_seed,
         }
     }
 

@@ -16,7 +16,7 @@ use model::{Direction, PerDirection};
 
 use super::Lowering;
 use super::files::{Files, ROOM, is_diskless};
-use crate::fio::disk::{FoundKind, TraceFile};
+use crate::fio::disk::{PathKind, TraceFile};
 use crate::fio::draft::{Clone, complain, us};
 use crate::fio::jobs::Job;
 use crate::fio::lower::{pattern, queue};
@@ -69,14 +69,14 @@ impl Lowering<'_> {
 
     fn look_through(&mut self, job: &Job, name: &str) -> Result<Played, String> {
         let refusal = |why: String| format!("fio: read_iolog: {name}: {why}");
-        let found = self.here.disk.find(name).filter(|_| name != "-");
-        if found.is_some_and(|found| found.kind != FoundKind::File) {
+        let found = self.env.disk.find(name).filter(|_| name != "-");
+        if found.is_some_and(|found| found.kind != PathKind::File) {
             return Err(refusal(
                 "it is not a regular file: save the trace in one, or give it on standard input (`-`)".into(),
             ));
         }
         let TraceFile { path, mut bytes } = self
-            .here
+            .env
             .disk
             .trace(name)
             .map_err(|why| format!("fopen read iolog: {why} ({name})"))?;
@@ -124,7 +124,7 @@ impl Lowering<'_> {
         for name in &played.replay.files {
             let path = match blktrace::device_numbers(name) {
                 Some((major, minor)) if is_binary(&played.replay) && !played.replay.redirected => {
-                    let device = self.here.disk.device(major, minor);
+                    let device = self.env.disk.device(major, minor);
                     if device.is_none() {
                         let what =
                             format!("fio: could not find device {major}/{minor}; name another in replay_redirect");
@@ -165,7 +165,7 @@ impl Lowering<'_> {
 
     /// A file that is written to is made if it is missing; nothing is laid out.
     fn prepare_for_trace(&self, options: &JobOptions, played: &Played, path: &str) -> Prepare {
-        let missing = self.here.disk.find(path).is_none();
+        let missing = self.env.disk.find(path).is_none();
         if !missing || !played.changes_data() {
             return Prepare::Existing;
         }

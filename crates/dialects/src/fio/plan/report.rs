@@ -42,8 +42,8 @@ impl Lowering<'_> {
         };
         let mut presentation = Presentation::default();
         let mut set = |name: &str, value: String| presentation.other.push((name.to_owned(), value));
-        set("pid", self.here.process.to_string());
-        set("utc_offset_s", self.here.utc_offset_s.to_string());
+        set("pid", self.env.process.to_string());
+        set("utc_offset_s", self.env.utc_offset_s.to_string());
         set("terse_version", self.jobs.flags.terse_version.to_string());
         if self.jobs.jobs.iter().all(|job| !job.options.report.disk_util) {
             set("disk_util", "false".into());
@@ -55,7 +55,7 @@ impl Lowering<'_> {
         }
         Origin {
             dialect: Dialect::Fio,
-            arguments: self.here.arguments.to_vec(),
+            arguments: self.env.arguments.to_vec(),
             jobs: self.jobs.jobs.iter().map(echo).collect(),
             global_options: self.jobs.globals.clone(),
             presentation,

@@ -21,9 +21,9 @@ mod zones;
 
 use std::sync::LazyLock;
 
-pub use reader::{Notice, Surroundings};
-pub(super) use reader::{Reader, Taken, Wrong, spread};
-pub use row::{At, Kind, Rank, Row, Status};
+pub use reader::{Notice, ParseEnv};
+pub(super) use reader::{OptionError, ParseResult, Reader, spread};
+pub use row::{FieldAccess, Kind, Rank, Row, Status};
 
 /// Groups of options: the heading of each and its rows.
 pub const GROUPS: &[(&str, &[Row])] = &[

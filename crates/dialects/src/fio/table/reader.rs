@@ -9,7 +9,7 @@ use crate::fio::options::JobOptions;
 use crate::fio::values::{self, Number, Unit};
 
 /// What reading may ask of the machine and its files.
-pub trait Surroundings {
+pub trait ParseEnv {
     /// The text of a job file; `-` is standard input.
     ///
     /// # Errors
@@ -67,7 +67,7 @@ pub enum Notice {
 
 /// Why an option is not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Wrong {
+pub enum OptionError {
     /// Its value is wrong; the line that all of them share is still to be said.
     Failed,
     /// All has been said.
@@ -77,13 +77,13 @@ pub enum Wrong {
 }
 
 /// What an option answers.
-pub type Taken = Result<(), Wrong>;
+pub type ParseResult = Result<(), OptionError>;
 
 /// A job that takes options.
 pub struct Reader<'a> {
     pub(in crate::fio) job: &'a mut JobOptions,
     /// Nothing while defaults are filled in, which ask for nothing.
-    pub(in crate::fio) around: Option<&'a mut dyn Surroundings>,
+    pub(in crate::fio) env: Option<&'a mut dyn ParseEnv>,
     pub(in crate::fio) notices: &'a mut Vec<Notice>,
     /// `--readonly` stood before.
     pub(in crate::fio) readonly: bool,
@@ -109,36 +109,34 @@ impl Reader<'_> {
     }
 
     /// Says what is wrong with a value.
-    pub(in crate::fio) fn fail(&mut self, line: impl Into<String>) -> Wrong {
+    pub(in crate::fio) fn fail(&mut self, line: impl Into<String>) -> OptionError {
         self.say(line);
-        Wrong::Failed
+        OptionError::Failed
     }
 
     /// The machine that values are compared with; `None` where nothing is to run on it.
-    pub(in crate::fio) fn machine(&self) -> Option<&dyn Surroundings> {
-        self.around.as_deref().filter(|_| !self.is_dry)
+    pub(in crate::fio) fn machine(&self) -> Option<&dyn ParseEnv> {
+        self.env.as_deref().filter(|_| !self.is_dry)
     }
 
     /// The highest number of a CPU that can be named.
     pub(in crate::fio) fn max_cpu(&self) -> u32 {
-        self.machine()
-            .and_then(Surroundings::max_cpu)
-            .unwrap_or(bounds::MAX_CPU)
+        self.machine().and_then(ParseEnv::max_cpu).unwrap_or(bounds::MAX_CPU)
     }
 
     /// Refuses a CPU beyond the highest.
-    pub(in crate::fio) fn fail_on_cpu(&mut self, cpu: i64) -> Wrong {
+    pub(in crate::fio) fn fail_on_cpu(&mut self, cpu: i64) -> OptionError {
         let max = self.max_cpu();
         self.fail(format!("fio: CPU {cpu} too large (max={max})"))
     }
 
     /// A size or a count.
-    pub(in crate::fio) fn number(&self, text: &str) -> Result<Number, Wrong> {
-        values::number(text, Unit::Bytes, self.job.kb_base()).ok_or(Wrong::Failed)
+    pub(in crate::fio) fn number(&self, text: &str) -> Result<Number, OptionError> {
+        values::number(text, Unit::Bytes, self.job.kb_base()).ok_or(OptionError::Failed)
     }
 
     /// Bounds of numbers that have no sign.
-    pub(in crate::fio) fn within(&mut self, row: &Row, value: u64) -> Taken {
+    pub(in crate::fio) fn within(&mut self, row: &Row, value: u64) -> ParseResult {
         let (name, bound) = (row.name, |bound: Option<i64>| bound.map(|bound| bound as u64));
         if let Some(most) = bound(row.most).filter(|most| value > *most) {
             return Err(self.fail(format!("{name}: max value out of range: {value} ({most} max)")));

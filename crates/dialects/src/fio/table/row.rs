@@ -2,7 +2,7 @@
 
 use model::{Bytes, PerDirection};
 
-use super::reader::{Reader, Taken};
+use super::reader::{ParseResult, Reader};
 pub(super) use crate::fio::draft::field_of_plan;
 use crate::fio::draft::{Draft, Parts, PlanField};
 use crate::fio::options::JobOptions;
@@ -12,10 +12,10 @@ use crate::fio::values::{Amount, Unit};
 use crate::notation;
 
 /// Where the value of an option lies.
-pub type At<T> = fn(&mut JobOptions) -> &mut T;
+pub type FieldAccess<T> = fn(&mut JobOptions) -> &mut T;
 
 /// An option with the place of its value.
-pub(super) type Field<T> = (&'static str, At<T>);
+pub(super) type Field<T> = (&'static str, FieldAccess<T>);
 
 /// What reports say of an option.
 type Setting = fn(&JobOptions) -> Option<String>;
@@ -88,35 +88,35 @@ pub enum Status {
 #[derive(Clone, Copy)]
 pub enum Kind {
     /// Nothing, or a number that is 0 or not.
-    Flag(At<bool>),
+    Flag(FieldAccess<bool>),
     /// 0 or 1.
-    Bool(At<bool>),
+    Bool(FieldAccess<bool>),
     /// A number, which may have the suffix of a size.
-    Int(At<i64>),
+    Int(FieldAccess<i64>),
     /// The same, where none is something else than 0.
-    OptionalInt(At<Option<i64>>),
+    OptionalInt(FieldAccess<Option<i64>>),
     /// A size.
-    Size(At<u64>),
+    Size(FieldAccess<u64>),
     /// The same, where none is something else than 0.
-    OptionalSize(At<Option<u64>>),
+    OptionalSize(FieldAccess<Option<u64>>),
     /// A size, a percentage, or a number of zones.
-    Amount(At<Option<Amount>>),
+    Amount(FieldAccess<Option<Amount>>),
     /// A time.
-    Time(At<u64>, Unit),
+    Time(FieldAccess<u64>, Unit),
     /// Up to three numbers: for reads, writes, trims.
-    PerDirection(At<PerDirection<u64>>, Unit),
+    PerDirection(FieldAccess<PerDirection<u64>>, Unit),
     /// Numbers with fractions, between colons.
-    Reals(At<Vec<f64>>),
+    Reals(FieldAccess<Vec<f64>>),
     /// One number with a fraction.
-    Real(At<f64>),
+    Real(FieldAccess<f64>),
     /// Any text.
-    Text(At<Option<String>>),
+    Text(FieldAccess<Option<String>>),
     /// One of these words; what follows a colon behind it.
-    Word(&'static [Word], Option<fn(&mut Reader<'_>, &str) -> Taken>),
+    Word(&'static [Word], Option<fn(&mut Reader<'_>, &str) -> ParseResult>),
     /// Several of these words, between commas.
     Words(&'static [Word]),
     /// With a grammar of its own.
-    Special(fn(&mut Reader<'_>, &str) -> Taken),
+    Special(fn(&mut Reader<'_>, &str) -> ParseResult),
     /// Gone: every use is an error.
     Removed,
     /// Gone: it is said and nothing follows.
@@ -312,7 +312,7 @@ impl Row {
     }
 
     /// What follows the letters of a word's value.
-    pub(super) const fn tail(mut self, read: fn(&mut Reader<'_>, &str) -> Taken) -> Row {
+    pub(super) const fn tail(mut self, read: fn(&mut Reader<'_>, &str) -> ParseResult) -> Row {
         if let Kind::Word(words, _) = self.kind {
             self.kind = Kind::Word(words, Some(read));
         }
@@ -388,7 +388,7 @@ pub(super) const fn words(rank: Rank, name: &'static str, words: &'static [Word]
     Row::new(rank, name, Kind::Words(words))
 }
 
-pub(super) const fn special(rank: Rank, name: &'static str, read: fn(&mut Reader<'_>, &str) -> Taken) -> Row {
+pub(super) const fn special(rank: Rank, name: &'static str, read: fn(&mut Reader<'_>, &str) -> ParseResult) -> Row {
     Row::new(rank, name, Kind::Special(read))
 }
 

@@ -2,7 +2,7 @@
 
 use model::PerDirection;
 
-use super::reader::{Notice, Reader, Taken, Wrong, spread};
+use super::reader::{Notice, OptionError, ParseResult, Reader, spread};
 use crate::fio::lower;
 use crate::fio::options::replay::Skip;
 use crate::fio::options::typed::{
@@ -15,7 +15,7 @@ use crate::fio::values::{self, Unit};
 /// Entries of a list of block sizes or zones, for each direction.
 const ENTRIES: usize = 64;
 
-pub(super) fn filename(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn filename(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     // fio joins directory and name at this moment: a directory that comes later changes nothing.
     // Each option adds to those before it, also to those of [global]; a name that is there already
     // stands for the file that it names.
@@ -29,11 +29,11 @@ pub(super) fn filename(reader: &mut Reader<'_>, text: &str) -> Taken {
     Ok(())
 }
 
-pub(super) fn directory(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn directory(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let names = values::names(text);
     let is_dry = reader.is_dry;
     for name in names.iter().filter(|_| !is_dry) {
-        let answer = reader.around.as_ref().map(|around| around.is_directory(name));
+        let answer = reader.env.as_ref().map(|env| env.is_directory(name));
         let Some(Ok(true)) = answer else {
             if let Some(Err(why)) = answer {
                 let line = format!("fio: file:options.rs:0, func=lstat, error={why}");
@@ -48,12 +48,12 @@ pub(super) fn directory(reader: &mut Reader<'_>, text: &str) -> Taken {
     Ok(())
 }
 
-pub(super) fn engine(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn engine(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     reader.job.queue.ioengine = text.to_string();
     Ok(())
 }
 
-pub(super) fn service_type(reader: &mut Reader<'_>, tail: &str) -> Taken {
+pub(super) fn service_type(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     let parameter = tail.strip_prefix(':').and_then(values::real);
     let zipf = reader.job.files.file_service_type == crate::fio::options::files::ServiceType::Zipf;
     if zipf && parameter == Some(1.0) {
@@ -63,16 +63,16 @@ pub(super) fn service_type(reader: &mut Reader<'_>, tail: &str) -> Taken {
     Ok(())
 }
 
-pub(super) fn memory(reader: &mut Reader<'_>, tail: &str) -> Taken {
+pub(super) fn memory(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     reader.job.queue.mem_path = tail.strip_prefix(':').map(str::to_string);
     Ok(())
 }
 
 /// What follows the direction: how often a position is drawn, or how far a sequential job moves on.
-pub(super) fn sequence(reader: &mut Reader<'_>, tail: &str) -> Taken {
+pub(super) fn sequence(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     let rw = reader.job.pattern.rw;
     if reader.readonly && rw.changes_data() {
-        return Err(Wrong::ReadOnly);
+        return Err(OptionError::ReadOnly);
     }
     let step = tail.strip_prefix(':').map(|text| match rw.is_random() {
         true => leading_integer(text),
@@ -98,24 +98,24 @@ impl pattern::Rw {
     }
 }
 
-pub(super) fn size_range(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn size_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     reader.job.files.filesize = range(reader, text, Unit::Bytes)?;
     Ok(())
 }
 
-pub(super) fn time_range(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn time_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     reader.job.job.startdelay = range(reader, text, Unit::Seconds)?;
     Ok(())
 }
 
-fn range(reader: &Reader<'_>, text: &str, unit: Unit) -> Result<Range, Wrong> {
+fn range(reader: &Reader<'_>, text: &str, unit: Unit) -> Result<Range, OptionError> {
     let (numbers, _) = values::numbers(text, unit, reader.job.kb_base());
-    let low = numbers.first().copied().flatten().ok_or(Wrong::Failed)?.raw;
+    let low = numbers.first().copied().flatten().ok_or(OptionError::Failed)?.raw;
     let high = numbers.get(1).copied().flatten().map_or(low, |number| number.raw);
     Ok(Range { low, high })
 }
 
-pub(super) fn block_range(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn block_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mut ranges = Vec::new();
     for (index, piece) in values::split(text, &[',']).into_iter().take(3).enumerate() {
         let ends = values::split(piece, &['-', ':']);
@@ -125,7 +125,7 @@ pub(super) fn block_range(reader: &mut Reader<'_>, text: &str) -> Taken {
                 low: one.raw.min(other.raw),
                 high: one.raw.max(other.raw),
             })),
-            _ if index == 0 => return Err(Wrong::Failed),
+            _ if index == 0 => return Err(OptionError::Failed),
             _ => ranges.push(None),
         }
     }
@@ -138,7 +138,7 @@ pub(super) fn block_range(reader: &mut Reader<'_>, text: &str) -> Taken {
     Ok(())
 }
 
-pub(super) fn block_split(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn block_split(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mut lists = Vec::new();
     for list in values::split(text, &[',']).into_iter().take(3) {
         let mut entries = Vec::new();
@@ -160,7 +160,7 @@ pub(super) fn block_split(reader: &mut Reader<'_>, text: &str) -> Taken {
 }
 
 /// Priorities by block size: for reads, and for writes if they differ.
-pub(super) fn priorities(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn priorities(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mut lists = Vec::new();
     for list in values::split(text, &[',']).into_iter().take(2) {
         let mut entries = Vec::new();
@@ -177,7 +177,7 @@ pub(super) fn priorities(reader: &mut Reader<'_>, text: &str) -> Taken {
     Ok(())
 }
 
-fn priority(reader: &mut Reader<'_>, entry: &str) -> Result<PrioritySplit, Wrong> {
+fn priority(reader: &mut Reader<'_>, entry: &str) -> Result<PrioritySplit, OptionError> {
     let mut fields = entry.split('/');
     let size = fields.next().unwrap_or_default();
     let Ok(size) = reader.number(size) else {
@@ -205,7 +205,7 @@ fn priority(reader: &mut Reader<'_>, entry: &str) -> Result<PrioritySplit, Wrong
 }
 
 /// Kinds of operation that a replay leaves out, with commas between them.
-pub(super) fn replay_skip(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn replay_skip(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mut skipped = Vec::new();
     for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
         let kind = match word {
@@ -222,7 +222,7 @@ pub(super) fn replay_skip(reader: &mut Reader<'_>, text: &str) -> Taken {
 }
 
 /// A power of two, or nothing.
-pub(super) fn replay_align(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn replay_align(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let align = reader.number(text)?.signed();
     if align < 0 || align > 0 && !(align as u64).is_power_of_two() {
         return Err(reader.fail("replay_align: must be a power-of-2"));
@@ -253,7 +253,7 @@ fn fill_shares(entries: &[(u64, Option<u64>)]) -> Option<Vec<(u64, u64)>> {
     )
 }
 
-pub(super) fn distribution(reader: &mut Reader<'_>, tail: &str) -> Taken {
+pub(super) fn distribution(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     use pattern::DistributionName as Name;
     let tail = tail.strip_prefix(':').unwrap_or_default();
     let named = reader.job.pattern.random_distribution;
@@ -301,7 +301,7 @@ pub(super) fn distribution(reader: &mut Reader<'_>, tail: &str) -> Taken {
 }
 
 /// Shares of accesses and the parts they go to. In percent, both columns add up to 100.
-fn zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<PerDirection<Vec<Zone>>, Wrong> {
+fn zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<PerDirection<Vec<Zone>>, OptionError> {
     let mut lists = Vec::new();
     for list in text.split(',').take(3) {
         let mut entries: Vec<(Option<u64>, Option<u64>)> = Vec::new();
@@ -317,9 +317,9 @@ fn zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<PerDirect
             let indexed: Vec<_> = values.into_iter().map(|value| (0, value)).collect();
             fill_shares(&indexed).map(|filled| filled.into_iter().map(|(_, value)| value).collect::<Vec<_>>())
         };
-        let accesses = column(entries.iter().map(|entry| entry.0).collect()).ok_or(Wrong::Failed)?;
+        let accesses = column(entries.iter().map(|entry| entry.0).collect()).ok_or(OptionError::Failed)?;
         let sizes: Vec<u64> = match percent {
-            true => column(entries.iter().map(|entry| entry.1).collect()).ok_or(Wrong::Failed)?,
+            true => column(entries.iter().map(|entry| entry.1).collect()).ok_or(OptionError::Failed)?,
             false => entries.iter().filter_map(|entry| entry.1).collect(),
         };
         let columns: &[(&str, &[u64])] = match percent {
@@ -345,7 +345,7 @@ fn zones(reader: &mut Reader<'_>, text: &str, percent: bool) -> Result<PerDirect
     Ok(all)
 }
 
-pub(super) fn steady_state(reader: &mut Reader<'_>, tail: &str) -> Taken {
+pub(super) fn steady_state(reader: &mut Reader<'_>, tail: &str) -> ParseResult {
     use crate::fio::options::pace::Criterion;
     let Some(text) = tail.strip_prefix(':') else {
         return Err(reader.fail("fio: steadystate threshold must be specified in addition to criterion"));
@@ -375,7 +375,7 @@ pub(super) fn steady_state(reader: &mut Reader<'_>, tail: &str) -> Taken {
     Ok(())
 }
 
-pub(super) fn sync_file_range(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn sync_file_range(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let (words, every) = text.split_once(':').unwrap_or((text, "1"));
     let mut range = SyncFileRange {
         every: leading_integer(every),
@@ -386,14 +386,14 @@ pub(super) fn sync_file_range(reader: &mut Reader<'_>, text: &str) -> Taken {
             "wait_before" => range.wait_before = true,
             "write" => range.write = true,
             "wait_after" => range.wait_after = true,
-            _ => return Err(Wrong::Failed),
+            _ => return Err(OptionError::Failed),
         }
     }
     reader.job.queue.sync_file_range = range;
     Ok(())
 }
 
-pub(super) fn errors(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn errors(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let names = |list: &str| {
         list.split(':')
             .filter(|name| !name.is_empty())
@@ -404,22 +404,22 @@ pub(super) fn errors(reader: &mut Reader<'_>, text: &str) -> Taken {
     Ok(())
 }
 
-pub(super) fn bw_log(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn bw_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     reader.job.logs.write_bw_log = log(text);
     Ok(())
 }
 
-pub(super) fn lat_log(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn lat_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     reader.job.logs.write_lat_log = log(text);
     Ok(())
 }
 
-pub(super) fn iops_log(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn iops_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     reader.job.logs.write_iops_log = log(text);
     Ok(())
 }
 
-pub(super) fn hist_log(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn hist_log(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     reader.job.logs.write_hist_log = log(text);
     Ok(())
 }
@@ -431,22 +431,22 @@ fn log(text: &str) -> Option<LogName> {
     })
 }
 
-pub(super) fn cpus(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn cpus(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     reader.job.system.cpus_allowed = cpu_ranges(reader, "cpus_allowed", text)?;
     Ok(())
 }
 
-pub(super) fn verify_cpus(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn verify_cpus(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     reader.job.verify.verify_async_cpus = cpu_ranges(reader, "verify_async_cpus", text)?;
     Ok(())
 }
 
-pub(super) fn log_cpus(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn log_cpus(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     reader.job.logs.log_compression_cpus = cpu_ranges(reader, "log_compression_cpus", text)?;
     Ok(())
 }
 
-pub(super) fn cpu_mask(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn cpu_mask(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let mask = reader.number(text)?.signed();
     let beyond = (0..i64::BITS).find(|cpu| mask >> cpu & 1 == 1 && *cpu > reader.max_cpu());
     if let Some(cpu) = beyond {
@@ -456,13 +456,13 @@ pub(super) fn cpu_mask(reader: &mut Reader<'_>, text: &str) -> Taken {
     Ok(())
 }
 
-pub(super) fn cpu_nodes(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn cpu_nodes(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     check_nodes(reader, text)?;
     reader.job.system.numa_cpu_nodes = Some(text.to_owned());
     Ok(())
 }
 
-pub(super) fn memory_policy(reader: &mut Reader<'_>, text: &str) -> Taken {
+pub(super) fn memory_policy(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     check_nodes(reader, text.split_once(':').map_or("", |(_, nodes)| nodes))?;
     reader.job.system.numa_mem_policy = Some(text.to_owned());
     Ok(())
@@ -470,7 +470,7 @@ pub(super) fn memory_policy(reader: &mut Reader<'_>, text: &str) -> Taken {
 
 /// Refuses nodes that this machine lacks. What is not a list at all is refused when the job is
 /// lowered.
-fn check_nodes(reader: &mut Reader<'_>, text: &str) -> Taken {
+fn check_nodes(reader: &mut Reader<'_>, text: &str) -> ParseResult {
     let machine = reader.machine();
     let mut nodes = lower::system::nodes(text).into_iter().flatten();
     let missing = nodes.find(|node| machine.is_some_and(|machine| !machine.has_numa_node(*node)));
@@ -482,7 +482,7 @@ fn check_nodes(reader: &mut Reader<'_>, text: &str) -> Taken {
 
 /// Ranges of processors, which are multiplied out later: neither a number nor their sum exceeds
 /// what machines have.
-fn cpu_ranges(reader: &mut Reader<'_>, option: &str, text: &str) -> Result<Vec<CpuRange>, Wrong> {
+fn cpu_ranges(reader: &mut Reader<'_>, option: &str, text: &str) -> Result<Vec<CpuRange>, OptionError> {
     let mut listed = 0;
     let mut ranges = Vec::new();
     let most = i64::from(reader.max_cpu());
@@ -516,13 +516,13 @@ fn leading_integer(text: &str) -> i64 {
     if unsigned.len() < text.len() { -value } else { value }
 }
 
-pub(super) fn buffer_pattern(reader: &mut Reader<'_>, text: &str) -> Taken {
-    reader.job.data.buffer_pattern = pieces(text).ok_or(Wrong::Failed)?;
+pub(super) fn buffer_pattern(reader: &mut Reader<'_>, text: &str) -> ParseResult {
+    reader.job.data.buffer_pattern = pieces(text).ok_or(OptionError::Failed)?;
     Ok(())
 }
 
-pub(super) fn verify_pattern(reader: &mut Reader<'_>, text: &str) -> Taken {
-    reader.job.verify.verify_pattern = pieces(text).ok_or(Wrong::Failed)?;
+pub(super) fn verify_pattern(reader: &mut Reader<'_>, text: &str) -> ParseResult {
+    reader.job.verify.verify_pattern = pieces(text).ok_or(OptionError::Failed)?;
     Ok(())
 }
 

@@ -6,13 +6,13 @@ use model::observation::Load;
 
 use super::{Settings, TargetSettings, Throttle};
 use crate::diskspd::profile::{Cache, Profile, Target, ThroughputUnit, TimeSpan};
-use crate::diskspd::{EventRole, Processors, Reading, Surroundings, Version, read};
+use crate::diskspd::{EventRole, ParseEnv, Processors, Reading, Version, read};
 
 /// Nothing is opened for a line that is only read for its meaning, and every processor it may name
 /// is there.
-struct Nowhere;
+struct NullEnv;
 
-impl Surroundings for Nowhere {
+impl ParseEnv for NullEnv {
     fn processors(&self) -> Processors {
         Processors {
             online: (0..1024).collect(),
@@ -50,7 +50,7 @@ fn words(line: &str) -> Vec<String> {
 /// The profile that a line means; `None` if DiskSpd would refuse it, or if it names a file with the
 /// rest.
 pub(super) fn profile(line: &str) -> Option<Profile> {
-    match read("diskspd", &words(line), &mut Nowhere) {
+    match read("diskspd", &words(line), &mut NullEnv) {
         Reading::Run(request) | Reading::Print(request) => Some(request.profile),
         Reading::End(_) => None,
     }

@@ -5,7 +5,7 @@ use model::observation::{AtOnce, Flow, Generator, Observation, PartFlow, Stated}
 use model::{Direction, Nanos, PerDirection};
 use serde_json::Value;
 
-use super::json_flows::{Found, device, found};
+use super::json_flows::{EntryFlows, device, found};
 use super::{Options, waits_for_each};
 use crate::Diagnostic;
 use crate::import::{Form, Imported, anywhere, place_of, together};
@@ -15,7 +15,7 @@ struct Entry {
     name: String,
     group: u64,
     options: Options,
-    found: Found,
+    found: EntryFlows,
     processor: Option<f64>,
     error: u64,
     errors: Option<u64>,

@@ -80,7 +80,7 @@ fn quantiles(latency: &Value) -> Vec<(f64, f64)> {
 
 /// All directions of a report entry.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Found {
+pub(super) struct EntryFlows {
     pub directions: PerDirection<Option<Flow>>,
     pub total: Flow,
     pub measured: Option<Nanos>,
@@ -88,7 +88,7 @@ pub(super) struct Found {
 }
 
 /// Reads the directions of a job; `None` if none did anything.
-pub(super) fn found(job: &Value) -> Option<Found> {
+pub(super) fn found(job: &Value) -> Option<EntryFlows> {
     let of = |name: &str| job.get(name).and_then(direction);
     // With unified reporting there is one for all.
     let mixed = of("mixed");
@@ -104,7 +104,7 @@ pub(super) fn found(job: &Value) -> Option<Found> {
         None => together::sum(&flows)?,
     };
     let of_all = found.iter().copied().chain(&mixed);
-    Some(Found {
+    Some(EntryFlows {
         measured: together::longest(of_all.clone().map(|found| found.runtime)),
         completion_percentiles: of_all.into_iter().any(|found| found.completion_percentiles),
         directions: each.map(|found| found.as_ref().map(|found| found.flow.clone())),

@@ -6,7 +6,7 @@ use model::observation::{AtOnce, Flow, Latency, Load, Observation};
 use model::{Bytes, Direction, Nanos, PerDirection};
 
 use super::normal_lines::{
-    Banner, Head, LatencyLine, Rates, Stage, banner, head, issued, latency, percentiles, rates, unit_of_time,
+    Banner, JobHeader, LatencyLine, Rates, Stage, banner, head, issued, latency, percentiles, rates, unit_of_time,
 };
 use super::{Kind, waits_for_each};
 use crate::Diagnostic;
@@ -31,7 +31,7 @@ struct Part {
 /// An entry of the report.
 #[derive(Clone, Debug)]
 struct Entry {
-    head: Head,
+    head: JobHeader,
     /// Reads, writes, trims, and all with unified reporting.
     parts: [Option<Part>; 4],
     issued: Option<[u64; 3]>,
@@ -243,7 +243,7 @@ impl Entry {
     }
 }
 
-fn load(banner: Option<&Banner>, head: &Head) -> Load {
+fn load(banner: Option<&Banner>, head: &JobHeader) -> Load {
     let Some(banner) = banner else {
         return Load {
             workers: Some(head.jobs),

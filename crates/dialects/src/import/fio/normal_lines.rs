@@ -6,14 +6,14 @@ use crate::import::numbers::{decimal, share, short, whole};
 
 /// `NAME: (groupid=0, jobs=4): err= 0: pid=6755: Sat Nov 21 19:36:40 2026`.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Head {
+pub(super) struct JobHeader {
     pub name: String,
     pub group: u64,
     pub jobs: u32,
     pub error: u64,
 }
 
-pub(super) fn head(line: &str) -> Option<Head> {
+pub(super) fn head(line: &str) -> Option<JobHeader> {
     let (name, rest) = line.split_once(": (groupid=")?;
     let (group, rest) = rest.split_once(',')?;
     let (jobs, rest) = rest.trim().strip_prefix("jobs=")?.split_once(')')?;
@@ -21,7 +21,7 @@ pub(super) fn head(line: &str) -> Option<Head> {
     let digits = error
         .find(|letter: char| !letter.is_ascii_digit())
         .unwrap_or(error.len());
-    Some(Head {
+    Some(JobHeader {
         name: name.trim().to_owned(),
         group: whole(group.trim())?,
         jobs: whole(jobs.trim())? as u32,

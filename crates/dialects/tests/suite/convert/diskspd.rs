@@ -8,7 +8,7 @@ use dialects::convert::{Form, to_diskspd};
 use model::plan::{EngineKind, Plan};
 use proptest::prelude::*;
 
-use crate::convert::support::{Around, DISKSPD, diskspd, diskspd_again, diskspd_line, lowered, without_origin};
+use crate::convert::support::{DISKSPD, TestEnv, diskspd, diskspd_again, diskspd_line, lowered, without_origin};
 
 fn cases(group: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(format!("{DISKSPD}/{group}")).unwrap();
@@ -26,22 +26,22 @@ fn plan_of(case: &PathBuf) -> Option<Plan> {
         let name = entry.file_name().into_string().unwrap();
         (name, fs::read_to_string(entry.path()).unwrap_or_default())
     });
-    let mut around = Around {
+    let mut env = TestEnv {
         files: files.collect(),
-        ..Around::default()
+        ..TestEnv::default()
     };
     let words: Vec<String> = std::iter::once("-Rp".to_owned()).chain(arguments).collect();
-    let dialects::diskspd::Reading::Print(request) = dialects::diskspd::read("diskspd", &words, &mut around) else {
+    let dialects::diskspd::Reading::Print(request) = dialects::diskspd::read("diskspd", &words, &mut env) else {
         panic!("{}", case.display());
     };
-    let here = dialects::diskspd::Here {
+    let env = dialects::diskspd::LowerEnv {
         cpus: &[0, 1, 2, 3],
         arguments: &[],
         form: dialects::diskspd::text::TextForm::V2_2,
         windows: false,
-        ..dialects::diskspd::Here::default()
+        ..dialects::diskspd::LowerEnv::default()
     };
-    dialects::diskspd::lower(&request.profile, here)
+    dialects::diskspd::lower(&request.profile, env)
         .is_ok()
         .then(|| lowered(&request.profile))
 }
@@ -63,19 +63,19 @@ fn the_ring_is_that_of_the_system() {
     for (windows, kind) in [(false, EngineKind::IoUring), (true, EngineKind::IoRing)] {
         for line in ["-u -o8 a.dat", "-u a.dat", "-u -x -F2 a.dat b.dat"] {
             let words: Vec<String> = ["-Rp"].into_iter().chain(line.split(' ')).map(str::to_owned).collect();
-            let mut around = Around::for_line(&words);
-            let dialects::diskspd::Reading::Print(request) = dialects::diskspd::read("diskspd", &words, &mut around)
+            let mut env = TestEnv::for_line(&words);
+            let dialects::diskspd::Reading::Print(request) = dialects::diskspd::read("diskspd", &words, &mut env)
             else {
                 panic!("{line}");
             };
-            let here = dialects::diskspd::Here {
+            let env = dialects::diskspd::LowerEnv {
                 cpus: &[0, 1],
                 arguments: &[],
                 form: dialects::diskspd::text::TextForm::V2_2,
                 windows,
-                ..dialects::diskspd::Here::default()
+                ..dialects::diskspd::LowerEnv::default()
             };
-            let plan = dialects::diskspd::lower(&request.profile, here).unwrap().plan;
+            let plan = dialects::diskspd::lower(&request.profile, env).unwrap().plan;
             let workers: Vec<EngineKind> = plan
                 .jobs()
                 .flat_map(|(_, job)| &job.workers)
@@ -179,8 +179,8 @@ proptest! {
     #[test]
     fn any_line_comes_back(line in switches()) {
         let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-        let reading = dialects::diskspd::read("diskspd", &words, &mut Around::for_line(&words));
+        let reading = dialects::diskspd::read("diskspd", &words, &mut TestEnv::for_line(&words));
         prop_assume!(!matches!(reading, dialects::diskspd::Reading::End(_)));
-        check(&diskspd(&words, &mut Around::for_line(&words)), &line);
+        check(&diskspd(&words, &mut TestEnv::for_line(&words)), &line);
     }
 }

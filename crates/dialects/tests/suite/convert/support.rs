@@ -2,7 +2,7 @@
 
 use dialects::convert::{Conversion, Form};
 use dialects::diskspd::text::TextForm;
-use dialects::diskspd::{EventRole, Here, Processors, Reading, Surroundings, Version, read, xml};
+use dialects::diskspd::{EventRole, LowerEnv, ParseEnv, Processors, Reading, Version, read, xml};
 use dialects::native::{self, Document, JobSpec};
 use dialects::{Place, fio};
 use model::plan::{Origin, Plan};
@@ -12,25 +12,25 @@ pub const DISKSPD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data
 
 /// Four processors, and the files that a test puts there.
 #[derive(Default)]
-pub struct Around {
+pub struct TestEnv {
     pub files: Vec<(String, String)>,
     pub version: Version,
 }
 
-impl Around {
-    /// Surroundings of the DiskSpd that has the switches of a line.
-    pub fn for_line(words: &[String]) -> Around {
+impl TestEnv {
+    /// The environment of the DiskSpd that has the switches of a line.
+    pub fn for_line(words: &[String]) -> TestEnv {
         let newer = words
             .iter()
             .any(|word| word.starts_with("-u") || word.starts_with("-bs"));
-        Around {
+        TestEnv {
             version: if newer { Version::V2_3 } else { Version::V2_2 },
-            ..Around::default()
+            ..TestEnv::default()
         }
     }
 }
 
-impl Surroundings for Around {
+impl ParseEnv for TestEnv {
     fn processors(&self) -> Processors {
         Processors {
             online: vec![0, 1, 2, 3],
@@ -64,7 +64,7 @@ impl Surroundings for Around {
     }
 }
 
-impl fio::Surroundings for Around {
+impl fio::ParseEnv for TestEnv {
     fn read_job_file(&mut self, path: &str) -> Result<String, String> {
         self.read_profile(path)
     }
@@ -96,24 +96,24 @@ impl fio::Surroundings for Around {
 
 /// What a DiskSpd profile means on four processors.
 pub fn lowered(profile: &dialects::diskspd::Profile) -> Plan {
-    let here = Here {
+    let env = LowerEnv {
         cpus: &[0, 1, 2, 3],
         arguments: &[],
         form: TextForm::V2_2,
         windows: false,
-        ..Here::default()
+        ..LowerEnv::default()
     };
-    dialects::diskspd::lower(profile, here).unwrap().plan
+    dialects::diskspd::lower(profile, env).unwrap().plan
 }
 
 /// The plan of a DiskSpd command line.
 #[track_caller]
-pub fn diskspd(arguments: &[String], around: &mut Around) -> Plan {
+pub fn diskspd(arguments: &[String], env: &mut TestEnv) -> Plan {
     // Printing asks nothing of the machine.
     let words: Vec<String> = std::iter::once("-Rp".to_owned())
         .chain(arguments.iter().cloned())
         .collect();
-    match read("diskspd", &words, around) {
+    match read("diskspd", &words, env) {
         Reading::Run(request) | Reading::Print(request) => lowered(&request.profile),
         Reading::End(end) => panic!("{arguments:?}: {end:?}"),
     }
@@ -123,7 +123,7 @@ pub fn diskspd(arguments: &[String], around: &mut Around) -> Plan {
 #[track_caller]
 pub fn diskspd_line(line: &str) -> Plan {
     let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-    diskspd(&words, &mut Around::for_line(&words))
+    diskspd(&words, &mut TestEnv::for_line(&words))
 }
 
 /// The plan of a DiskSpd profile.
@@ -205,7 +205,7 @@ pub fn diskspd_again(conversion: &Conversion) -> Plan {
     match conversion.form {
         Form::CommandLine => {
             let words = words(&conversion.text);
-            diskspd(&words[1..], &mut Around::for_line(&words))
+            diskspd(&words[1..], &mut TestEnv::for_line(&words))
         }
         Form::Xml => diskspd_profile(&conversion.text),
         Form::JobFile => panic!("{}", conversion.text),
@@ -219,9 +219,9 @@ pub fn fio_again(conversion: &Conversion) -> Vec<fio::Job> {
         let reading = fio::read(
             "fio",
             arguments,
-            &mut Around {
+            &mut TestEnv {
                 files,
-                ..Around::default()
+                ..TestEnv::default()
             },
         );
         match reading {

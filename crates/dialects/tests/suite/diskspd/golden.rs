@@ -9,7 +9,7 @@ use dialects::diskspd::text::{TextForm, lines};
 use dialects::diskspd::{Reading, Request, xml};
 
 use crate::diskspd::deviations::{deviations, of_case};
-use crate::diskspd::support::{Around, DATA, request};
+use crate::diskspd::support::{DATA, TestEnv, request};
 
 /// The folders of a group, in order.
 fn folders(group: &str) -> Vec<PathBuf> {
@@ -26,14 +26,14 @@ fn arguments(case: &Path) -> Vec<String> {
 
 /// Reads the command line of a case, with a switch before it, where its XML files are.
 fn reading(case: &Path, before: &str) -> (Reading, String) {
-    let mut around = Around {
+    let mut env = TestEnv {
         files: HashMap::new(),
-        ..Around::default()
+        ..TestEnv::default()
     };
     for entry in fs::read_dir(case).unwrap().flatten() {
         let name = entry.file_name().into_string().unwrap();
         if name.ends_with(".xml") && name != "profile.xml" && name != "result.xml" {
-            around.files.insert(name, fs::read_to_string(entry.path()).unwrap());
+            env.files.insert(name, fs::read_to_string(entry.path()).unwrap());
         }
     }
     let typed = arguments(case);
@@ -42,7 +42,7 @@ fn reading(case: &Path, before: &str) -> (Reading, String) {
         .chain(typed.iter().map(String::as_str))
         .collect();
     let line = all.join(" ");
-    (around.read(&all), line)
+    (env.read(&all), line)
 }
 
 /// The lines that a deviation adds to a printed profile.

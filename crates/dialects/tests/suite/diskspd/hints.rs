@@ -2,7 +2,7 @@
 
 use dialects::diskspd::Reading;
 
-use crate::diskspd::support::{Around, end, reading, request, split};
+use crate::diskspd::support::{TestEnv, end, reading, request, split};
 
 /// Checks that a line is refused with a hint that has these words.
 #[track_caller]
@@ -52,7 +52,7 @@ fn what_is_not_looked_at_is_noted_where_it_is_accepted() {
 
 #[test]
 fn a_value_apart_is_noted_where_it_is_accepted() {
-    let reading = Around::default().read(&split("-r -d 60 t.dat"));
+    let reading = TestEnv::default().read(&split("-r -d 60 t.dat"));
     assert!(matches!(reading, Reading::Run(_)));
     let request = request(reading);
     let paths: Vec<&str> = request.profile.time_spans[0]

@@ -5,7 +5,7 @@ use dialects::diskspd::profile::ResultFormat;
 use dialects::diskspd::{EventRole, xml};
 
 use crate::diskspd::support::{
-    Around, check_bare_refusal, check_refused, end, newer, profile, reading, request, split, strings,
+    TestEnv, check_bare_refusal, check_refused, end, newer, profile, reading, request, split, strings,
 };
 
 #[test]
@@ -38,7 +38,7 @@ fn help_is_given_when_it_is_reached() {
     assert_eq!(end(reading("-o0 -?")).code, 3);
     assert_eq!(end(reading("-? -o0")).code, 0);
     assert_eq!(end(reading("-? -d-1")).code, 3);
-    let nothing = end(Around::default().read(&[]));
+    let nothing = end(TestEnv::default().read(&[]));
     assert_eq!((nothing.code, nothing.stdout), (3, asked.stdout));
     assert!(nothing.stderr.is_empty());
 }
@@ -134,14 +134,14 @@ fn switches_of_the_next_version_are_read_where_they_are_asked_for() {
 
 #[test]
 fn events_are_opened_while_the_line_is_read() {
-    let mut around = Around::default();
-    let request = request(around.read(&split("-ysbegun -yfended -yrgo -ypstop t.dat")));
+    let mut env = TestEnv::default();
+    let request = request(env.read(&split("-ysbegun -yfended -yrgo -ypstop t.dat")));
     let named = |name: &str| Some(name.to_string());
     assert_eq!(request.events.start, named("begun"));
     assert_eq!(request.events.finish, named("ended"));
     assert_eq!(request.events.wait, named("go"));
     assert_eq!(request.events.stop, named("stop"));
-    let roles: Vec<EventRole> = around.opened.iter().map(|(role, _)| *role).collect();
+    let roles: Vec<EventRole> = env.opened.iter().map(|(role, _)| *role).collect();
     assert_eq!(
         roles,
         [EventRole::Start, EventRole::Finish, EventRole::Wait, EventRole::Stop]
@@ -157,11 +157,11 @@ fn events_that_cannot_be_opened_end_the_process() {
         ("-ypx", "Error creating/opening force-stop event: 'x'"),
         ("-yex", "Error opening event 'x'"),
     ] {
-        let mut around = Around {
+        let mut env = TestEnv {
             events_fail: true,
-            ..Around::default()
+            ..TestEnv::default()
         };
-        let end = end(around.read(&[switch, "t.dat"]));
+        let end = end(env.read(&[switch, "t.dat"]));
         assert_eq!((end.code, end.stderr), (1, strings(&[said])), "{switch}");
         // DiskSpd's words do not tell why.
         assert_eq!(end.hints, strings(&["no"]), "{switch}");
@@ -170,14 +170,14 @@ fn events_that_cannot_be_opened_end_the_process() {
 
 #[test]
 fn setting_an_event_is_all_that_is_done() {
-    let mut around = Around::default();
-    let done = end(around.read(&["-yego"]));
+    let mut env = TestEnv::default();
+    let done = end(env.read(&["-yego"]));
     assert_eq!(
         (done.code, done.stdout),
         (1, strings(&["Succesfully set event: 'go'", "Now exiting..."]))
     );
-    assert_eq!(around.signalled, ["go"]);
-    let mistaken = end(around.read(&split("-yego -o0 t.dat")));
+    assert_eq!(env.signalled, ["go"]);
+    let mistaken = end(env.read(&split("-yego -o0 t.dat")));
     assert_eq!(
         (mistaken.code, mistaken.stdout),
         (3, strings(&["Succesfully set event: 'go'"]))
@@ -186,9 +186,9 @@ fn setting_an_event_is_all_that_is_done() {
 
 #[test]
 fn slashes_and_other_dashes() {
-    let mut windows = Around {
+    let mut windows = TestEnv {
         slash: true,
-        ..Around::default()
+        ..TestEnv::default()
     };
     let on_windows = request(windows.read(&["/b4K", "-r", "t.dat"])).profile;
     assert_eq!(on_windows, profile("-b4K -r t.dat"));
@@ -214,8 +214,8 @@ fn slashes_and_other_dashes() {
 
 #[test]
 fn everything_else_is_a_target() {
-    let mut around = Around::default();
-    let request = request(around.read(&["-Rp", "#1", "d:", "*1", "dir with space\\file.dat", "", "+x"]));
+    let mut env = TestEnv::default();
+    let request = request(env.read(&["-Rp", "#1", "d:", "*1", "dir with space\\file.dat", "", "+x"]));
     let paths: Vec<&str> = request.profile.time_spans[0]
         .targets
         .iter()

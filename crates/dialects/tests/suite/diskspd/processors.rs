@@ -2,27 +2,27 @@
 
 use dialects::diskspd::{Processors, Reading};
 
-use crate::diskspd::support::{Around, end, strings};
+use crate::diskspd::support::{TestEnv, end, strings};
 
 /// Checks what a list of `-a` gives on a machine with processors 0, 1, 3 and 64 of 66.
 #[track_caller]
 fn check(list: &str, expected: &[&str]) {
-    let mut around = Around {
+    let mut env = TestEnv {
         processors: Processors {
             online: vec![0, 1, 3, 64],
             possible: 66,
         },
-        ..Around::default()
+        ..TestEnv::default()
     };
     let switch = format!("-a{list}");
-    let reading = around.read(&[&switch, "t.dat"]);
+    let reading = env.read(&[&switch, "t.dat"]);
     if expected.is_empty() {
         assert!(matches!(reading, Reading::Run(_)), "{list}: {reading:?}");
     } else {
         assert_eq!(end(reading).stderr, strings(expected), "{list}");
     }
     // Printing a profile asks nothing of the machine.
-    let printed = around.read(&["-Rp", &switch, "t.dat"]);
+    let printed = env.read(&["-Rp", &switch, "t.dat"]);
     assert!(matches!(printed, Reading::Print(_)), "{list}: {printed:?}");
 }
 

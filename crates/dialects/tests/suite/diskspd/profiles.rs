@@ -3,7 +3,7 @@
 use dialects::diskspd::Reading;
 use dialects::diskspd::profile::ResultFormat;
 
-use crate::diskspd::support::{Around, end, request, split, strings};
+use crate::diskspd::support::{TestEnv, end, request, split, strings};
 
 /// A profile of two time spans whose targets are these.
 fn template(paths: &[&str]) -> String {
@@ -15,7 +15,7 @@ fn template(paths: &[&str]) -> String {
 
 /// Reads a command line where `p.xml` has these targets.
 fn with_template(paths: &[&str], line: &str) -> Reading {
-    Around::with_file("p.xml", &template(paths)).read(&split(line))
+    TestEnv::with_file("p.xml", &template(paths)).read(&split(line))
 }
 
 /// Checks what is said of a command line where `p.xml` has these targets.
@@ -69,12 +69,12 @@ fn files_that_cannot_be_read_are_reported() {
         "-Xq.xml",
         &[missing, "ERROR: reason: there is no such file"],
     );
-    let broken = end(Around::with_file("p.xml", "<Profile>").read(&["-Xp.xml"]));
+    let broken = end(TestEnv::with_file("p.xml", "<Profile>").read(&["-Xp.xml"]));
     assert_eq!(broken.code, 3);
     assert!(broken.stderr[0].starts_with("ERROR: failed to load profile, line 1, line position "));
     assert!(broken.stderr[1].starts_with("ERROR: reason: "));
     let both = template(&["t.dat"]).replace("<Random>", "<StrideSize>65536</StrideSize><Random>");
-    let conflict = end(Around::with_file("p.xml", &both).read(&["-Xp.xml"]));
+    let conflict = end(TestEnv::with_file("p.xml", &both).read(&["-Xp.xml"]));
     assert_eq!(
         (conflict.code, conflict.stderr),
         (3, strings(&["sequential <StrideSize> conflicts with <Random>"]))

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use proptest::test_runner::{Config, TestRunner};
 
-use crate::diskspd::support::{Around, request};
+use crate::diskspd::support::{TestEnv, request};
 
 /// Command lines of a run of this test.
 const LINES: u32 = 10_000;
@@ -18,11 +18,11 @@ const LINES: u32 = 10_000;
 /// The profile that `-X` finds.
 const FILE: &str = "<Profile><TimeSpans><TimeSpan><Targets><Target><Path>*1</Path></Target></Targets></TimeSpan></TimeSpans></Profile>";
 
-/// Surroundings of a DiskSpd that has all switches.
-fn newer(path: &str, text: &str) -> Around {
-    Around {
+/// The environment of a DiskSpd that has all switches.
+fn newer(path: &str, text: &str) -> TestEnv {
+    TestEnv {
         version: Version::V2_3,
-        ..Around::with_file(path, text)
+        ..TestEnv::with_file(path, text)
     }
 }
 
@@ -249,11 +249,11 @@ fn accepted_lines_survive_being_printed() {
 fn every_example_works() {
     for form in SWITCHES.iter().flat_map(|switch| switch.forms) {
         for example in form.examples {
-            let mut around = newer("profile.xml", FILE);
-            around.processors.online = (0..128).collect();
-            around.processors.possible = 128;
+            let mut env = newer("profile.xml", FILE);
+            env.processors.online = (0..128).collect();
+            env.processors.possible = 128;
             let arguments: Vec<&str> = companion(form).into_iter().chain([*example, "t.dat"]).collect();
-            match around.read(&arguments) {
+            match env.read(&arguments) {
                 Reading::End(end) => {
                     let expected = match form.head {
                         "?" | "Rs" => 0,
@@ -298,10 +298,10 @@ proptest! {
         events_fail in any::<bool>(),
         file in prop_oneof![Just(FILE.to_string()), any::<String>()],
     ) {
-        let mut around = Around { slash, events_fail, ..newer("p.xml", &file) };
+        let mut env = TestEnv { slash, events_fail, ..newer("p.xml", &file) };
         let mut arguments: Vec<&str> = switches.iter().map(String::as_str).collect();
         arguments.extend(target.then_some("t.dat"));
-        if let Reading::End(end) = around.read(&arguments) {
+        if let Reading::End(end) = env.read(&arguments) {
             prop_assert!(matches!(end.code, 0 | 1 | 3));
             let says_something = !end.stderr.is_empty() || !end.stdout.is_empty() || end.system.is_some();
             prop_assert!(says_something, "{arguments:?}");

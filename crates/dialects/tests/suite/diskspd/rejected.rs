@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::diskspd::support::{Around, DATA, end};
+use crate::diskspd::support::{DATA, TestEnv, end};
 
 fn texts(value: &Value) -> Vec<&str> {
     let list = value.as_array().expect("a list");
@@ -17,7 +17,7 @@ fn refused_lines_are_refused_with_the_same_words() {
     let template = std::fs::read_to_string(format!("{DATA}/profiles/24-xml-template/template.xml")).unwrap();
     for case in &cases {
         let arguments = texts(&case["argv"]);
-        let end = end(Around::with_file("template.xml", &template).read(&arguments));
+        let end = end(TestEnv::with_file("template.xml", &template).read(&arguments));
         assert_eq!(u64::from(end.code), case["exit"].as_u64().unwrap(), "{arguments:?}");
         assert_eq!(end.stderr, texts(&case["stderr"]), "{arguments:?}");
         assert!(end.stdout.is_empty(), "{arguments:?}");

@@ -1,15 +1,15 @@
-//! Surroundings that remember what they were asked, and short ways to read a command line.
+//! An environment that remembers what it was asked, and short ways to read a command line.
 
 use std::collections::HashMap;
 
 use dialects::diskspd::profile::{Profile, Target, TimeSpan};
-use dialects::diskspd::{End, EventRole, Processors, Reading, Request, Surroundings, Version, read};
+use dialects::diskspd::{End, EventRole, ParseEnv, Processors, Reading, Request, Version, read};
 
 /// Where recorded data lies.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/diskspd");
 
-/// Surroundings of four processors, with the files and events that a test puts there.
-pub struct Around {
+/// An environment of four processors, with the files and events that a test puts there.
+pub struct TestEnv {
     pub files: HashMap<String, String>,
     pub processors: Processors,
     pub slash: bool,
@@ -19,9 +19,9 @@ pub struct Around {
     pub signalled: Vec<String>,
 }
 
-impl Default for Around {
+impl Default for TestEnv {
     fn default() -> Self {
-        Around {
+        TestEnv {
             files: HashMap::new(),
             processors: Processors {
                 online: vec![0, 1, 2, 3],
@@ -36,11 +36,11 @@ impl Default for Around {
     }
 }
 
-impl Around {
+impl TestEnv {
     pub fn with_file(path: &str, text: &str) -> Self {
-        Around {
+        TestEnv {
             files: HashMap::from([(path.to_string(), text.to_string())]),
-            ..Around::default()
+            ..TestEnv::default()
         }
     }
 
@@ -50,7 +50,7 @@ impl Around {
     }
 }
 
-impl Surroundings for Around {
+impl ParseEnv for TestEnv {
     fn processors(&self) -> Processors {
         self.processors.clone()
     }
@@ -90,17 +90,17 @@ pub fn split(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }
 
-/// Reads a command line in usual surroundings.
+/// Reads a command line in the usual environment.
 pub fn reading(line: &str) -> Reading {
-    Around::default().read(&split(line))
+    TestEnv::default().read(&split(line))
 }
 
 /// Reads a command line as DiskSpd 2.3 does.
 pub fn newer(line: &str) -> Reading {
     let version = Version::V2_3;
-    Around {
+    TestEnv {
         version,
-        ..Around::default()
+        ..TestEnv::default()
     }
     .read(&split(line))
 }

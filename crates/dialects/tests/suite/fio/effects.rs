@@ -15,13 +15,13 @@ use std::path::Path;
 
 use dialects::Diagnostic;
 use dialects::fio::table::{Kind, Row, Status, rows};
-use dialects::fio::{Disk, Found, FoundKind, Here, Lowered, Reading, TraceFile, lower};
+use dialects::fio::{Disk, LowerEnv, Lowered, PathFacts, PathKind, Reading, TraceFile, lower};
 use model::plan::{Job, Plan, Stream, Target, Worker};
 use serde_json::{Value, json};
 
 use self::elsewhere::ELSEWHERE;
 use self::sayings::{COMPLAINTS, SAYINGS, SILENCES};
-use crate::fio::support::{Around, split};
+use crate::fio::support::{TestEnv, split};
 
 const K: u64 = 1024;
 const M: u64 = 1024 * K;
@@ -33,15 +33,15 @@ const FRESH: u64 = 7;
 pub struct FakeDisk;
 
 impl Disk for FakeDisk {
-    fn find(&self, path: &str) -> Option<Found> {
+    fn find(&self, path: &str) -> Option<PathFacts> {
         let (kind, size) = match path {
-            "f" => (FoundKind::File, 128 * K),
-            "dev" => (FoundKind::Device, M),
-            "bytes" => (FoundKind::File, 2),
-            "trace" | "other" | "records" => (FoundKind::File, 100),
+            "f" => (PathKind::File, 128 * K),
+            "dev" => (PathKind::Device, M),
+            "bytes" => (PathKind::File, 2),
+            "trace" | "other" | "records" => (PathKind::File, 100),
             _ => return None,
         };
-        Some(Found { kind, size })
+        Some(PathFacts { kind, size })
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
@@ -100,15 +100,15 @@ fn records() -> Vec<u8> {
 
 /// What a command line means here; nothing if it is not even read.
 fn attempt(words: &[String]) -> Option<Result<Lowered, Vec<Diagnostic>>> {
-    let mut around = Around {
+    let mut env = TestEnv {
         folders: ["d", "e"].map(String::from).to_vec(),
-        ..Around::default()
+        ..TestEnv::default()
     };
     let borrowed: Vec<&str> = words.iter().map(String::as_str).collect();
-    let Reading::Run(jobs) = around.read(&borrowed) else {
+    let Reading::Run(jobs) = env.read(&borrowed) else {
         return None;
     };
-    let here = Here {
+    let env = LowerEnv {
         arguments: words,
         disk: &FakeDisk,
         fresh_seed: FRESH,
@@ -116,7 +116,7 @@ fn attempt(words: &[String]) -> Option<Result<Lowered, Vec<Diagnostic>>> {
         utc_offset_s: 0,
         client: None,
     };
-    Some(lower(&jobs, here))
+    Some(lower(&jobs, env))
 }
 
 /// What a command line means here; nothing if it is refused.

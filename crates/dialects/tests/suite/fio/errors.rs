@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use dialects::fio::VERSION;
 
-use crate::fio::support::{Around, DATA, all, reading_in};
+use crate::fio::support::{DATA, TestEnv, all, reading_in};
 
 /// Cases that end with more than reading says. They are read, and stderr has to begin as recorded
 /// where `said` is set.
@@ -54,7 +54,7 @@ const RUN: &[(&str, &str)] = &[
 struct Case {
     name: String,
     line: String,
-    around: Around,
+    env: TestEnv,
     exit: u8,
     stdout: Vec<String>,
     stderr: Vec<String>,
@@ -82,11 +82,11 @@ fn one(text: &str) -> Case {
             None => parts.entry(part.clone()).or_default().push(text.to_string()),
         }
     }
-    let mut around = Around::default();
+    let mut env = TestEnv::default();
     let mut exit = 0;
     for (head, lines) in &parts {
         if let Some(path) = head.strip_prefix("file ") {
-            around.files.insert(path.to_string(), lines.join("\n"));
+            env.files.insert(path.to_string(), lines.join("\n"));
         }
         if let Some(code) = head.strip_prefix("exit ") {
             exit = code.parse().unwrap();
@@ -103,7 +103,7 @@ fn one(text: &str) -> Case {
     Case {
         name,
         line,
-        around,
+        env,
         exit,
         stdout: take("stdout"),
         stderr: take("stderr"),
@@ -139,7 +139,7 @@ fn refused_inputs_are_refused_with_the_same_words() {
         .into_iter()
         .filter(|case| RUN.iter().all(|(name, _)| *name != case.name))
     {
-        let (code, read) = all(reading_in(&mut case.around, &case.line));
+        let (code, read) = all(reading_in(&mut case.env, &case.line));
         let name = &case.name;
         assert_eq!(
             comparable(read.stderr()),
@@ -164,11 +164,11 @@ fn inputs_of_runs_are_accepted() {
     for (name, reason) in RUN {
         let case = cases.iter().find(|case| case.name == *name);
         let case = case.unwrap_or_else(|| panic!("{name} ({reason}) is not recorded"));
-        let mut around = Around {
-            files: case.around.files.clone(),
-            ..Around::default()
+        let mut env = TestEnv {
+            files: case.env.files.clone(),
+            ..TestEnv::default()
         };
-        let (code, read) = all(reading_in(&mut around, &case.line));
+        let (code, read) = all(reading_in(&mut env, &case.line));
         assert_eq!(code, 0, "{name}: {:?}", read.notices);
         // What reading says comes before what the run says.
         let said: Vec<&str> = read.stderr().collect();

@@ -5,21 +5,21 @@ use std::path::Path;
 
 use dialects::fio::{Jobs, Reading};
 
-use crate::fio::support::{Around, DATA, all, reading_in, split};
+use crate::fio::support::{DATA, TestEnv, all, reading_in, split};
 
-fn around() -> Around {
-    let mut around = Around {
+fn env() -> TestEnv {
+    let mut env = TestEnv {
         folders: ["d06", "d07", "d17"].map(String::from).to_vec(),
         variables: [("SZ", "64"), ("RW", "write")]
             .map(|(name, value)| (name.to_string(), value.to_string()))
             .into(),
-        ..Around::default()
+        ..TestEnv::default()
     };
     for name in names() {
         let text = std::fs::read_to_string(format!("{DATA}/jobs/{name}")).unwrap();
-        around.files.insert(name, text);
+        env.files.insert(name, text);
     }
-    around
+    env
 }
 
 fn names() -> Vec<String> {
@@ -32,7 +32,7 @@ fn names() -> Vec<String> {
 }
 
 fn shown(line: &str) -> (u8, Jobs) {
-    all(reading_in(&mut around(), line))
+    all(reading_in(&mut env(), line))
 }
 
 #[test]
@@ -57,7 +57,7 @@ fn every_recorded_workload_is_accepted() {
             Some(_) => std::fs::read_to_string(Path::new(DATA).join("jobs").join(name)).unwrap(),
             None => name.clone(),
         };
-        let reading = reading_in(&mut around(), line.trim());
+        let reading = reading_in(&mut env(), line.trim());
         let Reading::Run(read) = reading else {
             panic!("{name}: {reading:?}");
         };
@@ -81,7 +81,7 @@ fn showcmd_can_be_read_again() {
         let mut arguments = split(&line);
         arguments[0] = "--parse-only".into();
         let borrowed: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let (code, again) = all(around().read(&borrowed));
+        let (code, again) = all(env().read(&borrowed));
         assert_eq!(code, 0, "{line}: {:?}", again.notices);
         assert_eq!(again.jobs.len(), from_file.jobs.len(), "{name}");
         for (one, other) in again.jobs.into_iter().zip(from_file.jobs) {

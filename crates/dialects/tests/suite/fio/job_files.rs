@@ -2,7 +2,7 @@
 
 use dialects::fio::values::Amount;
 
-use crate::fio::support::{Around, all, file, reading, reading_in};
+use crate::fio::support::{TestEnv, all, file, reading, reading_in};
 
 #[test]
 fn comments_blanks_and_names() {
@@ -31,22 +31,22 @@ fn some_options_come_first_and_some_last() {
     assert_eq!(jobs[0].options.pattern.bs.read, 8000);
     let names: Vec<_> = jobs[0].given.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["kb_base", "bs", "bs", "filename"]);
-    let mut around = Around::with_file("a.fio", "[a]\nfilename=f\ndirectory=d\n");
-    around.folders.push("d".into());
-    let (_, read) = all(reading_in(&mut around, "--parse-only a.fio"));
+    let mut env = TestEnv::with_file("a.fio", "[a]\nfilename=f\ndirectory=d\n");
+    env.folders.push("d".into());
+    let (_, read) = all(reading_in(&mut env, "--parse-only a.fio"));
     assert_eq!(read.jobs[0].options.files.filename, ["d/f"]);
 }
 
 /// fio's own examples name directories that only their authors have.
 #[test]
 fn directories_are_not_looked_for_while_a_file_is_only_parsed() {
-    let mut around = Around::with_file("a.fio", "[a]\nthreads=1\ndirectory=/nowhere\n");
+    let mut env = TestEnv::with_file("a.fio", "[a]\nthreads=1\ndirectory=/nowhere\n");
     for option in ["--parse-only", "--showcmd"] {
-        let (code, read) = all(reading_in(&mut around, &format!("{option} a.fio")));
+        let (code, read) = all(reading_in(&mut env, &format!("{option} a.fio")));
         assert_eq!(code, 0, "{:?}", read.notices);
         assert!(read.jobs[0].options.job.thread);
     }
-    let (code, _) = all(reading_in(&mut around, "a.fio"));
+    let (code, _) = all(reading_in(&mut env, "a.fio"));
     assert_eq!(code, 1);
 }
 
@@ -57,7 +57,7 @@ fn engines_and_options_that_are_not_built_are_refused_only_when_they_are_to_run(
                commands of its own (io_uring_cmd)";
     for option in ["--parse-only", "--showcmd"] {
         let (code, read) = all(reading_in(
-            &mut Around::with_file("a.fio", text),
+            &mut TestEnv::with_file("a.fio", text),
             &format!("{option} a.fio"),
         ));
         let notices: Vec<_> = read.stderr().collect();
@@ -69,7 +69,7 @@ fn engines_and_options_that_are_not_built_are_refused_only_when_they_are_to_run(
         );
     }
     for (text, line) in [(text, "fio: engine rbd not loadable"), ("[c]\nfdp=1\n", fdp)] {
-        let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "a.fio"));
+        let (code, read) = all(reading_in(&mut TestEnv::with_file("a.fio", text), "a.fio"));
         assert!(
             code == 1 && read.stderr().any(|notice| notice == line),
             "{:?}",
@@ -93,7 +93,7 @@ fn an_engine_that_is_not_built_has_its_own_options_only() {
         "[a]\nioengine=net\nport=x\n",
         "[a]\nioengine=net\nport\n",
     ] {
-        let (code, _) = all(reading_in(&mut Around::with_file("a.fio", text), "--parse-only a.fio"));
+        let (code, _) = all(reading_in(&mut TestEnv::with_file("a.fio", text), "--parse-only a.fio"));
         assert_eq!(code, 1, "{text}");
     }
 }
@@ -106,13 +106,13 @@ fn private_options_may_stand_before_their_engine() {
 
 #[test]
 fn variables_keywords_and_arithmetic() {
-    let mut around = Around::with_file(
+    let mut env = TestEnv::with_file(
         "a.fio",
         "[${N}]\nsize=8*$mb_memory\nbs=$pagesize\niodepth=128*4\nruntime=30*${N}\nfilename=${N}-${M}f\n\
          numjobs=($ncpus*2)\n",
     );
-    around.variables.insert("N".into(), "2".into());
-    let (code, read) = all(reading_in(&mut around, "--parse-only a.fio"));
+    env.variables.insert("N".into(), "2".into());
+    let (code, read) = all(reading_in(&mut env, "--parse-only a.fio"));
     assert_eq!(code, 0, "{:?}", read.notices);
     let job = &read.jobs[0];
     assert_eq!(job.section, "${N}");
@@ -124,10 +124,10 @@ fn variables_keywords_and_arithmetic() {
 
 #[test]
 fn included_files_are_looked_for_beside_the_file() {
-    let mut around = Around::with_file("dir/a.fio", "[a]\nbs=1k\ninclude b.inc\niodepth=3\n");
-    around.files.insert("dir/b.inc".into(), "bs=2k\ninclude c.inc".into());
-    around.files.insert("c.inc".into(), "thread # here\n".into());
-    let (code, read) = all(reading_in(&mut around, "--parse-only dir/a.fio"));
+    let mut env = TestEnv::with_file("dir/a.fio", "[a]\nbs=1k\ninclude b.inc\niodepth=3\n");
+    env.files.insert("dir/b.inc".into(), "bs=2k\ninclude c.inc".into());
+    env.files.insert("c.inc".into(), "thread # here\n".into());
+    let (code, read) = all(reading_in(&mut env, "--parse-only dir/a.fio"));
     assert_eq!(code, 0, "{:?}", read.notices);
     let options = &read.jobs[0].options;
     assert_eq!(
@@ -138,16 +138,16 @@ fn included_files_are_looked_for_beside_the_file() {
 
 #[test]
 fn a_file_that_includes_itself_ends() {
-    let mut around = Around::with_file("a.fio", "[a]\nbs=1k\ninclude b.inc\n");
-    around.files.insert("b.inc".into(), "include b.inc\n".into());
-    let (_, read) = all(reading_in(&mut around, "--parse-only a.fio"));
+    let mut env = TestEnv::with_file("a.fio", "[a]\nbs=1k\ninclude b.inc\n");
+    env.files.insert("b.inc".into(), "include b.inc\n".into());
+    let (_, read) = all(reading_in(&mut env, "--parse-only a.fio"));
     assert_eq!(read.stderr().last(), Some("Error 1 while parsing include file b.inc"));
 }
 
 #[test]
 fn sections_that_were_not_asked_for_are_left_out() {
-    let mut around = Around::with_file("a.fio", "[global]\nbs=1k\n[a]\nbs=0\n[b]\n");
-    let (code, read) = all(reading_in(&mut around, "--parse-only --section=b a.fio"));
+    let mut env = TestEnv::with_file("a.fio", "[global]\nbs=1k\n[a]\nbs=0\n[b]\n");
+    let (code, read) = all(reading_in(&mut env, "--parse-only --section=b a.fio"));
     assert_eq!(code, 0, "{:?}", read.notices);
     assert_eq!((read.jobs.len(), read.jobs[0].options.pattern.bs.read), (1, 1024));
 }
@@ -162,7 +162,7 @@ fn slips_are_reported_with_file_and_line() {
             "a.fio:3: `fixedbufs` belongs to io_uring; the engine here is libaio",
         ),
     ] {
-        let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "a.fio"));
+        let (code, read) = all(reading_in(&mut TestEnv::with_file("a.fio", text), "a.fio"));
         assert_eq!((code, read.hints), (1, vec![hint.to_string()]), "{text}");
     }
 }
@@ -170,7 +170,7 @@ fn slips_are_reported_with_file_and_line() {
 #[test]
 fn every_mistake_of_a_section_is_reported() {
     let text = "[a]\nsize\nbs=\nqqqqqq\ndescription=${X}\ndirect=2\n[b]\nbs=0\n";
-    let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "a.fio"));
+    let (code, read) = all(reading_in(&mut TestEnv::with_file("a.fio", text), "a.fio"));
     assert_eq!(code, 1);
     let expected = [
         "Option size requires an argument",
@@ -188,10 +188,10 @@ fn every_mistake_of_a_section_is_reported() {
 #[test]
 fn contradictions_are_no_matter_of_syntax() {
     let text = "[a]\nioengine=nosuch\nrate=1\nrate_iops=1\n";
-    let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "--parse-only a.fio"));
+    let (code, read) = all(reading_in(&mut TestEnv::with_file("a.fio", text), "--parse-only a.fio"));
     assert_eq!((code, read.notices.len()), (0, 0));
-    let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "--showcmd a.fio"));
+    let (code, read) = all(reading_in(&mut TestEnv::with_file("a.fio", text), "--showcmd a.fio"));
     assert_eq!((code, read.notices.len()), (0, 1));
-    let (code, _) = all(reading_in(&mut Around::with_file("a.fio", text), "a.fio"));
+    let (code, _) = all(reading_in(&mut TestEnv::with_file("a.fio", text), "a.fio"));
     assert_eq!(code, 1);
 }

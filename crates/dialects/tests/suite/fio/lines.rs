@@ -1,12 +1,12 @@
 //! Command lines: shape, abbreviations, sections, flags.
 
-use dialects::fio::flags::{Errand, Eta, Formats};
+use dialects::fio::flags::{Eta, Formats, StandaloneAction};
 use dialects::fio::options::files::ServiceType;
 use dialects::fio::options::pattern::Rw;
 use dialects::fio::options::typed::{CpuRange, Distribution, LogName, Piece, Split};
 use dialects::fio::{Jobs, Reading};
 
-use crate::fio::support::{Around, all, check_refused, job, reading, reading_in};
+use crate::fio::support::{TestEnv, all, check_refused, job, reading, reading_in};
 
 #[track_caller]
 fn jobs(line: &str) -> Jobs {
@@ -84,9 +84,9 @@ fn aliases_are_given_back_by_their_names() {
 
 #[test]
 fn options_come_before_files_wherever_they_stand() {
-    let mut around = Around::with_file("a.fio", "[f]\nrw=write\n");
-    around.files.insert("b.fio".into(), "[g]\n[h]\n".into());
-    let (code, read) = all(reading_in(&mut around, "a.fio b.fio --bs=8k --name=x --parse-only"));
+    let mut env = TestEnv::with_file("a.fio", "[f]\nrw=write\n");
+    env.files.insert("b.fio".into(), "[g]\n[h]\n".into());
+    let (code, read) = all(reading_in(&mut env, "a.fio b.fio --bs=8k --name=x --parse-only"));
     assert_eq!(code, 0);
     let notices: Vec<_> = read
         .jobs
@@ -186,10 +186,10 @@ fn what_is_not_supported_is_said() {
 fn a_server_has_no_jobs() {
     let check = |line: &str, address: &str, file: Option<&str>| {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let Reading::End(end) = Around::default().read(&words) else {
+        let Reading::End(end) = TestEnv::default().read(&words) else {
             panic!("{line} has jobs");
         };
-        assert_eq!((end.code, &end.errand), (0, &Some(Errand::Serve)), "{line}");
+        assert_eq!((end.code, &end.action), (0, &Some(StandaloneAction::Serve)), "{line}");
         assert_eq!(end.read.flags.server.as_deref(), Some(address), "{line}");
         assert_eq!(end.read.flags.daemonize.as_deref(), file, "{line}");
     };
@@ -321,11 +321,11 @@ fn clock_calls_are_reduced_by_one_option() {
 
 #[test]
 fn a_directory_counts_for_names_that_come_after_it() {
-    let around = || Around {
+    let env = || TestEnv {
         folders: vec!["d".into()],
-        ..Around::default()
+        ..TestEnv::default()
     };
-    let of = |line: &str| all(reading_in(&mut around(), line)).1.jobs.remove(0).options.files;
+    let of = |line: &str| all(reading_in(&mut env(), line)).1.jobs.remove(0).options.files;
     let after = of("--parse-only --name=x --filename=a --directory=d");
     assert_eq!(
         (&after.filename[..], &after.directory[..]),
@@ -339,8 +339,8 @@ fn a_directory_counts_for_names_that_come_after_it() {
 #[test]
 fn every_filename_adds_to_those_before_it() {
     let names = |line: &str| {
-        let mut around = Around::with_file("a.fio", "[global]\nfilename=x\n[a]\nfilename=y:z\n[b]\n");
-        let read = all(reading_in(&mut around, line)).1;
+        let mut env = TestEnv::with_file("a.fio", "[global]\nfilename=x\n[a]\nfilename=y:z\n[b]\n");
+        let read = all(reading_in(&mut env, line)).1;
         read.jobs
             .iter()
             .map(|job| job.options.files.filename.join(" "))
@@ -362,7 +362,10 @@ fn suggestions_are_those_of_fio() {
     for pair in of_file.split_whitespace() {
         let (slip, expected) = pair.split_once('>').unwrap();
         let text = format!("[a]\n{slip}=1\n");
-        let (_, read) = all(reading_in(&mut Around::with_file("a.fio", &text), "--parse-only a.fio"));
+        let (_, read) = all(reading_in(
+            &mut TestEnv::with_file("a.fio", &text),
+            "--parse-only a.fio",
+        ));
         assert_eq!(suggestion(&read), expected, "{slip}");
     }
     for pair in "direkt=1>direct iodep=3>iodepth sectoin=1>section parse-onl=1>parse-only readonl=x>readonly \

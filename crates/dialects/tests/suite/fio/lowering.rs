@@ -1,26 +1,26 @@
 //! What options become in the plan: one part of it for each, so that an option that is read and
 //! lost is noticed here.
 
-use dialects::fio::{Disk, Found, FoundKind, Here, Lowered, TraceFile, lower};
+use dialects::fio::{Disk, LowerEnv, Lowered, PathFacts, PathKind, TraceFile, lower};
 use model::access::{Access, Placement};
 use model::block_size::BlockSizes;
 use model::content::Content;
 use model::plan::{Control, EngineKind, MemoryNodes, Plan, Prepare, Stream, ThinkCount, Worker};
 use model::{Bytes, Nanos};
 
-use crate::fio::support::{Around, all};
+use crate::fio::support::{TestEnv, all};
 
 /// Files of a megabyte under every name that begins with `there`, and a zoned device.
 struct Files;
 
 impl Disk for Files {
-    fn find(&self, path: &str) -> Option<Found> {
+    fn find(&self, path: &str) -> Option<PathFacts> {
         let kind = match path {
-            "zoned" => FoundKind::Device,
-            _ if path.starts_with("there") => FoundKind::File,
+            "zoned" => PathKind::Device,
+            _ if path.starts_with("there") => PathKind::File,
             _ => return None,
         };
-        Some(Found { kind, size: 1 << 20 })
+        Some(PathFacts { kind, size: 1 << 20 })
     }
 
     fn is_zoned(&self, path: &str) -> bool {
@@ -50,9 +50,9 @@ impl Disk for Files {
 fn lowered(line: &str) -> Result<Lowered, Vec<String>> {
     let line = format!("--name=x --size=1m {line}");
     let arguments: Vec<&str> = line.split_whitespace().collect();
-    let (code, jobs) = all(Around::default().read(&arguments));
+    let (code, jobs) = all(TestEnv::default().read(&arguments));
     assert_eq!(code, 0, "{line}: {:?}", jobs.notices);
-    let here = Here {
+    let env = LowerEnv {
         arguments: &[],
         disk: &Files,
         fresh_seed: 1,
@@ -60,7 +60,7 @@ fn lowered(line: &str) -> Result<Lowered, Vec<String>> {
         utc_offset_s: 0,
         client: None,
     };
-    lower(&jobs, here).map_err(|complaints| complaints.into_iter().map(|complaint| complaint.what).collect())
+    lower(&jobs, env).map_err(|complaints| complaints.into_iter().map(|complaint| complaint.what).collect())
 }
 
 fn plan(line: &str) -> Plan {
@@ -345,7 +345,7 @@ fn parameters_that_are_no_numbers_are_refused() {
     for curve in ["zipf:nan", "zipf:inf", "pareto:nan", "normal:1:nan"] {
         let line = format!("--name=x --size=64k --rw=randread --random_distribution={curve}");
         let arguments: Vec<&str> = line.split_whitespace().collect();
-        assert_eq!(all(Around::default().read(&arguments)).0, 1, "{curve}");
+        assert_eq!(all(TestEnv::default().read(&arguments)).0, 1, "{curve}");
     }
 }
 

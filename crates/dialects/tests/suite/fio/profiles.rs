@@ -2,14 +2,14 @@
 
 use dialects::fio::Reading;
 
-use crate::fio::support::{Around, all, reading_in};
+use crate::fio::support::{TestEnv, all, reading_in};
 
 fn reading(line: &str) -> Reading {
     let folders = ["./", "/tmp"].map(str::to_owned).to_vec();
     reading_in(
-        &mut Around {
+        &mut TestEnv {
             folders,
-            ..Around::default()
+            ..TestEnv::default()
         },
         line,
     )

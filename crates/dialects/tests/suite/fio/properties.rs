@@ -5,7 +5,7 @@ use dialects::fio::table::{Kind, Row, Status, rows};
 use proptest::prelude::*;
 use proptest::sample::select;
 
-use crate::fio::support::{Around, all};
+use crate::fio::support::{TestEnv, all};
 
 /// Options that show nothing of their own: the section's name, and folders that do not exist.
 const APART: &[&str] = &["name", "directory", "description", "ioengine", "profile"];
@@ -54,10 +54,10 @@ proptest! {
     #[test]
     fn odd_files_do_no_harm(lines in prop::collection::vec(odd_option(), 0..12)) {
         let text = format!("[a]\n{}\n", lines.join("\n"));
-        let mut around = Around::with_file("a.fio", &text);
-        around.files.insert("b.inc".into(), lines.join("\n"));
-        let _ = around.read(&["a.fio"]);
-        let _ = around.read(&["--showcmd", "a.fio"]);
+        let mut env = TestEnv::with_file("a.fio", &text);
+        env.files.insert("b.inc".into(), lines.join("\n"));
+        let _ = env.read(&["a.fio"]);
+        let _ = env.read(&["--showcmd", "a.fio"]);
     }
 
     #[test]
@@ -67,9 +67,9 @@ proptest! {
             .map(|(option, dashes)| format!("{}{option}", &"--"[..*dashes]))
             .collect();
         let mut borrowed: Vec<&str> = arguments.iter().map(String::as_str).collect();
-        let _ = Around::default().read(&borrowed);
+        let _ = TestEnv::default().read(&borrowed);
         borrowed.insert(0, "--name=x");
-        let _ = Around::default().read(&borrowed);
+        let _ = TestEnv::default().read(&borrowed);
     }
 
     #[test]
@@ -79,14 +79,14 @@ proptest! {
         second in prop::collection::vec(good_option(), 0..6),
     ) {
         let text = format!("[global]\n{}\n[a]\n{}\n[b]\n{}\n", global.join("\n"), first.join("\n"), second.join("\n"));
-        let (code, from_file) = all(Around::with_file("a.fio", &text).read(&["--parse-only", "a.fio"]));
+        let (code, from_file) = all(TestEnv::with_file("a.fio", &text).read(&["--parse-only", "a.fio"]));
         prop_assert_eq!(code, 0, "{}: {:?}", text, from_file.notices);
-        let (_, shown) = all(Around::with_file("a.fio", &text).read(&["--showcmd", "a.fio"]));
+        let (_, shown) = all(TestEnv::with_file("a.fio", &text).read(&["--showcmd", "a.fio"]));
         let line = shown.stdout().last().unwrap().to_string();
         // Values are printed without quotes; those that have blanks are not made here.
         let mut arguments: Vec<&str> = line.split_whitespace().collect();
         arguments[0] = "--parse-only";
-        let (code, again) = all(Around::default().read(&arguments));
+        let (code, again) = all(TestEnv::default().read(&arguments));
         prop_assert_eq!(code, 0, "{}: {:?}", line, again.notices);
         prop_assert_eq!(again.jobs.len(), 2);
         for (one, other) in again.jobs.iter().zip(&from_file.jobs) {

@@ -1,25 +1,25 @@
-//! Surroundings made of texts, and short ways to read a command line.
+//! An environment made of texts, and short ways to read a command line.
 
 use std::collections::HashMap;
 
-use dialects::fio::{End, Job, Jobs, Reading, Surroundings, read};
+use dialects::fio::{End, Job, Jobs, ParseEnv, Reading, read};
 
 /// Where recorded data lies.
 pub const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/fio");
 
 /// A machine of two processors, with the files, folders and variables that a test puts there.
 #[derive(Default)]
-pub struct Around {
+pub struct TestEnv {
     pub files: HashMap<String, String>,
     pub folders: Vec<String>,
     pub variables: HashMap<String, String>,
 }
 
-impl Around {
-    pub fn with_file(path: &str, text: &str) -> Around {
-        Around {
+impl TestEnv {
+    pub fn with_file(path: &str, text: &str) -> TestEnv {
+        TestEnv {
             files: HashMap::from([(path.to_string(), text.to_string())]),
-            ..Around::default()
+            ..TestEnv::default()
         }
     }
 
@@ -29,7 +29,7 @@ impl Around {
     }
 }
 
-impl Surroundings for Around {
+impl ParseEnv for TestEnv {
     fn read_job_file(&mut self, path: &str) -> Result<String, String> {
         let missing = || "No such file or directory".to_string();
         self.files.get(path).cloned().ok_or_else(missing)
@@ -87,13 +87,13 @@ pub fn split(line: &str) -> Vec<String> {
     words
 }
 
-pub fn reading_in(around: &mut Around, line: &str) -> Reading {
-    read("fio", &split(line), around)
+pub fn reading_in(env: &mut TestEnv, line: &str) -> Reading {
+    read("fio", &split(line), env)
 }
 
-/// Reads a command line in usual surroundings.
+/// Reads a command line in the usual environment.
 pub fn reading(line: &str) -> Reading {
-    reading_in(&mut Around::default(), line)
+    reading_in(&mut TestEnv::default(), line)
 }
 
 /// Everything read, however it ended.
@@ -116,7 +116,7 @@ pub fn job(options: &str) -> Job {
 /// The jobs of a file, of which nothing but syntax is looked at.
 #[track_caller]
 pub fn file(text: &str) -> Vec<Job> {
-    let (code, read) = all(reading_in(&mut Around::with_file("a.fio", text), "--parse-only a.fio"));
+    let (code, read) = all(reading_in(&mut TestEnv::with_file("a.fio", text), "--parse-only a.fio"));
     assert_eq!(code, 0, "{text}: {:?}", read.notices);
     read.jobs
 }

@@ -3,7 +3,7 @@
 
 mod page;
 
-use dialects::iometer::{self, Found, Lowered, Machine, Reading, command_line};
+use dialects::iometer::{self, Lowered, Machine, PathFacts, Reading, command_line};
 use model::access::{Access, Continuation};
 use model::block_size::BlockSizes;
 use model::plan::{Depth, Plan, Prepare, Stream};
@@ -23,12 +23,12 @@ impl Machine for Fake {
         false
     }
 
-    fn find(&self, path: &str) -> Found {
+    fn find(&self, path: &str) -> PathFacts {
         match path {
-            "/d" | "/e" | "/mnt/data" => Found::Directory,
-            "/dev/sdb" => Found::Device,
-            "/d/there" => Found::File(1 << 20),
-            _ => Found::Nothing,
+            "/d" | "/e" | "/mnt/data" => PathFacts::Directory,
+            "/dev/sdb" => PathFacts::Device,
+            "/d/there" => PathFacts::File(1 << 20),
+            _ => PathFacts::Nothing,
         }
     }
 

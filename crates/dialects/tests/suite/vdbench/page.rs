@@ -27,14 +27,14 @@ fn parameters() -> String {
         );
         for row in ROWS.iter().filter(|row| row.section == section) {
             let exact = if row.exact { " (whole)" } else { "" };
-            let here = match row.status {
+            let env = match row.status {
                 Status::Supported => "supported".to_owned(),
                 Status::WithoutEffect(why) => format!("no effect: {why}"),
                 Status::Refused(why) => format!("refused: {why}"),
             };
             let _ = writeln!(
                 text,
-                "| `{}`{exact} | {} | {} | {here} |",
+                "| `{}`{exact} | {} | {} | {env} |",
                 row.name, row.default, row.help
             );
         }

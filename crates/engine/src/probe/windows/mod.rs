@@ -5,7 +5,7 @@
 //! [`Storage::inventory`], gives the same inventory that a tree of Linux gives, so that one guard
 //! judges both.
 
-pub mod answers;
+pub mod ioctl_structs;
 pub mod processors;
 mod storage;
 

@@ -12,7 +12,7 @@ use model::plan::{BypassIo, CacheMode, FileRangeFlags, OpenHint, WriteThrough};
 use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, fdatasync, fsync};
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite, pwritev2};
 
-use crate::file::{Access, FileKind, OpenHow};
+use crate::file::{Access, FileKind, OpenOptions};
 use crate::identity::{FileId, FileStamp};
 
 /// Error number: the operation is not supported.
@@ -89,7 +89,7 @@ pub(super) fn cache_flags(cache: &CacheMode) -> OFlags {
 }
 
 /// Opens a file or device. Does not block if a pipe has taken its place.
-pub(crate) fn open(path: &Path, how: &OpenHow) -> io::Result<fs::File> {
+pub(crate) fn open(path: &Path, how: &OpenOptions) -> io::Result<fs::File> {
     let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY | cache_flags(&how.cache);
     if how.exclusive {
         flags |= OFlags::EXCL;

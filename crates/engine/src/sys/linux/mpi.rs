@@ -131,7 +131,7 @@ pub struct Mpi {
 /// An MPI library that has been opened and not started. Until then another one can take its place;
 /// two that have been started in one process hang.
 #[derive(Debug)]
-pub struct Found(Mpi);
+pub struct LoadedMpi(Mpi);
 
 /// A message on its way. Its bytes are lent to MPI until [`Mpi::has_ended`] has said that it has
 /// arrived.
@@ -161,7 +161,7 @@ impl Drop for Transfer {
     }
 }
 
-impl Found {
+impl LoadedMpi {
     /// Starts it; this waits until the launcher has brought all processes together.
     ///
     /// # Errors
@@ -197,7 +197,7 @@ impl Mpi {
     ///
     /// # Errors
     /// Why it cannot be opened, or what it lacks.
-    pub fn open(name: &str) -> Result<Found, String> {
+    pub fn open(name: &str) -> Result<LoadedMpi, String> {
         let library = Library::open(name)?;
         let address = |symbol: &str| {
             let found = library.symbol(symbol).map(|symbol| symbol as usize);
@@ -237,7 +237,7 @@ impl Mpi {
             };
             (Abi::Mpich, constants)
         };
-        Ok(Found(Mpi {
+        Ok(LoadedMpi(Mpi {
             functions: Functions::load(&library)?,
             constants,
             abi,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use model::environment::{CoreUse, Cpu, Device, FileSystem, Host};
 
-use crate::probe::windows::answers::DiskCounters;
+use crate::probe::windows::ioctl_structs::DiskCounters;
 use crate::probe::windows::{ClusterVolume, Storage};
 
 /// Who may do what an ordinary user may not.

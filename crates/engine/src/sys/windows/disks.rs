@@ -11,7 +11,7 @@ use windows_sys::Win32::System::Ioctl::{
 };
 
 use super::ioctl::{device_io_control, device_io_control_all, open_for_query, texts};
-use crate::probe::windows::answers::{self, AboutDisk, DiskCounters};
+use crate::probe::windows::ioctl_structs::{self, AboutDisk, DiskCounters};
 use crate::probe::windows::{Disk, Place};
 
 /// `IOCTL_DISK_IS_CLUSTERED` (ntdddisk.h):
@@ -61,12 +61,12 @@ pub(crate) fn read_disk(number: u32, in_cluster: Option<bool>) -> Disk {
         };
     };
     let properties = read_properties(&file, Path::new(&path(number)));
-    let mut facts = answers::facts(&properties);
+    let mut facts = ioctl_structs::facts(&properties);
     if facts.size.0 == 0 {
         facts.size.0 = size(&file).unwrap_or(0);
     }
     let attributes = device_io_control(&file, IOCTL_DISK_GET_DISK_ATTRIBUTES, &[], 16).ok();
-    let attributes = attributes.and_then(|answer| answers::attributes(&answer.bytes));
+    let attributes = attributes.and_then(|answer| ioctl_structs::attributes(&answer.bytes));
     let layout = device_io_control_all(&file, IOCTL_DISK_GET_DRIVE_LAYOUT_EX, &[], 4096).ok();
     let clustered = match device_io_control(&file, IS_CLUSTERED, &[], 1) {
         Ok(answer) => answer.bytes.first().map(|byte| *byte != 0),
@@ -76,7 +76,7 @@ pub(crate) fn read_disk(number: u32, in_cluster: Option<bool>) -> Disk {
     Disk {
         number,
         facts,
-        layout: layout.and_then(|bytes| answers::layout(&bytes)),
+        layout: layout.and_then(|bytes| ioctl_structs::layout(&bytes)),
         offline: attributes.map(|(offline, _)| offline),
         read_only: attributes.map(|(_, read_only)| read_only),
         clustered,
@@ -119,26 +119,26 @@ fn read_properties(file: &fs::File, path: &Path) -> AboutDisk {
 
 fn length(file: &fs::File) -> Option<u64> {
     let answer = device_io_control(file, IOCTL_DISK_GET_LENGTH_INFO, &[], 8).ok()?;
-    answers::length(&answer.bytes)
+    ioctl_structs::length(&answer.bytes)
 }
 
 /// The size of a disk or volume. Without read access it comes from the geometry.
 pub(crate) fn size(file: &fs::File) -> Option<u64> {
     // DISK_GEOMETRY_EX: the geometry in 24 bytes, then the size.
-    let by_geometry = || answers::length(geometry(file)?.get(24..)?);
+    let by_geometry = || ioctl_structs::length(geometry(file)?.get(24..)?);
     length(file).or_else(by_geometry)
 }
 
 /// The sector size of a disk or volume: unbuffered I/O must be aligned to it.
 pub(crate) fn sector_size(file: &fs::File) -> Option<u32> {
     let alignment = property(file, ALIGNMENT);
-    answers::sector(alignment.as_deref(), geometry(file).as_deref())
+    ioctl_structs::sector(alignment.as_deref(), geometry(file).as_deref())
 }
 
 /// The numbers of the disk and partition of an open disk or volume; absent for anything else.
 pub(crate) fn place(file: &fs::File) -> Option<Place> {
     let answer = device_io_control(file, IOCTL_STORAGE_GET_DEVICE_NUMBER, &[], 12).ok()?;
-    answers::place(&answer.bytes)
+    ioctl_structs::place(&answer.bytes)
 }
 
 /// Performance counters of every disk that has them.
@@ -146,7 +146,10 @@ pub(crate) fn counters() -> Vec<(String, DiskCounters)> {
     let one = |number: u32| {
         let file = open_for_query(Path::new(&path(number))).ok()?;
         let answer = device_io_control(&file, IOCTL_DISK_PERFORMANCE, &[], 88).ok()?;
-        Some((format!("PhysicalDrive{number}"), answers::counters(&answer.bytes)?))
+        Some((
+            format!("PhysicalDrive{number}"),
+            ioctl_structs::counters(&answer.bytes)?,
+        ))
     };
     numbers().unwrap_or_default().into_iter().filter_map(one).collect()
 }

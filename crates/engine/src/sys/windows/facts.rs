@@ -10,19 +10,19 @@ use windows_sys::Win32::Storage::FileSystem::GetDiskFreeSpaceExW;
 use windows_sys::Win32::System::Ioctl::{FSCTL_GET_RETRIEVAL_POINTERS, FSCTL_QUERY_ALLOCATED_RANGES};
 
 use super::ioctl::{device_io_control, open_for_query, wide};
-use super::{kinds, prepare};
+use super::{device_types, prepare};
 use crate::file::FileKind;
 use crate::identity::Identity;
-use crate::probe::windows::answers;
+use crate::probe::windows::ioctl_structs;
 
 /// What a path leads to; `None` if there is nothing or it has no numbers.
 pub fn identity_of(path: &Path) -> Option<Identity> {
-    kinds::identity(&open_for_query(path).ok()?)
+    device_types::identity(&open_for_query(path).ok()?)
 }
 
 /// What an open file, disk or volume is.
 pub fn identity_of_file(file: &fs::File) -> Option<Identity> {
-    kinds::identity(file)
+    device_types::identity(file)
 }
 
 /// What there is at a path, found out without a right to its contents.
@@ -30,7 +30,7 @@ pub fn identity_of_file(file: &fs::File) -> Option<Identity> {
 /// # Errors
 /// The system's error, such as that there is nothing.
 pub fn kind_of(path: &Path) -> io::Result<FileKind> {
-    kinds::identify(&open_for_query(path)?).map(|(kind, ..)| kind)
+    device_types::identify(&open_for_query(path)?).map(|(kind, ..)| kind)
 }
 
 /// True if a path names a device whether there is one or not: nothing can be made there.
@@ -62,7 +62,12 @@ pub fn space_of(path: &Path) -> Option<(u64, u64)> {
 pub fn allocation(file: &fs::File, size: u64) -> Option<Allocation> {
     let held = allocated(file, size).ok()?;
     let extents = extents(file).unwrap_or(0);
-    Some(answers::allocation(size, &held, prepare::valid_length(file), extents))
+    Some(ioctl_structs::allocation(
+        size,
+        &held,
+        prepare::valid_length(file),
+        extents,
+    ))
 }
 
 /// Start and length of what has space, within the size.
@@ -73,7 +78,7 @@ fn allocated(file: &fs::File, size: u64) -> io::Result<Vec<(u64, u64)>> {
     while start < size {
         let question = [start.to_le_bytes(), (size - start).to_le_bytes()].concat();
         let answer = device_io_control(file, FSCTL_QUERY_ALLOCATED_RANGES, &question, ROOM)?;
-        let ranges = answers::ranges(&answer.bytes);
+        let ranges = ioctl_structs::ranges(&answer.bytes);
         let Some((last, length)) = ranges.last().copied() else {
             break;
         };
@@ -103,7 +108,7 @@ fn extents(file: &fs::File) -> Option<u64> {
             Err(error) if error.raw_os_error() == Some(ERROR_HANDLE_EOF as i32) => return Some(count),
             Err(_) => return None,
         };
-        let (mut start, pointers) = answers::retrieval_pointers(&answer.bytes)?;
+        let (mut start, pointers) = ioctl_structs::retrieval_pointers(&answer.bytes)?;
         for (next, place) in pointers {
             let length = next.saturating_sub(start) as i64;
             if place >= 0 {

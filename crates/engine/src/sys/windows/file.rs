@@ -20,8 +20,8 @@ use windows_sys::Win32::System::Ioctl::{
     IOCTL_STORAGE_MANAGE_DATA_SET_ATTRIBUTES,
 };
 
-use super::{ioctl, kinds, prepare};
-use crate::file::{Access, FileKind, OpenHow};
+use super::{device_types, ioctl, prepare};
+use crate::file::{Access, FileKind, OpenOptions};
 use crate::identity::{FileId, FileStamp};
 
 /// Error number: the operation is not supported.
@@ -62,7 +62,7 @@ pub const KNOWS_TEMPORARY: bool = true;
 
 /// Arguments of `CreateFileW` about a file beside its name: flags, and attributes, which it heeds
 /// only when it makes one.
-fn flags_and_attributes(how: &OpenHow) -> (u32, u32) {
+fn flags_and_attributes(how: &OpenOptions) -> (u32, u32) {
     let flags = [
         (how.cache.direct, FILE_FLAG_NO_BUFFERING),
         (how.cache.write_through != WriteThrough::Off, FILE_FLAG_WRITE_THROUGH),
@@ -87,7 +87,7 @@ pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
 }
 
 /// Opens a file or device, which others may use at the same time.
-pub(crate) fn open(path: &Path, how: &OpenHow) -> io::Result<fs::File> {
+pub(crate) fn open(path: &Path, how: &OpenOptions) -> io::Result<fs::File> {
     let (flags, attributes) = flags_and_attributes(how);
     // A memory map needs read access even where only writes are wanted.
     let read = how.access != Access::Write || how.cache.mapping.is_some();
@@ -102,12 +102,12 @@ pub(crate) fn open(path: &Path, how: &OpenHow) -> io::Result<fs::File> {
 
 /// What an open file is, the numbers of its disk and partition or of its volume, and its size.
 pub fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
-    kinds::identify(file)
+    device_types::identify(file)
 }
 
 /// What offsets, lengths and buffers of unbuffered I/O must be multiples of.
 pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
-    kinds::direct_alignment(file, kind)
+    device_types::direct_alignment(file, kind)
 }
 
 /// Unbuffered I/O is passed on to the server as such here, so it is not what bypasses only the
@@ -358,7 +358,7 @@ pub fn remove_attribute(_file: &fs::File, _name: &str) -> io::Result<()> {
 /// removed is given its time too (tunnelling); and not every file system gives a number only once.
 pub fn identity(file: &fs::File) -> Option<String> {
     use std::os::windows::fs::MetadataExt;
-    let (meta, (volume, number)) = (file.metadata().ok()?, kinds::numbers(file)?);
+    let (meta, (volume, number)) = (file.metadata().ok()?, device_types::numbers(file)?);
     let (born, size) = (meta.creation_time(), meta.file_size());
     Some(format!("{volume:x}:{number:x} {born} {size}"))
 }
@@ -366,7 +366,7 @@ pub fn identity(file: &fs::File) -> Option<String> {
 /// A text that no other file has as long as this one is there, whatever becomes of it: the numbers
 /// of its volume and its own there.
 pub fn lasting_identity(file: &fs::File) -> Option<String> {
-    let (volume, number) = kinds::numbers(file)?;
+    let (volume, number) = device_types::numbers(file)?;
     Some(format!("{volume:x}-{number:x}"))
 }
 
@@ -375,7 +375,7 @@ pub fn lasting_identity(file: &fs::File) -> Option<String> {
 /// # Errors
 /// The system's error.
 pub fn stamp(file: &fs::File) -> io::Result<FileStamp> {
-    let (volume, number) = kinds::numbers(file).ok_or_else(io::Error::last_os_error)?;
+    let (volume, number) = device_types::numbers(file).ok_or_else(io::Error::last_os_error)?;
     let times = ioctl::information::<FILE_BASIC_INFO>(file)?;
     Ok(FileStamp {
         id: FileId {
@@ -468,7 +468,7 @@ pub fn atomic_write_sizes(_file: &fs::File) -> Option<(u32, u32)> {
 
 /// True if an open file lies on another machine.
 pub fn is_remote(file: &fs::File) -> bool {
-    kinds::is_remote(file)
+    device_types::is_remote(file)
 }
 
 /// Bytes that a file takes up on its file system, as far as its size tells.
@@ -516,21 +516,21 @@ mod tests {
 
     #[test]
     fn flags_follow_from_cache_and_hints() {
-        let plain = OpenHow {
+        let plain = OpenOptions {
             access: Access::ReadWrite,
             cache: CacheMode::BUFFERED,
             hint: OpenHint::default(),
             exclusive: false,
             overlapped: false,
         };
-        let with = |change: &dyn Fn(&mut OpenHow)| {
+        let with = |change: &dyn Fn(&mut OpenOptions)| {
             let mut how = plain;
             change(&mut how);
             flags_and_attributes(&how)
         };
-        let direct: &dyn Fn(&mut OpenHow) = &|how| how.cache.direct = true;
-        let through: &dyn Fn(&mut OpenHow) = &|how| how.cache.write_through = WriteThrough::Data;
-        let table: [(&dyn Fn(&mut OpenHow), (u32, u32)); 10] = [
+        let direct: &dyn Fn(&mut OpenOptions) = &|how| how.cache.direct = true;
+        let through: &dyn Fn(&mut OpenOptions) = &|how| how.cache.write_through = WriteThrough::Data;
+        let table: [(&dyn Fn(&mut OpenOptions), (u32, u32)); 10] = [
             (&|_| {}, (0, 0)),
             (direct, (0x2000_0000, 0)),
             (through, (0x8000_0000, 0)),

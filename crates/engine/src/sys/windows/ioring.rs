@@ -24,7 +24,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 
 use super::library;
-use super::overlapped::{Found, Queue, Transfer, of_error};
+use super::overlapped::{Completed, Queue, Transfer, of_error};
 use crate::batch::Slot;
 use crate::clock::Clock;
 
@@ -220,7 +220,7 @@ impl Ring {
 
     /// Takes the operations that have ended out of the ring.
     #[inline]
-    fn take(&mut self, found: &mut Vec<Found>) -> Result<Nanos, u32> {
+    fn take(&mut self, found: &mut Vec<Completed>) -> Result<Nanos, u32> {
         // Before any of them is looked at.
         let at = self.clock.now();
         loop {
@@ -236,7 +236,7 @@ impl Ring {
                 continue;
             };
             *file = null_mut();
-            found.push(Found {
+            found.push(Completed {
                 slot: Slot(ended.UserData as u32),
                 result: result_of(&ended),
                 at,
@@ -359,7 +359,7 @@ impl Queue for Ring {
     }
 
     #[inline]
-    fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Found>) -> Result<Nanos, u32> {
+    fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Completed>) -> Result<Nanos, u32> {
         if milliseconds > 0 {
             // What has ended already is not to be waited behind.
             let at = self.take(found)?;

@@ -25,9 +25,9 @@ pub mod thread;
 pub mod tree;
 
 mod cluster;
+mod device_types;
 mod disks;
 mod ioctl;
-mod kinds;
 mod machine;
 mod prepare;
 mod processors;

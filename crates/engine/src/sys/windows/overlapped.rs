@@ -31,7 +31,7 @@ pub(crate) struct Transfer<'a> {
 
 /// An operation that has ended.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Found {
+pub(crate) struct Completed {
     pub(crate) slot: Slot,
     /// Bytes, or a negative error number.
     pub(crate) result: i64,
@@ -62,7 +62,7 @@ pub(crate) trait Queue: Sized {
 
     /// Waits for an operation to end, that many milliseconds at most, and finds those that have.
     /// Returns when it looked.
-    fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Found>) -> Result<Nanos, u32>;
+    fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Completed>) -> Result<Nanos, u32>;
 
     /// Gives up the memory that the system may still write to, without returning it.
     fn abandon(&mut self);

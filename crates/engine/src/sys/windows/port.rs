@@ -13,7 +13,7 @@ use windows_sys::Win32::System::IO::{
     CreateIoCompletionPort, GetOverlappedResult, GetQueuedCompletionStatusEx, OVERLAPPED, OVERLAPPED_ENTRY,
 };
 
-use super::overlapped::{Found, Operations, Queue, Transfer, last_error, of_error};
+use super::overlapped::{Completed, Operations, Queue, Transfer, last_error, of_error};
 use crate::batch::Slot;
 use crate::clock::Clock;
 
@@ -31,7 +31,7 @@ pub(crate) struct Port {
     operations: Operations,
     entries: Vec<OVERLAPPED_ENTRY>,
     /// What was found while something else was looked for.
-    kept: Vec<Found>,
+    kept: Vec<Completed>,
     clock: Clock,
 }
 
@@ -54,8 +54,8 @@ impl Port {
         }
     }
 
-    fn found(&self, entry: &OVERLAPPED_ENTRY, at: Nanos) -> Found {
-        Found {
+    fn found(&self, entry: &OVERLAPPED_ENTRY, at: Nanos) -> Completed {
+        Completed {
             slot: self.operations.slot_of(entry.lpOverlapped),
             result: result_of(entry),
             at,
@@ -169,10 +169,10 @@ impl Queue for Port {
     }
 
     #[inline]
-    fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Found>) -> Result<Nanos, u32> {
+    fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Completed>) -> Result<Nanos, u32> {
         let milliseconds = if self.kept.is_empty() { milliseconds } else { 0 };
         let (count, at) = self.take(milliseconds)?;
-        found.extend(self.kept.drain(..).map(|kept| Found { at, ..kept }));
+        found.extend(self.kept.drain(..).map(|kept| Completed { at, ..kept }));
         let entries = &self.entries[..count];
         found.extend(entries.iter().map(|entry| self.found(entry, at)));
         Ok(at)

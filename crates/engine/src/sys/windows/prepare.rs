@@ -14,7 +14,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 
 use super::{ioctl::device_io_control, privilege};
-use crate::probe::windows::answers;
+use crate::probe::windows::ioctl_structs;
 
 /// `FSCTL_QUERY_FILE_REGIONS` (winioctl.h): which regions of a file hold valid data.
 const QUERY_REGIONS: u32 = 0x9_0284;
@@ -87,7 +87,7 @@ pub(crate) fn valid_length(file: &fs::File) -> Option<u64> {
         let answer = device_io_control(file, QUERY_REGIONS, &question, 64 << 10)
             .ok()
             .filter(|answer| !answer.truncated)?;
-        answers::valid_length(&answer.bytes)
+        ioctl_structs::valid_length(&answer.bytes)
     })
 }
 

@@ -8,7 +8,7 @@ use model::Bytes;
 use model::environment::{CoreUse, Cpu, Device, FileSystem, Host};
 
 use super::{cluster, disks, facts, machine, processors, volumes};
-use crate::probe::windows::answers::DiskCounters;
+use crate::probe::windows::ioctl_structs::DiskCounters;
 use crate::probe::windows::{ClusterVolume, Storage};
 
 /// Who may do what an ordinary user may not.

@@ -13,7 +13,7 @@ use windows_sys::Win32::Storage::FileSystem::{ReadFileEx, WriteFileEx};
 use windows_sys::Win32::System::IO::OVERLAPPED;
 use windows_sys::Win32::System::Threading::SleepEx;
 
-use super::overlapped::{Found, Operations, Queue, Transfer, last_error, of_error, slot_of};
+use super::overlapped::{Completed, Operations, Queue, Transfer, last_error, of_error, slot_of};
 use crate::clock::Clock;
 
 /// The operations of one thread, whose routines all do the same: they note what has ended, and
@@ -29,7 +29,7 @@ pub(crate) struct Routines {
 struct Ended {
     /// Address of the first structure.
     operations: usize,
-    found: Vec<Found>,
+    found: Vec<Completed>,
     clock: Clock,
 }
 
@@ -41,7 +41,7 @@ unsafe extern "system" fn on_end(error: u32, bytes: u32, place: *mut OVERLAPPED)
     // no reference to them exists.
     let ended = unsafe { &mut *((*place).hEvent as *mut Ended) };
     let at = ended.clock.now();
-    ended.found.push(Found {
+    ended.found.push(Completed {
         slot: slot_of(ended.operations, place),
         result: match error {
             0 => i64::from(bytes),
@@ -97,7 +97,7 @@ impl Queue for Routines {
     }
 
     #[inline]
-    fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Found>) -> Result<Nanos, u32> {
+    fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Completed>) -> Result<Nanos, u32> {
         // SAFETY: the call takes numbers. The routines that run within it use the notes, to which
         // no reference exists now.
         unsafe { SleepEx(milliseconds, 1) };

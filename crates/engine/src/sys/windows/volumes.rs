@@ -20,7 +20,7 @@ use windows_sys::core::{BOOL, PCWSTR};
 
 use super::ioctl::{device_io_control_all, open_for_query, text, texts, wide};
 use super::{cluster, disks};
-use crate::probe::windows::{Storage, Volume, VolumeContents, answers};
+use crate::probe::windows::{Storage, Volume, VolumeContents, ioctl_structs};
 
 /// `DRIVE_CDROM`.
 const CD: u32 = 5;
@@ -101,7 +101,7 @@ fn volume(name: String) -> Volume {
     let opened = open_for_query(Path::new(name.trim_end_matches('\\'))).ok();
     let extents = opened.as_ref().and_then(|file| {
         let answer = device_io_control_all(file, IOCTL_VOLUME_GET_VOLUME_DISK_EXTENTS, &[], 1024).ok()?;
-        answers::extents(&answer)
+        ioctl_structs::extents(&answer)
     });
     let by_extents = || extents.as_ref().map(|all| all.iter().map(|extent| extent.length).sum());
     let (contents, read_only) = contents(&name);
@@ -217,7 +217,7 @@ fn system_folder() -> Option<String> {
 
 /// The file system that a path lies on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Lies {
+pub(crate) struct VolumeInfo {
     /// Its name, such as `NTFS`.
     pub(crate) kind: String,
     /// Where it is mounted.
@@ -231,7 +231,7 @@ pub(crate) struct Lies {
 }
 
 /// What a path lies on; absent where unknown.
-pub(crate) fn of_path(path: &Path) -> Option<Lies> {
+pub(crate) fn of_path(path: &Path) -> Option<VolumeInfo> {
     let absolute = std::path::absolute(path).ok()?;
     let mut mount = vec![0u16; absolute.as_os_str().len() + 64];
     // SAFETY: the path ends with a zero, and the call writes at most as many units as the list has.
@@ -245,7 +245,7 @@ pub(crate) fn of_path(path: &Path) -> Option<Lies> {
     // array has.
     let done = unsafe { GetVolumeNameForVolumeMountPointW(mount.as_ptr(), name.as_mut_ptr(), name.len() as u32) };
     let (kind, _, flags) = file_system(&mount_point).ok()?;
-    Some(Lies {
+    Some(VolumeInfo {
         kind,
         remote: drive_type(&mount_point) == REMOTE,
         volume: (done != 0).then(|| text(&name)),

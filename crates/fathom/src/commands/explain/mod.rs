@@ -8,7 +8,7 @@ use clap::ValueHint;
 use model::finding::Severity;
 use study::explain::{self, Asked, Explanation};
 
-use super::results::{self, Found};
+use super::results::{self, Loaded};
 use crate::exit::Exit;
 use crate::fault::{Fault, Faults};
 use crate::limits::{self, Storage};
@@ -72,7 +72,7 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
 ///
 /// # Errors
 /// There is nothing in it, or a job that `storage` or a limit names.
-pub fn explain(mut found: Found, asked: &Asked, storage: &Storage) -> Result<Explanation, Faults> {
+pub fn explain(mut found: Loaded, asked: &Asked, storage: &Storage) -> Result<Explanation, Faults> {
     storage.apply_to_loads(&mut found.loads)?;
     let jobs: Vec<_> = found
         .loads

@@ -110,7 +110,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     outputs.prove(&base.targets)?;
     let name = document.name.clone().unwrap_or_else(|| "sweep".into());
-    let mut errand = Errand {
+    let mut errand = SweepRunner {
         session,
         document,
         permissions,
@@ -322,7 +322,7 @@ fn plan(document: &Document, next: &Next) -> Result<Plan, Faults> {
 }
 
 /// What measuring the points takes.
-struct Errand<'a> {
+struct SweepRunner<'a> {
     session: &'a Session,
     document: Document,
     permissions: Permissions,
@@ -330,7 +330,7 @@ struct Errand<'a> {
     screen: Screen,
 }
 
-impl Errand<'_> {
+impl SweepRunner<'_> {
     fn measure(&mut self, next: &Next) -> Result<Results, Faults> {
         let mut plan = plan(&self.document, next)?;
         self.session.prepare_shared_files(&mut self.shared_files, &mut plan)?;

@@ -12,7 +12,7 @@ use model::plan::Plan;
 use model::results::Results;
 
 use super::super::{complain, tell};
-use super::surroundings::Here;
+use super::local_env::LocalEnv;
 use crate::screen::Screen;
 
 /// Follows a run.
@@ -22,7 +22,7 @@ pub struct Console<'a> {
     /// CPUs of each thread of each time span.
     cpus: Vec<Vec<Option<u32>>>,
     usable: Vec<u32>,
-    around: &'a Here,
+    env: &'a LocalEnv,
     interrupt: &'static AtomicBool,
     /// Ctrl-C was reported.
     is_interruption_shown: bool,
@@ -45,7 +45,7 @@ struct Dots {
 
 impl<'a> Console<'a> {
     /// A console for a plan made of a profile.
-    pub fn new(profile: &'a Profile, plan: &Plan, around: &'a Here, interrupt: &'static AtomicBool) -> Console<'a> {
+    pub fn new(profile: &'a Profile, plan: &Plan, env: &'a LocalEnv, interrupt: &'static AtomicBool) -> Console<'a> {
         let cpus = plan.steps.iter().map(|step| {
             let workers = step.jobs.iter().flat_map(|job| &job.workers);
             workers.map(|worker| worker.placement.cpus.first().copied()).collect()
@@ -61,7 +61,7 @@ impl<'a> Console<'a> {
             },
             cpus,
             usable: engine::sys::thread::usable_cpus(),
-            around,
+            env,
             interrupt,
             is_interruption_shown: false,
             measuring: None,
@@ -87,7 +87,7 @@ impl<'a> Console<'a> {
             Event::Ready { step, .. } => {
                 self.say_of_threads(*step as usize);
                 let interrupted = || self.interrupt.load(Ordering::Relaxed);
-                if let Some(event) = self.around.event(EventRole::Wait) {
+                if let Some(event) = self.env.event(EventRole::Wait) {
                     event.wait(interrupted);
                 }
             }
@@ -159,7 +159,7 @@ impl<'a> Console<'a> {
     }
 
     fn signal(&self, role: EventRole) {
-        let Some(event) = self.around.event(role) else { return };
+        let Some(event) = self.env.event(role) else { return };
         if let Err(error) = event.set() {
             complain(&[format!("WARNING: an event could not be set: {error}")]);
         }

@@ -7,7 +7,7 @@ mod error_codes;
 #[path = "error_codes_windows.rs"]
 mod error_codes;
 mod failures;
-pub mod surroundings;
+pub mod local_env;
 
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,7 +30,7 @@ use crate::process::start_thread;
 use crate::session::Session;
 use console::Console;
 use failures::Messages;
-use surroundings::Here;
+use local_env::LocalEnv;
 
 /// Done.
 const DONE: u8 = 0;
@@ -45,8 +45,8 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
         .process
         .arguments
         .split_at(skip.min(session.process.arguments.len()));
-    let mut here = Here::of_hosts(session.leads());
-    ExitCode::from(match diskspd::read(&program.join(" "), arguments, &mut here) {
+    let mut env = LocalEnv::of_hosts(session.leads());
+    ExitCode::from(match diskspd::read(&program.join(" "), arguments, &mut env) {
         Reading::End(diskspd::End {
             system: Some(format), ..
         }) => report_system(session, format),
@@ -73,7 +73,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
         }
         Reading::Run(request) => {
             introduce(&request);
-            run(session, &request.profile, &here)
+            run(session, &request.profile, &env)
         }
     })
 }
@@ -116,7 +116,7 @@ fn form() -> TextForm {
 
 /// What is wrong with the variables, if anything.
 fn wrong_environment() -> Option<String> {
-    [(FORM, &["2.0"][..]), (surroundings::VERSION, &["2.2", "2.3"])]
+    [(FORM, &["2.0"][..]), (local_env::VERSION, &["2.2", "2.3"])]
         .into_iter()
         .find_map(|(name, values)| {
             let value = std::env::var_os(name)
@@ -144,7 +144,7 @@ fn profile_lines(session: &Session, profile: &Profile) -> Vec<String> {
     }
 }
 
-fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
+fn run(session: &Session, profile: &Profile, env: &LocalEnv) -> u8 {
     let cpus = engine::sys::thread::usable_cpus();
     // Reading it takes a while on a large machine, and mostly threads take processors by number.
     let arranged = profile
@@ -155,7 +155,7 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
         true => engine::probe::cpu(&engine::probe::System::live()).topology,
         false => Vec::new(),
     };
-    let here = diskspd::Here {
+    let lower_env = diskspd::LowerEnv {
         cpus: &cpus,
         arguments: &session.process.arguments,
         form: form(),
@@ -163,11 +163,11 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
         memory: (!session.leads()).then(|| engine::probe::memory_free().bytes.0),
         topology: &topology,
     };
-    let lowered = match diskspd::lower(profile, here) {
+    let lowered = match diskspd::lower(profile, lower_env) {
         Ok(lowered) => lowered,
         Err(complaints) => {
             let plan = Plan {
-                origin: diskspd::origin(profile, here),
+                origin: diskspd::origin(profile, lower_env),
                 steps: vec![Step::default(); profile.time_spans.len()],
                 ..Plan::default()
             };
@@ -177,7 +177,7 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
         }
     };
     lowered.notes.iter().for_each(|text| note(text));
-    if let Some(event) = around.event(EventRole::Stop).cloned() {
+    if let Some(event) = env.event(EventRole::Stop).cloned() {
         stop_on(event, session.process.interrupt_flag());
     }
     let mut plan = lowered.plan;
@@ -190,7 +190,7 @@ fn run(session: &Session, profile: &Profile, around: &Here) -> u8 {
         }
     }
     let echo = plan.clone();
-    let mut console = Console::new(profile, &plan, around, session.process.interrupt_flag());
+    let mut console = Console::new(profile, &plan, env, session.process.interrupt_flag());
     console.begin();
     let outcome = session
         .execution(plan, &permissions::from_env())

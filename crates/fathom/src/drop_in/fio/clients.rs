@@ -13,7 +13,7 @@ use std::sync::atomic::AtomicBool;
 use ::run::RunError;
 use ::run::hosts::{Duplex, HandshakeError, Role};
 use archive::history::EntryKind;
-use dialects::fio::{self, Address, Disk, Found, FoundKind, Jobs, Part, Reading, TraceFile};
+use dialects::fio::{self, Address, Disk, Jobs, Part, PathFacts, PathKind, Reading, TraceFile};
 use model::environment::Host;
 use model::event::Event;
 use model::finding::Severity;
@@ -23,10 +23,10 @@ use model::results::Results;
 use report::formats::fio as reports;
 use report::formats::fio::clients::Client;
 
+use super::local_env::{self, LocalEnv, RealDisk};
 use super::output::Output;
 use super::server::{ON_TOKENS, addresses, given_token};
 use super::status::Status;
-use super::surroundings::{self, Here, RealDisk};
 use super::{FAILED, SIGNALLED, banner, failures, logs, tell_read};
 use crate::drop_in::{can_keep, complain, keep, note};
 use crate::fleet;
@@ -36,7 +36,7 @@ use crate::session::Session;
 use crate::user_file;
 
 /// A host that runs jobs.
-struct At<'a> {
+struct ClientHost<'a> {
     hostname: String,
     port: u16,
     address: Address,
@@ -69,9 +69,9 @@ pub(super) fn execute(session: &Session, program: &str, parts: &[Part]) -> ExitC
     let mut file = None;
     let mut readings = Vec::new();
     for part in parts {
-        let mut here = Here::default();
-        readings.push(fio::read(program, &part.arguments, &mut here));
-        file = here.output().or(file);
+        let mut env = LocalEnv::default();
+        readings.push(fio::read(program, &part.arguments, &mut env));
+        file = env.output().or(file);
     }
     let mut output = match Output::new(file, false) {
         Ok(output) => output,
@@ -184,14 +184,14 @@ fn run(session: &Session, parts: &[Part], all: &[&Jobs], output: &mut Output) ->
 }
 
 /// The hosts of a word behind `--client`: one, or those that a file lists.
-fn hosts_of<'a>(named: &str, jobs: &'a Jobs) -> Result<Vec<At<'a>>, String> {
-    let one = |text: &str| -> Result<At<'a>, String> {
+fn hosts_of<'a>(named: &str, jobs: &'a Jobs) -> Result<Vec<ClientHost<'a>>, String> {
+    let one = |text: &str| -> Result<ClientHost<'a>, String> {
         let address = Address::parse(text)?;
         let (hostname, port) = match &address {
             Address::Socket(path) => (path.clone(), 0),
             Address::Network { host, port, .. } => (host.clone().unwrap_or_else(|| "localhost".into()), *port),
         };
-        Ok(At {
+        Ok(ClientHost {
             hostname,
             port,
             address,
@@ -238,15 +238,15 @@ fn refuse_what_stays_here(jobs: &Jobs) -> Result<(), String> {
 }
 
 /// Files of another host. One without a size exists already, and a device is known by its name.
-pub(super) struct Elsewhere<'a> {
+pub(super) struct RemoteFs<'a> {
     pub(super) jobs: &'a Jobs,
 }
 
-impl Disk for Elsewhere<'_> {
-    fn find(&self, path: &str) -> Option<Found> {
+impl Disk for RemoteFs<'_> {
+    fn find(&self, path: &str) -> Option<PathFacts> {
         if path.starts_with("/dev/") || path.starts_with(r"\\.\") {
-            return Some(Found {
-                kind: FoundKind::Device,
+            return Some(PathFacts {
+                kind: PathKind::Device,
                 size: 0,
             });
         }
@@ -257,8 +257,8 @@ impl Disk for Elsewhere<'_> {
             };
             job.options.queue.ioengine != "null" && names.iter().any(ends)
         };
-        self.jobs.jobs.iter().any(is_named).then_some(Found {
-            kind: FoundKind::File,
+        self.jobs.jobs.iter().any(is_named).then_some(PathFacts {
+            kind: PathKind::File,
             size: u64::MAX >> 1,
         })
     }
@@ -280,16 +280,16 @@ impl Disk for Elsewhere<'_> {
     }
 }
 
-fn lower(host: &At<'_>, words: &[String]) -> Result<fio::Lowered, Refused> {
-    let here = fio::Here {
+fn lower(host: &ClientHost<'_>, words: &[String]) -> Result<fio::Lowered, Refused> {
+    let env = fio::LowerEnv {
         arguments: words,
-        disk: &Elsewhere { jobs: host.jobs },
-        fresh_seed: surroundings::fresh_seed(),
+        disk: &RemoteFs { jobs: host.jobs },
+        fresh_seed: local_env::fresh_seed(),
         process: std::process::id(),
-        utc_offset_s: surroundings::utc_offset_s(),
+        utc_offset_s: local_env::utc_offset_s(),
         client: Some(&host.hostname),
     };
-    let lowered = fio::lower(host.jobs, here).map_err(|complaints| Refused {
+    let lowered = fio::lower(host.jobs, env).map_err(|complaints| Refused {
         lines: complaints.into_iter().map(|one| one.what).collect(),
         hints: Vec::new(),
     })?;
@@ -303,7 +303,7 @@ fn lower(host: &At<'_>, words: &[String]) -> Result<fio::Lowered, Refused> {
 }
 
 /// Reaches all hosts, and leads them from now on. Who they are, in their order.
-fn connect(session: &Session, hosts: &[At<'_>]) -> Result<Vec<Host>, Refused> {
+fn connect(session: &Session, hosts: &[ClientHost<'_>]) -> Result<Vec<Host>, Refused> {
     let token = given_token()?;
     let mut duplexes = Vec::new();
     for host in hosts {
@@ -321,7 +321,7 @@ fn connect(session: &Session, hosts: &[At<'_>]) -> Result<Vec<Host>, Refused> {
     Ok(machines)
 }
 
-fn reached(host: &At<'_>, token: Option<&str>, interrupt: &AtomicBool) -> Result<Duplex, Refused> {
+fn reached(host: &ClientHost<'_>, token: Option<&str>, interrupt: &AtomicBool) -> Result<Duplex, Refused> {
     let (hostname, port) = (&host.hostname, host.port);
     let not_there = |error: io::Error| {
         // The words without the number, as fio has them.
@@ -349,7 +349,7 @@ fn reached(host: &At<'_>, token: Option<&str>, interrupt: &AtomicBool) -> Result
     let connector = Connector {
         role: Role::Coordinator,
         token: token.unwrap_or_default(),
-        timeout: link::PATIENCE,
+        timeout: link::CONNECT_TIMEOUT,
         awaits_listener: false,
         interrupt,
     };
@@ -439,7 +439,7 @@ fn attempt(session: &Session, jobs: &Jobs, plan: Plan, output: &mut Output) -> R
 
 fn conclude(
     session: &Session,
-    (hosts, names): (&[At<'_>], &[Host]),
+    (hosts, names): (&[ClientHost<'_>], &[Host]),
     (host_plans, requests): (&HostPlans, &[logs::Logs]),
     results: Results,
     output: &mut Output,
@@ -506,8 +506,8 @@ fn conclude(
 }
 
 /// What ends the names of a host's logs: the port too, where the same host has several.
-fn suffix(hosts: &[At<'_>], place: usize) -> String {
-    let At { hostname, port, .. } = &hosts[place];
+fn suffix(hosts: &[ClientHost<'_>], place: usize) -> String {
+    let ClientHost { hostname, port, .. } = &hosts[place];
     let word = PathBuf::from(hostname).display().to_string().replace(['/', '\\'], "_");
     match hosts.iter().filter(|host| host.hostname == *hostname).count() {
         1 => format!(".{word}"),

@@ -5,6 +5,7 @@ mod banner;
 mod clients;
 mod exec;
 mod failures;
+mod local_env;
 mod logs;
 mod merge_traces;
 mod mismatches;
@@ -13,7 +14,6 @@ mod partial_plan;
 mod self_tests;
 mod server;
 mod status;
-mod surroundings;
 mod together;
 mod trigger;
 
@@ -22,7 +22,7 @@ use std::process::ExitCode;
 use std::time::Instant;
 
 use archive::history::EntryKind;
-use dialects::fio::flags::{Errand, IdleProfile as IdleShown};
+use dialects::fio::flags::{IdleProfile as IdleShown, StandaloneAction};
 use dialects::fio::{self, Jobs, Notice, Reading, Unusable};
 use engine::idle::IdleProfile;
 use engine::sys::signals;
@@ -35,8 +35,8 @@ use super::{can_keep, complain, keep, lost_hosts, note, note_findings};
 use crate::session::Session;
 use attempt::RunActions;
 use exec::Commands;
+use local_env::LocalEnv;
 use output::Output;
-use surroundings::Here;
 use trigger::Trigger;
 
 /// Options or files are wrong, or nothing could be run.
@@ -55,13 +55,13 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
     if let Some(parts) = fio::parts(arguments) {
         return clients::execute(session, &program, &parts);
     }
-    let mut here = Here::default();
-    let reading = fio::read(&program, arguments, &mut here);
+    let mut env = LocalEnv::default();
+    let reading = fio::read(&program, arguments, &mut env);
     let flags = match &reading {
         Reading::End(end) => &end.read.flags,
         Reading::Run(jobs) => &jobs.flags,
     };
-    let mut output = match Output::new(here.output(), flags.status_interval_us > 0) {
+    let mut output = match Output::new(env.output(), flags.status_interval_us > 0) {
         Ok(output) => output,
         Err(error) => {
             complain(&[format!("fio: output file open error: {error}")]);
@@ -75,14 +75,16 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
                 false => Vec::new(),
             };
             tell_read(&mut output, &end.read, &banners);
-            match (&end.errand, &end.read.flags) {
+            match (&end.action, &end.read.flags) {
                 (None, flags) if flags.daemonize.is_some() && end.code == 0 => {
                     output.complaint("fio: --daemonize belongs to --server");
                     FAILED
                 }
                 (None, _) => end.code,
-                (Some(Errand::Serve), flags) => server::serve(&session.process, flags, arguments, &mut output),
-                (Some(errand), _) => go(session, errand, &mut output),
+                (Some(StandaloneAction::Serve), flags) => {
+                    server::serve(&session.process, flags, arguments, &mut output)
+                }
+                (Some(action), _) => go(session, action, &mut output),
             }
         }
         Reading::Run(jobs) => match can_keep() {
@@ -101,16 +103,16 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
 
 /// Does what is asked for in place of jobs. fio prints it where it is, whatever `--output` says;
 /// here it goes there too.
-fn go(session: &Session, errand: &Errand, output: &mut Output) -> u8 {
-    match errand {
-        Errand::CalibrateIdle => match IdleProfile::new() {
+fn go(session: &Session, action: &StandaloneAction, output: &mut Output) -> u8 {
+    match action {
+        StandaloneAction::CalibrateIdle => match IdleProfile::new() {
             Ok(profile) => output.bytes(|out| reports::calibration(&profile.so_far(), out)),
             Err(error) => {
                 output.complaint(&format!("fio: idle processors cannot be measured: {error}"));
                 return FAILED;
             }
         },
-        Errand::InflateLog(path) => {
+        StandaloneAction::InflateLog(path) => {
             let mut lines = Vec::new();
             if let Err(error) = archive::inflate_fio_log(Path::new(path), &mut lines) {
                 output.complaint(&format!("fio: {error}"));
@@ -118,11 +120,11 @@ fn go(session: &Session, errand: &Errand, output: &mut Output) -> u8 {
             }
             output.bytes(|out| out.write_all(&lines));
         }
-        Errand::TestChecksums(types) => return self_tests::checksums(types, output),
-        Errand::TestCopies(types) => return self_tests::copies(types, output),
-        Errand::TestClocks => return self_tests::clocks(session.process.clock(), output),
+        StandaloneAction::TestChecksums(types) => return self_tests::checksums(types, output),
+        StandaloneAction::TestCopies(types) => return self_tests::copies(types, output),
+        StandaloneAction::TestClocks => return self_tests::clocks(session.process.clock(), output),
         // It continues, and is begun where the session is known.
-        Errand::Serve => {}
+        StandaloneAction::Serve => {}
     }
     0
 }
@@ -135,14 +137,14 @@ type CappedDepths = Vec<(String, u32)>;
 /// # Errors
 /// The lines that say why there is none.
 pub fn plan_of(arguments: &[String]) -> Result<(Plan, CappedDepths), Vec<String>> {
-    let mut here = Here::only_reading();
-    let read = match fio::read("fio", arguments, &mut here) {
+    let mut env = LocalEnv::only_reading();
+    let read = match fio::read("fio", arguments, &mut env) {
         Reading::Run(jobs) => jobs,
         Reading::End(end) => return Err(all_messages(&end.read)),
     };
     let mut words = vec!["fio".to_owned()];
     words.extend(arguments.iter().cloned());
-    let lowered = lower(&read, &words, &surroundings::RealDisk);
+    let lowered = lower(&read, &words, &local_env::RealDisk);
     let lowered = lowered.map_err(|complaints| complaints.into_iter().map(|one| one.what).collect::<Vec<_>>())?;
     let mut plan = lowered.plan;
     plan.origin.profile = banner::lines(&read).concat();
@@ -157,15 +159,15 @@ fn all_messages(read: &Jobs) -> Vec<String> {
 }
 
 fn lower(jobs: &Jobs, words: &[String], disk: &dyn fio::Disk) -> Result<fio::Lowered, Vec<dialects::Diagnostic>> {
-    let here = fio::Here {
+    let env = fio::LowerEnv {
         arguments: words,
         disk,
-        fresh_seed: surroundings::fresh_seed(),
+        fresh_seed: local_env::fresh_seed(),
         process: std::process::id(),
-        utc_offset_s: surroundings::utc_offset_s(),
+        utc_offset_s: local_env::utc_offset_s(),
         client: None,
     };
-    fio::lower(jobs, here)
+    fio::lower(jobs, env)
 }
 
 /// Messages about the options, in their order.
@@ -292,9 +294,9 @@ fn prepared<'a>(
     let lowered = match session.leads() {
         true => {
             together::refuse_what_is_of_one_host(jobs).map_err(|line| vec![line])?;
-            lower(jobs, &session.process.arguments, &together::Everywhere(jobs))
+            lower(jobs, &session.process.arguments, &together::FleetFs(jobs))
         }
-        false => lower(jobs, &session.process.arguments, &surroundings::RealDisk),
+        false => lower(jobs, &session.process.arguments, &local_env::RealDisk),
     };
     let lowered = lowered.map_err(|complaints| complaints.into_iter().map(|one| one.what).collect::<Vec<_>>())?;
     lowered.notes.iter().for_each(|text| note(text));

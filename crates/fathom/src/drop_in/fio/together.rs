@@ -3,10 +3,10 @@
 //!
 //! What is asked of files is left to the host that has them: here only their names are known.
 
-use dialects::fio::{Disk, Found, Jobs, TraceFile};
+use dialects::fio::{Disk, Jobs, PathFacts, TraceFile};
 
-use super::clients::Elsewhere;
-use super::surroundings::RealDisk;
+use super::clients::RemoteFs;
+use super::local_env::RealDisk;
 
 /// What only one host could do.
 pub(super) fn refuse_what_is_of_one_host(jobs: &Jobs) -> Result<(), String> {
@@ -29,11 +29,11 @@ pub(super) fn refuse_what_is_of_one_host(jobs: &Jobs) -> Result<(), String> {
 }
 
 /// Files of all hosts, and what the command line names of this one.
-pub(super) struct Everywhere<'a>(pub(super) &'a Jobs);
+pub(super) struct FleetFs<'a>(pub(super) &'a Jobs);
 
-impl Disk for Everywhere<'_> {
-    fn find(&self, path: &str) -> Option<Found> {
-        Elsewhere { jobs: self.0 }.find(path)
+impl Disk for FleetFs<'_> {
+    fn find(&self, path: &str) -> Option<PathFacts> {
+        RemoteFs { jobs: self.0 }.find(path)
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {

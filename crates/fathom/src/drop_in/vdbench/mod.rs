@@ -1,11 +1,11 @@
 //! `vdbench`: parameter files in, Vdbench's console, output files and exit codes out.
 
 mod follow;
+pub mod local_env;
 mod on_files;
 mod output;
 mod parse;
 mod reports;
-pub mod surroundings;
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -28,9 +28,9 @@ use super::{complain, note_findings, tell};
 use crate::permissions;
 use crate::session::Session;
 use follow::{Follow, Outcome, Style};
+use local_env::{LocalEnv, SELF_TEST};
 use output::{Output, time};
 use reports::{files_of, head_time};
-use surroundings::{LocalEnv, SELF_TEST};
 
 /// Done.
 const DONE: u8 = 0;

@@ -230,8 +230,8 @@ fn bars(place: &Place, job: &JobSummary) -> Chart {
                 .collect()
         }
     };
-    type Is = fn(&RankSummary) -> bool;
-    let kinds: [(&str, Is, Tone); 3] = [
+    type Belongs = fn(&RankSummary) -> bool;
+    let kinds: [(&str, Belongs, Tone); 3] = [
         (
             "as the others",
             |rank| rank.lost.is_none() && !rank.straggles,

@@ -13,7 +13,7 @@ use model::histogram::Histogram;
 use model::plan::Plan;
 
 use model::{Bytes, Direction, Nanos, PerDirection};
-use schedule::{Course, StepAhead};
+use schedule::{Schedule, StepAhead};
 
 /// Intervals that the sparklines remember: more than a wide terminal shows.
 const REMEMBERED: usize = 400;
@@ -23,7 +23,7 @@ const MESSAGES: usize = 50;
 /// What is known of the run that is shown.
 #[derive(Debug, Default)]
 pub struct State {
-    course: Course,
+    course: Schedule,
     jobs: BTreeMap<(u32, u32), JobNow>,
     /// The processes that carry it out together, where there are several.
     ranks: BTreeMap<u32, RankHere>,
@@ -156,7 +156,7 @@ impl Rates {
 impl State {
     /// Another run begins. `about` tells which of several it is. Messages stay.
     pub fn begin(&mut self, plan: &Plan, about: Option<String>) {
-        self.course = Course::from_plan(plan, about);
+        self.course = Schedule::from_plan(plan, about);
         self.jobs.clear();
         self.ranks.clear();
         self.history.clear();

@@ -5,7 +5,7 @@ use model::plan::{Job, Pacing, Plan, Step};
 
 /// What the plan says about the way ahead.
 #[derive(Debug, Default)]
-pub(super) struct Course {
+pub(super) struct Schedule {
     pub(super) name: String,
     /// Which of several runs this is.
     pub(super) about: Option<String>,
@@ -33,9 +33,9 @@ pub(super) struct JobAhead {
     pub(super) targets: Vec<u32>,
 }
 
-impl Course {
-    pub(super) fn from_plan(plan: &Plan, about: Option<String>) -> Course {
-        Course {
+impl Schedule {
+    pub(super) fn from_plan(plan: &Plan, about: Option<String>) -> Schedule {
+        Schedule {
             name: plan.name.clone(),
             about,
             steps: plan.steps.iter().map(StepAhead::from_step).collect(),

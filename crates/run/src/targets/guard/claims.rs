@@ -3,9 +3,9 @@
 use std::io;
 use std::path::Path;
 
-use engine::{File, FileKind, Identity, OpenError, OpenHow, sys};
+use engine::{File, FileKind, Identity, OpenError, OpenOptions, sys};
 
-use super::{Contents, Decision, Guard, Intent, Note, Refusal, Subject};
+use super::{Candidate, Contents, Decision, Guard, Intent, Note, Refusal};
 use crate::targets::MarkState;
 
 /// A target that was judged and may be used as asked.
@@ -60,16 +60,16 @@ impl Guard<'_> {
         let identity = sys::facts::identity_of(path);
         // Opening a pipe waits for its other end, and opening a tape or a watchdog has effects.
         if let Some(kind) = kind_not_to_open(path, identity)
-            && let Decision::Refused(refusal) = self.decide(&Subject::unopened(path, kind, identity), intent)
+            && let Decision::Refused(refusal) = self.decide(&Candidate::unopened(path, kind, identity), intent)
         {
             return Err(ClaimError::Refused(refusal));
         }
         let alone = intent.changes() && matches!(identity, Some(Identity::BlockDevice(_)));
-        let (file, claimed) = match File::open(path, OpenHow::to_inspect(alone)) {
+        let (file, claimed) = match File::open(path, OpenOptions::to_inspect(alone)) {
             Ok(file) => (file, false),
             Err(error) if alone && error.source.raw_os_error() == Some(sys::file::BUSY) => {
                 let ours = identity.is_some_and(|identity| self.claims.borrow().contains(&identity));
-                (File::open(path, OpenHow::to_inspect(false))?, !ours)
+                (File::open(path, OpenOptions::to_inspect(false))?, !ours)
             }
             Err(error) => return Err(error.into()),
         };
@@ -88,9 +88,9 @@ impl Guard<'_> {
             });
         }
         let mark = inspect(&file);
-        let subject = Subject {
+        let subject = Candidate {
             claimed,
-            ..Subject::from_file(&file, mark)
+            ..Candidate::from_file(&file, mark)
         };
         match self.decide(&subject, intent) {
             Decision::Allowed { notes } => {
@@ -111,7 +111,7 @@ impl Guard<'_> {
         if !matches!(identity, Some(Identity::BlockDevice(_))) {
             return Decision::Allowed { notes: Vec::new() };
         }
-        let mut subject = Subject::unopened(path, FileKind::BlockDevice, identity);
+        let mut subject = Candidate::unopened(path, FileKind::BlockDevice, identity);
         subject.contents = Contents::Unknown {
             why: "it may not be opened".into(),
         };

@@ -9,10 +9,10 @@ use engine::probe::{BlockDevice, Inventory, UseKind};
 use engine::{FileKind, Identity};
 
 use super::reason::{Relation, describe_holder};
-use super::{Contents, Reason, Subject};
+use super::{Candidate, Contents, Reason};
 
 /// Every reason why the subject is in use.
-pub(super) fn reasons(inventory: &Inventory, subject: &Subject) -> Vec<Reason> {
+pub(super) fn reasons(inventory: &Inventory, subject: &Candidate) -> Vec<Reason> {
     let mut reasons = match subject.identity {
         Some(Identity::BlockDevice(number)) => match inventory.device(number) {
             Some(device) => of_device(inventory, device),

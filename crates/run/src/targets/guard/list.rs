@@ -7,7 +7,7 @@ use model::environment::{Device, FileSystem};
 
 use crate::targets::MarkState;
 
-use super::{CallerKind, Contents, Decision, Guard, Intent, Permissions, Reason, Refusal, Subject, signature};
+use super::{CallerKind, Candidate, Contents, Decision, Guard, Intent, Permissions, Reason, Refusal, signature};
 
 /// Something that could be tested.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +63,7 @@ fn of_device(system: &System, guard: &Guard<'_>, device: &BlockDevice) -> Listin
     let opened = system.open(&path);
     let no_reading = opened.as_ref().err().map(ToString::to_string);
     let contents = Contents::from_reading(opened.and_then(|mut file| signature::find(&mut file, device.size)));
-    let subject = Subject {
+    let subject = Candidate {
         path: path.clone().into(),
         kind: FileKind::BlockDevice,
         identity: Some(Identity::BlockDevice(device.number)),

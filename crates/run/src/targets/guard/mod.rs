@@ -29,7 +29,7 @@ pub use list::{Listed, Listing, MayWrite, list};
 pub use permissions::Permissions;
 pub use reason::{Note, Reason, Refusal, Relation};
 pub use signature::{Signature, SignatureKind, find as find_signatures};
-pub use subject::{Contents, Subject};
+pub use subject::{Candidate, Contents};
 
 use super::MarkState;
 
@@ -99,7 +99,7 @@ impl<'a> Guard<'a> {
     }
 
     /// Decides about something that exists.
-    pub fn decide(&self, subject: &Subject, intent: Intent) -> Decision {
+    pub fn decide(&self, subject: &Candidate, intent: Intent) -> Decision {
         if !intent.changes() {
             return Decision::Allowed { notes: Vec::new() };
         }
@@ -146,7 +146,7 @@ impl<'a> Guard<'a> {
         self.inventory.get_or_init(|| Inventory::take(self.system))
     }
 
-    fn about_device(&self, subject: &Subject, notes: &mut Vec<Note>) -> Vec<Reason> {
+    fn about_device(&self, subject: &Candidate, notes: &mut Vec<Note>) -> Vec<Reason> {
         let device = match subject.identity {
             Some(Identity::BlockDevice(number)) => self.inventory().device(number),
             _ => None,
@@ -173,7 +173,7 @@ impl<'a> Guard<'a> {
         reasons
     }
 
-    fn about_file(&self, subject: &Subject, notes: &mut Vec<Note>) -> Vec<Reason> {
+    fn about_file(&self, subject: &Candidate, notes: &mut Vec<Note>) -> Vec<Reason> {
         if let Some(kind) = self.kernel_file_system(subject) {
             return vec![Reason::KernelFile { kind }];
         }
@@ -209,7 +209,7 @@ impl<'a> Guard<'a> {
     }
 
     /// The type of the file system, if its files are not storage but a way to speak to the kernel.
-    fn kernel_file_system(&self, subject: &Subject) -> Option<String> {
+    fn kernel_file_system(&self, subject: &Candidate) -> Option<String> {
         const KINDS: [&str; 16] = [
             "proc", "sysfs", "debugfs", "tracefs", "securityfs", "configfs", "efivarfs", "cgroup", "cgroup2", "bpf",
             "pstore", "selinuxfs", "binfmt_misc", "fusectl", "resctrl", "devpts",
@@ -223,7 +223,7 @@ impl<'a> Guard<'a> {
     }
 
     /// Memory of the kernel, tapes, generic SCSI: a write there can do anything.
-    fn about_other(&self, subject: &Subject) -> Vec<Reason> {
+    fn about_other(&self, subject: &Candidate) -> Vec<Reason> {
         let harmless = matches!(subject.identity, Some(Identity::CharacterDevice(number)) if is_sink(number));
         if harmless || self.permissions.may_destroy(self.system, subject) {
             return Vec::new();
@@ -255,7 +255,7 @@ impl<'a> Guard<'a> {
     }
 }
 
-fn contents_of(subject: &Subject) -> Vec<Reason> {
+fn contents_of(subject: &Candidate) -> Vec<Reason> {
     match &subject.contents {
         Contents::Known(signatures) => signatures.iter().cloned().map(Reason::Holds).collect(),
         Contents::Unknown { why } => vec![Reason::CannotLook { why: why.clone() }],

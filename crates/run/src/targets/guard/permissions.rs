@@ -3,7 +3,7 @@
 use engine::Identity;
 use engine::probe::System;
 
-use super::Subject;
+use super::Candidate;
 
 /// What the user allows to be destroyed, by name. A name is any path that leads to the thing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -30,19 +30,19 @@ impl Permissions {
         }
     }
 
-    pub(super) fn may_destroy(&self, system: &System, subject: &Subject) -> bool {
+    pub(super) fn may_destroy(&self, system: &System, subject: &Candidate) -> bool {
         named(&self.destroy, system, subject)
     }
 
     /// Who may destroy a file may overwrite it.
-    pub(super) fn may_overwrite(&self, system: &System, subject: &Subject) -> bool {
+    pub(super) fn may_overwrite(&self, system: &System, subject: &Candidate) -> bool {
         named(&self.overwrite, system, subject) || self.may_destroy(system, subject)
     }
 }
 
 /// Names are compared by what they lead to now: the subject is open, so its numbers cannot come to
 /// mean something else.
-fn named(names: &[String], system: &System, subject: &Subject) -> bool {
+fn named(names: &[String], system: &System, subject: &Candidate) -> bool {
     names.iter().any(|name| {
         let other: Option<Identity> = system.identity(name);
         match (other, subject.identity) {

@@ -12,7 +12,7 @@ use crate::targets::MarkState;
 ///
 /// The fields are open so that a recorded tree can be asked about without a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Subject {
+pub struct Candidate {
     /// The path the user gave, for messages and for repeating it.
     pub path: PathBuf,
     /// What it is.
@@ -41,10 +41,10 @@ pub enum Contents {
     },
 }
 
-impl Subject {
+impl Candidate {
     /// The facts of an open file, its contents looked at through the same descriptor.
-    pub fn from_file(file: &File, mark: MarkState) -> Subject {
-        Subject {
+    pub fn from_file(file: &File, mark: MarkState) -> Candidate {
+        Candidate {
             path: file.path().to_owned(),
             kind: file.kind(),
             identity: file.identity(),
@@ -56,8 +56,8 @@ impl Subject {
     }
 
     /// Something that must not be opened only to be looked at, such as a tape or a pipe.
-    pub(super) fn unopened(path: &Path, kind: FileKind, identity: Option<Identity>) -> Subject {
-        Subject {
+    pub(super) fn unopened(path: &Path, kind: FileKind, identity: Option<Identity>) -> Candidate {
+        Candidate {
             path: path.to_owned(),
             kind,
             identity,

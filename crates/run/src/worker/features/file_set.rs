@@ -4,7 +4,7 @@
 //! The sequence and the file of the present one lie in the stream itself, where the loop expects
 //! them; a change of file exchanges them. So a stream with a single file pays nothing for sets.
 
-use engine::{File, OpenHow};
+use engine::{File, OpenOptions};
 use model::Direction;
 use model::draws::Draws;
 use model::file_choice::{FileChoice, NextFile};
@@ -84,7 +84,7 @@ pub(crate) struct FileSet {
     present: usize,
     /// Places of the engine for files of this set, where they come and go; empty if all stay open.
     places: Vec<Place>,
-    how: OpenHow,
+    how: OpenOptions,
     priority: u16,
     engine: EngineKind,
     sync: SyncRule,

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use engine::{Action, File, OpenHow};
+use engine::{Action, File, OpenOptions};
 use model::plan::{EngineKind, FlushKind, Stream, SyncRule};
 use model::results::Failure;
 use model::sequence::Operation;
@@ -108,7 +108,7 @@ struct StreamReplay {
     /// Path of the trace.
     path: String,
     files: Vec<ReplayedFile>,
-    how: OpenHow,
+    how: OpenOptions,
     engine: EngineKind,
     sync: SyncRule,
     /// The longest operation of each direction that there is room for; 0 where none was expected.

@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::{Access, File, FileKind, Identity, OpenError, OpenHow, sys, wants_overlapped};
+use engine::{Access, File, FileKind, Identity, OpenError, OpenOptions, sys, wants_overlapped};
 use model::Direction;
 use model::mix::Mix;
 use model::plan::{CacheMode, Effect, EngineKind, PriorityRule, Stream, StreamTarget, Worker};
@@ -30,7 +30,7 @@ pub(crate) struct Opened {
 #[derive(Clone, Debug)]
 pub(crate) struct OpenedStream {
     /// How they are opened.
-    pub(crate) how: OpenHow,
+    pub(crate) how: OpenOptions,
     /// I/O priority of their operations; 0 for that of the thread.
     pub(crate) priority: u16,
     /// Files whose cached pages are dropped before each pass.
@@ -161,11 +161,11 @@ struct Opening<'a> {
     assignment: &'a Assignment<'a>,
     files: Vec<File>,
     /// Target, how, priority, and whether others may use it too.
-    known: Vec<(u32, OpenHow, u16, bool)>,
+    known: Vec<(u32, OpenOptions, u16, bool)>,
 }
 
 impl Opening<'_> {
-    fn index_of(&mut self, target: u32, how: OpenHow, priority: u16, shared: bool) -> Result<u16, SetupError> {
+    fn index_of(&mut self, target: u32, how: OpenOptions, priority: u16, shared: bool) -> Result<u16, SetupError> {
         let entry = (target, how, priority, shared);
         if let Some(known) = self.known.iter().position(|known| shared && *known == entry) {
             return Ok(known as u16);
@@ -201,7 +201,7 @@ impl Opening<'_> {
 
 /// Opens a target, and no other that has taken its place since it was judged. Engines that work on
 /// names get the name.
-pub(crate) fn open_target(ready: &ReadyTarget, how: OpenHow, engine: EngineKind) -> Result<File, OpenError> {
+pub(crate) fn open_target(ready: &ReadyTarget, how: OpenOptions, engine: EngineKind) -> Result<File, OpenError> {
     match &ready.what {
         ReadyKind::Path(path) if engine.is_metadata_engine() => Ok(File::named(path, ready.size)),
         ReadyKind::Path(path) => open_judged(path, how, ready.identity),
@@ -211,7 +211,7 @@ pub(crate) fn open_target(ready: &ReadyTarget, how: OpenHow, engine: EngineKind)
     }
 }
 
-fn how_of(stream: &Stream, worker: &Worker) -> OpenHow {
+fn how_of(stream: &Stream, worker: &Worker) -> OpenOptions {
     let engine = worker.engine.kind;
     // What was written may have to be read back.
     let reads = stream.mix.includes(Direction::Read) || stream.verify.is_some();
@@ -223,7 +223,7 @@ fn how_of(stream: &Stream, worker: &Worker) -> OpenHow {
         (false, true) => Access::Write,
         _ => Access::Read,
     };
-    let mut how = OpenHow {
+    let mut how = OpenOptions {
         access,
         cache: stream.cache,
         hint: stream.hint,
@@ -259,7 +259,7 @@ fn prepare_caches(assignment: &Assignment<'_>, opened: &mut Opened) -> Result<()
     Ok(())
 }
 
-fn reopened(assignment: &Assignment<'_>, target: u32, how: OpenHow) -> Result<File, OpenError> {
+fn reopened(assignment: &Assignment<'_>, target: u32, how: OpenOptions) -> Result<File, OpenError> {
     open_target(&assignment.targets[target as usize], how, assignment.worker.engine.kind)
 }
 
@@ -289,7 +289,7 @@ fn prepare_cache(stream: &Stream, file: &File) -> Result<(), SetupError> {
 }
 
 /// Opens the file that was judged, and no other that has taken its place since.
-fn open_judged(path: &Path, how: OpenHow, judged: Option<Identity>) -> Result<File, OpenError> {
+fn open_judged(path: &Path, how: OpenOptions, judged: Option<Identity>) -> Result<File, OpenError> {
     let file = File::open(path, how)?;
     if judged.is_some() && file.identity() != judged {
         return Err(OpenError {

@@ -12,7 +12,7 @@ use engine::probe::System;
 use engine::{FileKind, Identity};
 use run::targets::MarkState;
 use run::targets::guard::{
-    CallerKind, Contents, Decision, Guard, Intent, Listed, MayWrite, Permissions, Signature, SignatureKind, Subject,
+    CallerKind, Candidate, Contents, Decision, Guard, Intent, Listed, MayWrite, Permissions, Signature, SignatureKind,
     list,
 };
 
@@ -28,7 +28,7 @@ fn tree(name: &str) -> System {
 /// foreign target.
 struct Ask {
     tree: System,
-    subject: Subject,
+    subject: Candidate,
     intent: Intent,
     caller: CallerKind,
     permissions: Permissions,
@@ -45,7 +45,7 @@ fn ask(name: &str, path: &str) -> Ask {
     };
     Ask {
         tree,
-        subject: Subject {
+        subject: Candidate {
             path: PathBuf::from(path),
             kind,
             identity,
@@ -96,7 +96,7 @@ impl Ask {
         self
     }
 
-    fn with(mut self, change: impl FnOnce(&mut Subject)) -> Ask {
+    fn with(mut self, change: impl FnOnce(&mut Candidate)) -> Ask {
         change(&mut self.subject);
         self
     }

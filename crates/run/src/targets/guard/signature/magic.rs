@@ -4,7 +4,7 @@ use super::SignatureKind::{Database, DiskImage, Encrypted, FileSystem, Partition
 use super::{Signature, SignatureKind, View};
 
 /// Where a mark stands.
-enum At {
+enum Offset {
     /// At this byte.
     Byte(u64),
     /// This many bytes before the end.
@@ -14,7 +14,7 @@ enum At {
 struct Magic {
     kind: SignatureKind,
     name: &'static str,
-    at: At,
+    at: Offset,
     bytes: &'static [u8],
     /// Where a label stands, counted from the beginning, and its length.
     label: Option<(u64, usize)>,
@@ -24,7 +24,7 @@ const fn row(kind: SignatureKind, name: &'static str, at: u64, bytes: &'static [
     Magic {
         kind,
         name,
-        at: At::Byte(at),
+        at: Offset::Byte(at),
         bytes,
         label: None,
     }
@@ -40,7 +40,7 @@ const fn labelled(
     Magic {
         kind,
         name,
-        at: At::Byte(at),
+        at: Offset::Byte(at),
         bytes,
         label: Some(label),
     }
@@ -50,7 +50,7 @@ const fn at_end(kind: SignatureKind, name: &'static str, before_end: u64, bytes:
     Magic {
         kind,
         name,
-        at: At::BeforeEnd(before_end),
+        at: Offset::BeforeEnd(before_end),
         bytes,
         label: None,
     }
@@ -160,8 +160,8 @@ const SWAP: [(&str, &[u8]); 6] = [
 pub(super) fn find(view: &View, found: &mut Vec<Signature>) {
     for magic in ROWS {
         let offset = match magic.at {
-            At::Byte(offset) => Some(offset),
-            At::BeforeEnd(distance) => view.before_end(distance),
+            Offset::Byte(offset) => Some(offset),
+            Offset::BeforeEnd(distance) => view.before_end(distance),
         };
         let Some(offset) = offset.filter(|offset| view.has(*offset, magic.bytes)) else {
             continue;

@@ -3,14 +3,14 @@
 use std::io::ErrorKind;
 use std::time::UNIX_EPOCH;
 
-use dialects::diskspd::{EventRole, Processors, Surroundings, Version};
+use dialects::diskspd::{EventRole, ParseEnv, Processors, Version};
 
 use super::super::named_events::NamedEvent;
 use crate::user_file;
 
 /// This machine, and the events that were opened while the command line was read.
 #[derive(Debug, Default)]
-pub struct Here {
+pub struct LocalEnv {
     events: Vec<(EventRole, NamedEvent)>,
     /// Threads run on other machines, whose processors are not known here.
     elsewhere: bool,
@@ -22,11 +22,11 @@ pub const VERSION: &str = "FATHOM_DISKSPD_VERSION";
 /// Processors of a machine that is not known: the system there says which there are.
 const ANY: u32 = 4096;
 
-impl Here {
+impl LocalEnv {
     /// Where threads run on other machines, too.
-    pub fn of_hosts(elsewhere: bool) -> Here {
+    pub fn of_hosts(elsewhere: bool) -> LocalEnv {
         let events = Vec::new();
-        Here { events, elsewhere }
+        LocalEnv { events, elsewhere }
     }
 
     /// The event of a role, if the command line names one.
@@ -36,13 +36,13 @@ impl Here {
     }
 }
 
-impl Drop for Here {
+impl Drop for LocalEnv {
     fn drop(&mut self) {
         self.events.iter().for_each(|(_, event)| event.let_go());
     }
 }
 
-impl Surroundings for Here {
+impl ParseEnv for LocalEnv {
     fn processors(&self) -> Processors {
         let online = match self.elsewhere {
             true => (0..ANY).collect(),

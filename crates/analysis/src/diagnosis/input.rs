@@ -8,7 +8,7 @@ use super::bounds::{self, Bound};
 use super::confirm::{Comparison, Verdict, compare};
 use super::context::Context;
 use super::remark;
-use super::sign::{figure, held};
+use super::symptom::{compared, figure};
 use crate::caps::{Layer, LayerKind};
 
 /// A queue counts as full from this share of its depth on.
@@ -20,7 +20,7 @@ const SAME_LEVEL: f64 = 0.08;
 /// The device sees less than this share of the load: the rest waits above it.
 const MOSTLY_ABOVE: f64 = 0.5;
 
-pub(super) struct Subject<'a> {
+pub(super) struct Input<'a> {
     pub(super) observation: &'a Observation,
     pub(super) context: &'a Context<'a>,
     /// The least first.
@@ -37,11 +37,11 @@ pub(super) struct Subject<'a> {
     pub(super) segments: Vec<Segment>,
 }
 
-impl<'a> Subject<'a> {
-    pub(super) fn new(observation: &'a Observation, layers: &[Layer], context: &'a Context<'a>) -> Subject<'a> {
+impl<'a> Input<'a> {
+    pub(super) fn new(observation: &'a Observation, layers: &[Layer], context: &'a Context<'a>) -> Input<'a> {
         let (fine, fine_secs) = fine(observation);
         let seconds = by_second(&fine, fine_secs);
-        Subject {
+        Input {
             segments: levels(&seconds),
             bounds: bounds::bounds(observation, &context.others, layers),
             deeper_bounds: context
@@ -161,7 +161,7 @@ impl<'a> Subject<'a> {
         }
         if let (Some(full), Some(depth)) = (self.fullness(), self.observation.load.depth) {
             let depth = depth as f64;
-            add(held("operations in flight", full * depth, "", depth, "the depth"));
+            add(compared("operations in flight", full * depth, "", depth, "the depth"));
         }
         if let Some(comparison) = self.comparison() {
             comparison.evidence().into_iter().for_each(&mut add);

@@ -8,7 +8,7 @@ use model::{Bytes, Nanos};
 
 /// Workers of a job that are alike, one after the other.
 #[derive(Clone, Debug)]
-pub(super) struct Crew<'a> {
+pub(super) struct WorkerGroup<'a> {
     pub(super) job: &'a Job,
     pub(super) workers: Vec<&'a Worker>,
 }
@@ -25,22 +25,22 @@ pub(super) struct Apart {
     pub(super) starts: bool,
 }
 
-/// The crews of a job.
-pub(super) fn crews(job: &Job, apart: Apart) -> Vec<Crew<'_>> {
-    let mut crews: Vec<Crew<'_>> = Vec::new();
+/// The groups of a job.
+pub(super) fn worker_groups(job: &Job, apart: Apart) -> Vec<WorkerGroup<'_>> {
+    let mut worker_groups: Vec<WorkerGroup<'_>> = Vec::new();
     let mut last: Option<Worker> = None;
     for worker in &job.workers {
         let like = likeness(worker, apart);
-        match (&last, crews.last_mut()) {
-            (Some(before), Some(crew)) if *before == like => crew.workers.push(worker),
-            _ => crews.push(Crew {
+        match (&last, worker_groups.last_mut()) {
+            (Some(before), Some(group)) if *before == like => group.workers.push(worker),
+            _ => worker_groups.push(WorkerGroup {
                 job,
                 workers: vec![worker],
             }),
         }
         last = Some(like);
     }
-    crews
+    worker_groups
 }
 
 /// The worker without what may differ.
@@ -81,15 +81,15 @@ pub(super) fn likeness(worker: &Worker, apart: Apart) -> Worker {
     like
 }
 
-impl<'a> Crew<'a> {
+impl<'a> WorkerGroup<'a> {
     /// The first worker, which stands for the others.
     pub(super) fn worker(&self) -> &'a Worker {
         self.workers[0]
     }
 
     /// The same workers, each for itself.
-    pub(super) fn apart(&self) -> Vec<Crew<'a>> {
-        let one = |worker: &&'a Worker| Crew {
+    pub(super) fn apart(&self) -> Vec<WorkerGroup<'a>> {
+        let one = |worker: &&'a Worker| WorkerGroup {
             job: self.job,
             workers: vec![*worker],
         };

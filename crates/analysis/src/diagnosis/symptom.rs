@@ -4,7 +4,7 @@ use model::diagnosis::Evidence;
 
 /// An answer without its name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Sign {
+pub(super) struct Symptom {
     pub(super) sentence: String,
     pub(super) layer: Option<String>,
     pub(super) share: Option<f64>,
@@ -13,21 +13,21 @@ pub(super) struct Sign {
     pub(super) advice: Vec<String>,
 }
 
-impl Sign {
-    pub(super) fn new(sentence: String) -> Sign {
-        Sign {
+impl Symptom {
+    pub(super) fn new(sentence: String) -> Symptom {
+        Symptom {
             sentence,
-            ..Sign::default()
+            ..Symptom::default()
         }
     }
 
     /// Adds a figure.
-    pub(super) fn show(mut self, evidence: Evidence) -> Sign {
+    pub(super) fn show(mut self, evidence: Evidence) -> Symptom {
         self.evidence.push(evidence);
         self
     }
 
-    pub(super) fn advise(mut self, advice: impl Into<String>) -> Sign {
+    pub(super) fn advise(mut self, advice: impl Into<String>) -> Symptom {
         self.advice.push(advice.into());
         self
     }
@@ -44,7 +44,7 @@ pub(super) fn figure(what: &str, value: f64, unit: &str) -> Evidence {
 }
 
 /// A figure and what it is held against.
-pub(super) fn held(what: &str, value: f64, unit: &str, against: f64, which: &str) -> Evidence {
+pub(super) fn compared(what: &str, value: f64, unit: &str, against: f64, which: &str) -> Evidence {
     Evidence {
         against: Some(against),
         which: which.into(),

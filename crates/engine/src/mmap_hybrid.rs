@@ -14,7 +14,7 @@ use crate::mmap::{MappedFile, map_files};
 use crate::{Engine, File};
 
 /// An engine with maps beside it.
-pub(crate) struct Beside {
+pub(crate) struct MmapHybrid {
     /// Carries what goes to no map, and lends its buffers to all.
     others: Box<dyn Engine>,
     maps: Vec<Option<MappedFile>>,
@@ -31,16 +31,16 @@ pub(crate) fn is_mixed(files: &[File]) -> bool {
     files.iter().any(mapped) && !files.iter().all(mapped)
 }
 
-impl Beside {
+impl MmapHybrid {
     /// Maps those of the files that are used so. `open` starts the engine for the others, which is
     /// given all of them, so that their numbers stay what they are.
     pub(crate) fn open(
         setup: crate::Setup,
         open: impl FnOnce(crate::Setup) -> Result<Box<dyn Engine>, EngineError>,
-    ) -> Result<Beside, EngineError> {
+    ) -> Result<MmapHybrid, EngineError> {
         let maps = map_files(&setup.files)?;
         let one_at_a_time = setup.one_at_a_time;
-        Ok(Beside {
+        Ok(MmapHybrid {
             others: open(setup)?,
             maps,
             in_flight: 0,
@@ -98,7 +98,7 @@ impl Beside {
     }
 }
 
-impl Engine for Beside {
+impl Engine for MmapHybrid {
     /// A turn that begins with a copy brings no more than that, whatever `at_least` says.
     fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
         match requests.first() {
@@ -146,7 +146,7 @@ mod tests {
     use model::plan::{CacheMode, Mapping, OpenHint};
 
     use super::*;
-    use crate::file::{Access, OpenHow};
+    use crate::file::{Access, OpenOptions};
 
     /// What a look for completions costs.
     const POLL_INTERVAL: Nanos = Nanos(1_000_000);
@@ -209,14 +209,14 @@ mod tests {
 
     /// Two files: the first is mapped, the second is the slow engine's, whose operations take so
     /// long.
-    fn beside(folder: &std::path::Path, takes: Nanos) -> Beside {
+    fn beside(folder: &std::path::Path, takes: Nanos) -> MmapHybrid {
         let path = folder.join("mapped.dat");
         std::fs::write(&path, vec![7; 8192]).unwrap();
         let cache = CacheMode {
             mapping: Some(Mapping::default()),
             ..CacheMode::default()
         };
-        let how = OpenHow {
+        let how = OpenOptions {
             access: Access::ReadWrite,
             cache,
             hint: OpenHint::default(),
@@ -224,7 +224,7 @@ mod tests {
             overlapped: false,
         };
         let mapped = File::open(&path, how).unwrap();
-        Beside {
+        MmapHybrid {
             others: Box::new(Slow {
                 clock: Cell::new(Nanos(0)),
                 in_flight: Vec::new(),

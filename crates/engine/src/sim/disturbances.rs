@@ -9,7 +9,7 @@ use super::after_pauses;
 
 /// The state of all that changes with time and use.
 #[derive(Debug)]
-pub(super) struct Moods {
+pub(super) struct Disturbances {
     written: u64,
     /// When it tidies up next, for how long, and whether anything was written since the last time.
     collection: Option<(SimulatedPause, bool)>,
@@ -17,15 +17,15 @@ pub(super) struct Moods {
     visit: Option<SimulatedPause>,
 }
 
-impl Moods {
-    pub(super) fn new(device: &SimulatedDevice, draws: &mut Draws) -> Moods {
+impl Disturbances {
+    pub(super) fn new(device: &SimulatedDevice, draws: &mut Draws) -> Disturbances {
         let first = |is: &SimulatedCollection| SimulatedPause {
             at_ns: about(is.every_ns, draws),
             for_ns: is.first_ns,
         };
         let collection = device.collection.as_ref().map(first).map(|pause| (pause, false));
         let visit = device.neighbour.as_ref().map(|is| next_visit(is, Nanos(0), draws));
-        Moods {
+        Disturbances {
             written: 0,
             collection,
             visit,
@@ -101,9 +101,9 @@ mod tests {
     use model::draws::DrawsForm;
     use model::plan::SimulatedWriteBuffer;
 
-    fn start(device: &SimulatedDevice) -> (Moods, Draws) {
+    fn start(device: &SimulatedDevice) -> (Disturbances, Draws) {
         let mut draws = DrawsForm::Native { seed: 5 }.start();
-        (Moods::new(device, &mut draws), draws)
+        (Disturbances::new(device, &mut draws), draws)
     }
 
     #[test]
@@ -115,14 +115,14 @@ mod tests {
             }),
             ..SimulatedDevice::default()
         };
-        let (mut moods, mut draws) = start(&device);
+        let (mut disturbances, mut draws) = start(&device);
         let mut factors = Vec::new();
         for _ in 0..3 {
-            moods.write(4096);
-            factors.push(moods.factor(&device, Nanos(0), true, &mut draws));
+            disturbances.write(4096);
+            factors.push(disturbances.factor(&device, Nanos(0), true, &mut draws));
         }
         assert_eq!(factors, [1.0, 1.0, 4.0]);
-        assert_eq!(moods.factor(&device, Nanos(0), false, &mut draws), 1.0);
+        assert_eq!(disturbances.factor(&device, Nanos(0), false, &mut draws), 1.0);
     }
 
     /// Everything that arrives in a pause waits for its end, and only after writes is there a pause
@@ -137,23 +137,23 @@ mod tests {
             }),
             ..SimulatedDevice::default()
         };
-        let (mut moods, mut draws) = start(&device);
-        let held = |moods: &mut Moods, draws: &mut Draws, writes: bool| {
+        let (mut disturbances, mut draws) = start(&device);
+        let held = |disturbances: &mut Disturbances, draws: &mut Draws, writes: bool| {
             let mut held = Vec::new();
             for at in (0..4000).map(Nanos::millis) {
                 if writes {
-                    moods.write(1);
+                    disturbances.write(1);
                 }
-                let after = moods.after_collections(&device, at, draws);
+                let after = disturbances.after_collections(&device, at, draws);
                 if after > at {
                     held.push(after);
                 }
             }
             held
         };
-        assert_eq!(held(&mut moods, &mut draws, false), []);
-        let (mut moods, mut draws) = start(&device);
-        let held = held(&mut moods, &mut draws, true);
+        assert_eq!(held(&mut disturbances, &mut draws, false), []);
+        let (mut disturbances, mut draws) = start(&device);
+        let held = held(&mut disturbances, &mut draws, true);
         let lengths: Vec<usize> = held.chunk_by(|a, b| a == b).map(<[Nanos]>::len).collect();
         // One operation a millisecond: as many are held up as the pause has milliseconds, give or
         // take the first.
@@ -173,9 +173,9 @@ mod tests {
             }),
             ..SimulatedDevice::default()
         };
-        let (mut moods, mut draws) = start(&device);
+        let (mut disturbances, mut draws) = start(&device);
         let factors: Vec<f64> = (0..600)
-            .map(|at| moods.factor(&device, Nanos::millis(at * 100), false, &mut draws))
+            .map(|at| disturbances.factor(&device, Nanos::millis(at * 100), false, &mut draws))
             .collect();
         let visits = factors.chunk_by(|a, b| a == b).filter(|run| run[0] == 3.0);
         assert!((4..20).contains(&visits.count()) && factors.contains(&1.0));
@@ -183,7 +183,7 @@ mod tests {
             drift_per_second: 0.01,
             ..SimulatedDevice::default()
         };
-        let (mut moods, mut draws) = start(&aging);
-        assert!((moods.factor(&aging, Nanos::secs(50), false, &mut draws) - 1.5).abs() < 1e-9);
+        let (mut disturbances, mut draws) = start(&aging);
+        assert!((disturbances.factor(&aging, Nanos::secs(50), false, &mut draws) - 1.5).abs() < 1e-9);
     }
 }

@@ -54,15 +54,15 @@ impl fmt::Debug for Token {
 
 /// Who is let in.
 #[derive(Clone, Debug)]
-pub struct Door {
+pub struct AuthGuard {
     address: SocketAddr,
     token: Option<Token>,
 }
 
-impl Door {
+impl AuthGuard {
     /// The door of a server at an address. Without a token everybody who reaches it is let in.
-    pub fn new(address: SocketAddr, token: Option<Token>) -> Door {
-        Door { address, token }
+    pub fn new(address: SocketAddr, token: Option<Token>) -> AuthGuard {
+        AuthGuard { address, token }
     }
 
     /// Other ports of the machine have cookies in common with this one.
@@ -170,7 +170,7 @@ impl Door {
 }
 
 /// Stands before every page.
-pub(super) async fn pass(State(door): State<Arc<Door>>, request: Request, next: Next) -> Response<Body> {
+pub(super) async fn pass(State(door): State<Arc<AuthGuard>>, request: Request, next: Next) -> Response<Body> {
     let mut answer = match door.stop(&request) {
         Some(answer) => answer,
         None => next.run(request).await,
@@ -187,14 +187,14 @@ pub(super) async fn pass(State(door): State<Arc<Door>>, request: Request, next: 
 mod tests {
     use super::*;
 
-    fn door(address: &str, token: bool) -> Door {
+    fn door(address: &str, token: bool) -> AuthGuard {
         let token = token.then(|| Token::parse("0123456789abcdef").expect("it is long enough"));
-        Door::new(address.parse().expect("an address"), token)
+        AuthGuard::new(address.parse().expect("an address"), token)
     }
 
     #[test]
     fn names_that_could_be_led_here_are_not_known() {
-        let check = |door: &Door, host: &str, expected: bool| assert_eq!(door.knows(host), expected, "{host}");
+        let check = |door: &AuthGuard, host: &str, expected: bool| assert_eq!(door.knows(host), expected, "{host}");
         let local = door("127.0.0.1:7744", false);
         for host in ["127.0.0.1:7744", "localhost:7744", "LOCALHOST", "[::1]:80", "127.0.0.1"] {
             check(&local, host, true);

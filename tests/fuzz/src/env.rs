@@ -1,13 +1,13 @@
 //! A machine without files, for parsers that ask for some.
 
 use dialects::diskspd::{EventRole, Processors};
-use dialects::fio::{Disk, Found, FoundKind, TraceFile};
+use dialects::fio::{Disk, PathFacts, PathKind, TraceFile};
 
 /// The only file that can be read, whatever its name.
 #[derive(Debug)]
-pub(crate) struct Nowhere(pub(crate) String);
+pub(crate) struct NullEnv(pub(crate) String);
 
-impl dialects::fio::Surroundings for Nowhere {
+impl dialects::fio::ParseEnv for NullEnv {
     fn read_job_file(&mut self, _: &str) -> Result<String, String> {
         Ok(self.0.clone())
     }
@@ -37,10 +37,10 @@ impl dialects::fio::Surroundings for Nowhere {
     }
 }
 
-impl Disk for Nowhere {
-    fn find(&self, _: &str) -> Option<Found> {
-        Some(Found {
-            kind: FoundKind::Device,
+impl Disk for NullEnv {
+    fn find(&self, _: &str) -> Option<PathFacts> {
+        Some(PathFacts {
+            kind: PathKind::Device,
             size: 1 << 30,
         })
     }
@@ -65,7 +65,7 @@ impl Disk for Nowhere {
     }
 }
 
-impl dialects::diskspd::Surroundings for Nowhere {
+impl dialects::diskspd::ParseEnv for NullEnv {
     fn processors(&self) -> Processors {
         Processors {
             online: vec![0, 1],

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use dialects::fio::{Disk, Found, FoundKind, Surroundings, TraceFile};
+use dialects::fio::{Disk, ParseEnv, PathFacts, PathKind, TraceFile};
 use engine::probe::{self, System};
 use engine::{Identity, sys};
 use jiff::Zoned;
@@ -14,18 +14,18 @@ use crate::user_file::{self, MAX_TEXT};
 
 /// Files, variables and hardware as they are.
 #[derive(Debug, Default)]
-pub(super) struct Here {
+pub(super) struct LocalEnv {
     output: Option<PathBuf>,
     /// Nothing is to be changed.
     only_reads: bool,
 }
 
-impl Here {
+impl LocalEnv {
     /// Where nothing is to be changed: the file of `--output` stays as it is.
-    pub(super) fn only_reading() -> Here {
-        Here {
+    pub(super) fn only_reading() -> LocalEnv {
+        LocalEnv {
             only_reads: true,
-            ..Here::default()
+            ..LocalEnv::default()
         }
     }
 
@@ -41,7 +41,7 @@ fn words(error: &std::io::Error) -> String {
         .map_or(text.clone(), |(words, _)| words.to_owned())
 }
 
-impl Surroundings for Here {
+impl ParseEnv for LocalEnv {
     fn read_job_file(&mut self, path: &str) -> Result<String, String> {
         let read = match path {
             "-" => user_file::read_limited(std::io::stdin().lock(), MAX_TEXT),
@@ -108,21 +108,21 @@ impl Surroundings for Here {
 pub(super) struct RealDisk;
 
 impl Disk for RealDisk {
-    fn find(&self, path: &str) -> Option<Found> {
+    fn find(&self, path: &str) -> Option<PathFacts> {
         let meta = fs::metadata(path).ok()?;
         if meta.is_file() {
-            return Some(Found {
-                kind: FoundKind::File,
+            return Some(PathFacts {
+                kind: PathKind::File,
                 size: meta.len(),
             });
         }
         let device = sys::facts::identity_of(path.as_ref());
         let kind = match device {
-            Some(Identity::BlockDevice(_)) => FoundKind::Device,
-            Some(Identity::CharacterDevice(_)) => FoundKind::CharacterDevice,
-            _ => FoundKind::Other,
+            Some(Identity::BlockDevice(_)) => PathKind::Device,
+            Some(Identity::CharacterDevice(_)) => PathKind::CharacterDevice,
+            _ => PathKind::Other,
         };
-        Some(Found { kind, size: 0 })
+        Some(PathFacts { kind, size: 0 })
     }
 
     fn read(&self, path: &str) -> Result<Vec<u8>, String> {
