@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::sync::Arc;
 
-use model::plan::{EngineKind, FileOperation, FileOperationKind, FileTree};
+use model::plan::{CacheMode, EngineKind, FileOperation, FileOperationKind, FileTree};
 use model::results::EngineUsed;
 
 use crate::batch::{Request, Slot};
@@ -41,8 +41,10 @@ pub struct TreeSetup {
     pub block: u64,
     /// What sessions open their files for; absent: each operation opens what it needs.
     pub session: Option<OpenFor>,
-    /// Sessions bypass the page cache.
-    pub direct: bool,
+    /// How files are opened.
+    pub cache: CacheMode,
+    /// Sessions flush what they have written before they close it.
+    pub flushes: bool,
 }
 
 pub(crate) struct Files {
@@ -50,7 +52,8 @@ pub(crate) struct Files {
     buffers: Buffers,
     block: u64,
     session: Option<OpenFor>,
-    direct: bool,
+    cache: CacheMode,
+    flushes: bool,
     /// The file of the present session.
     held: Option<fs::File>,
     path: String,
@@ -64,7 +67,8 @@ impl Files {
             tree,
             block,
             session,
-            direct,
+            cache,
+            flushes,
         }) = setup.tree.take()
         else {
             let why = "there is no tree of files";
@@ -79,7 +83,8 @@ impl Files {
             buffers: Buffers::new(&setup)?,
             block,
             session,
-            direct,
+            cache,
+            flushes: flushes && session != Some(OpenFor::Read),
             held: None,
             path: String::new(),
             other: String::new(),
@@ -99,14 +104,19 @@ impl Files {
         match (operation.kind, &self.held) {
             (FileOperationKind::Open | FileOperationKind::Create, _) => {
                 self.tree.shape.write_operation_path(operation, &mut self.path);
-                self.held = Some(self.tree.root.open_file(&self.path, open_for, self.direct)?);
+                self.held = Some(self.tree.root.open_file(&self.path, open_for, &self.cache)?);
                 Ok(0)
+            }
+            (FileOperationKind::Delete, _) => {
+                self.tree.shape.write_operation_path(operation, &mut self.path);
+                self.tree.root.remove_file(&self.path).map(|()| 0)
             }
             (FileOperationKind::ReadBlock, Some(file)) => read(file, buffer, start, length),
             (FileOperationKind::WriteBlock, Some(file)) => write(file, buffer, start, length),
-            _ => {
+            (_, held) => {
+                let flushed = held.as_ref().filter(|_| self.flushes).map(fs::File::sync_all);
                 self.held = None;
-                Ok(0)
+                flushed.unwrap_or(Ok(())).map(|()| 0)
             }
         }
     }
@@ -116,7 +126,7 @@ impl Files {
             tree: OpenTree { root, shape },
             buffers,
             path,
-            direct,
+            cache,
             ..
         } = self;
         let FileOperation {
@@ -127,7 +137,7 @@ impl Files {
         } = operation;
         shape.write_operation_path(operation, path);
         let start = u64::from(block) * self.block;
-        let open = |open_for: OpenFor| root.open_file(path, open_for, *direct);
+        let open = |open_for: OpenFor| root.open_file(path, open_for, cache);
         match kind {
             FileOperationKind::Create => write(&open(OpenFor::Create)?, buffers.whole(slot), 0, shape.file_size(file)),
             FileOperationKind::Open => open(OpenFor::Read).map(|_| 0),
@@ -156,6 +166,8 @@ impl Files {
             FileOperationKind::Delete => root.remove_file(path).map(|()| 0),
             FileOperationKind::Mkdir => root.create_directory(path).map(|()| 0),
             FileOperationKind::Rmdir => root.remove_directory(path).map(|()| 0),
+            FileOperationKind::Access => root.check_access(path).map(|()| 0),
+            FileOperationKind::SetTimes => root.set_times(path).map(|()| 0),
             // Only sessions close files.
             FileOperationKind::Close => Ok(0),
         }

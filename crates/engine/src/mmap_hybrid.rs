@@ -74,11 +74,7 @@ impl MmapHybrid {
             None => 0,
         };
         let at = self.others.now();
-        done.done.push(Completion {
-            slot: request.slot,
-            result,
-            at,
-        });
+        done.done.push(Completion::new(request.slot, result, at));
         (done.returned, done.reaped, done.submitted) = (at, at, 1);
         self.copied = true;
         Ok(())
@@ -143,7 +139,7 @@ impl Engine for MmapHybrid {
 mod tests {
     use std::cell::Cell;
 
-    use model::plan::{CacheMode, Mapping, OpenHint};
+    use model::plan::{CacheMode, Mapping};
 
     use super::*;
     use crate::file::{Access, OpenOptions};
@@ -216,13 +212,7 @@ mod tests {
             mapping: Some(Mapping::default()),
             ..CacheMode::default()
         };
-        let how = OpenOptions {
-            access: Access::ReadWrite,
-            cache,
-            hint: OpenHint::default(),
-            exclusive: false,
-            overlapped: false,
-        };
+        let how = OpenOptions::new(Access::ReadWrite, cache);
         let mapped = File::open(&path, how).unwrap();
         MmapHybrid {
             others: Box::new(Slow {

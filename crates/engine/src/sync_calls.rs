@@ -99,11 +99,7 @@ impl<C: Calls> Engine for OneByOne<C> {
         done.done.in_turn(requests, |request| {
             let result = self.calls.perform(request);
             last = self.clock.now();
-            let completion = Completion {
-                slot: request.slot,
-                result,
-                at: last,
-            };
+            let completion = Completion::new(request.slot, result, last);
             (completion, last < until)
         });
         done.reaped = last;

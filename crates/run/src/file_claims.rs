@@ -1,11 +1,11 @@
-//! Which files of a tree exist, and which of them a worker uses now. The workers of all jobs on the
-//! tree share this: two of them work on the same file only where both share it.
+//! Which files and directories of a tree exist, and which of them a worker uses now. The workers of
+//! all jobs on the tree share this: two of them work on the same file only where both share it.
 
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, Ordering};
 
-use model::plan::FileTree;
+use model::plan::{Existence, FileOperationKind, FileTree};
 
-/// What is known of a file, or of the directory that `mkdir` makes beside it.
+/// What is known of a file or directory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum FileState {
@@ -17,6 +17,21 @@ pub(crate) enum FileState {
     InUse,
     /// An operation that would change it has failed, so nothing is certain. It is not used again.
     Lost,
+    /// The directory that it would be made in is absent.
+    WithoutDirectory,
+    /// Something is in the directory.
+    NotEmpty,
+}
+
+impl FileState {
+    /// Whether it is there, as far as that is certain.
+    pub(crate) fn exists(self) -> Option<bool> {
+        match self {
+            FileState::Absent => Some(false),
+            FileState::Present | FileState::Renamed | FileState::NotEmpty => Some(true),
+            FileState::InUse | FileState::Lost | FileState::WithoutDirectory => None,
+        }
+    }
 }
 
 const STATES: [FileState; 5] = [
@@ -37,52 +52,159 @@ fn state_from(byte: u8) -> FileState {
 /// The states of all files.
 #[derive(Debug)]
 pub(crate) struct FileClaims {
+    tree: FileTree,
     files: Box<[AtomicU8]>,
-    /// Those of the directories that `mkdir` makes.
-    extra: Box<[AtomicU8]>,
+    directories: Box<[DirectoryState]>,
+    /// Workers that make or remove files or directories now, by [`supplier`].
+    suppliers: [AtomicU32; 4],
+}
+
+/// The state of a directory that `mkdir` makes: absent, used or lost, or how much is in it.
+#[derive(Debug)]
+struct DirectoryState(AtomicU32);
+
+impl DirectoryState {
+    const ABSENT: u32 = 0;
+    const EMPTY: u32 = 1;
+    const IN_USE: u32 = u32::MAX;
+    const LOST: u32 = u32::MAX - 1;
+
+    fn new(exists: bool) -> DirectoryState {
+        DirectoryState(AtomicU32::new(if exists { Self::EMPTY } else { Self::ABSENT }))
+    }
+
+    fn state(&self) -> FileState {
+        match self.0.load(Ordering::Relaxed) {
+            Self::ABSENT => FileState::Absent,
+            Self::EMPTY => FileState::Present,
+            Self::IN_USE => FileState::InUse,
+            Self::LOST => FileState::Lost,
+            _ => FileState::NotEmpty,
+        }
+    }
+
+    /// Counts what is made in it, or is no longer there.
+    fn count(&self, one: bool) -> Result<(), FileState> {
+        let next = |count: u32| match count {
+            Self::ABSENT | Self::IN_USE | Self::LOST => None,
+            count => Some(if one { count + 1 } else { count - 1 }),
+        };
+        match self.0.fetch_update(Ordering::AcqRel, Ordering::Relaxed, next) {
+            Ok(_) => Ok(()),
+            Err(Self::IN_USE) => Err(FileState::InUse),
+            Err(_) => Err(FileState::WithoutDirectory),
+        }
+    }
+}
+
+/// The place of those that make or remove files or directories.
+fn supplier(directories: bool, existence: Existence) -> Option<usize> {
+    let removes = match existence {
+        Existence::Stays => return None,
+        Existence::Made => false,
+        Existence::Removed => true,
+    };
+    Some(usize::from(directories) * 2 + usize::from(removes))
 }
 
 impl FileClaims {
     /// The states of a tree that was just made.
     pub(crate) fn new(tree: &FileTree) -> FileClaims {
-        FileClaims::from_existing(tree, |file| tree.is_prefilled(file))
+        let state = |file| match tree.is_prefilled(file) {
+            true => FileState::Present,
+            false => FileState::Absent,
+        };
+        FileClaims::from_existing(tree, state, |_| true)
     }
 
-    /// The states of a tree of which these files exist.
-    pub(crate) fn from_existing(tree: &FileTree, exists: impl Fn(u32) -> bool) -> FileClaims {
-        let state = |exists: bool| AtomicU8::new(exists as u8);
+    /// The states of a tree whose files have these, and of which these directories exist.
+    pub(crate) fn from_existing(
+        tree: &FileTree,
+        state: impl Fn(u32) -> FileState,
+        has_directory: impl Fn(u64) -> bool,
+    ) -> FileClaims {
         let files = 0..tree.file_count() as u32;
-        FileClaims {
-            extra: files.clone().map(|_| state(false)).collect(),
-            files: files.map(|file| state(exists(file))).collect(),
+        let claims = FileClaims {
+            directories: match tree.changes_directories {
+                true => (0..tree.directory_count())
+                    .map(|directory| DirectoryState::new(has_directory(directory)))
+                    .collect(),
+                false => files.clone().map(|_| DirectoryState::new(false)).collect(),
+            },
+            files: files.map(|file| AtomicU8::new(state(file) as u8)).collect(),
+            suppliers: Default::default(),
+            tree: tree.clone(),
+        };
+        for number in (0..claims.files.len()).filter(|number| claims.files[*number].load(Ordering::Relaxed) > 0) {
+            claims.count_above(number as u32, false, true).ok();
+        }
+        for number in
+            (0..claims.directories.len()).filter(|number| claims.directories[*number].state() != FileState::Absent)
+        {
+            claims.count_above(number as u32, true, true).ok();
+        }
+        claims
+    }
+
+    /// How many files or directories operations choose among.
+    pub(crate) fn len(&self, directories: bool) -> u32 {
+        if directories {
+            self.directories.len() as u32
+        } else {
+            self.files.len() as u32
         }
     }
 
-    /// The states of a tree whose directories do not exist: no file can be made or used.
-    pub(crate) fn without_directories(tree: &FileTree) -> FileClaims {
-        let lost = || (0..tree.file_count()).map(|_| AtomicU8::new(FileState::Lost as u8));
-        FileClaims {
-            files: lost().collect(),
-            extra: lost().collect(),
+    /// Counts a file or directory in the directory that it is in, if these change.
+    fn count_above(&self, number: u32, is_directory: bool, one: bool) -> Result<(), FileState> {
+        let above = match (self.tree.changes_directories, is_directory) {
+            (false, _) => None,
+            (true, false) => self.tree.directory_of(number),
+            (true, true) => self.tree.parent_of(u64::from(number)),
+        };
+        above.map_or(Ok(()), |above| self.directories[above as usize].count(one))
+    }
+
+    /// A worker begins or ends to do this, which others may wait for.
+    pub(crate) fn set_active(&self, kind: FileOperationKind, active: bool) {
+        if let Some(place) = supplier(kind.is_on_directory(), kind.existence()) {
+            match active {
+                true => self.suppliers[place].fetch_add(1, Ordering::AcqRel),
+                false => self.suppliers[place].fetch_sub(1, Ordering::AcqRel),
+            };
         }
     }
 
-    fn state(&self, file: u32, extra: bool) -> &AtomicU8 {
-        let states = if extra { &self.extra } else { &self.files };
-        &states[file as usize]
+    /// Workers that do this now.
+    pub(crate) fn active(&self, directories: bool, existence: Existence) -> u32 {
+        supplier(directories, existence).map_or(0, |place| self.suppliers[place].load(Ordering::Acquire))
     }
 
-    /// Takes a file for the caller alone if it exists or not, as wanted.
+    /// Takes a file or directory for the caller alone if it exists or not, as wanted.
     ///
     /// # Errors
     /// The state that it has instead.
-    pub(crate) fn claim(&self, file: u32, extra: bool, present: bool) -> Result<FileState, FileState> {
-        let place = self.state(file, extra);
+    pub(crate) fn claim(&self, number: u32, is_directory: bool, present: bool) -> Result<FileState, FileState> {
+        let state = match is_directory {
+            true => self.claim_directory(&self.directories[number as usize].0, present)?,
+            false => self.claim_file(&self.files[number as usize], present)?,
+        };
+        // What is made is in its directory from here on, so that no worker removes that.
+        if state == FileState::Absent
+            && let Err(why) = self.count_above(number, is_directory, true)
+        {
+            self.store(number, is_directory, FileState::Absent);
+            return Err(why);
+        }
+        Ok(state)
+    }
+
+    fn claim_file(&self, place: &AtomicU8, present: bool) -> Result<FileState, FileState> {
         let state = state_from(place.load(Ordering::Relaxed));
         let fits = match state {
             FileState::Absent => !present,
             FileState::Present | FileState::Renamed => present,
-            FileState::InUse | FileState::Lost => false,
+            _ => false,
         };
         if !fits {
             return Err(state);
@@ -95,6 +217,17 @@ impl FileClaims {
         }
     }
 
+    fn claim_directory(&self, place: &AtomicU32, present: bool) -> Result<FileState, FileState> {
+        let (from, state) = match present {
+            true => (DirectoryState::EMPTY, FileState::Present),
+            false => (DirectoryState::ABSENT, FileState::Absent),
+        };
+        let taken = place.compare_exchange(from, DirectoryState::IN_USE, Ordering::Acquire, Ordering::Relaxed);
+        taken
+            .map(|_| state)
+            .map_err(|found| DirectoryState(AtomicU32::new(found)).state())
+    }
+
     /// Takes a present file beside others that share it.
     ///
     /// # Errors
@@ -105,7 +238,7 @@ impl FileClaims {
             byte if byte >= SHARED_BY_ONE => byte.checked_add(1),
             _ => None,
         };
-        let place = self.state(file, false);
+        let place = &self.files[file as usize];
         match place.fetch_update(Ordering::Acquire, Ordering::Relaxed, next) {
             Ok(_) => Ok(FileState::Present),
             Err(byte) => Err(state_from(byte)),
@@ -118,14 +251,37 @@ impl FileClaims {
             SHARED_BY_ONE => Some(FileState::Present as u8),
             byte => Some(byte - 1),
         };
-        let place = self.state(file, false);
+        let place = &self.files[file as usize];
         // The closure gives a value for each byte, so this does not fail.
         let _ = place.fetch_update(Ordering::Release, Ordering::Relaxed, next);
     }
 
-    /// Gives back a file, in the state that it has now.
-    pub(crate) fn release(&self, file: u32, extra: bool, state: FileState) {
-        self.state(file, extra).store(state as u8, Ordering::Release);
+    /// Gives back a file or directory, in the state that it has now.
+    pub(crate) fn release(&self, number: u32, is_directory: bool, state: FileState) {
+        if state == FileState::Absent {
+            // Its directory is there, since it was counted in it. Until what follows, some
+            // directory is empty or in use.
+            self.count_above(number, is_directory, false).ok();
+        }
+        self.store(number, is_directory, state);
+    }
+
+    /// True if some directory can be removed, or is being made or removed.
+    pub(crate) fn has_empty_directory(&self) -> bool {
+        let is_free = |state| matches!(state, FileState::Present | FileState::InUse);
+        self.directories.iter().any(|directory| is_free(directory.state()))
+    }
+
+    fn store(&self, number: u32, is_directory: bool, state: FileState) {
+        if !is_directory {
+            return self.files[number as usize].store(state as u8, Ordering::Release);
+        }
+        let word = match state {
+            FileState::Absent => DirectoryState::ABSENT,
+            FileState::Lost => DirectoryState::LOST,
+            _ => DirectoryState::EMPTY,
+        };
+        self.directories[number as usize].0.store(word, Ordering::Release);
     }
 }
 
@@ -138,19 +294,24 @@ mod tests {
 
     fn tree(files: u32) -> FileTree {
         FileTree {
-            depth: 0,
-            width: 1,
             files_per_directory: files,
             sizes: BlockSizes::Fixed { size: Bytes(1) },
             prefill: 100,
-            seed: 0,
-            kept: None,
+            ..FileTree::default()
+        }
+    }
+
+    fn only_first(file: u32) -> FileState {
+        if file == 0 {
+            FileState::Present
+        } else {
+            FileState::Absent
         }
     }
 
     #[test]
     fn a_shared_file_is_free_again_when_the_last_worker_gives_it_back() {
-        let claims = FileClaims::from_existing(&tree(2), |file| file == 0);
+        let claims = FileClaims::from_existing(&tree(2), only_first, |_| true);
         for _ in 0..2 {
             assert_eq!(claims.share(0), Ok(FileState::Present));
         }
@@ -170,5 +331,50 @@ mod tests {
         assert_eq!(taken, usize::from(u8::MAX - SHARED_BY_ONE) + 1);
         (0..taken).for_each(|_| claims.unshare(0));
         assert_eq!(claims.claim(0, false, true), Ok(FileState::Present));
+    }
+
+    #[test]
+    fn a_directory_is_removed_when_nothing_is_in_it_and_made_where_its_own_is() {
+        let tree = FileTree {
+            depth: 2,
+            width: 2,
+            changes_directories: true,
+            ..tree(1)
+        };
+        // Directories 0 and 1, and 2 to 5 in these; file 0 is in directory 2.
+        let claims = FileClaims::from_existing(&tree, only_first, |directory| directory < 3);
+        assert_eq!((claims.len(true), claims.len(false)), (6, 4));
+        for directory in [0, 2] {
+            assert_eq!(claims.claim(directory, true, true), Err(FileState::NotEmpty));
+        }
+        assert_eq!(
+            claims.claim(1, false, false),
+            Err(FileState::WithoutDirectory),
+            "no directory 3"
+        );
+        assert_eq!(claims.claim(3, true, false), Ok(FileState::Absent));
+        assert_eq!(claims.claim(1, false, false), Err(FileState::InUse), "it is being made");
+        claims.release(3, true, FileState::Present);
+        assert_eq!(claims.claim(1, false, false), Ok(FileState::Absent));
+        assert_eq!(
+            claims.claim(3, true, true),
+            Err(FileState::NotEmpty),
+            "a file is being made in it"
+        );
+        claims.release(1, false, FileState::Absent);
+        for (number, is_directory) in [(0, false), (3, true), (2, true), (0, true)] {
+            assert_eq!(
+                claims.claim(number, is_directory, true),
+                Ok(FileState::Present),
+                "{number}"
+            );
+            claims.release(number, is_directory, FileState::Absent);
+        }
+        assert_eq!(
+            claims.claim(4, true, false),
+            Ok(FileState::Absent),
+            "directory 1 is there"
+        );
+        assert_eq!(claims.claim(2, true, false), Err(FileState::WithoutDirectory));
     }
 }

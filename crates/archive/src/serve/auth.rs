@@ -7,8 +7,8 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Query, Request, State};
 use axum::http::header::{
-    ALLOW, AUTHORIZATION, CACHE_CONTROL, COOKIE, HOST, HeaderName, HeaderValue, LOCATION, REFERRER_POLICY, SET_COOKIE,
-    WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    ALLOW, AUTHORIZATION, CACHE_CONTROL, COOKIE, HOST, HeaderName, HeaderValue, LOCATION, ORIGIN, REFERRER_POLICY,
+    SET_COOKIE, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use axum::http::{HeaderMap, Method, Response, StatusCode, Uri};
 use axum::middleware::Next;
@@ -65,6 +65,12 @@ impl AuthGuard {
         AuthGuard { address, token }
     }
 
+    /// Only those who have shown a token change anything: a loopback address is open to every user
+    /// of the machine.
+    pub(super) fn permits_changes(&self) -> bool {
+        self.token.is_some()
+    }
+
     /// Other ports of the machine have cookies in common with this one.
     fn cookie(&self) -> String {
         format!("fathom_{}", self.address.port())
@@ -109,9 +115,11 @@ impl AuthGuard {
     /// An answer for those who stay outside, or who have shown the token and may come again without
     /// it in the address.
     fn stop(&self, request: &Request) -> Option<Response<Body>> {
-        if !matches!(*request.method(), Method::GET | Method::HEAD) {
+        let changes = *request.method() == Method::POST && self.permits_changes();
+        if !matches!(*request.method(), Method::GET | Method::HEAD) && !changes {
             let what = "these pages can only be read";
-            let mut answer = Trouble::new(StatusCode::METHOD_NOT_ALLOWED, what, "ask with GET").answer();
+            let help = "start `fathom serve` with --token to label and remove entries here";
+            let mut answer = Trouble::new(StatusCode::METHOD_NOT_ALLOWED, what, help).answer();
             answer
                 .headers_mut()
                 .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
@@ -124,6 +132,11 @@ impl AuthGuard {
             return Some(Trouble::new(StatusCode::MISDIRECTED_REQUEST, what, &help).answer());
         }
         let token = self.token.as_ref()?;
+        if changes && !is_same_origin(request.headers()) {
+            let what = "another site asks for this change";
+            let help = "open the list here and ask again";
+            return Some(Trouble::new(StatusCode::FORBIDDEN, what, help).answer());
+        }
         if let Some(answer) = self.introduced(token, request.uri()) {
             return Some(answer);
         }
@@ -169,6 +182,17 @@ impl AuthGuard {
     }
 }
 
+/// Browsers name the origin of a form. Cookies go to every port of a host, so that a page of
+/// another server on this machine could ask for changes in its reader's name.
+fn is_same_origin(headers: &HeaderMap) -> bool {
+    let text = |name: HeaderName| headers.get(name).and_then(|value| value.to_str().ok());
+    let host = text(HOST);
+    match headers.get(ORIGIN).map(|value| value.to_str().unwrap_or_default()) {
+        None => true,
+        Some(origin) => origin.split_once("://").is_some_and(|(_, from)| Some(from) == host),
+    }
+}
+
 /// Stands before every page.
 pub(super) async fn pass(State(door): State<Arc<AuthGuard>>, request: Request, next: Next) -> Response<Body> {
     let mut answer = match door.stop(&request) {
@@ -178,7 +202,7 @@ pub(super) async fn pass(State(door): State<Arc<AuthGuard>>, request: Request, n
     const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
     let headers = answer.headers_mut();
     headers.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
+    headers.insert(REFERRER_POLICY, HeaderValue::from_static("same-origin"));
     headers.insert(RESOURCE_POLICY, HeaderValue::from_static("same-origin"));
     answer
 }

@@ -432,6 +432,8 @@ pub(super) fn file_work(work: &FileWork) -> String {
         in_sequence,
         in_order,
         shares_files,
+        once,
+        working_set,
         block,
         session,
         groups: _,
@@ -450,7 +452,9 @@ pub(super) fn file_work(work: &FileWork) -> String {
                 transfers.write_percent
             ),
         });
-    format!("operations on files, {how}: {work}{sessions}; {order}{shared}, blocks of {block}")
+    let once = if *once { ", each once" } else { "" };
+    let set = working_set.map_or(String::new(), |set| format!(", {} of them", set.files));
+    format!("operations on files, {how}: {work}{sessions}; {order}{shared}{once}{set}, blocks of {block}")
 }
 
 pub(super) fn replay(replay: &Replay) -> String {

@@ -118,7 +118,7 @@ pub(super) fn parse_groups(text: &str, in_sequence: bool) -> Result<Vec<FileGrou
 /// Operations on the same file must find it as the ones before have left it.
 fn check_group(group: &FileGroup) -> Result<(), String> {
     let mut exists: Option<bool> = None;
-    let extra = group.operations[0].is_on_extra_directory();
+    let on_directory = group.operations[0].is_on_directory();
     for kind in &group.operations {
         let (needs, leaves) = match kind.existence() {
             Existence::Made => (false, true),
@@ -126,7 +126,7 @@ fn check_group(group: &FileGroup) -> Result<(), String> {
             Existence::Stays => (true, true),
         };
         let name = kind.name();
-        if kind.is_on_extra_directory() != extra {
+        if kind.is_on_directory() != on_directory {
             return Err(format!(
                 "{name} cannot be on the same name as {}",
                 group.operations[0].name()
@@ -178,7 +178,7 @@ pub(super) fn tree_of(spec: &JobSpec, plan: &mut Plan) -> Result<Vec<TargetId>, 
         sizes: files.sizes.clone(),
         prefill: files.prefill.unwrap_or_else(|| default_prefill(&files.groups)),
         seed: plan.seed,
-        kept: None,
+        ..FileTree::default()
     };
     if let Some(position) = plan.targets.iter().position(|known| known.path == path) {
         let TargetKind::Tree { tree: known } = &plan.targets[position].kind else {
@@ -233,6 +233,8 @@ fn work_of(spec: &JobSpec) -> FileWork {
         in_sequence: spec.files.in_sequence,
         in_order: spec.files.in_order,
         shares_files: false,
+        once: false,
+        working_set: None,
         block: spec.part.sizes.max(),
         session: None,
     }

@@ -2,6 +2,7 @@
 
 use super::data::{Dedup, dedup};
 use super::files::{self, FormatWords, Fsd, Fwd};
+use super::runs::{MaxData, max_data};
 use super::scan::{Item, scan};
 use super::table::{Kind, Row, Section, Status};
 use super::validation::Validation;
@@ -159,6 +160,8 @@ pub struct Rd {
     pub operations: Vec<usize>,
     /// `sd=`.
     pub sds: Vec<String>,
+    /// `fsd=`.
+    pub fsds: Vec<String>,
     /// `iorate=` or `fwdrate=`; −∞ stands for `curve`.
     pub rates: Vec<f64>,
     /// `curve=`.
@@ -175,8 +178,8 @@ pub struct Rd {
     pub pause: u64,
     /// The first word of `distribution=`.
     pub distribution: String,
-    /// `maxdata=`.
-    pub maxdata: Option<f64>,
+    /// `maxdata=` and its like.
+    pub maxdata: Option<MaxData>,
     /// `openflags=`.
     pub flags: Vec<String>,
     /// Parameters that vary, the outermost first, each with its values.
@@ -341,8 +344,7 @@ fn group(items: Vec<Item>) -> Result<Vec<Block>, Diagnostic> {
 fn refuse(block: &Block, refusals: &mut Vec<Diagnostic>) {
     for (row, item) in &block.params {
         let value = item.words().join(",");
-        let harmless =
-            ["no", "off", "none", "bottom"].contains(&value.as_str()) || row.name == "dedupratio" && value == "1";
+        let harmless = ["no", "off", "none"].contains(&value.as_str()) || row.name == "dedupratio" && value == "1";
         let refusal = match row.status {
             Status::Refused(why) if !harmless => Some(why),
             // A number has no effect; words are commands, or take the SD out of the run.
@@ -407,7 +409,7 @@ impl Block {
     }
 
     /// A number of which `(total,n)` is the n-th part.
-    fn part(&self, field: &str) -> Result<Option<f64>, Diagnostic> {
+    pub(super) fn part(&self, field: &str) -> Result<Option<f64>, Diagnostic> {
         Ok(match self.numbers(field)?[..] {
             [] => None,
             [one] => Some(one),
@@ -631,6 +633,7 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
         operations: files::operations(block, &block.words("operations"))?,
         fwds: block.words("fwd"),
         sds: block.words("sd"),
+        fsds: block.words("fsd"),
         rates,
         curve: Some(block.numbers("curve")?)
             .filter(|points| !points.is_empty())
@@ -641,7 +644,7 @@ fn rd(block: &Block, command: &Command) -> Result<Rd, Diagnostic> {
         warmup,
         pause: seconds("pause", None, 0.0)?,
         distribution: (*distribution).to_owned(),
-        maxdata: block.number("maxdata")?,
+        maxdata: max_data(block)?,
         flags: flags(block)?,
         loops,
         at: Some(block.at.clone()),

@@ -9,9 +9,9 @@ use model::content::Content;
 use model::draws::DrawsForm;
 use model::mix::Mix;
 use model::plan::{
-    AtEndOfJob, CacheMode, Depth, EndsWith, EngineChoice, EngineKind, FileGroup, FileOperationKind, FileSession,
-    FileTree, FileWork, Flow, Job, KeptTree, Pacing, Pattern, Prepare, SessionTransfers, Step, Stop, Stream,
-    StreamTarget, Target, TargetId, TargetKind, Worker,
+    AtEndOfJob, CacheMode, Depth, EndsWith, EngineChoice, EngineKind, Existence, FileGroup, FileOperationKind,
+    FileSession, FileTree, FileWork, Flow, Job, KeptTree, Pacing, Pattern, Prepare, SessionTransfers, Step, Stop,
+    Stream, StreamTarget, SyncRule, Target, TargetId, TargetKind, Worker, WorkingSet, WriteThrough,
 };
 use model::{Bytes, Nanos, PerDirection};
 
@@ -69,8 +69,13 @@ impl FileRun {
         if rd.fwds.is_empty() {
             return Ok(None);
         }
-        let fwds = find_named(&rd.fwds, &parameters.fwds, |fwd| &fwd.name)
+        let mut fwds = find_named(&rd.fwds, &parameters.fwds, |fwd| &fwd.name)
             .map_err(|wanted| format!("Could not find fwd={wanted} for rd={}", rd.name))?;
+        find_named(&rd.fsds, &parameters.fsds, |fsd| &fsd.name)
+            .map_err(|wanted| format!("Could not find fsd={wanted} for rd={}", rd.name))?;
+        if !rd.fsds.is_empty() {
+            fwds.iter_mut().for_each(|fwd| fwd.fsds.clone_from(&rd.fsds));
+        }
         let used = |fsd: &&Fsd| {
             fwds.iter()
                 .flat_map(|fwd| &fwd.fsds)
@@ -125,14 +130,14 @@ impl FileRun {
 
     /// What keeps the shares of FWDs under `fwdrate=max`: their threads count operations together,
     /// and those ahead wait. While they wait they hold files, so others must find some.
-    fn flow(&self, run: &Run, load: &FileLoad<'_>) -> Result<Option<Flow>, Diagnostic> {
+    fn flow(&self, run: &Run, load: &FileLoad<'_>, set: Option<WorkingSet>) -> Result<Option<Flow>, Diagnostic> {
         let is_skewed = { self.fwds.iter() }.any(|(fwd, _)| fwd.skew.is_some_and(|skew| skew < 100.0));
         if !is_skewed || self.makes.is_some() || !matches!(run.rate, RunRate::Max | RunRate::Curve) {
             return Ok(None);
         }
         let all: u64 = self.loads().iter().map(|load| u64::from(load.threads)).sum();
-        let threads = load.useful_threads(None);
-        let files = load.fsd.tree().file_count()
+        let threads = load.useful_threads(None, set);
+        let files = load.object_count(set)
             / if load.has_own_files(None) {
                 u64::from(threads)
             } else {
@@ -154,11 +159,7 @@ impl FileRun {
 
     /// The run may have nothing left to do before its time is over.
     pub fn can_run_out(&self) -> bool {
-        self.makes.is_some()
-            || self
-                .loads()
-                .iter()
-                .any(|load| ["create", "delete"].contains(&load.name()))
+        self.makes.is_some() || self.loads().iter().any(|load| load.fwd.once || load.changes_names())
     }
 
     /// Sets a parameter that a loop varies.
@@ -176,6 +177,11 @@ impl FileRun {
                 .fsds
                 .iter_mut()
                 .for_each(|fsd| fsd.sizes = vec![(value as u64, 100.0)]),
+            "totalsize" => self.fsds.iter_mut().for_each(|fsd| fsd.total = Some(value as u64)),
+            "wss" => self
+                .fsds
+                .iter_mut()
+                .for_each(|fsd| fsd.working_set = Some(value as u64)),
             _ => {}
         }
     }
@@ -186,17 +192,22 @@ impl Run {
     pub fn tree_format(&self, format: &Fwd) -> Option<Run> {
         let files = self.files.as_ref()?;
         let makes = files.format.tree?;
+        let operations: Vec<usize> = match makes {
+            TreeFormat::All | TreeFormat::Restart => vec![operation("mkdir"), operation("create")],
+            TreeFormat::Directories => vec![operation("mkdir")],
+            TreeFormat::Clean => vec![operation("delete")],
+        };
         let fwd = Fwd {
             fsds: files.fsds.iter().map(|fsd| fsd.name.clone()).collect(),
-            // Each tree is made by all threads.
-            threads: format.threads * files.fsds.len() as u32,
+            // Each tree is made by all threads, and those that write wait for directories.
+            threads: format.threads * (files.fsds.len() * operations.len()) as u32,
             ..format.clone()
         };
         Some(Run {
             name: format!("format_for_{}", self.name),
             rate: RunRate::Max,
             first_rate: RunRate::Max,
-            elapsed: None,
+            elapsed: self.elapsed.filter(|_| files.format.limited),
             interval: 1,
             warmup: 0,
             pause: 0,
@@ -206,7 +217,7 @@ impl Run {
                 format: FormatWords::default(),
                 fwds: vec![(fwd, 100.0)],
                 fsds: files.fsds.clone(),
-                operations: Vec::new(),
+                operations,
                 makes: Some(makes),
             }),
             ..self.clone()
@@ -217,17 +228,36 @@ impl Run {
 impl Fsd {
     /// Its tree.
     pub fn tree(&self) -> FileTree {
+        match self.total {
+            Some(bytes) => self.whole_tree().limited_to(bytes),
+            None => self.whole_tree(),
+        }
+    }
+
+    /// Its tree without the limit of `totalsize=`.
+    pub fn whole_tree(&self) -> FileTree {
         FileTree {
             depth: self.depth,
             width: self.width,
             files_per_directory: self.files,
+            fills_all_levels: self.fills_all_levels,
+            changes_directories: true,
             sizes: split(&self.sizes),
-            prefill: 0,
             // The tree is the same in every run.
-            seed: 0,
             kept: Some(KeptTree::Existing),
+            ..FileTree::default()
         }
     }
+
+    /// The files that a run uses, if not all.
+    pub fn working_set(&self, seed: u64) -> Option<WorkingSet> {
+        let bytes = self.working_set?;
+        Some(WorkingSet::of_size(&self.tree(), bytes, seed))
+    }
+}
+
+fn operation(name: &str) -> usize {
+    OPERATIONS.iter().position(|known| *known == name).unwrap_or(0)
 }
 
 fn split(sizes: &[(u64, f64)]) -> BlockSizes {
@@ -246,10 +276,24 @@ fn split(sizes: &[(u64, f64)]) -> BlockSizes {
 }
 
 impl FileLoad<'_> {
+    /// It makes or removes files or directories.
+    fn changes_names(&self) -> bool {
+        let kind = self.kind();
+        self.fwd.rdpct.is_none() && kind.is_some_and(|kind| kind.existence() != Existence::Stays)
+    }
+
     /// Its threads take files that others use.
     fn shares_files(&self, makes: Option<TreeFormat>) -> bool {
-        let changes_names = makes.is_some() || self.fwd.rdpct.is_none() && ["create", "delete"].contains(&self.name());
-        self.fwd.shares_files && !changes_names
+        self.fwd.shares_files && makes.is_none() && !self.changes_names()
+    }
+
+    /// Files or directories that its threads choose among.
+    fn object_count(&self, set: Option<WorkingSet>) -> u64 {
+        let tree = self.fsd.tree();
+        match self.kind() {
+            Some(kind) if kind.is_on_directory() => tree.directory_count(),
+            _ => set.map_or(tree.file_count(), |set| u64::from(set.files)),
+        }
     }
 
     /// Its threads take files in turn, each having its own.
@@ -258,8 +302,8 @@ impl FileLoad<'_> {
     }
 
     /// Threads that have a file of their own, where each needs one.
-    fn useful_threads(&self, makes: Option<TreeFormat>) -> u32 {
-        let files = self.fsd.tree().file_count().clamp(1, u64::from(u32::MAX)) as u32;
+    fn useful_threads(&self, makes: Option<TreeFormat>, set: Option<WorkingSet>) -> u32 {
+        let files = self.object_count(set).clamp(1, u64::from(u32::MAX)) as u32;
         match self.has_own_files(makes) {
             true => self.threads.min(files),
             false => self.threads,
@@ -275,45 +319,79 @@ impl FileLoad<'_> {
             .map_or(&[], Vec::as_slice)
     }
 
+    fn has_flag(&self, run: &Run, names: &[&str]) -> bool {
+        self.flags(run).iter().any(|flag| names.contains(&flag.as_str()))
+    }
+
     fn is_direct(&self, run: &Run) -> bool {
-        self.flags(run).iter().any(|flag| flag != "none")
+        self.has_flag(run, &["o_direct", "directio"])
     }
 
     fn name(&self) -> &'static str {
         OPERATIONS[self.operation]
     }
 
+    /// What its operation counts as; `None` if it is not built.
+    fn kind(&self) -> Option<FileOperationKind> {
+        Some(match self.name() {
+            "read" => FileOperationKind::ReadBlock,
+            "write" => FileOperationKind::WriteBlock,
+            "mkdir" => FileOperationKind::Mkdir,
+            "rmdir" => FileOperationKind::Rmdir,
+            "create" => FileOperationKind::Create,
+            "delete" => FileOperationKind::Delete,
+            "getattr" => FileOperationKind::Stat,
+            "setattr" => FileOperationKind::SetTimes,
+            "access" => FileOperationKind::Access,
+            "open" => FileOperationKind::Open,
+            "close" => FileOperationKind::Close,
+            _ => return None,
+        })
+    }
+
+    /// Percent of reads among its transfers.
+    pub(super) fn read_percent(&self) -> f64 {
+        match self.fwd.rdpct {
+            Some(percent) => f64::from(percent),
+            None if self.writes() => 0.0,
+            None => 100.0,
+        }
+    }
+
+    /// Its files are opened for writing.
+    pub fn writes(&self) -> bool {
+        let writes = [FileOperationKind::WriteBlock, FileOperationKind::Create];
+        self.requested().iter().any(|kind| writes.contains(kind))
+    }
+
     /// The operations that a rate counts.
     pub fn requested(&self) -> Vec<FileOperationKind> {
-        match (self.fwd.rdpct, self.name()) {
-            (Some(_), _) => vec![FileOperationKind::ReadBlock, FileOperationKind::WriteBlock],
-            (_, "read") => vec![FileOperationKind::ReadBlock],
-            (_, "write") => vec![FileOperationKind::WriteBlock],
-            (_, "create") => vec![FileOperationKind::Create],
-            (_, "delete") => vec![FileOperationKind::Delete],
-            (_, "getattr") => vec![FileOperationKind::Stat],
-            (_, "open") => vec![FileOperationKind::Open],
-            _ => Vec::new(),
+        match self.fwd.rdpct {
+            Some(_) => vec![FileOperationKind::ReadBlock, FileOperationKind::WriteBlock],
+            None => self.kind().into_iter().collect(),
         }
     }
 
     /// What its threads do.
-    fn work(&self, run: &Run, makes: Option<TreeFormat>) -> Result<FileWork, Diagnostic> {
+    fn work(&self, run: &Run, makes: Option<TreeFormat>, seed: u64) -> Result<FileWork, Diagnostic> {
         let fwd = self.fwd;
-        let kind = match (makes, fwd.rdpct, self.name()) {
-            (Some(TreeFormat::All | TreeFormat::Restart), ..) | (None, None, "create") => FileOperationKind::Create,
-            // Its tree has no files, so there is nothing to do.
-            (Some(TreeFormat::Directories | TreeFormat::Clean), ..) | (None, None, "delete") => {
-                FileOperationKind::Delete
+        let kind = if fwd.rdpct.is_some() {
+            Some(FileOperationKind::Open)
+        } else {
+            self.kind()
+        };
+        let operations = match kind {
+            Some(FileOperationKind::WriteBlock) if fwd.deletes_first => {
+                vec![FileOperationKind::Delete, FileOperationKind::Create]
             }
-            (None, Some(_), _) | (None, None, "read" | "write" | "open") => FileOperationKind::Open,
-            (None, None, "getattr") => FileOperationKind::Stat,
-            (None, None, other) => {
-                return Err(cannot(
-                    run,
-                    &format!("`operation={other}` of fwd={}", fwd.name),
-                    "it can be read, write, create, delete, getattr and open",
-                ));
+            Some(FileOperationKind::ReadBlock | FileOperationKind::WriteBlock | FileOperationKind::Close) => {
+                vec![FileOperationKind::Open]
+            }
+            Some(kind) => vec![kind],
+            None => {
+                let what = format!("`operation={}` of fwd={}", self.name(), fwd.name);
+                let help = "a thread works in one tree: read there and write here with two FWDs";
+                return Err(cannot(run, &what, help));
             }
         };
         let sizes = match &fwd.xfersize {
@@ -335,21 +413,21 @@ impl FileLoad<'_> {
             percent: fwd.stopafter.filter(|part| *part < 0.0).map_or(100.0, |part| -part),
         };
         let written = match (makes, fwd.rdpct, self.name()) {
-            (Some(_), ..) => Some(100),
+            (Some(_), _, "create") => Some(100),
             (None, Some(reads), _) => Some(100 - reads),
             (None, None, "read") => Some(0),
             (None, None, "write") => Some(100),
             _ => None,
         };
-        let is_session = matches!(kind, FileOperationKind::Open | FileOperationKind::Create);
+        let opens = [FileOperationKind::Open, FileOperationKind::Create];
+        let is_session = operations.last().is_some_and(|last| opens.contains(last));
         Ok(FileWork {
-            groups: vec![FileGroup {
-                operations: vec![kind],
-                share: 1,
-            }],
+            groups: vec![FileGroup { operations, share: 1 }],
             in_sequence: false,
             in_order: makes.is_some() || !fwd.selects_at_random,
             shares_files: self.shares_files(makes),
+            once: fwd.once,
+            working_set: self.fsd.working_set(seed).filter(|_| makes.is_none()),
             // Positions are multiples of every size.
             block: Bytes(sizes.iter().fold(0, |unit, (size, _)| gcd(unit, *size)).max(1)),
             session: is_session.then(|| FileSession {
@@ -363,18 +441,37 @@ impl Lowering<'_> {
     /// The step of a run on files.
     pub(super) fn file_step(&mut self, run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
         refuse(run, files)?;
-        let measured = match (files.can_run_out(), run.warmup) {
+        let bytes = run.byte_limit(None)?;
+        let all_threads: u64 = files.loads().iter().map(|load| u64::from(load.threads)).sum();
+        let measured = match (run.ends_with_data(), run.warmup) {
             (true, warmup) => run.elapsed.map(|elapsed| elapsed + warmup),
             (false, 0) => run.elapsed.map(|elapsed| elapsed - run.interval),
             (false, _) => run.elapsed,
         };
         let mut jobs = Vec::new();
+        // The same files for all FWDs of a run, and others for the next.
+        let seed_of_files = mixed_seed(self.seed, self.steps.len() as u64);
         for (index, load) in files.loads().iter().enumerate() {
-            let work = load.work(run, files.makes)?;
+            let work = load.work(run, files.makes, seed_of_files)?;
             let target = self.tree_target(run, load.fsd, files.makes)?;
-            let threads = load.useful_threads(files.makes);
-            let flow = files.flow(run, load)?;
-            let direct = load.is_direct(run);
+            let threads = load.useful_threads(files.makes, work.working_set);
+            let flow = files.flow(run, load, work.working_set)?;
+            let cache = CacheMode {
+                direct: load.is_direct(run),
+                write_through: match (
+                    load.has_flag(run, &["o_sync", "o_rsync"]),
+                    load.has_flag(run, &["o_dsync"]),
+                ) {
+                    (true, _) => WriteThrough::DataAndMetadata,
+                    (false, true) => WriteThrough::Data,
+                    (false, false) => WriteThrough::Off,
+                },
+                ..CacheMode::BUFFERED
+            };
+            let sync = SyncRule {
+                on_close: load.has_flag(run, &["fsync"]),
+                ..SyncRule::default()
+            };
             let seed = mixed_seed(self.seed, (self.steps.len() * 4096 + index) as u64);
             let worker = |thread: u32| {
                 let share = load.share / f64::from(threads);
@@ -389,10 +486,8 @@ impl Lowering<'_> {
                     },
                     streams: vec![Stream {
                         flow,
-                        cache: CacheMode {
-                            direct,
-                            ..CacheMode::default()
-                        },
+                        cache,
+                        sync: sync.clone(),
                         ..file_stream(run, &work, target, share, u64::from(thread))
                     }],
                     ..Worker::default()
@@ -400,8 +495,9 @@ impl Lowering<'_> {
             };
             jobs.push(Job {
                 name: load.fwd.name.clone(),
-                phases: run.phases(files.can_run_out()),
+                phases: run.phases(run.ends_with_data()),
                 stop: Stop {
+                    bytes: bytes.map(|bytes| Bytes((bytes / all_threads.max(1)).max(1))),
                     // A format ends when no file is left to make.
                     after_ns: Some(Nanos::secs(measured.unwrap_or(MAX_FORMAT_SECONDS))),
                     ..Stop::default()
@@ -496,7 +592,8 @@ fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
         return Err(cannot(
             run,
             &format!("{what} of fwd={fwd}"),
-            "it can be `sequential` or `random`, and with `fileselect=sequential` `(random,shared)`",
+            "`fileio=` can be `sequential`, `random`, `(random,shared)` with `fileselect=sequential`, and \
+             `(sequential,delete)`; `fileselect=` can be `sequential`, `random` and `once`",
         ));
     }
     if run.dedup.is_some() {
@@ -506,19 +603,7 @@ fn refuse(run: &Run, files: &FileRun) -> Result<(), Diagnostic> {
             "remove it; `compratio=` works",
         ));
     }
-    if run.maxdata.is_some() {
-        return Err(cannot(run, "`maxdata=` on files", "give `elapsed=`"));
-    }
     let loads = files.loads();
-    let known = ["none", "o_direct", "directio"];
-    if let Some(flag) = loads
-        .iter()
-        .flat_map(|load| load.flags(run))
-        .find(|flag| !known.contains(&flag.as_str()))
-    {
-        let what = format!("`openflags={flag}` on files");
-        return Err(cannot(run, &what, "give `o_direct`, or leave it out"));
-    }
     let is_odd = |load: &FileLoad<'_>| {
         let sizes = load.fsd.sizes.iter().map(|(size, _)| *size);
         let one = match load.fwd.xfersize {

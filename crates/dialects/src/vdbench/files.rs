@@ -21,6 +21,12 @@ pub struct Fsd {
     pub files: u32,
     /// `sizes=`, each with its percentage.
     pub sizes: Vec<(u64, f64)>,
+    /// `totalsize=`.
+    pub total: Option<u64>,
+    /// `workingsetsize=`.
+    pub working_set: Option<u64>,
+    /// `distribution=all`.
+    pub fills_all_levels: bool,
     /// `openflags=`.
     pub flags: Vec<String>,
 }
@@ -40,8 +46,12 @@ pub struct Fwd {
     pub is_random: bool,
     /// `fileio=(random,shared)`.
     pub shares_files: bool,
+    /// `fileio=(sequential,delete)`.
+    pub deletes_first: bool,
     /// `fileselect=random`.
     pub selects_at_random: bool,
+    /// `fileselect=once`.
+    pub once: bool,
     /// `xfersize=`.
     pub xfersize: Transfer,
     /// `threads=`.
@@ -65,7 +75,9 @@ impl Default for Fwd {
             rdpct: None,
             is_random: false,
             shares_files: false,
+            deletes_first: false,
             selects_at_random: false,
+            once: false,
             xfersize: Transfer::One(4096),
             threads: 1,
             stopafter: None,
@@ -85,6 +97,8 @@ pub struct FormatWords {
     pub only: bool,
     /// Only before the first turn of the loops.
     pub once: bool,
+    /// Making the tree ends after `elapsed=`.
+    pub limited: bool,
 }
 
 /// What a format does.
@@ -208,12 +222,7 @@ pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> 
     let sizes = match numbers[..] {
         [] => vec![(4096, 100.0)],
         [size] => vec![(size as u64, 100.0)],
-        [_, 0.0] => {
-            let what = "`sizes=(size,0)` is not supported: sizes around a mean are not built";
-            return Err(block
-                .error(what.into())
-                .help("give sizes with percentages: `sizes=(16k,50,64k,50)`"));
-        }
+        [mean, 0.0] => sizes_around(mean as u64),
         _ => numbers
             .chunks(2)
             .map(|pair| (pair[0] as u64, pair.get(1).map_or(0.0, |share| share.abs())))
@@ -223,8 +232,27 @@ pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> 
     if (sum - 100.0).abs() > 0.0001 {
         return Err(block.error(format!("'sizes=' distribution does not add up to 100: {sum}")));
     }
+    let bytes = |field: &str| match block.part(field)? {
+        Some(value) if value < 1.0 => Err(block
+            .error(format!("Invalid contents for '{field}=': {value}"))
+            .help("give a number of bytes")),
+        value => Ok(value.map(|value| value as u64)),
+    };
+    let distribution = block
+        .words("distribution")
+        .into_iter()
+        .next()
+        .unwrap_or("bottom".into());
+    if !["bottom", "all"].contains(&&*distribution) {
+        return Err(block
+            .error(format!("Invalid contents for 'distribution=': {distribution}"))
+            .help("it can be `bottom` or `all`"));
+    }
     for number in block.counted()? {
         all.push(Fsd {
+            total: bytes("totalsize")?,
+            working_set: bytes("workingsetsize")?,
+            fills_all_levels: distribution == "all",
             name: numbered(&block.name, number),
             anchor: numbered(&anchor, number).trim_end_matches('/').to_owned(),
             depth: whole("depth", 1.0, 32.0)?,
@@ -235,6 +263,26 @@ pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> 
         });
     }
     Ok(())
+}
+
+/// Sizes from half to one and a half of a mean, all equally likely: multiples of 1 KiB to 1 MiB, as
+/// large as they are.
+fn sizes_around(mean: u64) -> Vec<(u64, f64)> {
+    const MAX_SIZES: u64 = 200;
+    const KIB: u64 = 1 << 10;
+    let unit = match mean {
+        ..=102_400 => KIB,
+        ..=0x10_0000 => 10 * KIB,
+        ..=0xa0_0000 => 100 * KIB,
+        _ => 1 << 20,
+    };
+    let (low, high) = (mean.div_ceil(2).div_ceil(unit), mean.saturating_add(mean / 2) / unit);
+    let step = (high.saturating_sub(low) / MAX_SIZES).max(1);
+    let sizes: Vec<u64> = (low..=high).step_by(step as usize).map(|count| count * unit).collect();
+    match sizes.len() {
+        0 => vec![(mean, 100.0)],
+        count => sizes.into_iter().map(|size| (size, 100.0 / count as f64)).collect(),
+    }
 }
 
 /// An FWD.
@@ -248,15 +296,18 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
     };
     let is = |word: &str, known: &str| word.len() >= 3 && known.starts_with(word);
     let mut refusal = None;
-    let shares_files = matches!(&words("fileio")[..], [order, how] if is(order, "random") && how == "shared");
+    let fileio =
+        |order: &str, how: &str| matches!(&words("fileio")[..], [first, second] if is(first, order) && second == how);
+    let (shares_files, deletes_first) = (fileio("random", "shared"), fileio("sequential", "delete"));
+    let once = words("fileselect")[..] == ["once"];
     let mut order = |field: &'static str| {
         let mut words = words(field);
-        if shares_files && field == "fileio" {
+        if (shares_files || deletes_first) && field == "fileio" {
             words.truncate(1);
         }
         let first = words.first().map_or("sequential", String::as_str);
-        let known = is(first, "sequential") || is(first, "random");
-        if words.len() > 1 || ["once", "poisson"].contains(&first) {
+        let known = is(first, "sequential") || is(first, "random") || once && field == "fileselect";
+        if words.len() > 1 || first == "poisson" {
             refusal.get_or_insert(format!("`{field}=({})`", words.join(",")));
         } else if !known {
             return Err(block.error(format!("Invalid contents for '{field}=': {first}")));
@@ -264,8 +315,11 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
         Ok(is(first, "random"))
     };
     let (is_random, selects_at_random) = (order("fileio")?, order("fileselect")?);
-    if shares_files && selects_at_random {
-        refusal.get_or_insert("`fileio=(random,shared)` with `fileselect=random`".into());
+    if shares_files && (selects_at_random || once) {
+        refusal.get_or_insert("`fileio=(random,shared)` with `fileselect=random` or `once`".into());
+    }
+    if deletes_first && (block.item("stopafter").is_some() || block.item("rdpct").is_some()) {
+        refusal.get_or_insert("`fileio=(sequential,delete)` with `stopafter=` or `rdpct=`".into());
     }
     let stopafter = match block.item("stopafter") {
         None => None,
@@ -287,7 +341,9 @@ pub(super) fn fwd(block: &Block) -> Result<Fwd, Diagnostic> {
         },
         is_random,
         shares_files,
+        deletes_first,
         selects_at_random,
+        once,
         xfersize: transfer(block, "xfersizes")?,
         threads: threads(block, 1.0)?,
         stopafter,
@@ -344,9 +400,9 @@ pub(super) fn format_words(block: &Block) -> Result<FormatWords, Diagnostic> {
     if has("complete") {
         return Err(block.error("'format=yes' and 'format=complete' are mutually exclusive.".into()));
     }
-    if has("limited") {
-        let what = "`format=limited` is not supported: a format ends when its tree is complete";
-        return Err(block.error(what.into()).help("remove `limited`"));
+    if has("limited") && !has("only") {
+        let what = "'format=limited' can only be used with 'format=only'";
+        return Err(block.error(what.into()).help("give `format=(yes,limited,only)`"));
     }
     let loops = block
         .params
@@ -364,5 +420,6 @@ pub(super) fn format_words(block: &Block) -> Result<FormatWords, Diagnostic> {
         }),
         only: has("only"),
         once: has("once"),
+        limited: has("limited"),
     })
 }

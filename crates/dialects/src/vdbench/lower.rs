@@ -237,14 +237,7 @@ impl<'a> Lowering<'a> {
                 ));
             }
         }
-        let bytes = match run.maxdata {
-            None => None,
-            Some(times) if times.abs() <= 100.0 => {
-                let total: u64 = run.sds.iter().filter_map(|sd| self.size(sd).ok()).sum();
-                Some((total as f64 * times.abs()) as u64)
-            }
-            Some(bytes) => Some(bytes as u64),
-        };
+        let bytes = run.byte_limit(Some(run.sds.iter().filter_map(|sd| self.size(sd).ok()).sum()))?;
         Ok(Stop {
             after_ns: Some(Nanos::secs(measured)),
             bytes: bytes.map(|bytes| Bytes(bytes / workers.max(1))),

@@ -29,7 +29,7 @@ pub use file_runs::{FileLoad, FileRun};
 pub use files::{Fsd, Fwd, OPERATIONS, TreeFormat};
 pub use lower::{Lowered, lower, lower_all};
 pub use rows::ROWS;
-pub use runs::{Run, RunRate, expand, rate_of_point};
+pub use runs::{MaxData, Run, RunRate, expand, rate_of_point};
 pub use scan::CopiedLines;
 pub use table::{Kind, Row, Section, Status};
 pub use validation::{Journal, Validation};

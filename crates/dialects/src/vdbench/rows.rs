@@ -4,7 +4,6 @@ use super::table::Kind::{Numbers as N, Words as W};
 use super::table::Section::{Fsd, Fwd, General as G, Host as H, Rd, Replay, Sd, Wd};
 use super::table::{Row, row};
 
-const WORKING_SET: &str = "a run uses all files of its tree; give it a smaller tree";
 const REPLAY: &str = "replaying traces of Swat is not built; fio's `read_iolog` replays blktrace";
 const DEDUP: &str =
     "duplicates are equally likely and do not change; give `dedupratio=`, `dedupunit=` and `dedupsets=` before any SD";
@@ -178,28 +177,37 @@ pub const ROWS: &[Row] = &[
         N,
         "sizes",
         "4096",
-        "sizes of files: one, or `(size,percent,…)`; `(size,0)` is refused",
+        "sizes of files: one, `(size,percent,…)`, or `(size,0)`: from half to one and a half of it",
     ),
-    row(Fsd, N, "totalsize", "", "sum at which no more files are made").refused("give `files=` the number of files"),
-    row(Fsd, N, "workingsetsize", "", "bytes that a run uses").refused(WORKING_SET),
-    row(Fsd, N, "wss", "", "the same")
-        .alias_of("workingsetsize")
-        .refused(WORKING_SET),
+    row(
+        Fsd,
+        N,
+        "totalsize",
+        "",
+        "the tree has only as many of its files, the first ones, as have these bytes together; `(total,n)` divides",
+    ),
+    row(
+        Fsd,
+        N,
+        "workingsetsize",
+        "",
+        "a run uses only as many files, drawn anew for each, as have these bytes together; `(size,n)` divides",
+    ),
+    row(Fsd, N, "wss", "", "the same").alias_of("workingsetsize"),
     row(
         Fsd,
         W,
         "distribution",
         "bottom",
-        "directories that have files; `all` is refused",
-    )
-    .refused("only directories of the last level have files"),
+        "directories that have files: those of the last level, or `all`",
+    ),
     row(Fsd, W, "shared", "no", "several hosts use it").idle(LOCAL),
     row(
         Fsd,
         W,
         "openflags",
         "none",
-        "`o_direct`, `directio`: files are read and written bypassing the page cache; others are refused",
+        "as for an SD; `fsync` flushes a file before it is closed",
     ),
     row(Fsd, W, "journal", "", "").refused(VALIDATE),
     row(Fsd, N, "count", "", "`(start,n)`: n definitions"),
@@ -257,7 +265,8 @@ pub const ROWS: &[Row] = &[
         W,
         "operation",
         "read",
-        "`read`, `write`, `create`, `delete`, `getattr`, `open`; others are refused",
+        "`read`, `write`, `mkdir`, `rmdir`, `create`, `delete`, `getattr`, `setattr`, `access`, `open`, `close`; \
+         `copy` and `move` are refused",
     ),
     row(Fwd, W, "operations", "read", "the same").alias_of("operation"),
     row(
@@ -273,7 +282,8 @@ pub const ROWS: &[Row] = &[
         W,
         "fileio",
         "sequential",
-        "order in a file: `sequential`, `random`, or `(random,shared)`, with which threads take the same files; `(sequential,delete)` is refused",
+        "order in a file: `sequential`, `random`, `(random,shared)`, with which threads take the same files, or \
+         `(sequential,delete)`, which removes a file before it is written again",
     )
     .exact(),
     row(
@@ -281,7 +291,8 @@ pub const ROWS: &[Row] = &[
         W,
         "fileselect",
         "sequential",
-        "order of files: `sequential`, each thread having its own, or `random`; `once` and `poisson` are refused",
+        "order of files: `sequential`, each thread having its own, `once`, which ends behind the last one, or \
+         `random`; `poisson` is refused",
     ),
     row(Fwd, N, "xfersizes", "4096", "one size, or `(size,percent,…)`"),
     row(
@@ -298,23 +309,15 @@ pub const ROWS: &[Row] = &[
         "the file",
         "blocks until the next file, or percent of the file",
     ),
-    row(
-        Fwd,
-        N,
-        "skew",
-        "what others leave",
-        "percent of the operations",
-    ),
-    row(Fwd, W, "target", "", "where copy and move go").refused("files are neither copied nor moved"),
+    row(Fwd, N, "skew", "what others leave", "percent of the operations"),
+    row(Fwd, W, "target", "", "where copy and move go").refused("a thread works in one tree; give each tree an FWD"),
     row(Fwd, W, "host", "all", "hosts that run it").idle(LOCAL),
     row(Fwd, W, "openflags", "those of the FSD", "as for an FSD"),
     row(Rd, W, "rd", "", "name, or `default`"),
     row(Rd, W, "wd", "", "workloads, with `*` at the end").exact(),
     row(Rd, W, "fwd", "", "file system workloads").exact(),
     row(Rd, W, "sd", "those of the WDs", "other SDs; `single`: a run for each").exact(),
-    row(Rd, W, "fsd", "those of the FWDs", "other FSDs")
-        .exact()
-        .refused("give FWDs for these FSDs"),
+    row(Rd, W, "fsd", "those of the FWDs", "other FSDs").exact(),
     row(
         Rd,
         N,
@@ -341,10 +344,22 @@ pub const ROWS: &[Row] = &[
         N,
         "maxdata",
         "",
-        "bytes that end the run, divided among its SDs; up to 100: times their size",
+        "bytes that end the run, divided among its SDs, or the threads of its FWDs; up to 100: times the size of the SDs",
     ),
-    row(Rd, N, "maxdataread", "", "").refused("give `maxdata=`"),
-    row(Rd, N, "maxdatawritten", "", "").refused("give `maxdata=`"),
+    row(
+        Rd,
+        N,
+        "maxdataread",
+        "",
+        "the same for runs that only read; beside writes it is refused",
+    ),
+    row(
+        Rd,
+        N,
+        "maxdatawritten",
+        "",
+        "the same for runs that only write; beside reads it is refused",
+    ),
     row(Rd, N, "xfersize", "", "loop"),
     row(Rd, N, "threads", "that of the SDs", "loop"),
     row(Rd, N, "rdpct", "", "loop"),
@@ -366,15 +381,9 @@ pub const ROWS: &[Row] = &[
     row(Rd, N, "forwidth", "", "loop of FSDs").alias_of("width"),
     row(Rd, N, "forfiles", "", "loop of FSDs").alias_of("files"),
     row(Rd, N, "forsizes", "", "loop of FSDs").alias_of("sizes"),
-    row(Rd, N, "fortotalsize", "", "loop of FSDs")
-        .alias_of("totalsize")
-        .refused("give `forfiles=`"),
-    row(Rd, N, "forwss", "", "loop of FSDs")
-        .alias_of("wss")
-        .refused(WORKING_SET),
-    row(Rd, N, "forworkingsetsize", "", "loop of FSDs")
-        .alias_of("wss")
-        .refused(WORKING_SET),
+    row(Rd, N, "fortotalsize", "", "loop of FSDs").alias_of("totalsize"),
+    row(Rd, N, "forwss", "", "loop of FSDs").alias_of("wss"),
+    row(Rd, N, "forworkingsetsize", "", "loop of FSDs").alias_of("wss"),
     row(Rd, W, "foroperations", "", "loop of operations"),
     row(
         Rd,
@@ -390,7 +399,7 @@ pub const ROWS: &[Row] = &[
         W,
         "format",
         "no",
-        "make the tree first: `yes` anew, `restart` what is missing, `clean` remove it, `directories`, `only`, `once`; `limited` is refused",
+        "make the tree first: `yes` anew, `restart` what is missing, `clean` remove it, `directories`, `only`, `once`; `limited`, with `only`: end after `elapsed=`",
     ),
     row(Rd, W, "startcmd", "", "command before").exact().refused(COMMANDS),
     row(Rd, W, "endcmd", "", "command after").exact().refused(COMMANDS),

@@ -4,9 +4,10 @@ use model::Nanos;
 use model::plan::Phases;
 
 use super::data::Dedup;
-use super::definitions::{CURVE, Parameters, Rd, Sd, Transfer, Wd};
-use super::file_runs::FileRun;
+use super::definitions::{Block, CURVE, Parameters, Rd, Sd, Transfer, Wd};
+use super::file_runs::{FileLoad, FileRun};
 use super::files::{FormatWords, OPERATIONS};
+use super::lower::cannot;
 use super::values::{MAX_RATE, loop_text, rate_text};
 use super::workloads::{find_named, matches_name};
 use crate::Diagnostic;
@@ -30,8 +31,8 @@ pub struct Run {
     pub pause: u64,
     /// How arrivals are spaced.
     pub distribution: String,
-    /// `maxdata=`.
-    pub maxdata: Option<f64>,
+    /// `maxdata=` and its like.
+    pub maxdata: Option<MaxData>,
     /// `openflags=` of the RD.
     pub flags: Vec<String>,
     /// Its workloads with their share of the operations in percent.
@@ -56,6 +57,26 @@ pub struct Run {
     pub stopcurve: Option<f64>,
     /// What it does to trees of files.
     pub files: Option<FileRun>,
+}
+
+/// Bytes that end a run.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MaxData {
+    /// The parameter.
+    pub name: &'static str,
+    /// Bytes, or up to 100 times those of the SDs.
+    pub bytes: f64,
+}
+
+pub(super) fn max_data(block: &Block) -> Result<Option<MaxData>, Diagnostic> {
+    let mut found = None;
+    for name in ["maxdata", "maxdataread", "maxdatawritten"] {
+        let Some(bytes) = block.number(name)? else { continue };
+        if let Some(MaxData { name: other, .. }) = found.replace(MaxData { name, bytes }) {
+            return Err(block.error(format!("rd={}: not supported: `{name}=` beside `{other}=`", block.name)));
+        }
+    }
+    Ok(found)
 }
 
 /// The rate of a run.
@@ -243,12 +264,18 @@ fn set(run: &mut Run, field: &str, value: f64) -> Result<(), String> {
         "operation" => OPERATIONS[value as usize].to_owned(),
         _ => loop_text(value),
     };
-    run.loops.push((field.to_owned(), shown));
+    run.loops.push((field.to_owned(), shown.clone()));
     if let Some(files) = &mut run.files {
         files.set(field, value);
     }
     let wds = run.workloads.iter_mut().map(|(wd, _)| wd);
     match field {
+        "totalsize" | "wss" if value < 1.0 => {
+            return Err(format!(
+                "rd={}: Invalid contents for '{field}=': {shown}; give a number of bytes",
+                run.name
+            ));
+        }
         "iorate" | "fwdrate" => run.rate = rate_of(value),
         "xfersize" if !(1.0..2_147_483_648.0).contains(&value) => {
             return Err(format!("rd={}: Invalid contents for 'xfersize=': {value}", run.name));
@@ -362,6 +389,34 @@ impl Run {
                 (false, warmup) => warmup,
             }),
             ..Phases::default()
+        }
+    }
+
+    /// The bytes that end it. SDs have `size` bytes together.
+    pub(super) fn byte_limit(&self, size: Option<u64>) -> Result<Option<u64>, Diagnostic> {
+        let Some(MaxData { name, bytes }) = self.maxdata else {
+            return Ok(None);
+        };
+        let reads: Vec<f64> = match &self.files {
+            None => self.workloads.iter().map(|(wd, _)| f64::from(wd.rdpct)).collect(),
+            Some(files) => files.loads().iter().map(FileLoad::read_percent).collect(),
+        };
+        let all = |percent: f64| reads.iter().all(|reads| *reads == percent);
+        match (name, bytes.abs(), size) {
+            // None of these bytes are ever moved.
+            ("maxdataread", ..) if all(0.0) => Ok(None),
+            ("maxdatawritten", ..) if all(100.0) => Ok(None),
+            ("maxdataread", ..) if !all(100.0) => Err(cannot(self, "`maxdataread=` beside writes", "give `maxdata=`")),
+            ("maxdatawritten", ..) if !all(0.0) => {
+                Err(cannot(self, "`maxdatawritten=` beside reads", "give `maxdata=`"))
+            }
+            (_, times, Some(size)) if times <= 100.0 => Ok(Some((size as f64 * times) as u64)),
+            (_, times, None) if times <= 100.0 => Err(cannot(
+                self,
+                &format!("`{name}={times}` on files"),
+                "give a number of bytes above 100",
+            )),
+            (_, bytes, _) => Ok(Some(bytes as u64)),
         }
     }
 

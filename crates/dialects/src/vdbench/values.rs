@@ -111,7 +111,8 @@ pub fn loop_text(value: f64) -> String {
 }
 
 fn trimmed(value: f64) -> String {
-    let text = format!("{value:.3}");
+    // Halves are rounded up, as Java does.
+    let text = format!("{:.3}", (value * 1000.0).round() / 1000.0);
     text.strip_suffix(".000").unwrap_or(&text).to_owned()
 }
 

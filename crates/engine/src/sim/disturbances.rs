@@ -19,10 +19,7 @@ pub(super) struct Disturbances {
 
 impl Disturbances {
     pub(super) fn new(device: &SimulatedDevice, draws: &mut Draws) -> Disturbances {
-        let first = |is: &SimulatedCollection| SimulatedPause {
-            at_ns: about(is.every_ns, draws),
-            for_ns: is.first_ns,
-        };
+        let first = |is: &SimulatedCollection| SimulatedPause::new(about(is.every_ns, draws), is.first_ns);
         let collection = device.collection.as_ref().map(first).map(|pause| (pause, false));
         let visit = device.neighbour.as_ref().map(|is| next_visit(is, Nanos(0), draws));
         Disturbances {
@@ -88,10 +85,7 @@ fn about(time: Nanos, draws: &mut Draws) -> Nanos {
 
 fn next_visit(is: &SimulatedNeighbour, after: Nanos, draws: &mut Draws) -> SimulatedPause {
     let gap = -libm::log(1.0 - draws.unit(Purpose::Delay)) * is.every_ns.0 as f64;
-    SimulatedPause {
-        at_ns: after + Nanos(gap as u64),
-        for_ns: about(is.for_ns, draws),
-    }
+    SimulatedPause::new(after + Nanos(gap as u64), about(is.for_ns, draws))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! `fathom vdbench`: console, output files and exit codes.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
 
 use crate::support::{command, fathom, finish, names, text};
@@ -57,6 +57,12 @@ fn a_run_writes_the_files_of_vdbench() {
     assert_eq!(of("rd1", "Interval"), ["1", "2", "3", "avg_2-3"]);
     assert_eq!(of("rd1", "reqrate")[0], "200.0000");
     assert_eq!(of("rd1", "threads")[0], "2");
+    let parse = "vdbench parseflat -i output/flatfile.html -o out.csv -c Run rate -a";
+    let words: Vec<&str> = parse.split(' ').collect();
+    finish(command(&words).current_dir(folder.path())).expect(0, &[]);
+    let table = fs::read_to_string(folder.path().join("out.csv")).unwrap();
+    assert!(table.starts_with("Run,rate\nSD_format,32.0000\nrd1,"), "{table}");
+    assert_eq!(table.lines().count(), 3);
     // Two runs take the same directory; a page that is not Vdbench's stays.
     fs::write(output.join("mine.html"), "<html>").unwrap();
     vdbench(folder.path(), &parameters, &["-s"])
@@ -177,12 +183,13 @@ fn a_tree_is_made_read_kept_and_cleaned_and_nothing_else_goes() {
     ran.expect(0, &starts);
     // 20 files of 64 KiB in transfers of 128 KiB at most: one write, one creation and one closing
     // each.
-    for column in ["Write_rate", "Create_rate", "Close_rate"] {
-        assert_eq!(
-            flat_rows(folder.path(), "format_for_rd1", column)[0],
-            "20.0000",
-            "{column}"
-        );
+    for (column, count) in [
+        ("Mkdir_rate", "2.0000"),
+        ("Write_rate", "20.0000"),
+        ("Create_rate", "20.0000"),
+        ("Close_rate", "20.0000"),
+    ] {
+        assert_eq!(flat_rows(folder.path(), "format_for_rd1", column)[0], count, "{column}");
     }
     assert_eq!(flat_rows(folder.path(), "rd1", "Interval"), ["1", "2", "avg_2-2"]);
     let number = |column: &str| -> f64 { flat_rows(folder.path(), "rd1", column)[2].parse().unwrap() };
@@ -217,6 +224,113 @@ fn a_tree_is_made_read_kept_and_cleaned_and_nothing_else_goes() {
     assert_eq!(fs::read_to_string(tree.join("d0/f0")).unwrap(), "x");
     let missing = file("yes", read).replace("/anchor,", "/none/anchor,");
     vdbench(folder.path(), &missing, &[]).expect(157, &["Unable to create anchor directory: "]);
+}
+
+/// Directories are made and removed level by level; files wait for theirs, and theirs for them.
+#[cfg(unix)]
+#[test]
+fn directories_are_made_and_removed_as_files_allow() {
+    let folder = tempfile::tempdir().unwrap();
+    let anchor = folder.path().join("anchor");
+    let parameters = format!(
+        "fsd=fsd1,anchor={},depth=2,width=3,files=4,distribution=all,size=4k\nfwd=fwd1,fsd=fsd1,threads=6\n\
+         rd=default,fwd=fwd1,fwdrate=max,format=no,elapsed=20,interval=1\n\
+         rd=alone,operations=create\nrd=both,operations=(mkdir,create)\nrd=full,operations=rmdir\n\
+         rd=times,operations=(access,setattr),elapsed=2\nrd=gone,operations=(rmdir,delete)\n",
+        text(&anchor)
+    );
+    let ran = vdbench(folder.path(), &parameters, &[]);
+    ran.expect(
+        0,
+        &[
+            "Vdbench is trying to create a directory, but the directory that we are",
+            "trying to delete does not exist, and there are no threads currently",
+            "..setattr... ...access...",
+        ],
+    );
+    let sum = |run: &str, column: &str| -> f64 {
+        let rows = flat_rows(folder.path(), run, column);
+        rows[..rows.len() - 1]
+            .iter()
+            .map(|row| row.parse::<f64>().unwrap())
+            .sum()
+    };
+    // 3 and 9 directories, with 4 files in each.
+    for (run, column, count) in [
+        ("alone", "Create_rate", 0.0),
+        ("both", "Mkdir_rate", 12.0),
+        ("both", "Create_rate", 48.0),
+        ("full", "Rmdir_rate", 0.0),
+        ("gone", "Delete_rate", 48.0),
+        ("gone", "Rmdir_rate", 12.0),
+    ] {
+        assert_eq!(sum(run, column), count, "{run} {column}");
+    }
+    assert!(sum("times", "Access_rate") > 100.0 && sum("times", "Setattr_rate") > 100.0);
+    assert_eq!(
+        fs::read_dir(anchor.join("fathom-kept.tree")).unwrap().count(),
+        1,
+        "the marker"
+    );
+}
+
+/// A tree ends at its sum, a run uses a part of it, and each file once.
+#[cfg(unix)]
+#[test]
+fn a_working_set_is_read_once_and_files_are_written_anew() {
+    let folder = tempfile::tempdir().unwrap();
+    let anchor = folder.path().join("anchor");
+    let parameters = format!(
+        "fsd=fsd1,anchor={},width=4,files=50,size=8k,totalsize=800k,wss=200k,openflags=fsync\n\
+         fwd=default,fsd=fsd1,xfersize=8k,threads=2\nfwd=fwd1,operation=read,fileselect=once\n\
+         fwd=fwd2,operation=write,fileio=(sequential,delete)\n\
+         rd=rd1,fwd=fwd1,fwdrate=max,format=yes,elapsed=20,interval=1\n\
+         rd=rd2,fwd=fwd2,fwdrate=100,format=no,elapsed=2,interval=1\n\
+         rd=rd3,fwd=fwd1,fwdrate=max,format=(yes,limited,only),elapsed=2,interval=1\n",
+        text(&anchor)
+    );
+    let ran = vdbench(folder.path(), &parameters, &[]);
+    ran.expect(
+        0,
+        &[
+            "Created totalsize=800.0k using          100 of          200 files for anchor=",
+            "Created workingset=200.0k using           25 of          100 files for anchor=",
+        ],
+    );
+    let first = |run: &str, column: &str| flat_rows(folder.path(), run, column)[0].clone();
+    let format = |column: &str| first("format_for_rd1", column);
+    assert_eq!(
+        (format("Mkdir_rate"), format("Create_rate")),
+        ("4.0000".into(), "100.0000".into())
+    );
+    assert_eq!(
+        (first("rd1", "Open_rate"), first("rd1", "Read_rate")),
+        ("25.0000".into(), "25.0000".into())
+    );
+    let rate = |column: &str| -> f64 { flat_rows(folder.path(), "rd2", column)[2].parse().unwrap() };
+    let (writes, deletes, creates) = (rate("Write_rate"), rate("Delete_rate"), rate("Create_rate"));
+    assert!((50.0..150.0).contains(&writes), "{writes}");
+    assert!(
+        (writes - deletes).abs() <= 3.0 && (writes - creates).abs() <= 3.0,
+        "{deletes} {creates}"
+    );
+    let mut files = walk(&anchor.join("fathom-kept.tree"));
+    assert_eq!(
+        files
+            .iter()
+            .filter(|path| fs::metadata(path).unwrap().len() == 8192)
+            .count(),
+        100
+    );
+    // What a run that was cut short has left is not used, and a tree of other files is refused.
+    let shorten = |path: &std::path::PathBuf| File::options().write(true).open(path).unwrap().set_len(100).unwrap();
+    files.retain(|path| fs::metadata(path).unwrap().len() == 8192);
+    shorten(&files[0]);
+    let (definitions, _) = parameters.split_once("rd=").unwrap();
+    let read = format!("{definitions}rd=rd1,fwd=fwd1,fwdrate=max,format=no,elapsed=2,interval=1\n");
+    vdbench(folder.path(), &read, &[]).expect(0, &["1 of 100 files in ", "are not used"]);
+    files.iter().for_each(shorten);
+    vdbench(folder.path(), &read, &[]).expect(157, &["not of the size that the tree gives it"]);
 }
 
 /// All files below a directory.

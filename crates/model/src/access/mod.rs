@@ -35,7 +35,7 @@ pub use area::Area;
 pub use every::{Between, Every};
 pub use interlocked::Interlocked;
 pub use mixed::{Continuation, Mixed};
-pub use once::{Once, OnceMethod};
+pub use once::{Bijection, Once, OnceMethod};
 pub use parallel::Parallel;
 pub(crate) use placement::PlacementCursor;
 pub use placement::{BlockList, Placement, Uniform};

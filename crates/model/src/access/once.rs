@@ -238,7 +238,7 @@ impl Map {
 /// that holds them all; numbers outside the range are permuted again (cycle walking), on average
 /// less than once.
 #[derive(Clone, Debug)]
-pub(super) struct Bijection {
+pub struct Bijection {
     count: u64,
     shift: u32,
     mask: u64,
@@ -248,7 +248,8 @@ pub(super) struct Bijection {
 }
 
 impl Bijection {
-    pub(super) fn new(count: u64, key: u64) -> Bijection {
+    /// The one of a key.
+    pub fn new(count: u64, key: u64) -> Bijection {
         let bits = (64 - count.saturating_sub(1).leading_zeros()).max(2);
         // Three well-mixed words from one key (the finaliser of SplitMix64).
         let mixed = |salt: u64| {
@@ -267,8 +268,9 @@ impl Bijection {
         }
     }
 
+    /// What a number becomes.
     #[inline]
-    pub(super) fn image(&self, index: u64) -> u64 {
+    pub fn image(&self, index: u64) -> u64 {
         let mut x = self.permute(index);
         while x >= self.count {
             x = self.permute(x);

@@ -4,8 +4,8 @@
 //! asked here.
 
 use super::{
-    Control, Depth, EngineKind, FileGroup, FileOperationKind, FileTree, FileWork, Job, Pacing, Plan, PriorityRule,
-    Rate, Stop, Stream, StreamTarget, TargetId, TargetKind, Worker,
+    Control, Depth, EngineKind, FileGroup, FileOperation, FileOperationKind, FileTree, FileWork, Job, Pacing, Plan,
+    PriorityRule, Rate, Stop, Stream, StreamTarget, TargetId, TargetKind, Worker,
 };
 use crate::block_size::BlockSizes;
 use crate::content::Content;
@@ -62,7 +62,7 @@ impl Plan {
                 }
                 TargetKind::Tree { tree } => match tree.file_count() {
                     0 => faults.add("a tree needs at least one file"),
-                    count if count > FileTree::MAX_FILES => faults.add(format!(
+                    count if count.max(tree.directory_count()) > FileTree::MAX_FILES => faults.add(format!(
                         "a tree of {count} files is beyond the most that one may have, {}",
                         FileTree::MAX_FILES
                     )),
@@ -217,6 +217,7 @@ impl Plan {
                     matches!(
                         group.operations[..],
                         [FileOperationKind::Open | FileOperationKind::Create]
+                            | [FileOperationKind::Delete, FileOperationKind::Create]
                     )
                 };
                 if work.session.is_some() && !matches!(&work.groups[..], [group] if opens(group)) {
@@ -225,6 +226,13 @@ impl Plan {
                 let closes = |group: &FileGroup| group.operations.contains(&FileOperationKind::Close);
                 if work.groups.iter().any(closes) {
                     faults.add("only a session closes files, and it does so by itself");
+                }
+                let trees = self.targets.iter().filter_map(|target| match &target.kind {
+                    TargetKind::Tree { tree } => Some(tree.sizes.max().0 / work.block.0.max(1)),
+                    _ => None,
+                });
+                if { trees }.any(|blocks| blocks > FileOperation::MAX_BLOCKS) {
+                    faults.add("a file of a tree has more blocks than operations on it can number");
                 }
                 if work.shares_files && work.changes_names() {
                     faults.add("operations that make, remove or rename files cannot share them");

@@ -4,22 +4,33 @@
 use crate::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::access::Bijection;
 use crate::block_size::BlockSizes;
 use crate::direction::Direction;
 use crate::mix::{Mix, MixRule};
 use crate::units::Bytes;
 
 /// A tree of directories and files. Directories of each level have the same number of directories
-/// below them; the files are in those of the last level.
+/// below them; the files are in those of the last level, or in all.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FileTree {
     /// Levels of directories below the root; 0: all files are in the root.
     pub depth: u32,
     /// Directories in each directory above the last level.
     pub width: u32,
-    /// Files in each directory of the last level.
+    /// Files in each directory that has some.
     #[serde(rename = "files")]
     pub files_per_directory: u32,
+    /// Directories of all levels have files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub fills_all_levels: bool,
+    /// The tree has only this many of its files, the first ones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub files_max: Option<u32>,
+    /// `mkdir` and `rmdir` work on the directories of the tree, instead of on others beside its
+    /// files.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub changes_directories: bool,
     /// Sizes of the files. A file has the same size in every run with the same seed.
     pub sizes: BlockSizes,
     /// Share of the files that exist before the test begins, in percent.
@@ -36,9 +47,9 @@ pub struct FileTree {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum KeptTree {
-    /// Its files and directories are removed, and the directories made again.
+    /// Its files and directories are removed.
     Emptied,
-    /// Its directories are completed, and files that are too short are removed.
+    /// Files that are too short are removed.
     Completed,
     /// It is used as it is.
     Existing,
@@ -63,7 +74,7 @@ impl FileOperation {
     /// Block numbers are below this.
     pub const MAX_BLOCKS: u64 = (1 << FileOperation::BLOCK_BITS) - 1;
     const FILE_BITS: u32 = 28;
-    const BLOCK_BITS: u32 = 31;
+    const BLOCK_BITS: u32 = 30;
     const KIND_SHIFT: u32 = FileOperation::FILE_BITS + FileOperation::BLOCK_BITS;
 
     /// The word that requests carry as their position.
@@ -77,12 +88,30 @@ impl FileOperation {
     /// The operation that [`FileOperation::pack`] has packed.
     pub fn unpack(word: u64) -> FileOperation {
         let bits = |shift: u32, count: u32| (word >> shift & ((1 << count) - 1)) as u32;
-        let kind = bits(FileOperation::KIND_SHIFT, 4) as usize;
+        let kind = bits(FileOperation::KIND_SHIFT, 5) as usize;
         FileOperation {
             kind: FileOperationKind::ALL[kind.min(FileOperationKind::ALL.len() - 1)].1,
             file: bits(0, FileOperation::FILE_BITS),
             block: bits(FileOperation::FILE_BITS, FileOperation::BLOCK_BITS),
             renamed: word >> 63 != 0,
+        }
+    }
+}
+
+impl Default for FileTree {
+    /// One file in the root.
+    fn default() -> FileTree {
+        FileTree {
+            depth: 0,
+            width: 1,
+            files_per_directory: 1,
+            fills_all_levels: false,
+            files_max: None,
+            changes_directories: false,
+            sizes: BlockSizes::Fixed { size: Bytes(0) },
+            prefill: 0,
+            seed: 0,
+            kept: None,
         }
     }
 }
@@ -97,8 +126,11 @@ impl FileTree {
     }
 
     /// Directories that hold files.
-    pub fn leaf_directory_count(&self) -> u64 {
-        self.directories_at(self.depth)
+    pub fn file_directory_count(&self) -> u64 {
+        match self.fills_all_levels && self.depth > 0 {
+            true => self.directory_count(),
+            false => self.directories_at(self.depth),
+        }
     }
 
     /// All directories below the root.
@@ -109,8 +141,10 @@ impl FileTree {
 
     /// All files, whether they exist at first or not.
     pub fn file_count(&self) -> u64 {
-        self.leaf_directory_count()
-            .saturating_mul(u64::from(self.files_per_directory))
+        let all = self
+            .file_directory_count()
+            .saturating_mul(u64::from(self.files_per_directory));
+        self.files_max.map_or(all, |max| all.min(u64::from(max)))
     }
 
     /// Files that exist at first.
@@ -141,17 +175,68 @@ impl FileTree {
         }
     }
 
-    /// Writes the path of the directory of a file, below the root. Directories of a level are
-    /// numbered through.
-    pub fn write_directory_path(&self, file: u32, path: &mut String) {
-        path.clear();
-        let leaf = u64::from(file / self.files_per_directory.max(1));
-        for level in 1..=self.depth {
-            let below = self.directories_at(self.depth - level).max(1);
-            push(path, 'd', leaf / below);
+    /// The number of the directory of a file; `None` for the root.
+    pub fn directory_of(&self, file: u32) -> Option<u64> {
+        let place = u64::from(file / self.files_per_directory.max(1));
+        (self.depth > 0).then(|| self.directory_count() - self.file_directory_count() + place)
+    }
+
+    /// The level of a directory, and its number on that level.
+    fn place_of(&self, directory: u64) -> (u32, u64) {
+        let (mut level, mut number) = (1, directory);
+        while number >= self.directories_at(level) {
+            number -= self.directories_at(level);
+            level += 1;
         }
-        if path.is_empty() {
-            path.push('.');
+        (level, number)
+    }
+
+    /// The number of the directory that a directory is in; `None` for the root.
+    pub fn parent_of(&self, directory: u64) -> Option<u64> {
+        let (level, number) = self.place_of(directory);
+        let above: u64 = (1..level - 1).map(|level| self.directories_at(level)).sum();
+        (level > 1).then(|| above + number / u64::from(self.width))
+    }
+
+    /// Writes the path of the directory of a file, below the root.
+    pub fn write_directory_path(&self, file: u32, path: &mut String) {
+        match self.directory_of(file) {
+            Some(directory) => self.write_numbered_directory_path(directory, path),
+            None => ".".clone_into(path),
+        }
+    }
+
+    /// Writes the path of a directory by its number: level after level, numbered through on each.
+    pub fn write_numbered_directory_path(&self, directory: u64, path: &mut String) {
+        path.clear();
+        let (level, number) = self.place_of(directory);
+        for above in (0..level).rev() {
+            push(path, 'd', number / self.directories_at(above));
+        }
+    }
+
+    /// Files that have these bytes together, the last of which may go beyond; `file` puts them in
+    /// order.
+    fn count_up_to(&self, bytes: u64, file: impl Fn(u32) -> u32) -> u32 {
+        let all = self.file_count().min(FileTree::MAX_FILES) as u32;
+        if let BlockSizes::Fixed { size } = &self.sizes {
+            return bytes.div_ceil(size.0.max(1)).clamp(1, u64::from(all.max(1))) as u32;
+        }
+        let mut sum = 0u64;
+        let fits = |number: &u32| {
+            let is_below = sum < bytes;
+            sum = sum.saturating_add(self.file_size(file(*number)));
+            is_below
+        };
+        ({ 0..all }.take_while(fits).count() as u32).max(1)
+    }
+
+    /// The same tree with files of these bytes only.
+    #[must_use]
+    pub fn limited_to(self, bytes: u64) -> FileTree {
+        FileTree {
+            files_max: Some(self.count_up_to(bytes, |number| number)),
+            ..self
         }
     }
 
@@ -171,9 +256,10 @@ impl FileTree {
     /// Writes what an operation works on, as a path below the root.
     pub fn write_operation_path(&self, operation: FileOperation, path: &mut String) {
         match operation.kind {
-            FileOperationKind::Mkdir | FileOperationKind::Rmdir => {
-                self.write_extra_directory_path(operation.file, path)
+            kind if kind.is_on_directory() && self.changes_directories => {
+                self.write_numbered_directory_path(u64::from(operation.file), path);
             }
+            kind if kind.is_on_directory() => self.write_extra_directory_path(operation.file, path),
             FileOperationKind::Readdir => self.write_directory_path(operation.file, path),
             _ => self.write_file_path(operation.file, operation.renamed, path),
         }
@@ -265,6 +351,10 @@ pub enum FileOperationKind {
     Rmdir,
     /// Closes the file of a session.
     Close,
+    /// Asks whether a file may be read.
+    Access,
+    /// Sets the times of a file to the present.
+    SetTimes,
 }
 
 /// Whether the file or directory of an operation exists before and after it.
@@ -280,7 +370,7 @@ pub enum Existence {
 
 impl FileOperationKind {
     /// All of them with their names, in the order in which they are listed.
-    pub const ALL: [(&'static str, FileOperationKind); 15] = [
+    pub const ALL: [(&'static str, FileOperationKind); 17] = [
         ("create", FileOperationKind::Create),
         ("open", FileOperationKind::Open),
         ("read", FileOperationKind::Read),
@@ -296,6 +386,8 @@ impl FileOperationKind {
         ("mkdir", FileOperationKind::Mkdir),
         ("rmdir", FileOperationKind::Rmdir),
         ("close", FileOperationKind::Close),
+        ("access", FileOperationKind::Access),
+        ("set-times", FileOperationKind::SetTimes),
     ];
 
     /// Its name.
@@ -311,6 +403,7 @@ impl FileOperationKind {
             | FileOperationKind::ReadBlock
             | FileOperationKind::Stat
             | FileOperationKind::Readdir
+            | FileOperationKind::Access
             | FileOperationKind::Close => Direction::Read,
             _ => Direction::Write,
         }
@@ -336,8 +429,8 @@ impl FileOperationKind {
         }
     }
 
-    /// True if it works on the directories of `mkdir` instead of files.
-    pub fn is_on_extra_directory(self) -> bool {
+    /// True if it works on a directory instead of a file.
+    pub fn is_on_directory(self) -> bool {
         matches!(self, FileOperationKind::Mkdir | FileOperationKind::Rmdir)
     }
 }
@@ -355,12 +448,36 @@ pub struct FileWork {
     /// Only operations that leave names as they are.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub shares_files: bool,
+    /// With `in_order`: the work ends when each file was taken once.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub once: bool,
+    /// Only these files are taken; absent: all.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub working_set: Option<WorkingSet>,
     /// Bytes of a block; in sessions the unit that positions are multiples of.
     pub block: Bytes,
     /// Files stay open for several operations. Its only group has the one operation that opens
-    /// them.
+    /// them, which a removal may precede.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<FileSession>,
+}
+
+/// Files of a tree that were drawn to be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct WorkingSet {
+    /// How many.
+    pub files: u32,
+    /// Seed that they are drawn with.
+    pub seed: u64,
+}
+
+impl WorkingSet {
+    /// Files of these bytes together, the last of which may go beyond.
+    pub fn of_size(tree: &FileTree, bytes: u64, seed: u64) -> WorkingSet {
+        let order = Bijection::new(tree.file_count(), seed);
+        let files = tree.count_up_to(bytes, |number| order.image(u64::from(number)) as u32);
+        WorkingSet { files, seed }
+    }
 }
 
 /// What is done to a file from opening it to closing it. Opening, each transfer and closing are
@@ -467,91 +584,4 @@ impl std::fmt::Display for FileWork {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    use super::*;
-
-    fn tree(depth: u32, width: u32, files: u32, prefill: u8) -> FileTree {
-        FileTree {
-            depth,
-            width,
-            files_per_directory: files,
-            sizes: BlockSizes::Fixed { size: Bytes(10) },
-            prefill,
-            seed: 1,
-            kept: None,
-        }
-    }
-
-    #[test]
-    fn every_file_has_a_path_of_its_own_in_a_directory_of_the_last_level() {
-        let tree = tree(2, 3, 4, 100);
-        assert_eq!(
-            (tree.directory_count(), tree.leaf_directory_count(), tree.file_count()),
-            (12, 9, 36)
-        );
-        let mut path = String::new();
-        let mut seen = BTreeSet::new();
-        for file in 0..36 {
-            tree.write_file_path(file, false, &mut path);
-            assert_eq!(path.matches('/').count(), 2, "{path}");
-            assert!(seen.insert(path.clone()));
-        }
-        tree.write_file_path(35, true, &mut path);
-        assert_eq!(path, "d2/d8/r35");
-        tree.write_extra_directory_path(0, &mut path);
-        assert_eq!(path, "d0/d0/e0");
-        let flat = FileTree { depth: 0, ..tree };
-        flat.write_file_path(3, false, &mut path);
-        assert_eq!((flat.directory_count(), flat.file_count(), &*path), (0, 4, "./f3"));
-    }
-
-    #[test]
-    fn the_files_of_a_prefill_are_as_many_as_it_says_and_spread_evenly() {
-        for prefill in [0, 1, 33, 80, 100] {
-            let tree = tree(1, 10, 70, prefill);
-            let existing = |files: std::ops::Range<u32>| files.filter(|file| tree.is_prefilled(*file)).count() as u64;
-            assert_eq!(existing(0..700), tree.prefilled_count());
-            assert_eq!(tree.prefilled_count(), 7 * u64::from(prefill));
-            assert!(existing(0..350).abs_diff(existing(350..700)) <= 1);
-        }
-    }
-
-    #[test]
-    fn sizes_are_those_of_their_distribution() {
-        let mut tree = tree(0, 1, 10_000, 100);
-        assert_eq!(tree.total_size(), Bytes(100_000));
-        let (low, high) = (Bytes::kib(4), Bytes::kib(16));
-        tree.sizes = BlockSizes::range(low, high);
-        let sizes: BTreeSet<u64> = (0..10_000).map(|file| tree.file_size(file)).collect();
-        assert_eq!(sizes.into_iter().collect::<Vec<_>>(), [4096, 8192, 12288, 16384]);
-        let mean = tree.total_size().0 as f64 / 10_000.0;
-        assert!((mean - 10240.0).abs() < 100.0, "{mean}");
-    }
-
-    #[test]
-    fn operations_survive_their_word_and_names_are_recognised() {
-        for (number, (_, kind)) in FileOperationKind::ALL.into_iter().enumerate() {
-            assert_eq!(kind as usize, number);
-            let operation = FileOperation {
-                kind,
-                file: FileTree::MAX_FILES as u32 - 1,
-                block: 0x7fff_fffe,
-                renamed: number % 2 == 0,
-            };
-            assert_eq!(FileOperation::unpack(operation.pack()), operation);
-        }
-        for (name, file, directory) in [
-            ("f12", true, false),
-            ("r0", true, false),
-            ("d7", false, true),
-            ("e7", false, true),
-            ("f", false, false),
-            ("notes", false, false),
-            ("f1.txt", false, false),
-        ] {
-            assert_eq!((is_tree_name(name, false), is_tree_name(name, true)), (file, directory));
-        }
-    }
-}
+mod tests;

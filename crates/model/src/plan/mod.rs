@@ -36,7 +36,7 @@ pub use control::{Control, LatencyTarget, MinimumRate, Precision, SteadyState, T
 pub use engine::{CpuWork, ENGINES, Effect, EngineChoice, EngineInfo, EngineKind, LookCall, Program, System};
 pub use files::{
     Existence, FileGroup, FileOperation, FileOperationKind, FileSession, FileTree, FileWork, KeptTree,
-    SessionTransfers, is_tree_name, pick_size,
+    SessionTransfers, WorkingSet, is_tree_name, pick_size,
 };
 pub use load::{CatchUp, Flow, Pacing, Process, Rate, RateUnit, Think, ThinkCount};
 pub use operation::{

@@ -35,6 +35,7 @@ pub(crate) use prepare::{Preparation, ReadyTargets, prepare};
 pub use shared_files::SharedFiles;
 pub use survey::{storage_facts, survey};
 pub use temp_file::TempFile;
+pub use tree::SHORT_FILES;
 
 /// Why a target cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -18,7 +18,7 @@ use engine::{FileKind, OpenTree, sys};
 use model::content::WideRandom;
 use model::event::Event;
 use model::finding::{Finding, Severity};
-use model::plan::{FileGroup, FileOperationKind, FileTree, KeptTree, Plan, Target, TargetId};
+use model::plan::{CacheMode, FileGroup, FileOperationKind, FileTree, FileWork, KeptTree, Plan, Target, TargetId};
 use model::{Bytes, Nanos};
 
 use super::examine::{directions, size_in};
@@ -26,7 +26,7 @@ use super::marker::MarkState;
 use super::prepare::{Preparation, ReadyTargets};
 use super::temp_file::{self, TempFile};
 use super::{Action, Examined, FillError, TargetError};
-use crate::file_claims::FileClaims;
+use crate::file_claims::{FileClaims, FileState};
 use crate::worker::ReadyKind;
 
 /// The name of the marker; one of a temporary file, so that its mark is read in the same way.
@@ -35,6 +35,8 @@ const MARKER: &str = "fathom-0-0.dat";
 const SUFFIX: &str = ".tree";
 /// The name of the root of a tree that outlives its runs; not one that a killed run leaves.
 const KEPT_ROOT: &str = "fathom-kept.tree";
+/// Rule of a finding: some files are not used.
+pub const SHORT_FILES: &str = "SHORT-FILES";
 /// Bytes written at once.
 const CHUNK: usize = 1 << 20;
 /// An empty root is removed only after this long: a younger one may be about to receive its marker.
@@ -189,12 +191,7 @@ pub(super) fn examine_tree(
 /// [`OpenTree::append_limit`].
 fn room(plan: &Plan, number: usize, tree: &FileTree) -> u64 {
     let bytes = tree.total_size().0;
-    let on_tree = plan
-        .jobs()
-        .flat_map(|(_, job)| &job.workers)
-        .flat_map(|worker| &worker.streams);
-    let appends = on_tree.filter(|stream| stream.target.ids().iter().any(|id| id.0 as usize == number));
-    let block = appends.filter_map(|stream| stream.files.as_ref()).filter_map(|work| {
+    let block = works(plan, number).filter_map(|work| {
         let appends = |group: &FileGroup| group.operations.contains(&FileOperationKind::Append);
         work.groups.iter().any(appends).then_some(work.block.0)
     });
@@ -232,7 +229,7 @@ impl Preparation<'_> {
         };
         let start = self.clock.now();
         if let Some(kept) = tree.kept {
-            return self.open_kept_tree(&one.path, (number, tree, kept), ready);
+            return self.open_kept_tree(&one.path, (number, tree, kept), ready, watcher);
         }
         let temporary = TempTree::create(&one.path, false).map_err(failed(one.path.display().to_string(), 0))?;
         let root = Arc::clone(&temporary.root);
@@ -266,6 +263,7 @@ impl Preparation<'_> {
         path: &Path,
         (number, tree, kept): (usize, &FileTree, KeptTree),
         ready: &mut ReadyTargets,
+        watcher: &mut dyn FnMut(Event),
     ) -> Result<ReadyKind, TargetError> {
         let failed = |source| TargetError::Look {
             path: path.display().to_string(),
@@ -278,7 +276,7 @@ impl Preparation<'_> {
         };
         let root = Arc::clone(&opened.root);
         // Nothing can be done in a tree that was never made, and nothing of it stays.
-        let has_nothing = is_missing && kept == KeptTree::Existing;
+        let has_nothing = is_missing && kept == KeptTree::Existing && !makes_directories(self.plan, number);
         opened.is_kept = kept != KeptTree::Removed && !has_nothing;
         ready.cleanup.remove_tree(opened);
         if kept == KeptTree::Emptied {
@@ -286,11 +284,11 @@ impl Preparation<'_> {
         }
         let sizes: Vec<Option<u64>> = existing_sizes(&root, tree);
         let is_short = |file: u32| sizes[file as usize].is_some_and(|size| size < tree.file_size(file));
-        let mut short = (0..sizes.len() as u32).filter(|file| is_short(*file));
+        let skips_short = kept == KeptTree::Existing && needs_whole_files(self.plan, number);
+        let short: Vec<u32> = (0..sizes.len() as u32).filter(|file| is_short(*file)).collect();
         let too_long = (0..sizes.len() as u32).find(|file| sizes[*file as usize] > Some(tree.file_size(*file)));
-        let wrong = too_long.or(short
-            .next()
-            .filter(|_| kept == KeptTree::Existing && transfers(self.plan, number)));
+        let is_other_tree = skips_short && short.len() == sizes.iter().flatten().count();
+        let wrong = too_long.or(short.first().copied().filter(|_| is_other_tree));
         let mut name = String::new();
         if let Some(file) = wrong.filter(|_| kept != KeptTree::Removed) {
             tree.write_file_path(file, false, &mut name);
@@ -304,32 +302,48 @@ impl Preparation<'_> {
                 ),
             });
         }
-        if matches!(kept, KeptTree::Emptied | KeptTree::Completed) {
-            for file in 0..sizes.len() as u32 {
-                tree.write_directory_path(file, &mut name);
-                if file % tree.files_per_directory.max(1) == 0 {
-                    create_directories(&root, &name).map_err(failed)?;
-                }
+        if skips_short && !short.is_empty() {
+            report_short_files(path, short.len(), sizes.len(), watcher);
+        }
+        if kept == KeptTree::Completed {
+            for file in short {
                 tree.write_file_path(file, false, &mut name);
-                if is_short(file) {
-                    root.remove_file(&name).map_err(failed)?;
-                }
+                root.remove_file(&name).map_err(failed)?;
             }
         }
         Ok(ReadyKind::Tree {
             path: path.to_owned(),
-            claims: Arc::new(match has_nothing {
-                true => FileClaims::without_directories(tree),
-                false => FileClaims::from_existing(tree, |file| {
-                    sizes[file as usize].is_some() && !(is_short(file) && kept == KeptTree::Completed)
-                }),
-            }),
+            claims: Arc::new(FileClaims::from_existing(
+                tree,
+                |file| match sizes[file as usize] {
+                    Some(_) if is_short(file) && skips_short => FileState::Lost,
+                    Some(_) if is_short(file) && kept == KeptTree::Completed => FileState::Absent,
+                    Some(_) => FileState::Present,
+                    None => FileState::Absent,
+                },
+                |directory| {
+                    let mut name = String::new();
+                    tree.write_numbered_directory_path(directory, &mut name);
+                    root.look_up(&name).is_ok()
+                },
+            )),
             tree: OpenTree {
                 root,
                 shape: tree.clone(),
             },
         })
     }
+}
+
+/// Reports files that are not used.
+fn report_short_files(path: &Path, short: usize, all: usize, watcher: &mut dyn FnMut(Event)) {
+    let what = format!(
+        "{short} of {all} files in {} are shorter than the tree gives them, and are not used",
+        path.display()
+    );
+    watcher(Event::Notice {
+        finding: Finding::new(SHORT_FILES, Severity::Warning, what),
+    });
 }
 
 /// The size of each file of a tree that exists.
@@ -343,17 +357,26 @@ fn existing_sizes(root: &TreeRoot, tree: &FileTree) -> Vec<Option<u64>> {
         .collect()
 }
 
-/// True if some job moves data of files of this tree that exist.
-fn transfers(plan: &Plan, number: usize) -> bool {
+/// What streams do on this tree.
+fn works(plan: &Plan, number: usize) -> impl Iterator<Item = &FileWork> {
     let streams = plan
         .jobs()
         .flat_map(|(_, job)| &job.workers)
         .flat_map(|worker| &worker.streams);
-    let mut on_tree = streams.filter(|stream| stream.target.ids().iter().any(|id| id.0 as usize == number));
-    on_tree.any(|stream| {
-        let session = stream.files.as_ref().and_then(|work| work.session.as_ref());
-        session.is_some_and(|session| session.transfers.is_some())
-    })
+    let on_tree = streams.filter(move |stream| stream.target.ids().iter().any(|id| id.0 as usize == number));
+    on_tree.filter_map(|stream| stream.files.as_ref())
+}
+
+/// True if some job reads files of this tree, or writes at random places of them.
+fn needs_whole_files(plan: &Plan, number: usize) -> bool {
+    let sessions = works(plan, number).filter_map(|work| work.session.as_ref());
+    let mut transfers = sessions.filter_map(|session| session.transfers.as_ref());
+    transfers.any(|transfers| transfers.write_percent < 100 || transfers.random)
+}
+
+/// True if some job makes directories of this tree.
+fn makes_directories(plan: &Plan, number: usize) -> bool {
+    works(plan, number).any(|work| work.kinds().contains(&FileOperationKind::Mkdir))
 }
 
 /// Makes the directories, and the files that exist at first.
@@ -366,22 +389,18 @@ fn fill(
     let mut buffer = vec![0; CHUNK];
     let (mut random, fill_random) = (WideRandom::new(seed), engine::fill::random_fill());
     let mut path = String::new();
-    let (mut made, mut written) = (String::new(), 0);
+    let mut written = 0;
+    create_directories(root, tree, interrupt).map_err(|(path, error)| (path, 0, error))?;
     for file in 0..tree.file_count() as u32 {
         if interrupt.load(Ordering::Relaxed) {
             return Err((path, written, std::io::ErrorKind::Interrupted.into()));
-        }
-        tree.write_directory_path(file, &mut path);
-        if path != made {
-            create_directories(root, &path).map_err(|error| (path.clone(), written, error))?;
-            made.clone_from(&path);
         }
         if !tree.is_prefilled(file) {
             continue;
         }
         tree.write_file_path(file, false, &mut path);
         let mut write = || {
-            let mut opened = root.open_file(&path, OpenFor::Create, false)?;
+            let mut opened = root.open_file(&path, OpenFor::Create, &CacheMode::BUFFERED)?;
             let mut left = tree.file_size(file);
             while left > 0 {
                 let part = &mut buffer[..left.min(CHUNK as u64) as usize];
@@ -398,12 +417,20 @@ fn fill(
     root.flush().map_err(|error| (String::new(), written, error))
 }
 
-/// Makes a directory with those above it, as far as they are missing.
-fn create_directories(root: &TreeRoot, path: &str) -> std::io::Result<()> {
-    let ends = path.match_indices('/').map(|(end, _)| end).chain([path.len()]);
-    for end in ends.filter(|_| path != ".") {
-        match root.create_directory(&path[..end]) {
-            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err(error),
+/// Makes the directories that are missing.
+fn create_directories(
+    root: &TreeRoot,
+    tree: &FileTree,
+    interrupt: &AtomicBool,
+) -> Result<(), (String, std::io::Error)> {
+    let mut path = String::new();
+    for directory in 0..tree.directory_count() {
+        if interrupt.load(Ordering::Relaxed) {
+            return Err((path, std::io::ErrorKind::Interrupted.into()));
+        }
+        tree.write_numbered_directory_path(directory, &mut path);
+        match root.create_directory(&path) {
+            Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => return Err((path, error)),
             _ => {}
         }
     }

@@ -17,7 +17,9 @@ pub(super) fn flush_at_end(
     for (number, stream) in plan.streams.iter().enumerate() {
         let writes = stream.mix.includes(Direction::Write) || stream.mix.includes(Direction::Trim);
         let sync = &stream.sync;
-        if !writes || !(sync.at_end || sync.on_close || sync.file_system_at_end) {
+        // Sessions flush the files of a tree.
+        let has_tree = stream.files.is_some();
+        if !writes || has_tree || !(sync.at_end || sync.on_close || sync.file_system_at_end) {
             continue;
         }
         let open = match &features {

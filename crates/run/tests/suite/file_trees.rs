@@ -29,7 +29,7 @@ fn tree(prefill: u8) -> FileTree {
         sizes: BlockSizes::Fixed { size: Bytes(5000) },
         prefill,
         seed: 1,
-        kept: None,
+        ..FileTree::default()
     }
 }
 
@@ -54,6 +54,8 @@ fn on_tree(
         in_sequence: false,
         in_order: false,
         shares_files: false,
+        once: false,
+        working_set: None,
         block: Bytes::kib(4),
         session: None,
     };

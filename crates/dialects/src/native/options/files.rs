@@ -45,9 +45,9 @@ pub(super) const MIX: NativeOption = NativeOption {
     name: "mix",
     value: "LIST",
     help: "Operations on files, drawn by their shares.",
-    detail: "`create`, `open`, `read`, `read-block`, `write`, `write-block`, `append`, `fsync`, `stat`, `readdir`, \
-             `rename`, `delete`, `mkdir`, `rmdir`, each with `/SHARE`. Those joined by `+` follow one another on the same \
-             file.",
+    detail: "`create`, `open`, `read`, `read-block`, `write`, `write-block`, `append`, `fsync`, `stat`, `access`, \
+             `set-times`, `readdir`, `rename`, `delete`, `mkdir`, `rmdir`, each with `/SHARE`. Those joined by `+` follow \
+             one another on the same file.",
     example: "mix = \"stat/60, read/30, create+fsync/5, delete/5\"",
     set: |job, text| {
         job.files.groups = parse_groups(text, false)?;

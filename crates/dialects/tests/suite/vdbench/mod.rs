@@ -249,22 +249,99 @@ fn a_group_that_replays_a_trace_is_refused_and_simulated() {
     assert!(what.contains("rg=group1"), "{what}");
 }
 
+/// The first plan of a file with one FSD, one FWD and one RD.
+fn plan_on_files(fsd: &str, fwd: &str, rd: &str) -> model::plan::Plan {
+    let text =
+        format!("fsd=f,anchor=/d/t{fsd}\nfsd=g,anchor=/d/g\nfwd=w,fsd=f{fwd}\nrd=rd1,fwd=w,fwdrate=10,elapsed=4{rd}\n");
+    let plan = run("-f parmfile", &text).unwrap().remove(0).plan;
+    plan.check().unwrap();
+    plan
+}
+
+#[test]
+fn trees_and_working_sets_end_at_their_sizes() {
+    use model::plan::TargetKind;
+    let tree = |fsd: &str, rd: &str| match plan_on_files(fsd, "", rd).targets.remove(0).kind {
+        TargetKind::Tree { tree } => tree,
+        other => panic!("{other:?}"),
+    };
+    // As recorded: 100 of 200 files, of which a run uses 25.
+    let recorded = ",width=4,files=50,size=8k,totalsize=800k,workingsetsize=200k";
+    assert_eq!(tree(recorded, "").file_count(), 100);
+    assert_eq!(tree(recorded, ",fortotalsize=(40k,80k)").file_count(), 5);
+    let set = |fsd: &str, rd: &str| {
+        let work = plan_on_files(fsd, "", rd).steps[0].jobs[0].workers[0].streams[0]
+            .files
+            .clone();
+        work.unwrap().working_set.map(|set| set.files)
+    };
+    assert_eq!(set(recorded, ""), Some(25));
+    assert_eq!(set(recorded, ",forwss=(16k)"), Some(2));
+    assert_eq!(set(",files=50", ""), None);
+    assert_eq!(tree(",depth=2,width=2,files=3,distribution=all", "").file_count(), 18);
+    assert_eq!(plan_on_files("", "", ",fsd=g").targets[0].path, "/d/g");
+    // From half to one and a half of 1 MiB, in multiples of 10 KiB.
+    let sizes: std::collections::BTreeSet<u64> = {
+        let tree = tree(",files=5000,sizes=(1m,0)", "");
+        (0..5000).map(|file| tree.file_size(file)).collect()
+    };
+    assert_eq!(sizes.len(), 102);
+    assert!(
+        sizes
+            .iter()
+            .all(|size| size % 10240 == 0 && (532_480..=1_566_720).contains(size)),
+        "{sizes:?}"
+    );
+}
+
+#[test]
+fn operations_and_flags_on_files_are_those_of_the_plan() {
+    use model::plan::FileOperationKind::{Access, Close, Create, Delete, Mkdir, Open, Rmdir, SetTimes, WriteBlock};
+    use model::plan::WriteThrough;
+    for (fwd, kinds) in [
+        ("operation=mkdir", &[Mkdir][..]),
+        ("operation=rmdir", &[Rmdir]),
+        ("operation=access", &[Access]),
+        ("operation=setattr", &[SetTimes]),
+        ("operation=close", &[Open, Close]),
+        (
+            "operation=write,fileio=(sequential,delete)",
+            &[Create, WriteBlock, Delete, Close],
+        ),
+    ] {
+        let plan = plan_on_files("", &format!(",{fwd},openflags=fsync"), "");
+        let stream = &plan.steps[0].jobs[0].workers[0].streams[0];
+        assert_eq!(stream.files.as_ref().unwrap().kinds(), kinds, "{fwd}");
+        assert!(stream.sync.on_close);
+    }
+    let once = plan_on_files("", ",fileselect=once", "");
+    let job = &once.steps[0].jobs[0];
+    assert!(job.workers[0].streams[0].files.as_ref().unwrap().once);
+    assert_eq!(job.phases.warm_up_ns, model::Nanos(0), "it may end before");
+    let synchronous = plan_on_files(",openflags=o_sync", "", "");
+    let cache = &synchronous.steps[0].jobs[0].workers[0].streams[0].cache;
+    assert_eq!(
+        (cache.write_through, cache.direct),
+        (WriteThrough::DataAndMetadata, false)
+    );
+}
+
 #[test]
 fn what_is_not_built_on_files_is_refused_with_its_name() {
     for (fsd, fwd, rd, named) in [
-        ("totalsize=1m", "", "", "totalsize"),
-        ("distribution=all", "", "", "distribution"),
-        ("openflags=o_sync", "", "", "openflags=o_sync"),
+        ("totalsize=50%", "", "", "totalsize"),
+        ("", "", "forwss=(50%)", "wss"),
+        ("distribution=top", "", "", "distribution"),
         ("openflags=o_direct,sizes=1000", "", "", "multiples of 512"),
-        ("sizes=(4k,0)", "", "", "sizes=(size,0)"),
-        ("", "operation=rmdir", "", "rmdir"),
-        ("", "fileio=(sequential,delete)", "", "fileio"),
+        ("", "operation=copy", "", "copy"),
+        ("", "fileio=(sequential,delete),stopafter=2", "", "fileio"),
         ("", "fileio=(random,shared),fileselect=random", "", "fileselect=random"),
-        ("", "fileselect=once", "", "fileselect"),
+        ("", "fileselect=poisson", "", "fileselect"),
+        ("", "", "fsd=other", "Could not find fsd=other for rd=rd1"),
         ("", "skew=50", "", "Total skew must add up to 100: 50.0"),
-        ("", "", "format=(yes,only,limited)", "format=limited"),
-        ("", "", "maxdata=1m", "maxdata"),
-        ("", "", "openflags=o_sync", "openflags"),
+        ("", "", "format=(yes,limited)", "format=limited"),
+        ("", "", "maxdata=3", "maxdata=3"),
+        ("", "rdpct=50", "maxdataread=1m", "maxdataread"),
     ] {
         let text = format!("fsd=f,anchor=/d/t,{fsd}\nfwd=w,fsd=f,{fwd}\nrd=rd1,fwd=w,fwdrate=10,elapsed=4,{rd}\n");
         let text = text.replace(",\n", "\n");
@@ -334,6 +411,7 @@ fn what_is_not_built_is_refused_with_its_name() {
         ("hotband=(1,2)", "iorate=max", "hotband"),
         ("iorate=10,priority=1", "iorate=max", "iorate"),
         ("rdpct=50", "iorate=(1,1,2,1),distribution=spike", "spike"),
+        ("rdpct=50", "iorate=max,maxdatawritten=1m", "maxdatawritten"),
         ("rdpct=50", "iorate=max,startcmd=\"rm x\"", "startcmd"),
         ("range=(80,110),seekpct=0", "iorate=max", "range"),
     ] {

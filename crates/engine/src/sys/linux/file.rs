@@ -8,7 +8,7 @@ use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::Path;
 use std::time::SystemTime;
 
-use model::plan::{BypassIo, FileRangeFlags, OpenHint, WriteThrough};
+use model::plan::{BypassIo, CacheMode, FileRangeFlags, OpenHint, WriteThrough};
 use rustix::fs::{Advice, FallocateFlags, OFlags, fadvise, fallocate, fcntl_getfl, fcntl_setfl, fdatasync, fsync};
 use rustix::io::{Errno, ReadWriteFlags, pread, preadv2, pwrite, pwritev2};
 
@@ -77,17 +77,20 @@ pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
     fs::OpenOptions::new().read(true).custom_flags(flags).open(path)
 }
 
+/// The flags that choose caches.
+pub(super) fn cache_flags(cache: &CacheMode) -> OFlags {
+    let direct = if cache.direct { OFlags::DIRECT } else { OFlags::empty() };
+    direct
+        | match cache.write_through {
+            WriteThrough::Off => OFlags::empty(),
+            WriteThrough::Data => OFlags::DSYNC,
+            WriteThrough::DataAndMetadata => OFlags::SYNC,
+        }
+}
+
 /// Opens a file or device. Does not block if a pipe has taken its place.
 pub(crate) fn open(path: &Path, how: &OpenOptions) -> io::Result<fs::File> {
-    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    if how.cache.direct {
-        flags |= OFlags::DIRECT;
-    }
-    flags |= match how.cache.write_through {
-        WriteThrough::Off => OFlags::empty(),
-        WriteThrough::Data => OFlags::DSYNC,
-        WriteThrough::DataAndMetadata => OFlags::SYNC,
-    };
+    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY | cache_flags(&how.cache);
     if how.exclusive {
         flags |= OFlags::EXCL;
     }

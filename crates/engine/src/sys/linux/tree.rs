@@ -8,8 +8,11 @@ use std::io;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-use model::plan::is_tree_name;
-use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, mkdirat, openat, renameat, statat, unlinkat};
+use model::plan::{CacheMode, is_tree_name};
+use rustix::fs::{
+    Access, AtFlags, CWD, Dir, FileType, Mode, OFlags, Timespec, Timestamps, UTIME_NOW, accessat, mkdirat, openat,
+    renameat, statat, unlinkat, utimensat,
+};
 
 use crate::sys::OpenFor;
 
@@ -40,19 +43,18 @@ impl TreeRoot {
         })
     }
 
-    /// Opens a file, with `direct` bypassing the page cache.
+    /// Opens a file; of `cache`, whether it bypasses the page cache and when writes are done.
     ///
     /// # Errors
     /// The system's error.
-    pub fn open_file(&self, path: &str, open_for: OpenFor, direct: bool) -> io::Result<fs::File> {
+    pub fn open_file(&self, path: &str, open_for: OpenFor, cache: &CacheMode) -> io::Result<fs::File> {
         let flags = match open_for {
             OpenFor::Read => OFlags::RDONLY,
             OpenFor::Write => OFlags::WRONLY,
             OpenFor::ReadWrite => OFlags::RDWR,
             OpenFor::Create => OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL,
         };
-        let direct = if direct { OFlags::DIRECT } else { OFlags::empty() };
-        let flags = flags | direct | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = flags | super::file::cache_flags(cache) | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         Ok(openat(&self.directory, path, flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 
@@ -62,6 +64,30 @@ impl TreeRoot {
     /// The system's error.
     pub fn look_up(&self, path: &str) -> io::Result<u64> {
         Ok(statat(&self.directory, path, AtFlags::SYMLINK_NOFOLLOW).map(|found| found.st_size as u64)?)
+    }
+
+    /// Asks whether a file may be read.
+    ///
+    /// # Errors
+    /// The system's error, also where it may not.
+    pub fn check_access(&self, path: &str) -> io::Result<()> {
+        Ok(accessat(&self.directory, path, Access::READ_OK, AtFlags::empty())?)
+    }
+
+    /// Sets the times of a file to the present.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn set_times(&self, path: &str) -> io::Result<()> {
+        let now = Timespec {
+            tv_sec: 0,
+            tv_nsec: UTIME_NOW,
+        };
+        let times = Timestamps {
+            last_access: now,
+            last_modification: now,
+        };
+        Ok(utimensat(&self.directory, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
     /// Reads all names of a directory. Returns how many.

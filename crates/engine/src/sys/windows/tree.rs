@@ -5,9 +5,9 @@ use std::io;
 use std::os::windows::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use model::plan::is_tree_name;
+use model::plan::{CacheMode, WriteThrough, is_tree_name};
 
-use windows_sys::Win32::Storage::FileSystem::FILE_FLAG_NO_BUFFERING;
+use windows_sys::Win32::Storage::FileSystem::{FILE_FLAG_NO_BUFFERING, FILE_FLAG_WRITE_THROUGH};
 
 use crate::sys::OpenFor;
 
@@ -42,11 +42,11 @@ impl TreeRoot {
         self.path.join(path)
     }
 
-    /// Opens a file, with `direct` bypassing the cache of the system.
+    /// Opens a file; of `cache`, whether it bypasses that of the system and when writes are done.
     ///
     /// # Errors
     /// The system's error.
-    pub fn open_file(&self, path: &str, open_for: OpenFor, direct: bool) -> io::Result<fs::File> {
+    pub fn open_file(&self, path: &str, open_for: OpenFor, cache: &CacheMode) -> io::Result<fs::File> {
         let mut options = fs::OpenOptions::new();
         match open_for {
             OpenFor::Read => options.read(true),
@@ -54,9 +54,11 @@ impl TreeRoot {
             OpenFor::ReadWrite => options.read(true).write(true),
             OpenFor::Create => options.write(true).create_new(true),
         };
-        if direct {
-            options.custom_flags(FILE_FLAG_NO_BUFFERING);
-        }
+        let flag = |wanted: bool, flag: u32| if wanted { flag } else { 0 };
+        options.custom_flags(
+            flag(cache.direct, FILE_FLAG_NO_BUFFERING)
+                | flag(cache.write_through != WriteThrough::Off, FILE_FLAG_WRITE_THROUGH),
+        );
         options.open(self.path_of(path))
     }
 
@@ -66,6 +68,25 @@ impl TreeRoot {
     /// The system's error.
     pub fn look_up(&self, path: &str) -> io::Result<u64> {
         fs::symlink_metadata(self.path_of(path)).map(|metadata| metadata.len())
+    }
+
+    /// Asks whether a file may be read.
+    ///
+    /// # Errors
+    /// The system's error, also where it may not.
+    pub fn check_access(&self, path: &str) -> io::Result<()> {
+        fs::File::open(self.path_of(path)).map(drop)
+    }
+
+    /// Sets the times of a file to the present.
+    ///
+    /// # Errors
+    /// The system's error.
+    pub fn set_times(&self, path: &str) -> io::Result<()> {
+        let now = std::time::SystemTime::now();
+        let times = fs::FileTimes::new().set_accessed(now).set_modified(now);
+        let file = fs::OpenOptions::new().write(true).open(self.path_of(path))?;
+        file.set_times(times)
     }
 
     /// Reads all names of a directory. Returns how many.

@@ -6,9 +6,11 @@ use model::event::{Event, Phase};
 use model::results::Results;
 use model::{Direction, PerDirection};
 use report::formats::vdbench::{
-    Cpu, DirectionTally, FileColumns, FlatFacts, Layout, SkewRow, Tally, file_flat_row, file_header, file_row,
-    flat_row, header, histogram, row, skew_table,
+    Cpu, DirectionTally, FileColumns, FlatFacts, Layout, SkewRow, Tally, file_counters, file_flat_row, file_header,
+    file_row, flat_row, header, histogram, row, skew_table,
 };
+
+use ::run::targets::SHORT_FILES;
 
 use super::output::{Output, date, time, timestamp};
 
@@ -129,6 +131,7 @@ impl<'a> Follow<'a> {
                     *complete = (start + interval.length_ns.0 + length / 1000) / length;
                 }
             }
+            Event::Notice { finding } if finding.rule == SHORT_FILES => self.output.say_now(&finding.what),
             Event::JobEnded { job, .. } => {
                 if let Some(of_job) = self.jobs.get_mut(*job as usize) {
                     of_job.2 = true;
@@ -338,6 +341,7 @@ impl<'a> Follow<'a> {
         self.write_workloads(results, workload_of, (&label, cpu), &average);
         self.write_status("Workload done");
         self.write_status("Slaves done");
+        self.say_counters();
         let all = match &self.style.files {
             Some(columns) => average.sum_of_kinds(&columns.requested),
             None => average.all(),
@@ -346,6 +350,20 @@ impl<'a> Follow<'a> {
             rate: all.n as f64 / seconds,
             response_ms: all.sum_ns as f64 / all.n.max(1) as f64 / 1e6,
             intervals: self.shown,
+        }
+    }
+
+    /// Counters of a run on files, over all its intervals.
+    fn say_counters(&mut self) {
+        let Some(files) = &self.run.files else { return };
+        let (mut reading, mut writing) = (Tally::default(), Tally::default());
+        for (load, (tallies, ..)) in files.loads().iter().zip(&self.jobs) {
+            let side = if load.writes() { &mut writing } else { &mut reading };
+            tallies.iter().for_each(|tally| side.add(tally));
+        }
+        let seconds = (self.shown.max(1) * self.run.interval) as f64;
+        for line in file_counters(&reading, &writing, seconds) {
+            self.output.say_now(&line);
         }
     }
 

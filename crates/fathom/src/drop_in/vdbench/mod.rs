@@ -4,6 +4,7 @@ mod follow;
 pub mod local_env;
 mod on_files;
 mod output;
+mod parse;
 mod reports;
 mod validation;
 
@@ -17,8 +18,8 @@ use ::run::RunError;
 use archive::history::{EntryKind, Recording, Subject};
 use dialects::Diagnostic;
 use dialects::vdbench::{
-    self, Command, Format, Lowered, Parameters, Run, RunRate, Transfer, VdbenchEnv, expand, format_plan, lower,
-    needs_format, read_command, read_parameters,
+    self, Command, Format, Lowered, MaxData, Parameters, Run, RunRate, Transfer, VdbenchEnv, expand, format_plan,
+    lower, needs_format, read_command, read_parameters,
 };
 use model::plan::Plan;
 use model::results::Results;
@@ -46,6 +47,12 @@ const SEED: &str = "FATHOM_VDBENCH_SEED";
 pub fn execute(session: &Session, skip: usize) -> ExitCode {
     let arguments = session.process.arguments.get(skip..).unwrap_or_default();
     banner();
+    let function = arguments
+        .split_first()
+        .filter(|(first, _)| parse::NAMES.contains(&&***first));
+    if let Some((_, rest)) = function {
+        return ExitCode::from(finish_function(parse::execute(rest)));
+    }
     let done = read_command(arguments, &std::env::temp_dir().display().to_string())
         .map_err(Failure::from)
         .and_then(|command| Drive::begin(session, command)?.all());
@@ -58,6 +65,16 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
             FAILED
         }
     })
+}
+
+fn finish_function(done: Result<(), Diagnostic>) -> u8 {
+    match done {
+        Ok(()) => DONE,
+        Err(error) => {
+            Failure::from(error).report(None);
+            FAILED
+        }
+    }
 }
 
 /// Reads a command line for its meaning: the plan of all its runs, and what has none.
@@ -465,6 +482,7 @@ impl<'a> Drive<'a> {
             .duration_since(UNIX_EPOCH)
             .map_or(0, |time| time.subsec_nanos());
         self.sleep(Duration::from_nanos(1_000_000_000 - u64::from(past)))?;
+        self.report_sizes(run, &lowered.plan);
         let started = format!("Starting RD={}", run.start_text(false));
         self.output.say_now(&started);
         let heading = format!("<a name=\"_{}\"></a><i><b>{} {started}</b></i>", self.shown, time());
@@ -530,20 +548,19 @@ impl<'a> Drive<'a> {
             return Err(what.into());
         }
         let ended_early = outcome.intervals < run.intervals().0;
-        if run.files.is_some() {
+        if let Some(MaxData { name, bytes }) = run.maxdata.filter(|_| ended_early) {
+            let text = vdbench::values::loop_text(bytes);
+            self.output.say_now(&format!(
+                "Reached {name}={text}. rd={} shutting down after next interval. ",
+                run.name
+            ));
+        } else if run.files.is_some() {
             self.report_end_on_files(run, ended_early);
-        } else if run.elapsed.is_none() || ended_early && run.maxdata.is_none() && run.ends_with_data() {
+        } else if run.elapsed.is_none() || ended_early && run.ends_with_data() {
             self.output.say_now("All sequential workloads on all slaves are done.");
             self.output.say_now(
                 "This triggers end of run inspite of possibly some non-sequential workloads that are still running.",
             );
-        } else if ended_early && run.maxdata.is_some() {
-            let bytes = run.maxdata.unwrap_or_default();
-            let text = vdbench::values::loop_text(bytes);
-            self.output.say_now(&format!(
-                "Reached maxdata={text}. rd={} shutting down after next interval. ",
-                run.name
-            ));
         }
         Ok(())
     }

@@ -5,8 +5,8 @@ use std::path::Path;
 
 use dialects::vdbench::values::loop_text;
 use dialects::vdbench::{FileRun, Fsd, OPERATIONS, Parameters, Run, TreeFormat};
-use model::plan::FileOperationKind;
-use report::formats::vdbench::FileColumns;
+use model::plan::{FileOperationKind, Plan};
+use report::formats::vdbench::{FileColumns, thousands};
 
 use super::follow::Style;
 use super::{Drive, Failure};
@@ -15,9 +15,8 @@ use super::{Drive, Failure};
 pub(super) fn columns_of(runs: &[Run]) -> Option<FileColumns> {
     let mut on_files = runs.iter().filter_map(|run| run.files.as_ref()).peekable();
     on_files.peek()?;
-    let requested: Vec<FileOperationKind> = on_files.flat_map(requested_of).collect();
     Some(FileColumns {
-        extra: requested.contains(&FileOperationKind::Stat),
+        extra: on_files.flat_map(requested_of).collect(),
         requested: Vec::new(),
     })
 }
@@ -48,16 +47,20 @@ pub(super) fn with_tree_formats(runs: &[Run], parameters: &Parameters) -> Vec<Ru
     all
 }
 
-/// A count with commas.
-pub(super) fn thousands(count: u64) -> String {
-    let digits = count.to_string();
-    let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
-    let groups: Vec<_> = groups.iter().map(|group| String::from_utf8_lossy(group)).collect();
-    groups.join(",")
+/// Bytes in their largest unit with one decimal.
+fn short_size(bytes: u64) -> String {
+    let (mut rest, mut units) = (bytes as f64, ["k", "m", "g", "t"].iter());
+    let mut unit = "";
+    while rest >= 1024.0
+        && let Some(next) = units.next()
+    {
+        (rest, unit) = (rest / 1024.0, next);
+    }
+    format!("{rest:.1}{unit}")
 }
 
 fn anchor_size(fsd: &Fsd) -> String {
-    let tree = fsd.tree();
+    let tree = fsd.whole_tree();
     let bytes = tree.total_size().0;
     let short = match loop_text(bytes as f64) {
         text if bytes < 1 << 20 && !text.ends_with('k') => text,
@@ -114,11 +117,47 @@ impl Drive<'_> {
         Ok(())
     }
 
+    /// Prints which part of their trees a run uses.
+    pub(super) fn report_sizes(&mut self, run: &Run, plan: &Plan) {
+        let Some(files) = &run.files else { return };
+        for fsd in &files.fsds {
+            let count = fsd.tree().file_count();
+            let streams = plan
+                .steps
+                .iter()
+                .flat_map(|step| &step.jobs)
+                .flat_map(|job| &job.workers);
+            let mut streams = streams.flat_map(|worker| &worker.streams);
+            let on_tree = streams.find(|stream| {
+                let mut targets = stream.target.ids().iter().map(|id| plan.target(*id));
+                targets.any(|target| target.path == fsd.anchor)
+            });
+            let set = on_tree.and_then(|stream| stream.files.as_ref()?.working_set);
+            let parts = [
+                fsd.total
+                    .map(|bytes| ("totalsize", bytes, count, fsd.whole_tree().file_count())),
+                set.map(|set| ("workingset", fsd.working_set.unwrap_or(0), u64::from(set.files), count)),
+            ];
+            for (what, bytes, used, all) in parts.into_iter().flatten() {
+                self.output.say_now(&format!(
+                    "{}-0: Created {what}={} using {:>12} of {:>12} files for anchor={}",
+                    self.style.host,
+                    short_size(bytes),
+                    thousands(used),
+                    thousands(all),
+                    fsd.anchor
+                ));
+            }
+        }
+    }
+
     /// Prints that a format is complete, or why a run ended before its time.
     pub(super) fn report_end_on_files(&mut self, run: &Run, ended_early: bool) {
         let Some(files) = &run.files else { return };
         let host = self.style.host.clone();
-        for fsd in files.fsds.iter().filter(|_| files.makes.is_some()) {
+        // A format that was cut short is not complete.
+        let is_complete = run.elapsed.is_none() || ended_early;
+        for fsd in files.fsds.iter().filter(|_| files.makes.is_some() && is_complete) {
             let mut say = |what: &str| {
                 self.output
                     .say_now(&format!("{host}-0: anchor={} {what} complete.", fsd.anchor))
@@ -137,15 +176,36 @@ impl Drive<'_> {
         }
         for load in files.loads() {
             let operation = OPERATIONS[load.operation];
-            let (object, other) = match operation {
-                "create" => ("a new", "deleting files"),
-                _ => ("a", "creating new files"),
+            let lines = match operation {
+                // Each file was taken.
+                _ if load.fwd.once => continue,
+                "mkdir" | "rmdir" => {
+                    let (verb, is_there, other) = match operation {
+                        "mkdir" => ("create", "already exists", "delete"),
+                        _ => ("delete", "does not exist", "create new"),
+                    };
+                    [
+                        format!("Vdbench is trying to {verb} a directory, but the directory that we are"),
+                        format!("trying to {verb} {is_there}, and there are no threads currently"),
+                        format!("active that {other} directories."),
+                    ]
+                }
+                _ => {
+                    let (object, other) = match operation {
+                        "create" => ("a new", "deleting files"),
+                        _ => ("a", "creating new files"),
+                    };
+                    [
+                        format!("Vdbench is trying to {operation} {object} file, but no files are available, and no"),
+                        format!("threads are currently active {other}."),
+                        String::new(),
+                    ]
+                }
             };
             self.output.say_now(&format!("Anchor: {}", load.fsd.anchor));
-            self.output.say_now(&format!(
-                "Vdbench is trying to {operation} {object} file, but no files are available, and no"
-            ));
-            self.output.say_now(&format!("threads are currently active {other}."));
+            for line in lines.iter().filter(|line| !line.is_empty()) {
+                self.output.say_now(line);
+            }
         }
     }
 }

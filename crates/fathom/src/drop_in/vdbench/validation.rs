@@ -9,7 +9,8 @@ use model::mismatch::Mismatch;
 use model::results::{JobResults, Results, WorkerResults};
 
 use super::output::time;
-use super::{Drive, Failure, on_files::thousands};
+use super::{Drive, Failure};
+use report::formats::vdbench::thousands;
 
 /// The error number of Vdbench for data that are not as they were written.
 const MISMATCH: u32 = 60003;

@@ -2,6 +2,7 @@
 
 use model::plan::FileOperationKind;
 
+use super::histogram::thousands;
 use super::{Cpu, Layout, Tally};
 
 /// What the rows of a run show.
@@ -9,30 +10,34 @@ use super::{Cpu, Layout, Tally};
 pub struct FileColumns {
     /// Operations that the run asks for.
     pub requested: Vec<FileOperationKind>,
-    /// Operations without a column of their own otherwise: `getattr`.
-    pub extra: bool,
+    /// Those that some run of the file asks for and that have no column otherwise.
+    pub extra: Vec<FileOperationKind>,
 }
 
 /// Operations with their name in the flat file and their header. The first six always have columns
 /// in reports.
 const OPERATIONS: [(&str, &str, Option<FileOperationKind>); 11] = [
-    // The directories of a tree are made before the run, so that none is made in it.
-    ("Mkdir", "...mkdir....", None),
-    ("Rmdir", "...rmdir....", None),
+    ("Mkdir", "...mkdir....", Some(FileOperationKind::Mkdir)),
+    ("Rmdir", "...rmdir....", Some(FileOperationKind::Rmdir)),
     ("Create", "...create...", Some(FileOperationKind::Create)),
     ("Open", "....open....", Some(FileOperationKind::Open)),
     ("Close", "...close....", Some(FileOperationKind::Close)),
     ("Delete", "...delete...", Some(FileOperationKind::Delete)),
     ("Getattr", "..getattr...", Some(FileOperationKind::Stat)),
-    ("Setattr", "..setattr...", None),
-    ("Access", "...access...", None),
+    ("Setattr", "..setattr...", Some(FileOperationKind::SetTimes)),
+    ("Access", "...access...", Some(FileOperationKind::Access)),
+    // Files are neither copied nor moved.
     ("Copy", "....copy....", None),
     ("Move", "....move....", None),
 ];
 
 impl FileColumns {
     fn operations(&self) -> impl Iterator<Item = &'static (&'static str, &'static str, Option<FileOperationKind>)> {
-        OPERATIONS[..if self.extra { 7 } else { 6 }].iter()
+        let is_shown = |kind: &Option<FileOperationKind>| kind.is_some_and(|kind| self.extra.contains(&kind));
+        let (always, others) = OPERATIONS.split_at(6);
+        always
+            .iter()
+            .chain(others.iter().filter(move |(_, _, kind)| is_shown(kind)))
     }
 }
 
@@ -183,6 +188,64 @@ pub fn file_flat_row(
     flat_line(times, cells.into_iter().zip(widths))
 }
 
+/// Counters with their text. Opens are counted by what they are for.
+const COUNTERS: [(&str, &str, &[FileOperationKind]); 8] = [
+    ("FILE_CREATES", "Files created:", &[FileOperationKind::Create]),
+    ("DIRECTORY_CREATES", "Directories created:", &[FileOperationKind::Mkdir]),
+    ("FILE_DELETES", "Files deleted:", &[FileOperationKind::Delete]),
+    ("DIRECTORY_DELETES", "Directories deleted:", &[FileOperationKind::Rmdir]),
+    (
+        READ_OPENS,
+        "Files opened for read activity:",
+        &[FileOperationKind::Open],
+    ),
+    (
+        "WRITE_OPENS",
+        "Files opened for write activity:",
+        &[FileOperationKind::Open, FileOperationKind::Create],
+    ),
+    // As recorded.
+    (
+        "GET_ATTR",
+        "Getattr requests:",
+        &[FileOperationKind::Stat, FileOperationKind::Access],
+    ),
+    ("FILE_CLOSES", "Close requests:", &[FileOperationKind::Close]),
+];
+const READ_OPENS: &str = "READ_OPENS";
+
+/// The counters of a run, of jobs that open files for reading and of those that write.
+pub fn file_counters(reading: &Tally, writing: &Tally, seconds: f64) -> Vec<String> {
+    let counts = COUNTERS.map(|(name, text, kinds)| {
+        let of = |tally: &Tally| tally.sum_of_kinds(kinds).n;
+        let count = match name {
+            READ_OPENS => of(reading),
+            "WRITE_OPENS" => of(writing),
+            _ => of(reading) + of(writing),
+        };
+        (name, text, count)
+    });
+    let rows = counts
+        .iter()
+        .filter(|(.., count)| *count > 0)
+        .map(|(name, text, count)| {
+            let rate = thousands((*count as f64 / seconds) as u64);
+            format!("{name:<20}{text:<40}{:>11} {rate:>10}/sec", thousands(*count))
+        });
+    let rows: Vec<String> = rows.collect();
+    if rows.is_empty() {
+        return vec!["Miscellaneous statistics: All counters are zero".into()];
+    }
+    let mut lines = vec![
+        String::new(),
+        "Miscellaneous statistics:".into(),
+        "(These statistics do not include activity between the last reported interval and shutdown.)".into(),
+    ];
+    lines.extend(rows);
+    lines.push(String::new());
+    lines
+}
+
 #[cfg(test)]
 mod tests {
     use model::event::{Counts, FileOperationInterval};
@@ -214,7 +277,7 @@ mod tests {
     fn a_row_is_the_recorded_one() {
         let columns = FileColumns {
             requested: vec![FileOperationKind::ReadBlock],
-            extra: false,
+            extra: Vec::new(),
         };
         let cpu = Cpu {
             user: 2.8,
@@ -271,6 +334,41 @@ mod tests {
         ] {
             assert_eq!(fit(value, width, decimals), text);
         }
+    }
+
+    /// Rows of the recorded runs.
+    #[test]
+    fn counters_are_the_recorded_ones() {
+        let count = |kind, operations| FileOperationInterval {
+            kind,
+            counts: Counts {
+                operations,
+                bytes: Bytes(0),
+            },
+            latency_ns: Nanos(0),
+        };
+        let tally = |counts: &[(FileOperationKind, u64)]| Tally {
+            file_operations: counts.iter().map(|(kind, n)| count(*kind, *n)).collect(),
+            ..Tally::default()
+        };
+        let reading = tally(&[(FileOperationKind::Open, 25_341), (FileOperationKind::Close, 25_340)]);
+        assert_eq!(
+            file_counters(&reading, &Tally::default(), 2.0)[3..5],
+            [
+                "READ_OPENS          Files opened for read activity:              25,341     12,670/sec",
+                "FILE_CLOSES         Close requests:                              25,340     12,670/sec",
+            ]
+        );
+        let made = tally(&[(FileOperationKind::Create, 100), (FileOperationKind::Mkdir, 4)]);
+        assert_eq!(
+            file_counters(&Tally::default(), &made, 1.0)[3..6],
+            [
+                "FILE_CREATES        Files created:                                  100        100/sec",
+                "DIRECTORY_CREATES   Directories created:                              4          4/sec",
+                "WRITE_OPENS         Files opened for write activity:                100        100/sec",
+            ]
+        );
+        assert_eq!(file_counters(&Tally::default(), &Tally::default(), 1.0).len(), 1);
     }
 
     #[test]

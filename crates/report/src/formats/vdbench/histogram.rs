@@ -67,7 +67,8 @@ fn table(title: &str, side: &DirectionTally, limits: &[u64]) -> Vec<String> {
     lines
 }
 
-fn thousands(count: u64) -> String {
+/// A count with commas.
+pub fn thousands(count: u64) -> String {
     let digits = count.to_string();
     let groups: Vec<&[u8]> = digits.as_bytes().rchunks(3).rev().collect();
     groups

@@ -9,9 +9,9 @@ mod flat;
 mod histogram;
 mod tally;
 
-pub use files::{FileColumns, file_flat_header, file_flat_row, file_header, file_row};
+pub use files::{FileColumns, file_counters, file_flat_header, file_flat_row, file_header, file_row};
 pub use flat::{FLAT_COMMENT, FlatFacts, flat_header, flat_row};
-pub use histogram::{DEFAULT_LIMITS_US, histogram};
+pub use histogram::{DEFAULT_LIMITS_US, histogram, thousands};
 pub use tally::{DirectionTally, Tally};
 
 /// Which release's columns are written.

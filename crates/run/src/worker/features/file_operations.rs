@@ -1,9 +1,11 @@
 //! Operations on the files of a tree: which comes next, on which file, and where it is counted.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use engine::{Request, Slot};
 use model::Direction;
+use model::access::Bijection;
 use model::draws::{Draws, Purpose};
 use model::plan::{Existence, FileOperation, FileOperationKind, FileTree, FileWork, SessionTransfers, pick_size};
 use model::sequence::Operation;
@@ -16,6 +18,8 @@ use crate::worker::setup::Assignment;
 
 /// Files tried at random before all are tried in order.
 const MAX_RANDOM_TRIES: u32 = 32;
+/// How long a worker sleeps that waits for others to make or remove what it needs.
+const SUPPLY_PAUSE: Duration = Duration::from_micros(100);
 
 /// The operations of a worker on its tree.
 #[derive(Debug)]
@@ -23,6 +27,10 @@ pub(crate) struct FileOperations {
     work: FileWork,
     tree: FileTree,
     claims: Arc<FileClaims>,
+    /// The files of its working set, in an order of their own.
+    working_set: Option<(Bijection, u32)>,
+    /// Others may wait for what it does.
+    is_active: bool,
     /// Bytes of the buffer.
     buffer: u64,
     /// The cell of each kind of operation.
@@ -73,7 +81,17 @@ enum ClaimResult {
     File(u32, FileState),
     /// Every suitable file is in use.
     InUse,
-    Nothing,
+    Nothing(Obstacles),
+}
+
+/// What keeps files or directories from being suitable.
+#[derive(Clone, Copy, Debug, Default)]
+struct Obstacles {
+    in_use: bool,
+    /// It exists, or does not.
+    existence: bool,
+    missing_directory: bool,
+    contents: bool,
 }
 
 fn worker_position(assignment: &Assignment<'_>) -> (u32, u32) {
@@ -93,8 +111,12 @@ impl FileOperations {
             CellKind::FileOperation(kind) => Some((kind, cell)),
             _ => None,
         });
-        Some(FileOperations {
+        let mut operations = FileOperations {
             tree: tree.shape.clone(),
+            working_set: work
+                .working_set
+                .map(|set| (Bijection::new(tree.shape.file_count(), set.seed), set.files)),
+            is_active: false,
             claims: Arc::clone(claims),
             buffer: stream.pattern.longest(&stream.mix).0,
             cells: cells.collect(),
@@ -105,7 +127,16 @@ impl FileOperations {
             held: None,
             position_in_job: worker_position(assignment),
             work,
-        })
+        };
+        operations.set_active(true);
+        Some(operations)
+    }
+
+    fn set_active(&mut self, active: bool) {
+        if std::mem::replace(&mut self.is_active, active) != active {
+            let kinds = self.work.groups.iter().flat_map(|group| &group.operations);
+            kinds.for_each(|kind| self.claims.set_active(*kind, active));
+        }
     }
 
     /// The next operation. Its file is claimed for this worker.
@@ -205,7 +236,7 @@ impl FileOperations {
         }
         let Some(held) = self.held else { return false };
         let kind = match held.stage {
-            Stage::Closed if opens => self.work.groups[held.group].operations[0],
+            Stage::Closed if opens => self.work.groups[held.group].operations[held.next],
             Stage::Done => FileOperationKind::Close,
             Stage::Closed | Stage::Open { .. } => return false,
         };
@@ -270,10 +301,12 @@ impl FileOperations {
     fn claim_next_file(&mut self, draws: &mut Draws) -> Result<HeldFile, NextOperation> {
         let groups = self.work.groups.len();
         self.exhausted.fill(false);
+        let mut may_come = false;
         while let Some(group) = self.pending_group.take().or_else(|| self.next_group(draws)) {
             match self.claim_file(group, draws) {
                 ClaimResult::File(file, state) => {
                     self.next_group = (group + 1) % groups;
+                    self.set_active(true);
                     return Ok(HeldFile {
                         group,
                         next: 0,
@@ -288,10 +321,40 @@ impl FileOperations {
                     std::thread::yield_now();
                     return Err(NextOperation::Wait);
                 }
-                ClaimResult::Nothing => self.exhausted[group] = true,
+                ClaimResult::Nothing(obstacles) => {
+                    self.exhausted[group] = true;
+                    may_come |= self.may_be_supplied(group, obstacles);
+                }
             }
         }
+        if may_come {
+            std::thread::sleep(SUPPLY_PAUSE);
+            return Err(NextOperation::Wait);
+        }
+        self.set_active(false);
         Err(NextOperation::EndOfPass)
+    }
+
+    /// True if another worker makes or removes what a group lacks. Those that find all files there
+    /// and those that find none are never both waiting.
+    fn may_be_supplied(&self, group: usize, obstacles: Obstacles) -> bool {
+        let first = self.work.groups[group].operations[0];
+        let lacked = match first.existence() {
+            _ if self.work.once => return false,
+            Existence::Made => Existence::Removed,
+            Existence::Stays | Existence::Removed => Existence::Made,
+        };
+        let supplies = |directories: bool, existence: Existence| {
+            let own = self.work.groups.iter().flat_map(|group| &group.operations);
+            let own = own.filter(|kind| (kind.is_on_directory(), kind.existence()) == (directories, existence));
+            let own = if self.is_active { own.count() as u32 } else { 0 };
+            self.claims.active(directories, existence) > own
+        };
+        obstacles.existence && supplies(first.is_on_directory(), lacked)
+            || obstacles.missing_directory && supplies(true, Existence::Made)
+            || obstacles.contents
+                && (supplies(false, Existence::Removed)
+                    || supplies(true, Existence::Removed) && self.claims.has_empty_directory())
     }
 
     /// The next group that is not exhausted; `None` if all are.
@@ -319,20 +382,11 @@ impl FileOperations {
 
     fn claim_file(&mut self, group: usize, draws: &mut Draws) -> ClaimResult {
         let first = self.work.groups[group].operations[0];
-        let (extra, present) = (first.is_on_extra_directory(), first.existence() != Existence::Made);
-        let count = self.tree.file_count() as u32;
-        let mut in_use = false;
-        let take = |file: u32| match self.work.shares_files {
-            true => self.claims.share(file),
-            false => self.claims.claim(file, extra, present),
+        let count = match &self.working_set {
+            Some((_, files)) if !first.is_on_directory() => *files,
+            _ => self.claims.len(first.is_on_directory()),
         };
-        let mut claim = |file: u32| match take(file) {
-            Ok(state) => Some(ClaimResult::File(file, state)),
-            Err(state) => {
-                in_use |= state == FileState::InUse;
-                None
-            }
-        };
+        let mut seen = Obstacles::default();
         if self.work.in_order {
             let (worker, workers) = if self.work.shares_files {
                 (0, 1)
@@ -340,30 +394,65 @@ impl FileOperations {
                 self.position_in_job
             };
             let own = count.saturating_sub(worker).div_ceil(workers);
-            for step in 0..own {
-                let number = ((u64::from(self.cursors[group]) + u64::from(step)) % u64::from(own)) as u32;
-                if let Some(found) = claim(number * workers + worker) {
-                    self.cursors[group] = (number + 1) % own;
+            let cursor = self.cursors[group];
+            let left = if self.work.once {
+                own.saturating_sub(cursor)
+            } else {
+                own
+            };
+            for step in 0..left {
+                let number = ((u64::from(cursor) + u64::from(step)) % u64::from(own)) as u32;
+                if let Some(found) = self.try_claim(number * workers + worker, first, &mut seen) {
+                    self.cursors[group] = if self.work.once { number + 1 } else { (number + 1) % own };
                     return found;
+                }
+                // The next file in order will be there, or free.
+                let will_come = seen.missing_directory && !first.is_on_directory();
+                if self.work.once && seen.in_use || will_come && self.claims.active(true, Existence::Made) > 0 {
+                    break;
                 }
             }
         } else {
-            let mut draw = || (draws.word(Purpose::File) % u64::from(count.max(1))) as u32;
-            let drawn = (0..MAX_RANDOM_TRIES.min(count)).map(|_| draw()).find_map(&mut claim);
-            if let Some(found) = drawn {
-                return found;
+            for _ in 0..MAX_RANDOM_TRIES.min(count) {
+                let drawn = (draws.word(Purpose::File) % u64::from(count)) as u32;
+                if let Some(found) = self.try_claim(drawn, first, &mut seen) {
+                    return found;
+                }
             }
-            let start = draw();
-            let all = (start..count).chain(0..start);
-            if let Some(found) = { all }.find_map(&mut claim) {
-                return found;
+            let start = (draws.word(Purpose::File) % u64::from(count.max(1))) as u32;
+            for number in (start..count).chain(0..start) {
+                if let Some(found) = self.try_claim(number, first, &mut seen) {
+                    return found;
+                }
             }
         }
-        if in_use {
+        if seen.in_use {
             ClaimResult::InUse
         } else {
-            ClaimResult::Nothing
+            ClaimResult::Nothing(seen)
         }
+    }
+
+    /// Takes a file or directory for a group that begins with `first`, or notes why not.
+    fn try_claim(&self, number: u32, first: FileOperationKind, seen: &mut Obstacles) -> Option<ClaimResult> {
+        let (on_directory, present) = (first.is_on_directory(), first.existence() != Existence::Made);
+        let file = match &self.working_set {
+            Some((order, _)) if !on_directory => order.image(u64::from(number)) as u32,
+            _ => number,
+        };
+        let taken = match self.work.shares_files {
+            true => self.claims.share(file),
+            false => self.claims.claim(file, on_directory, present),
+        };
+        let state = match taken {
+            Ok(state) => return Some(ClaimResult::File(file, state)),
+            Err(state) => state,
+        };
+        seen.in_use |= state == FileState::InUse;
+        seen.existence |= state.exists() == Some(!present);
+        seen.missing_directory |= state == FileState::WithoutDirectory;
+        seen.contents |= state == FileState::NotEmpty && present;
+        None
     }
 
     /// Counts an operation, and releases its file after the last one of its group.
@@ -389,6 +478,12 @@ impl FileOperations {
                     cell.first_error.get_or_insert((-ended.result) as i32);
                 }
             }
+        }
+        if self.work.session.is_some() && ended.result >= 0 && kind == FileOperationKind::Delete {
+            if let Some(held) = &mut self.held {
+                (held.next, held.state) = (held.next + 1, FileState::Absent);
+            }
+            return;
         }
         if self.work.session.is_some() && ended.result >= 0 && kind != FileOperationKind::Close {
             let after = self.held.map(|held| self.stage_after(&held, kind, ended.result as u64));
@@ -422,8 +517,8 @@ impl FileOperations {
 
     /// True for the operations of a session that pacing does not count.
     fn is_unscheduled(&self, kind: FileOperationKind) -> bool {
-        let opens = matches!(kind, FileOperationKind::Open | FileOperationKind::Create) && self.transfers().is_some();
-        kind == FileOperationKind::Close || opens
+        let is_transfer = matches!(kind, FileOperationKind::ReadBlock | FileOperationKind::WriteBlock);
+        kind == FileOperationKind::Close || self.transfers().is_some() && !is_transfer
     }
 
     /// Releases the claimed file, if any.
@@ -433,8 +528,14 @@ impl FileOperations {
                 self.claims.unshare(held.file);
                 return;
             }
-            let extra = self.work.groups[held.group].operations[0].is_on_extra_directory();
-            self.claims.release(held.file, extra, held.state);
+            let on_directory = self.work.groups[held.group].operations[0].is_on_directory();
+            self.claims.release(held.file, on_directory, held.state);
         }
+    }
+}
+
+impl Drop for FileOperations {
+    fn drop(&mut self) {
+        self.set_active(false);
     }
 }

@@ -4,7 +4,7 @@ use engine::sys::OpenFor;
 use engine::{File, Setup, TreeSetup, choose, sys};
 use model::Direction;
 use model::draws::{Draws, Purpose};
-use model::plan::{EngineChoice, EngineKind, FileGroup, FileOperationKind, FileWork, LatencyPoints, Worker as Plan};
+use model::plan::{CacheMode, EngineChoice, EngineKind, FileOperationKind, FileWork, LatencyPoints, Worker as Plan};
 
 use super::streams::max_buffer;
 use super::thread::has_own_priorities;
@@ -137,7 +137,8 @@ impl Choice {
                 tree: tree.clone(),
                 block: work.block.0,
                 session: open_for(work),
-                direct: plan.streams.iter().any(|stream| stream.cache.direct),
+                cache: plan.streams.first().map_or(CacheMode::BUFFERED, |stream| stream.cache),
+                flushes: plan.streams.iter().any(|stream| stream.sync.on_close),
             }),
             seed: draws.clone().word(Purpose::Delay),
             choice: self.choice.clone(),
@@ -148,8 +149,7 @@ impl Choice {
 /// What the sessions of a worker open their files for.
 fn open_for(work: &FileWork) -> Option<OpenFor> {
     let session = work.session.as_ref()?;
-    let creates =
-        matches!(work.groups[..], [FileGroup { ref operations, .. }] if operations[..] == [FileOperationKind::Create]);
+    let creates = matches!(&work.groups[..], [group] if group.operations.last() == Some(&FileOperationKind::Create));
     Some(match &session.transfers {
         _ if creates => OpenFor::Create,
         None => OpenFor::Read,

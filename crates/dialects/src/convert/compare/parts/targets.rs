@@ -1,7 +1,7 @@
 //! Targets: what they are, how they are prepared, and which part of them is used.
 
 use model::Bytes;
-use model::plan::{AtEndOfJob, Dialect, Extent, Prepare, PrepareWhen, Region, StreamTarget, TargetKind};
+use model::plan::{AtEndOfJob, Dialect, Extent, FileTree, Prepare, PrepareWhen, Region, StreamTarget, TargetKind};
 
 use super::{Difference, both, differing};
 use crate::convert::compare::{Pair, Place, is_device, known_size};
@@ -53,7 +53,7 @@ pub(in crate::convert::compare) fn behaviour(at: &Place<'_>, _: &Place<'_>) -> S
     match &at.target.kind {
         TargetKind::Path | TargetKind::Template { number: _ } => "a file or device".into(),
         TargetKind::Name { size: _, directory } => if *directory { "a directory" } else { "a name" }.into(),
-        TargetKind::Tree { tree } => format!("a tree of files, {}", native::tree_words(tree)),
+        TargetKind::Tree { tree } => format!("a tree of files, {}{}", native::tree_words(tree), tree_details(tree)),
         TargetKind::Nothing { size } => format!("the null engine, {size}"),
         TargetKind::Simulated { device } => native::simulated_words(device),
     }
@@ -141,4 +141,27 @@ fn extent(extent: &Extent) -> String {
         (0, percent) => format!("{percent} %"),
         (bytes, percent) => format!("{} and {percent} %", words::size(bytes)),
     }
+}
+
+/// What native jobs cannot ask of a tree.
+fn tree_details(tree: &FileTree) -> String {
+    let FileTree {
+        fills_all_levels,
+        files_max,
+        changes_directories,
+        kept,
+        ..
+    } = tree;
+    let limit = files_max.map(|files| format!("only {files} files"));
+    let details = [
+        fills_all_levels.then(|| "files on all levels".to_owned()),
+        limit,
+        changes_directories.then(|| "mkdir and rmdir on its directories".to_owned()),
+        kept.map(|_| "kept from run to run".to_owned()),
+    ];
+    { details }
+        .into_iter()
+        .flatten()
+        .map(|detail| format!(", {detail}"))
+        .collect()
 }
