@@ -487,7 +487,7 @@ impl Lowering<'_> {
                     streams: vec![Stream {
                         flow,
                         cache,
-                        sync: sync.clone(),
+                        sync,
                         ..file_stream(run, &work, target, share, u64::from(thread))
                     }],
                     ..Worker::default()

@@ -270,12 +270,12 @@ pub(super) fn fsds(block: &Block, all: &mut Vec<Fsd>) -> Result<(), Diagnostic> 
 fn sizes_around(mean: u64) -> Vec<(u64, f64)> {
     const MAX_SIZES: u64 = 200;
     const KIB: u64 = 1 << 10;
-    let unit = match mean {
-        ..=102_400 => KIB,
-        ..=0x10_0000 => 10 * KIB,
-        ..=0xa0_0000 => 100 * KIB,
-        _ => 1 << 20,
-    };
+    const MIB: u64 = 1 << 20;
+    let units = [(100 * KIB, KIB), (MIB, 10 * KIB), (10 * MIB, 100 * KIB)];
+    let unit = units
+        .into_iter()
+        .find(|(max, _)| mean <= *max)
+        .map_or(MIB, |(_, unit)| unit);
     let (low, high) = (mean.div_ceil(2).div_ceil(unit), mean.saturating_add(mean / 2) / unit);
     let step = (high.saturating_sub(low) / MAX_SIZES).max(1);
     let sizes: Vec<u64> = (low..=high).step_by(step as usize).map(|count| count * unit).collect();
