@@ -19,6 +19,7 @@ pub mod caps;
 pub mod checks;
 pub mod compare;
 pub mod knee;
+pub mod limit_use;
 pub mod lint;
 
 pub mod diagnosis;
@@ -28,7 +29,6 @@ pub mod policies;
 pub mod requirement;
 pub mod shared_limits;
 pub mod shifts;
-pub mod standing;
 pub mod verdict;
 
 pub use checks::{LevelChange, check, level_changes};

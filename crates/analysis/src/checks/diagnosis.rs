@@ -8,8 +8,12 @@ pub(super) const DIAGNOSIS: Check = Check {
     ],
     about: "What limited a job, where the system's own limits or the series tell it beyond doubt.",
     detect: |input, findings| {
-        for (step, job, seen) in input.observations() {
-            findings.extend(crate::diagnosis::finding_of(input.results, (step, job), &seen));
+        for (step, job, observation) in input.observations() {
+            findings.extend(crate::diagnosis::diagnosis_finding(
+                input.results,
+                (step, job),
+                &observation,
+            ));
         }
     },
 };

@@ -4,7 +4,7 @@ use model::observation::{Latency, Observation, SeriesPoint};
 use model::stats::{batch_means, holm, quantile_interval, student_quantile, two_sided_student, upper_tail_of_normal};
 use serde::Serialize;
 
-use crate::figures::{change, rate, time};
+use crate::figures::{format_change, format_rate, format_time};
 
 /// Changes that lie within this share, with their whole interval, are called the same.
 pub const MARGIN: f64 = 0.02;
@@ -122,8 +122,8 @@ impl Figure {
     /// A value of it in words.
     pub fn words(self, value: f64) -> String {
         match self {
-            Figure::Iops => rate(value),
-            Figure::Mean | Figure::Quantile(_) => time(value),
+            Figure::Iops => format_rate(value),
+            Figure::Mean | Figure::Quantile(_) => format_time(value),
         }
     }
 
@@ -276,15 +276,15 @@ impl Change {
     pub fn words(&self) -> String {
         match (self.low, self.high) {
             (Some(low), Some(high)) => {
-                let low = change(low);
+                let low = format_change(low);
                 format!(
                     "{} ({} to {})",
-                    change(self.ratio),
+                    format_change(self.ratio),
                     low.trim_end_matches(" %"),
-                    change(high)
+                    format_change(high)
                 )
             }
-            _ => change(self.ratio),
+            _ => format_change(self.ratio),
         }
     }
 }
@@ -324,7 +324,7 @@ pub fn contrary(word: Word, changes: &[Change]) -> Option<String> {
     let of = |wanted: Word| {
         let named = changes.iter().filter(|change| change.word == wanted);
         let named: Vec<String> = named
-            .map(|one| format!("{} {}", one.figure.name(), change(one.ratio)))
+            .map(|one| format!("{} {}", one.figure.name(), format_change(one.ratio)))
             .collect();
         (!named.is_empty()).then(|| named.join(", "))
     };

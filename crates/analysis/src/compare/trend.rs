@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::change::{Figure, Word};
 use super::fingerprint::{Difference, Fact, differences};
-use crate::figures::change;
+use crate::figures::format_change;
 
 /// Fewer runs tell nothing of levels.
 pub const MIN_RUNS: usize = 6;
@@ -229,7 +229,7 @@ fn sentences(trend: &Trend, moments: &[Moment], last: &Segment) -> Vec<String> {
             of(first.entry),
             figure.words(latest.value),
             of(latest.entry),
-            change(latest.value / first.value),
+            format_change(latest.value / first.value),
             moments.len()
         ));
         return said;
@@ -242,7 +242,7 @@ fn sentences(trend: &Trend, moments: &[Moment], last: &Segment) -> Vec<String> {
         let verb = if found.ratio < 1.0 { "fell" } else { "rose" };
         said.push(format!(
             "{name} {verb} by {} between {} and {}, from {} ({} runs) to {} ({} runs): {}.",
-            change(1.0 + (found.ratio - 1.0).abs()).trim_start_matches('+'),
+            format_change(1.0 + (found.ratio - 1.0).abs()).trim_start_matches('+'),
             of(found.before),
             of(found.after),
             figure.words(found.from),

@@ -49,7 +49,7 @@ fn combined_layers(parts: &[(&DeviceLimit, BTreeSet<u32>)], targets: &BTreeSet<u
         let limited = || parts.iter().filter_map(|(limit, on)| Some((of(limit)?, on)));
         let count: usize = limited().map(|(_, on)| on.len()).sum();
         let covered: BTreeSet<u32> = limited().flat_map(|(_, on)| on).copied().collect();
-        // As many as the targets, and covering them all: each target exactly once.
+        // Equal counts and full coverage: each target occurs exactly once.
         (count > 0 && count == targets.len() && covered == *targets).then(|| limited().map(|(value, _)| value).sum())
     };
     let names: Vec<&str> = parts.iter().map(|(limit, _)| limit.device.as_str()).collect();

@@ -33,24 +33,24 @@ impl FromStr for Limit {
 
     /// Reads one clause of a requirement that is about the latency of all operations.
     fn from_str(text: &str) -> Result<Limit, RequirementError> {
-        let refused = |why: &str| RequirementError {
+        let refuse = |why: &str| RequirementError {
             clause: text.to_owned(),
             why: why.to_owned(),
             help: "for example p99<=3ms or mean<=500us".into(),
         };
         let clauses = requirement::parse(text).map_err(|mut errors| errors.remove(0))?;
         let [clause] = &clauses[..] else {
-            return Err(refused("only one limit on a latency is possible here"));
+            return Err(refuse("only one limit on a latency is possible here"));
         };
         let figure = match clause.metric {
             Metric::Mean => LimitedFigure::Mean,
             Metric::Quantile { share } => LimitedFigure::Quantile(share),
             Metric::Iops | Metric::Throughput | Metric::Availability => {
-                return Err(refused("this is not a limit on a latency"));
+                return Err(refuse("this is not a limit on a latency"));
             }
         };
         if clause.direction.is_some() {
-            return Err(refused("the limit is on the latency of all operations"));
+            return Err(refuse("the limit is on the latency of all operations"));
         }
         Ok(Limit {
             figure,
@@ -64,7 +64,7 @@ impl fmt::Display for LimitedFigure {
         match self {
             LimitedFigure::Mean => out.pad("mean"),
             // 99.9 and not 99.90000000000001.
-            LimitedFigure::Quantile(share) => out.pad(&format!("p{}", (share * 1e8).round() / 1e6)),
+            LimitedFigure::Quantile(fraction) => out.pad(&format!("p{}", (fraction * 1e8).round() / 1e6)),
         }
     }
 }
@@ -77,7 +77,7 @@ impl fmt::Display for Limit {
 
 /// How far a limit is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Kept {
+pub struct LimitResult {
     /// The largest measured load up to which every point keeps it, upper bounds of the intervals
     /// included.
     pub kept_at: Option<f64>,
@@ -96,29 +96,29 @@ pub struct Kept {
 }
 
 /// Loads whose rates differ by less than this share reach the same rate.
-const SAME_RATE: f64 = 0.02;
+const RATE_TOLERANCE: f64 = 0.02;
 
 /// How far the points, in the order of their load, keep a limit: as far as the upper bounds of the
 /// 95 % intervals do, without a gap.
-pub fn kept(points: &[Point], limit: &Limit) -> Kept {
-    let most = limit.most_ns.0 as f64;
-    let keeps = |point: &Point| point.limited_ns_high.is_some_and(|high| high <= most);
+pub fn evaluate_limit(points: &[Point], limit: &Limit) -> LimitResult {
+    let max_ns = limit.most_ns.0 as f64;
+    let keeps = |point: &Point| point.limited_ns_high.is_some_and(|high| high <= max_ns);
     let count = points.iter().take_while(|point| keeps(point)).count();
     let next = points.get(count);
     let unknown = next.is_some_and(|next| next.limited_ns_high.is_none());
     let missed_at = next.map(|next| next.load);
     let Some(last) = count.checked_sub(1).map(|index| &points[index]) else {
-        return Kept {
+        return LimitResult {
             missed_at,
             unknown,
-            ..Kept::default()
+            ..LimitResult::default()
         };
     };
-    let share = match (next.and_then(|next| next.limited_ns_high), last.limited_ns_high) {
-        (Some(above), Some(below)) if above > below => ((most - below) / (above - below)).clamp(0.0, 1.0),
+    let fraction = match (next.and_then(|next| next.limited_ns_high), last.limited_ns_high) {
+        (Some(above), Some(below)) if above > below => ((max_ns - below) / (above - below)).clamp(0.0, 1.0),
         _ => 0.0,
     };
-    let between = |from: f64, to: f64| from + share * (to - from);
+    let between = |from: f64, to: f64| from + fraction * (to - from);
     let (load, iops) = next.map_or((last.load, last.iops), |next| {
         (
             between(last.load.ln(), next.load.ln()).exp(),
@@ -127,8 +127,8 @@ pub fn kept(points: &[Point], limit: &Limit) -> Kept {
     });
     let keeping = &points[..count];
     let most_iops = keeping.iter().map(|point| point.iops).fold(iops, f64::max);
-    let reaches = |point: &&Point| point.iops >= (1.0 - SAME_RATE) * most_iops;
-    Kept {
+    let reaches = |point: &&Point| point.iops >= (1.0 - RATE_TOLERANCE) * most_iops;
+    LimitResult {
         kept_at: Some(last.load),
         missed_at,
         unknown,

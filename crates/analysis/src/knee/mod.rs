@@ -4,19 +4,19 @@
 //! are in use, and they do not always agree; each is worked out, and one sentence says what is
 //! known, and between which points.
 
+mod advice;
 mod bounds;
 mod kneedle;
 mod limit;
 mod usl;
-mod words;
 
 use serde::Serialize;
 
+pub use advice::{Advice, AdviceKind};
 pub use bounds::{Bounds, bounds};
 pub use kneedle::kneedle;
-pub use limit::{Kept, Limit, LimitedFigure, kept};
+pub use limit::{Limit, LimitResult, LimitedFigure, evaluate_limit};
 pub use usl::{Scalability, usl};
-pub use words::{Advice, AdviceKind};
 
 /// One measured load of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
@@ -40,7 +40,7 @@ pub struct Point {
 impl Point {
     /// A closed loop of which only depth and rate are known: the mean latency follows by Little's
     /// law.
-    pub fn of_closed_loop(depth: f64, iops: f64) -> Point {
+    pub fn from_closed_loop(depth: f64, iops: f64) -> Point {
         Point {
             load: depth,
             iops,
@@ -75,7 +75,7 @@ pub struct Knee {
     /// The load with the largest rate for its latency (Kleinrock's power).
     pub power: Option<f64>,
     /// How far a limit on a latency is kept; absent without one.
-    pub kept: Option<Kept>,
+    pub kept: Option<LimitResult>,
     /// The universal scalability law, fitted; absent for offered rates and fewer than three points.
     pub usl: Option<Scalability>,
     /// The rate falls again under more load, by more than its confidence intervals leave open.
@@ -88,27 +88,27 @@ pub struct Knee {
 pub fn analyse(points: &[Point], axis: Axis, limit: Option<&Limit>) -> Knee {
     let mut points: Vec<Point> = points.iter().copied().filter(|point| point.iops > 0.0).collect();
     points.sort_by(|a, b| a.load.total_cmp(&b.load));
-    let closed = axis != Axis::Rate;
+    let is_closed_loop = axis != Axis::Rate;
     let curve: Vec<(f64, f64)> = points.iter().map(|point| (point.load.log2(), point.iops)).collect();
     let knee = Knee {
-        bounds: closed.then(|| bounds(&points)).flatten(),
-        kneedle: closed
+        bounds: is_closed_loop.then(|| bounds(&points)).flatten(),
+        kneedle: is_closed_loop
             .then(|| kneedle(&curve))
             .flatten()
             .map(|index| points[index].load),
-        power: closed.then(|| power(&points)).flatten(),
-        kept: limit.map(|limit| kept(&points, limit)),
-        usl: closed.then(|| usl(&points)).flatten(),
-        retrograde: closed && falls_again(&points),
+        power: is_closed_loop.then(|| max_power_load(&points)).flatten(),
+        kept: limit.map(|limit| evaluate_limit(&points, limit)),
+        usl: is_closed_loop.then(|| usl(&points)).flatten(),
+        retrograde: is_closed_loop && is_retrograde(&points),
         advice: Advice::default(),
         points,
     };
-    let advice = words::advice(&knee, axis, limit);
+    let advice = advice::advice(&knee, axis, limit);
     Knee { advice, ..knee }
 }
 
 /// The point with the largest rate per latency (Kleinrock 1979).
-fn power(points: &[Point]) -> Option<f64> {
+fn max_power_load(points: &[Point]) -> Option<f64> {
     let of = |point: &Point| point.iops / point.mean_ns;
     let best = points.iter().filter(|point| point.mean_ns > 0.0);
     best.max_by(|a, b| of(a).total_cmp(&of(b))).map(|point| point.load)
@@ -119,7 +119,7 @@ const MIN_FALL: f64 = 0.02;
 
 /// True if the last point lies below the best one by more than 2 %, and their intervals do not even
 /// touch: the best of many points is partly luck.
-fn falls_again(points: &[Point]) -> bool {
+fn is_retrograde(points: &[Point]) -> bool {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return false;
     };
@@ -136,7 +136,7 @@ fn falls_again(points: &[Point]) -> bool {
 /// reaches the rate, which is recommended, and for the largest that keeps the limit. Whole numbers
 /// in rising order, none of them measured already.
 pub fn refinement(knee: &Knee) -> Vec<u64> {
-    let edges = match (&knee.kept, knee.kneedle.or(knee.power)) {
+    let edge_loads = match (&knee.kept, knee.kneedle.or(knee.power)) {
         (Some(kept), _) if kept.depth.is_some() => [kept.smallest_at, kept.kept_at],
         (_, at) => [at, None],
     };
@@ -147,13 +147,13 @@ pub fn refinement(knee: &Knee) -> Vec<u64> {
     };
     // Beyond the last point nothing was asked for; beside a point that is as near, there is nothing
     // to learn.
-    let beside = |at: f64| {
+    let midpoints_around = |at: f64| {
         let pairs = loads.windows(2).map(|pair| (pair[0], pair[1]));
         pairs
             .filter(move |(low, high)| *low == at || *high == at)
             .filter_map(between)
     };
-    let mut found: Vec<u64> = edges.into_iter().flatten().flat_map(beside).collect();
+    let mut found: Vec<u64> = edge_loads.into_iter().flatten().flat_map(midpoints_around).collect();
     found.sort_unstable();
     found.dedup();
     found

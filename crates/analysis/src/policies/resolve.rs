@@ -532,7 +532,7 @@ impl Policy {
 
 fn clause(form: &ClauseForm, values: &Values) -> Result<Clause, PolicyError> {
     let place = format!("clause `{}`", form.metric);
-    let (metric, direction) = requirement::metric(&form.metric).map_err(|(why, help)| PolicyError::Formula {
+    let (metric, direction) = requirement::parse_metric(&form.metric).map_err(|(why, help)| PolicyError::Formula {
         place: place.clone(),
         why: format!("{why}; {help}"),
     })?;
@@ -548,7 +548,7 @@ fn clause(form: &ClauseForm, values: &Values) -> Result<Clause, PolicyError> {
         direction,
         side: metric.side(),
         target,
-        tolerance: form.tolerance.unwrap_or(requirement::usual_tolerance(metric)),
+        tolerance: form.tolerance.unwrap_or(requirement::default_tolerance(metric)),
     };
     clause.text = clause.to_string();
     Ok(clause)

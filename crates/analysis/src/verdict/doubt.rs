@@ -8,7 +8,7 @@ use super::estimate;
 use super::judgement::{breaks, is_rate};
 use super::load::SlotsNeeded;
 use super::{Case, Cause};
-use crate::attribution::{self, Attribution, Fault, Missed, Others, describe_fault};
+use crate::attribution::{self, Attribution, Fault, MissedSecond, OtherActivity, describe_fault};
 use crate::policies::open_loop_slots;
 use crate::requirement::{Clause, Metric};
 use crate::shifts;
@@ -117,7 +117,7 @@ impl Case<'_> {
                 .or_else(|| Some(Doubt::new(Cause::Generator, self.not_free(target)?)));
         };
         if found.share(Fault::Storage) < STORAGE_SHARE
-            && let Some(fault) = found.worst_other()
+            && let Some(fault) = found.main_other_fault()
         {
             return Some(Doubt::new(cause_of(fault), self.fault_sentence(&found, fault)));
         }
@@ -140,7 +140,7 @@ impl Case<'_> {
             return Some(self.waited_in_program(clause, service, attribution.as_ref()));
         }
         if let Some((fault, share)) = self.disturbed(clause).filter(|(_, share)| *share > DISTURBED_SHARE) {
-            let others = attribution::others(observation, |_| true);
+            let others = attribution::other_activity(observation, |_| true);
             let found = match fault {
                 Fault::Generator => "fathom itself was late".to_owned(),
                 _ => self.name_fault(fault, &others),
@@ -218,7 +218,7 @@ impl Case<'_> {
             .filter(|missed| missed.fault != Fault::Storage)
             .map(|missed| missed.at)
             .collect();
-        let mut stalls = shifts::stall_list(self.observation);
+        let mut stalls = shifts::find_stalls(self.observation);
         stalls.retain(|(at, length)| {
             !elsewhere
                 .iter()
@@ -292,8 +292,9 @@ impl Case<'_> {
             return None;
         };
         let missed = Attribution::new(self.observation, None)?.missed;
-        let in_stall = |missed: &&Missed| missed.at + 1.0 > at && missed.at < at + length;
-        let missing = |missed: &mut dyn Iterator<Item = &Missed>| missed.map(|missed| missed.operations).sum::<f64>();
+        let in_stall = |missed: &&MissedSecond| missed.at + 1.0 > at && missed.at < at + length;
+        let missing =
+            |missed: &mut dyn Iterator<Item = &MissedSecond>| missed.map(|missed| missed.operations).sum::<f64>();
         let (stalled, all) = (
             missing(&mut missed.iter().filter(in_stall)),
             missing(&mut missed.iter()),
@@ -316,7 +317,7 @@ impl Case<'_> {
     /// Others who took part in the seconds that a rate missed: a longer test would not be better.
     fn others_disturbed(&self, clause: &Clause) -> Option<Doubt> {
         let found = Attribution::new(self.observation, None).filter(|_| is_rate(clause))?;
-        let fault = found.worst_other().filter(|fault| *fault != Fault::Generator)?;
+        let fault = found.main_other_fault().filter(|fault| *fault != Fault::Generator)?;
         (found.share(fault) > DISTURBED_SHARE).then(|| Doubt::new(Cause::Others, self.fault_sentence(&found, fault)))
     }
 
@@ -328,7 +329,7 @@ impl Case<'_> {
                 .iter()
                 .any(|missed| missed.fault == fault && missed.at == at)
         };
-        let others = attribution::others(self.observation, of_fault);
+        let others = attribution::other_activity(self.observation, of_fault);
         format!(
             "in {} of {} missed seconds {}",
             found.seconds(fault),
@@ -338,7 +339,7 @@ impl Case<'_> {
     }
 
     /// What others did, with the programs that the self-check of the device named.
-    fn name_fault(&self, fault: Fault, others: &Others) -> String {
+    fn name_fault(&self, fault: Fault, others: &OtherActivity) -> String {
         let of_device = |finding: &&Finding| fault == Fault::OtherIo && finding.rule == "OTHER-LOAD";
         let named = self.context.findings.iter().find(of_device);
         let named = named.map(|finding| format!("; {}", finding.what)).unwrap_or_default();

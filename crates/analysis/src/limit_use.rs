@@ -9,7 +9,7 @@ use crate::shared_limits::sums_beyond_one_path;
 
 /// A load against one limit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Standing {
+pub struct LimitUse {
     /// What has the limit.
     pub layer: String,
     /// What kind of thing it is.
@@ -43,19 +43,19 @@ pub enum Limited {
 
 /// A load against every limit of a stack, the one it comes nearest to first. Those of the other
 /// loads that ran at the same time count against the limits that they share with it.
-pub fn standings(load: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<Standing> {
-    let loads = caps::at_once(load, others);
+pub fn limit_uses(load: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<LimitUse> {
+    let loads = caps::concurrent_loads(load, others);
     let one = |layer: &Layer| {
         caps::demand(layer, &[load])?;
-        Some(of_layer(layer, caps::demand(layer, &loads)?))
+        Some(layer_bounds(layer, caps::demand(layer, &loads)?))
     };
     let sums = sums_beyond_one_path(&loads, layers);
-    let mut rows: Vec<Standing> = layers.iter().chain(&sums).filter_map(one).flatten().collect();
+    let mut rows: Vec<LimitUse> = layers.iter().chain(&sums).filter_map(one).flatten().collect();
     rows.sort_by(|one, other| other.share.total_cmp(&one.share));
     rows
 }
 
-fn of_layer(layer: &Layer, demand: Demand) -> Vec<Standing> {
+fn layer_bounds(layer: &Layer, demand: Demand) -> Vec<LimitUse> {
     let Demand {
         iops,
         bytes_per_sec,
@@ -64,7 +64,7 @@ fn of_layer(layer: &Layer, demand: Demand) -> Vec<Standing> {
     let jobs = if jobs.len() > 1 { jobs } else { Vec::new() };
     let standing = |of: Limited, measured: Option<f64>, limit: Option<Limit>| {
         let (measured, limit) = (measured?, limit?);
-        Some(Standing {
+        Some(LimitUse {
             layer: layer.name.clone(),
             kind: layer.kind,
             of,
@@ -103,7 +103,7 @@ mod tests {
             iops: Some(Limit::exactly(iops)),
             ..Layer::default()
         };
-        let rows = standings(&load, &[], &[layer("4 x P30", 20_000.0), layer("VM", 1920.0)]);
+        let rows = limit_uses(&load, &[], &[layer("4 x P30", 20_000.0), layer("VM", 1920.0)]);
         assert_eq!(rows[0].layer, "VM");
         assert!(rows[0].met && !rows[1].met);
         assert_eq!(format!("{:.1}", 100.0 * rows[0].share), "101.7");
@@ -119,11 +119,11 @@ mod tests {
             unit: Some(Bytes(256 << 10)),
             ..Layer::default()
         };
-        assert_eq!(standings(&load, &[], std::slice::from_ref(&layer))[0].measured, 4000.0);
+        assert_eq!(limit_uses(&load, &[], std::slice::from_ref(&layer))[0].measured, 4000.0);
         let reads = Layer {
             applies: Applies::Reads,
             ..layer
         };
-        assert_eq!(standings(&load, &[], &[reads]), [], "it did not read");
+        assert_eq!(limit_uses(&load, &[], &[reads]), [], "it did not read");
     }
 }
