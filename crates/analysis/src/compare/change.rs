@@ -36,7 +36,7 @@ pub(super) const FIGURES: [Figure; 6] = [
 /// What a change comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Word {
+pub enum Judgement {
     /// The second is better, by more than chance.
     Better,
     /// Whatever the difference is, it is smaller than the margin.
@@ -49,15 +49,15 @@ pub enum Word {
     DifferentLoad,
 }
 
-impl Word {
+impl Judgement {
     /// The word for tables.
     pub fn word(self) -> &'static str {
         match self {
-            Word::Better => "better",
-            Word::Same => "same",
-            Word::Worse => "worse",
-            Word::Undecided => "not known",
-            Word::DifferentLoad => "different load",
+            Judgement::Better => "better",
+            Judgement::Same => "same",
+            Judgement::Worse => "worse",
+            Judgement::Undecided => "not known",
+            Judgement::DifferentLoad => "different load",
         }
     }
 }
@@ -81,7 +81,7 @@ pub struct Change {
     /// were compared.
     pub p: Option<f64>,
     /// What it comes to.
-    pub word: Word,
+    pub word: Judgement,
 }
 
 impl Figure {
@@ -166,9 +166,9 @@ impl Figure {
     pub(super) fn change(self, from: &Observation, to: &Observation) -> Option<Change> {
         let (a, b) = (self.value_in(from)?, self.value_in(to)?);
         let bounds = match self {
-            Figure::Iops => welch(from, to, b / a, |point| Some(point.iops())),
-            Figure::Mean => welch(from, to, b / a, |point| point.mean_ns),
-            Figure::Quantile(share) => shift(from.total.waited()?, to.total.waited()?, share),
+            Figure::Iops => welch_bounds(from, to, b / a, |point| Some(point.iops())),
+            Figure::Mean => welch_bounds(from, to, b / a, |point| point.mean_ns),
+            Figure::Quantile(share) => quantile_ratio_bounds(from.total.waited()?, to.total.waited()?, share),
         };
         Some(Change {
             figure: self,
@@ -178,7 +178,7 @@ impl Figure {
             low: bounds.map(|bounds| bounds.low),
             high: bounds.map(|bounds| bounds.high),
             p: bounds.map(|bounds| bounds.p),
-            word: Word::Undecided,
+            word: Judgement::Undecided,
         })
     }
 }
@@ -204,7 +204,12 @@ fn relative_error(observation: &Observation, of: impl Fn(&SeriesPoint) -> Option
 
 /// Welch's interval (1947) of the logarithm of the quotient of two means, each with the error that
 /// batch means give it.
-fn welch(from: &Observation, to: &Observation, ratio: f64, of: impl Fn(&SeriesPoint) -> Option<f64>) -> Option<Bounds> {
+fn welch_bounds(
+    from: &Observation,
+    to: &Observation,
+    ratio: f64,
+    of: impl Fn(&SeriesPoint) -> Option<f64>,
+) -> Option<Bounds> {
     let ((a, a_degrees), (b, b_degrees)) = (relative_error(from, &of)?, relative_error(to, &of)?);
     let error = a.hypot(b);
     if error == 0.0 {
@@ -228,7 +233,7 @@ fn welch(from: &Observation, to: &Observation, ratio: f64, of: impl Fn(&SeriesPo
 /// The interval of the quotient of two quantiles, from the order-statistic interval of each by
 /// MOVER (Zou and Donner 2008) on logarithms. It holds as far as operations are independent of each
 /// other.
-fn shift(from: &Latency, to: &Latency, share: f64) -> Option<Bounds> {
+fn quantile_ratio_bounds(from: &Latency, to: &Latency, share: f64) -> Option<Bounds> {
     let bounds = |latency: &Latency| {
         let histogram = latency.histogram.as_ref()?;
         let (low, high) = quantile_interval(histogram, share, LEVEL);
@@ -258,17 +263,17 @@ impl Change {
     /// chance does not explain it, undecided otherwise.
     pub(super) fn judge(&mut self, margin: f64) {
         let (Some(low), Some(high), Some(p)) = (self.low, self.high, self.p) else {
-            self.word = Word::Undecided;
+            self.word = Judgement::Undecided;
             return;
         };
         self.word = if low >= 1.0 - margin && high <= 1.0 + margin {
-            Word::Same
+            Judgement::Same
         } else if p > 1.0 - LEVEL || low <= 1.0 && high >= 1.0 {
-            Word::Undecided
+            Judgement::Undecided
         } else if (self.ratio > 1.0) == self.figure.higher_is_better() {
-            Word::Better
+            Judgement::Better
         } else {
-            Word::Worse
+            Judgement::Worse
         };
     }
 
@@ -304,11 +309,11 @@ pub fn primary(observations: &[&Observation]) -> Option<Figure> {
 /// (Holm). The intervals hold what varied within the two runs, not what varies from run to run.
 pub fn changes(from: &Observation, to: &Observation, margin: f64) -> Vec<Change> {
     let found = FIGURES.iter().filter_map(|figure| figure.change(from, to));
-    judged(found.collect(), margin)
+    judge_all(found.collect(), margin)
 }
 
 /// Raises the probabilities for their number and finds the words.
-pub(super) fn judged(mut changes: Vec<Change>, margin: f64) -> Vec<Change> {
+pub(super) fn judge_all(mut changes: Vec<Change>, margin: f64) -> Vec<Change> {
     let raised = holm(&changes.iter().filter_map(|change| change.p).collect::<Vec<_>>());
     let with_p = changes.iter_mut().filter(|change| change.p.is_some());
     for (change, p) in with_p.zip(raised) {
@@ -320,8 +325,8 @@ pub(super) fn judged(mut changes: Vec<Change>, margin: f64) -> Vec<Change> {
 
 /// Where figures that chance does not explain point the other way than `word`: what is better and
 /// what is worse.
-pub fn contrary(word: Word, changes: &[Change]) -> Option<String> {
-    let of = |wanted: Word| {
+pub fn contrary(word: Judgement, changes: &[Change]) -> Option<String> {
+    let of = |wanted: Judgement| {
         let named = changes.iter().filter(|change| change.word == wanted);
         let named: Vec<String> = named
             .map(|one| format!("{} {}", one.figure.name(), format_change(one.ratio)))
@@ -329,12 +334,12 @@ pub fn contrary(word: Word, changes: &[Change]) -> Option<String> {
         (!named.is_empty()).then(|| named.join(", "))
     };
     match word {
-        Word::Better | Word::Worse => Some(format!(
+        Judgement::Better | Judgement::Worse => Some(format!(
             "better in {}; worse in {}",
-            of(Word::Better)?,
-            of(Word::Worse)?
+            of(Judgement::Better)?,
+            of(Judgement::Worse)?
         )),
-        Word::Same | Word::Undecided | Word::DifferentLoad => None,
+        Judgement::Same | Judgement::Undecided | Judgement::DifferentLoad => None,
     }
 }
 
@@ -346,17 +351,19 @@ pub fn sentence(found: &Change, name: &str, base: &str, margin: f64) -> String {
     };
     let words = found.words();
     match found.word {
-        Word::Better | Word::Worse => {
+        Judgement::Better | Judgement::Worse => {
             format!("{name} is {} than {base}: {words} {what}.", found.word.word())
         }
-        Word::Same => format!(
+        Judgement::Same => format!(
             "{name} and {base} are the same within {:.0} %: {words} {what}.",
             margin * 100.0
         ),
-        Word::DifferentLoad => format!("{name} and {base} are different loads, so neither is better: {words} {what}."),
-        Word::Undecided if found.low.is_none() => format!(
+        Judgement::DifferentLoad => {
+            format!("{name} and {base} are different loads, so neither is better: {words} {what}.")
+        }
+        Judgement::Undecided if found.low.is_none() => format!(
             "Whether {name} differs from {base} is not known: {words} {what}, and nothing tells how much of it is chance."
         ),
-        Word::Undecided => format!("Whether {name} differs from {base} is not known: {words} {what}."),
+        Judgement::Undecided => format!("Whether {name} differs from {base} is not known: {words} {what}."),
     }
 }

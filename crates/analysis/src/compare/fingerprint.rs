@@ -7,7 +7,7 @@ use model::results::Results;
 use model::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::words;
+use super::describe;
 
 /// What a fact is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -25,7 +25,7 @@ pub enum FactKind {
 
 impl FactKind {
     /// Results that differ in it do not answer the same question, or not in the same way.
-    pub fn forbids(self) -> bool {
+    pub fn prevents_comparison(self) -> bool {
         match self {
             FactKind::Load | FactKind::Measuring => true,
             FactKind::Place | FactKind::Other => false,
@@ -90,7 +90,7 @@ pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
     // The exact form of what a plain fact tells already is only long.
     let names: Vec<String> = found.iter().map(|difference| difference.name.clone()).collect();
     found.retain(|difference| {
-        let short = IN_SHORT.iter().find(|(exact, _)| *exact == difference.name);
+        let short = SHORT_FACTS.iter().find(|(exact, _)| *exact == difference.name);
         short.is_none_or(|(_, short)| !names.iter().any(|name| name == short))
     });
     found.sort_by_key(|difference| difference.kind);
@@ -98,19 +98,19 @@ pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
 }
 
 /// Facts that decide how many operations there are, or how long one takes, whatever the storage is.
-const FORCING: [&str; 7] = [
+const LOAD_DEFINING_FACTS: [&str; 7] = [
     "rate", "pacing", "in flight", "workers", "pauses", "block size", "block sizes",
 ];
 
 /// True if the plans themselves ask for other figures.
-pub fn forces_figures(differences: &[Difference]) -> bool {
+pub fn changes_load(differences: &[Difference]) -> bool {
     differences
         .iter()
-        .any(|difference| FORCING.contains(&difference.name.as_str()))
+        .any(|difference| LOAD_DEFINING_FACTS.contains(&difference.name.as_str()))
 }
 
 /// Facts of a plan in its own words, and the plain ones that tell the same where they can.
-const IN_SHORT: [(&str, &str); 5] = [
+const SHORT_FACTS: [(&str, &str); 5] = [
     ("positions", "pattern"),
     ("block sizes", "block size"),
     ("mix", "reads"),
@@ -124,7 +124,7 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
     let found = results.steps.get(step)?.jobs.get(job)?;
     let observation = Observation::from_results(results, step, job)?;
     let mut facts = facts_of_observation(&observation);
-    facts.extend(details(asked));
+    facts.extend(plan_facts(asked));
     facts.push(fact(
         FactKind::Measuring,
         "engine revision",
@@ -146,23 +146,23 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
         if let Some(governor) = &environment.cpu.governor {
             facts.push(fact(FactKind::Place, "frequency governor", governor));
         }
-        let used = |target: &&TargetFacts| observation.load.targets.iter().any(|path| is_at(target, path));
+        let used = |target: &&TargetFacts| observation.load.targets.iter().any(|path| covers_path(target, path));
         environment
             .targets
             .iter()
             .filter(used)
             .take(1)
-            .for_each(|target| facts.extend(of_target(target)));
+            .for_each(|target| facts.extend(target_facts(target)));
     }
     Some(facts)
 }
 
 /// A directory holds the file that was made in it.
-fn is_at(target: &TargetFacts, path: &str) -> bool {
+fn covers_path(target: &TargetFacts, path: &str) -> bool {
     target.path == path || target.path.starts_with(path) || path.ends_with(&target.path) || path.starts_with('.')
 }
 
-fn of_target(target: &TargetFacts) -> Vec<Fact> {
+fn target_facts(target: &TargetFacts) -> Vec<Fact> {
     let mut facts = vec![
         fact(FactKind::Place, "kind of target", &target.kind),
         fact(FactKind::Load, "size of the target", target.size),
@@ -195,7 +195,7 @@ fn of_target(target: &TargetFacts) -> Vec<Fact> {
 }
 
 /// What a plan says beyond the load that every source can tell.
-fn details(job: &Job) -> Vec<Fact> {
+fn plan_facts(job: &Job) -> Vec<Fact> {
     let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
     let of = |name: &str, value: fn(&Stream) -> String| {
         let mut values: Vec<String> = streams().map(value).collect();
@@ -203,15 +203,15 @@ fn details(job: &Job) -> Vec<Fact> {
         fact(FactKind::Load, name, values.join("; "))
     };
     vec![
-        of("positions", |stream| words::plain(&stream.pattern.access)),
-        of("block sizes", |stream| words::sizes(&stream.pattern.sizes)),
-        of("mix", |stream| words::mix(&stream.mix)),
-        of("contents", |stream| words::plain(&stream.content)),
-        of("caches", |stream| words::cache(&stream.cache)),
-        of("flushes", |stream| words::flushes(&stream.sync)),
-        of("pacing", |stream| words::pacing(&stream.pacing)),
-        of("pauses", |stream| words::pauses(&stream.think)),
-        of("part of the target", |stream| words::region(&stream.region)),
+        of("positions", |stream| describe::spell_debug(&stream.pattern.access)),
+        of("block sizes", |stream| describe::sizes(&stream.pattern.sizes)),
+        of("mix", |stream| describe::mix(&stream.mix)),
+        of("contents", |stream| describe::spell_debug(&stream.content)),
+        of("caches", |stream| describe::cache(&stream.cache)),
+        of("flushes", |stream| describe::flushes(&stream.sync)),
+        of("pacing", |stream| describe::pacing(&stream.pacing)),
+        of("pauses", |stream| describe::pauses(&stream.think)),
+        of("part of the target", |stream| describe::region(&stream.region)),
     ]
 }
 

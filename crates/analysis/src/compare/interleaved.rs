@@ -4,7 +4,7 @@ use model::observation::Observation;
 use model::stats::{detectable_shift, paired_ratio, signed_ranks};
 use serde::Serialize;
 
-use super::change::{Change, FIGURES, Figure, LEVEL, Word, judged, primary};
+use super::change::{Change, FIGURES, Figure, Judgement, LEVEL, judge_all, primary};
 
 /// What alternating runs say of two things.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -15,7 +15,7 @@ pub struct Interleaved {
     /// The figure that decides.
     pub primary: Figure,
     /// What its change comes to.
-    pub word: Word,
+    pub word: Judgement,
     /// Pairs that were compared.
     pub pairs: usize,
     /// Wilcoxon's probability for the figure that decides; absent where every pair was equal.
@@ -50,18 +50,18 @@ pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Optio
             low: Some(found.low),
             high: Some(found.high),
             p: Some(found.p),
-            word: Word::Undecided,
+            word: Judgement::Undecided,
         })
     };
     let p_of_ranks = |figure: Figure| {
         let logs: Vec<f64> = values(figure)?.iter().map(|(a, b)| (b / a).ln()).collect();
         Some(signed_ranks(&logs)?.p)
     };
-    let mut changes = judged(FIGURES.iter().filter_map(change).collect(), margin);
+    let mut changes = judge_all(FIGURES.iter().filter_map(change).collect(), margin);
     for change in &mut changes {
         let disagree = || p_of_ranks(change.figure).is_some_and(|p| p > 1.0 - LEVEL);
-        if matches!(change.word, Word::Better | Word::Worse) && disagree() {
-            change.word = Word::Undecided;
+        if matches!(change.word, Judgement::Better | Judgement::Worse) && disagree() {
+            change.word = Judgement::Undecided;
         }
     }
     let deviation = paired_ratio(&values(primary)?, LEVEL)?.deviation;

@@ -5,17 +5,15 @@
 //! interval holds.
 
 mod change;
+mod describe;
 mod fingerprint;
 mod interleaved;
 mod trend;
-mod words;
 
-pub use change::{Change, Figure, MARGIN, Word, changes, contrary, primary, sentence};
-pub use fingerprint::{
-    Difference, Fact, FactKind, differences, facts_of_observation, facts_of_results, forces_figures,
-};
+pub use change::{Change, Figure, Judgement, MARGIN, changes, contrary, primary, sentence};
+pub use fingerprint::{Difference, Fact, FactKind, changes_load, differences, facts_of_observation, facts_of_results};
 pub use interleaved::{Interleaved, interleaved};
-pub use trend::{Level, LevelChange, MIN_LEVEL, MIN_RUNS, Moment, Trend, TrendPoint, trend};
+pub use trend::{Level, LevelChange, MIN_LEVEL, MIN_RUNS, RunRecord, Trend, TrendPoint, trend};
 
 use model::observation::Observation;
 use model::stats::holm;

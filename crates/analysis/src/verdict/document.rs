@@ -1,4 +1,4 @@
-//! A verdict with all that belongs to it: what programs read, and what is kept.
+//! The saved and machine-readable forms of a verdict.
 
 use model::JsonSchema;
 use model::diagnosis::JobDiagnosis;
@@ -102,7 +102,7 @@ pub struct Machine {
     pub reach: Option<Reach>,
 }
 
-/// Results that are held to a requirement as they are.
+/// Existing results judged by a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Judged {
     /// What is required, as it was understood.
@@ -155,7 +155,7 @@ pub enum SuiteKind {
     Suite,
 }
 
-/// A workload that was held to a requirement.
+/// A workload of a suite, judged by a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Held {
     /// Its name.
@@ -179,14 +179,14 @@ pub struct Held {
 }
 
 impl Held {
-    /// What came of it. What was not measured is not known.
+    /// The outcome; inconclusive if nothing was measured.
     pub fn outcome(&self) -> Outcome {
         self.verdict
             .as_ref()
             .map_or(Outcome::Inconclusive, |verdict| verdict.outcome)
     }
 
-    /// Why, beyond the clauses.
+    /// The reasons beyond the clauses.
     pub fn reasons(&self) -> Vec<String> {
         let of_verdict = self
             .verdict

@@ -1,9 +1,8 @@
 //! Is a promise kept? PASS, FAIL or INCONCLUSIVE for each clause, with the figure, how well it is
 //! known, and the reason.
 //!
-//! Nothing passes or fails by its bare figure: the confidence interval decides, by Holm's method
-//! over all clauses, and a test that could not have shown the opposite is inconclusive.
-//! docs/verify.md has the formulas.
+//! The confidence interval decides, by Holm's method over all clauses, never the bare figure. A
+//! test that could not have shown the opposite is inconclusive. docs/verify.md has the formulas.
 
 mod availability;
 mod census;
@@ -26,7 +25,7 @@ pub use document::{
     FORMAT_VERSION, Held, Issued, Judged, JudgedJob, Machine, Promise, SuiteKind, SuiteReport, Verified, VerifiedKind,
 };
 pub use doubt::BLOCKED_SHARE;
-pub use estimate::{MIN_BEYOND, PLAIN};
+pub use estimate::{BARE_FIGURE_TOLERANCE, MIN_BEYOND};
 pub use judgement::{ALPHA, ALPHA_FAIL, judge};
 
 /// What came of a promise.
@@ -135,12 +134,12 @@ pub struct Reason {
     pub what: String,
 }
 
-/// What is known besides the observation.
+/// Facts besides the observation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context<'a> {
     /// The load that the promise is about; absent: any.
     pub workload: Option<&'a Workload>,
-    /// Histograms interval by interval of the same job: they tell how slow operations cluster.
+    /// Interval histograms of the job, which show how slow operations cluster.
     pub intervals: &'a [IntervalHistogram],
     /// What the self-checks found.
     pub findings: &'a [Finding],
@@ -150,7 +149,7 @@ pub struct Context<'a> {
     pub latency_ns: Option<f64>,
     /// The test was stopped before its end.
     pub interrupted: bool,
-    /// How far the depth was raised to reach a rate, where that was tried.
+    /// The search for a sufficient depth, if there was one.
     pub climb: Option<&'a Climb>,
 }
 
@@ -165,7 +164,7 @@ pub struct Climb {
     pub saturated: bool,
 }
 
-/// The judge's desk: everything that every rule looks at.
+/// The input of all rules.
 struct Case<'a> {
     clauses: &'a [Clause],
     observation: &'a Observation,

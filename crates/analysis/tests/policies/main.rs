@@ -10,7 +10,7 @@ use std::path::Path;
 
 use analysis::caps::{LayerKind, Limit};
 use analysis::policies::{
-    BurstOf, Catalogue, Date, Disks, Inputs, Overrides, Policy, PolicyError, PolicyKind, Resolved, Wish, advise,
+    BurstOf, Catalogue, Date, Disks, Inputs, Need, Overrides, Policy, PolicyError, PolicyKind, Resolved, advise,
     credits, has_machine, reach, stack,
 };
 use analysis::requirement::Metric;
@@ -546,12 +546,12 @@ fn old_entries_say_so() {
 
 #[test]
 fn advice_names_the_smallest_disk_and_why_not_the_others() {
-    let wish = Wish {
+    let wish = Need {
         iops: Some(6000.0),
         bytes_per_sec: Some(300e6),
         latency_ns: Some(10e6),
         size: Some(Bytes::gib(500)),
-        ..Wish::default()
+        ..Need::default()
     };
     let list = advise(&Catalogue::built_in(), &wish);
     let of = |name: &str| list.iter().find(|advice| advice.policy == name).unwrap();
@@ -601,9 +601,9 @@ fn advice_names_the_smallest_disk_and_why_not_the_others() {
 
 #[test]
 fn advice_for_iops_alone_finds_the_size_that_brings_them() {
-    let wish = Wish {
+    let wish = Need {
         iops: Some(9000.0),
-        ..Wish::default()
+        ..Need::default()
     };
     let list = advise(&Catalogue::built_in(), &wish);
     let size = |name: &str| {
