@@ -1,6 +1,5 @@
-//! Figures that are kept to compare with: those of a data sheet, of a page, of last year. The
-//! comparison is of ratios: loads that are synthetic can be compared with each other better than
-//! with anything else.
+//! Saved reference figures, such as those of a data sheet or last year's run. Comparisons are
+//! ratios, because synthetic loads compare best with each other.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +7,7 @@ use model::JsonSchema;
 use model::observation::{Flow, Observation};
 use serde::{Deserialize, Serialize};
 
-/// Version of the form in which baselines are kept.
+/// Version of the saved form.
 pub const FORMAT_VERSION: u32 = 1;
 
 /// A baseline.
@@ -34,16 +33,16 @@ pub struct Baseline {
     pub loads: Vec<Observation>,
 }
 
-/// A load beside that of a baseline.
+/// A load compared with that of a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LoadComparison {
     /// Its name.
     pub name: String,
     /// The name of the baseline's load.
     pub base: String,
-    /// Figures that both have.
+    /// Figures that both loads have.
     pub rows: Vec<FigureComparison>,
-    /// What of the two loads is not the same.
+    /// Settings that differ between the two loads.
     pub differences: Vec<String>,
 }
 
@@ -58,7 +57,7 @@ pub struct FigureComparison {
     pub now: f64,
     /// The second as a multiple of the first.
     pub ratio: f64,
-    /// More of it is better; else less is.
+    /// Higher values are better.
     pub more_is_better: bool,
 }
 
@@ -71,7 +70,7 @@ pub struct Comparison {
     pub pairs: Vec<LoadComparison>,
     /// Loads that only one has.
     pub alone: Vec<String>,
-    /// What the figures depend on and is not the same, or is known of one only.
+    /// Conditions that differ, or are known on one side only.
     pub fingerprint: Vec<String>,
 }
 
@@ -101,7 +100,7 @@ pub fn compare(baseline: &Baseline, fingerprint: &BTreeMap<String, String>, load
     }
 }
 
-/// The loads ask for the same in everything that both tell.
+/// Both loads state block size and depth, and no stated setting differs.
 fn has_same_load(base: &Observation, load: &Observation) -> bool {
     let known = |load: &Observation| load.load.block.is_some() && load.load.depth.is_some();
     known(base) && known(load) && differences(base, load).is_empty()
@@ -114,7 +113,7 @@ fn compare_load(base: &Observation, load: &Observation) -> LoadComparison {
         ("read ", base.directions.read.as_ref(), load.directions.read.as_ref()),
         ("write ", base.directions.write.as_ref(), load.directions.write.as_ref()),
     ];
-    // One direction alone is the whole.
+    // A single direction equals the total.
     let mixed = load.directions.read.is_some() && load.directions.write.is_some();
     for (prefix, base, now) in pairs.into_iter().take(if mixed { 3 } else { 1 }) {
         if let (Some(base), Some(now)) = (base, now) {
@@ -190,7 +189,7 @@ fn differences(base: &Observation, load: &Observation) -> Vec<String> {
     list
 }
 
-/// What differs in two fingerprints, by name.
+/// Differences between two fingerprints, by name.
 fn fingerprint_differences(base: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Vec<String> {
     let mut names: Vec<&String> = base.keys().chain(now.keys()).collect();
     names.sort();

@@ -1,4 +1,4 @@
-//! Numbers inside sentences. Tables are the reports' business.
+//! Formats numbers for sentences. Reports format those of tables.
 
 /// A rate: whole with commas between thousands from a hundred on, else with one decimal.
 pub(crate) fn format_rate(value: f64) -> String {
@@ -34,7 +34,7 @@ pub(crate) fn format_time(ns: f64) -> String {
 /// A change as signed percent: `+36 %`, `-0.4 %`.
 pub(crate) fn format_change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
-    // Near nothing at all, what is left counts: 0.2 % of a figure is not none.
+    // Near -100 % more digits are needed: 0.2 % of a figure is left, not nothing.
     let left = ratio * 100.0;
     match percent.abs() {
         size if size < 0.005 => "0 %".into(),

@@ -1,6 +1,6 @@
 //! What results mean: pure functions from a plan, its results and the environment to findings.
 //!
-//! Nothing here opens a file, reads a clock or prints; the truth about a machine arrives in
+//! Nothing here opens a file, reads a clock or prints; facts about a machine arrive in
 //! [`model::environment`].
 //!
 //! [`checks`] validates every result; `docs/measuring.md` has a section for each check. [`lint`]

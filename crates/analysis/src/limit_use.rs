@@ -1,5 +1,5 @@
-//! Where a load stands to each limit between it and its data. Which of them binds is for the
-//! diagnosis to say; this is the table it is read from.
+//! Use of each limit between a load and its data, as a table. The diagnosis decides which one
+//! binds.
 
 use model::observation::Observation;
 use serde::Serialize;
@@ -7,22 +7,22 @@ use serde::Serialize;
 use crate::caps::{self, Demand, Layer, LayerKind, Limit};
 use crate::shared_limits::sums_beyond_one_path;
 
-/// A load against one limit.
+/// The use of one limit by a load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LimitUse {
-    /// What has the limit.
+    /// The layer that has the limit.
     pub layer: String,
-    /// What kind of thing it is.
+    /// The kind of layer.
     pub kind: LayerKind,
     /// What is limited.
     pub of: Limited,
-    /// What was measured of it, counted as the layer counts.
+    /// The measured use, in the layer's units.
     pub measured: f64,
     /// The limit.
     pub limit: Limit,
-    /// The first as a share of the second.
+    /// Measured use divided by the limit.
     pub share: f64,
-    /// It lies at the limit: from 3 % below to 5 % above.
+    /// The use is at the limit: from 3 % below to 5 % above.
     pub met: bool,
     /// The jobs whose operations count, where several ran at the same time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -41,8 +41,8 @@ pub enum Limited {
     BytesPerSec,
 }
 
-/// A load against every limit of a stack, the one it comes nearest to first. Those of the other
-/// loads that ran at the same time count against the limits that they share with it.
+/// The use of every limit by a load, the highest share first. Concurrent loads count against limits
+/// that they share with it.
 pub fn limit_uses(load: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<LimitUse> {
     let loads = caps::concurrent_loads(load, others);
     let one = |layer: &Layer| {

@@ -1,7 +1,7 @@
-//! What is asked of storage: clauses such as `iops>=4000`, `p99<=3ms`, `read.mean<=1ms`,
+//! Requirements on storage: clauses such as `iops>=4000`, `p99<=3ms`, `read.mean<=1ms`,
 //! `mbps>=200`, separated by commas.
 //!
-//! This module reads them; whether they are kept is the matter of [`crate::verdict`].
+//! This module parses them; [`crate::verdict`] judges whether they are kept.
 
 use std::fmt;
 
@@ -9,15 +9,14 @@ use model::JsonSchema;
 use model::{Bytes, Direction, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Share of an "at least" that may be missing: buckets of tokens are counted in whole operations
-/// and short intervals.
+/// Tolerated shortfall of a minimum: token buckets count whole operations in short intervals.
 pub const TOLERANCE: f64 = 0.01;
 /// Operations per second at most: one for each nanosecond, the unit of every clock here.
 pub const IOPS_MAX: f64 = 1e9;
 /// Bytes per second at most.
 const BYTES_PER_SEC_MAX: f64 = 1e15;
 
-/// One thing that is asked for.
+/// One condition of a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clause {
     /// As the user or the policy writes it.
@@ -26,13 +25,13 @@ pub struct Clause {
     pub metric: Metric,
     /// Reads or writes alone; absent: all operations.
     pub direction: Option<Direction>,
-    /// On which side of the target it must lie.
+    /// Whether the target is a minimum or a maximum.
     pub side: Side,
     /// Operations per second, bytes per second, nanoseconds, or a share.
     pub target: f64,
     /// Share of the target that may be missing.
     pub tolerance: f64,
-    /// A policy promises it. What else a user asks for is no part of it.
+    /// A policy promises it; otherwise the user added it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_policy: bool,
 }
@@ -45,7 +44,7 @@ pub enum Metric {
     Iops,
     /// Bytes per second.
     Throughput,
-    /// Mean of the time that a user waits: response time when paced, latency otherwise.
+    /// Mean waiting time: the response time of a paced load, otherwise the latency.
     Mean,
     /// A quantile of the same.
     Quantile {
@@ -56,7 +55,7 @@ pub enum Metric {
     Availability,
 }
 
-/// On which side of its target a figure must lie.
+/// Whether a target is a minimum or a maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
@@ -77,7 +76,7 @@ impl Side {
 }
 
 impl Metric {
-    /// The side that a promise about it is on.
+    /// Whether its targets are minima or maxima.
     pub fn side(self) -> Side {
         match self {
             Metric::Iops | Metric::Throughput | Metric::Availability => Side::AtLeast,
@@ -96,7 +95,7 @@ impl Metric {
         }
     }
 
-    /// A value of it, with its unit.
+    /// Formats a value with its unit.
     pub fn show(self, value: f64) -> String {
         match self {
             Metric::Iops => trim_zeros(round_significant(value)),
@@ -131,10 +130,10 @@ impl fmt::Display for Clause {
     }
 }
 
-/// Why a requirement was not understood.
+/// Why a requirement could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequirementError {
-    /// The clause that it is about.
+    /// The faulty clause.
     pub clause: String,
     /// What is wrong.
     pub why: String,
@@ -148,7 +147,7 @@ impl fmt::Display for RequirementError {
     }
 }
 
-/// Reads clauses separated by commas.
+/// Parses clauses separated by commas.
 ///
 /// # Errors
 /// One [`RequirementError`] for each clause that is wrong.
@@ -177,7 +176,7 @@ pub fn parse(text: &str) -> Result<Vec<Clause>, Vec<RequirementError>> {
     }
 }
 
-/// The clauses of a text. Digits behind a comma belong to the number before it.
+/// Splits a text into clauses. Digits after a comma belong to the number before it.
 fn split_clauses(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for part in text.split([',', ';']).map(str::trim).filter(|part| !part.is_empty()) {
@@ -223,7 +222,7 @@ fn parse_clause(text: &str) -> Result<Clause, WhyAndHelp> {
     })
 }
 
-/// What may be missing of a promise about a metric, where nothing else is said.
+/// Default tolerance of a metric.
 pub fn default_tolerance(metric: Metric) -> f64 {
     match metric {
         Metric::Iops | Metric::Throughput => TOLERANCE,
@@ -231,15 +230,14 @@ pub fn default_tolerance(metric: Metric) -> f64 {
     }
 }
 
-/// Name, sign and value.
+/// Splits a clause into name, side and value.
 fn split_clause(text: &str) -> Result<(&str, Side, &str), WhyAndHelp> {
     const SIGNS: [(&str, Side); 6] = [
         (">=", Side::AtLeast),
         ("<=", Side::AtMost),
         ("≥", Side::AtLeast),
         ("≤", Side::AtMost),
-        // Storage is not measured so exactly that "more than" would be another promise than "at
-        // least".
+        // Measurements are not exact enough to distinguish "more than" from "at least".
         (">", Side::AtLeast),
         ("<", Side::AtMost),
     ];
@@ -263,10 +261,9 @@ fn split_clause(text: &str) -> Result<(&str, Side, &str), WhyAndHelp> {
     }
 }
 
-/// The metric of a name, with the direction before its dot.
+/// Parses a metric name with an optional direction before a dot.
 ///
-/// # Errors
-/// What is wrong and what there is.
+/// # Errors What is wrong, and which names exist.
 pub fn parse_metric(name: &str) -> Result<(Metric, Option<Direction>), (String, String)> {
     let lower = name.to_ascii_lowercase();
     let (direction, rest) = match lower.split_once('.') {
@@ -357,7 +354,7 @@ fn parse_target(metric: Metric, name: &str, text: &str) -> Result<f64, WhyAndHel
     }
 }
 
-/// A number, with commas never (they separate clauses) and underscores wherever they help.
+/// Parses a number. Underscores may separate digits; commas may not, because they separate clauses.
 fn parse_number(text: &str) -> Option<f64> {
     let plain = text.trim().replace('_', "");
     plain.parse::<f64>().ok().filter(|value| value.is_finite())
@@ -378,7 +375,7 @@ fn parse_iops(text: &str) -> Result<f64, WhyAndHelp> {
     })
 }
 
-/// Plain numbers are MB/s (10⁶), or MiB/s (2²⁰) of `mibps`.
+/// Plain numbers are MB/s (10⁶), or MiB/s (2²⁰) for `mibps`.
 fn parse_throughput(name: &str, text: &str) -> Result<f64, WhyAndHelp> {
     let bytes_per_unit = match name.to_ascii_lowercase().contains("mib") {
         true => 1_048_576.0,
@@ -394,7 +391,7 @@ fn parse_throughput(name: &str, text: &str) -> Result<f64, WhyAndHelp> {
     })
 }
 
-/// A time in nanoseconds. It needs its unit: `3` may be meant as seconds or as milliseconds.
+/// Parses a time, in nanoseconds. The unit is required: `3` could mean seconds or milliseconds.
 ///
 /// # Errors
 /// What is wrong, and what to write.

@@ -391,8 +391,8 @@ mod tests {
             "{}",
             found.sentence
         );
-        let is_alone = diagnose(&a, &layers, &Context::default());
-        assert_ne!(is_alone.answer, Answer::Cap, "half of a limit is not the limit");
+        let alone = diagnose(&a, &layers, &Context::default());
+        assert_ne!(alone.answer, Answer::Cap, "half of a limit is not the limit");
     }
 
     #[test]

@@ -99,7 +99,7 @@ mod tests {
     use model::plan::EngineKind;
     use model::results::Failure;
 
-    fn counts(change: impl FnOnce(&mut model::results::Results)) -> Vec<String> {
+    fn rules_after(change: impl FnOnce(&mut model::results::Results)) -> Vec<String> {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         change(&mut results);
         rules(&results)
@@ -107,13 +107,13 @@ mod tests {
 
     #[test]
     fn a_clean_run_says_nothing() {
-        assert_eq!(counts(|_| ()), Vec::<String>::new());
+        assert_eq!(rules_after(|_| ()), Vec::<String>::new());
     }
 
     #[test]
     fn each_mishap_has_its_name() {
         let one = |change: &dyn Fn(&mut model::results::Results), rule: &str| {
-            let rules = counts(change);
+            let rules = rules_after(change);
             assert!(rules.contains(&rule.to_owned()), "{rule} in {rules:?}");
         };
         one(&|results| results.interrupted = true, "INTERRUPTED");

@@ -25,10 +25,10 @@ pub(super) const PERCENTILES: Check = Check {
                 let Some(found) = found.as_ref().filter(|found| found.operations > 0) else {
                     continue;
                 };
-                let is_unsupported = |fraction: f64| support(fraction, found.operations) == Support::None;
+                let is_weak = |fraction: f64| support(fraction, found.operations) == Support::None;
                 let Some((fraction, name)) = REPORTED_PERCENTILES[..2]
                     .iter()
-                    .find(|(fraction, _)| is_unsupported(*fraction))
+                    .find(|(fraction, _)| is_weak(*fraction))
                 else {
                     continue;
                 };
@@ -57,9 +57,9 @@ pub(super) const MODES: Check = Check {
         // Of operations on files several kinds share a direction, and reports list them apart.
         let has_file_workers = |job: &Job| { job.workers.iter() }.any(|worker| worker.engine.kind == EngineKind::Files);
         let observations = input.observations();
-        let without_file_jobs =
+        let plain_jobs =
             observations.filter(|(step, job, _)| !has_file_workers(&input.results.plan.steps[*step].jobs[*job]));
-        findings.extend(without_file_jobs.flat_map(|(_, _, seen)| find_two_modes(&seen)));
+        findings.extend(plain_jobs.flat_map(|(_, _, seen)| find_two_modes(&seen)));
     },
 };
 
@@ -88,10 +88,8 @@ mod tests {
     fn few_operations_make_weak_percentiles() {
         for (operations, help) in [(999, "measure a little longer"), (500, "measure 2.0 times as long")] {
             let found = super::super::check(&samples::closed_loop(1, operations, Nanos::millis(1)));
-            let is_unsupported = found.iter().find(|finding| finding.rule == "PCT-UNSUPPORTED");
-            let advice = is_unsupported
-                .and_then(|finding| finding.help.as_deref())
-                .expect("advice");
+            let weak = found.iter().find(|finding| finding.rule == "PCT-UNSUPPORTED");
+            let advice = weak.and_then(|finding| finding.help.as_deref()).expect("advice");
             assert!(advice.starts_with(help), "{advice}");
         }
         assert!(!rules(&samples::closed_loop(10, 10_000, Nanos::millis(1))).contains(&"PCT-UNSUPPORTED".to_owned()));

@@ -131,11 +131,11 @@ mod tests {
             for _ in 0..samples {
                 reads.total.record(1);
             }
-            let full_blocks = reads.operations;
+            let all_operations = reads.operations;
             for histogram in [&mut reads.submission, &mut reads.completion, &mut reads.total] {
                 if samples == 0 && kind.is_metadata_engine() {
                     histogram.clear();
-                    histogram.record_times(1_000_000, full_blocks / 2);
+                    histogram.record_times(1_000_000, all_operations / 2);
                 }
             }
             rules(&results).contains(&"TOTALS-MISMATCH".to_owned())

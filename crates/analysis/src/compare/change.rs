@@ -1,4 +1,4 @@
-//! A figure of one result against the same figure of another.
+//! Compares a figure of two results.
 
 use model::observation::{Latency, Observation, SeriesPoint};
 use model::stats::{batch_means, holm, quantile_interval, student_quantile, two_sided_student, upper_tail_of_normal};
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::figures::{format_change, format_rate, format_time};
 
-/// Changes that lie within this share, with their whole interval, are called the same.
+/// A change whose whole interval lies within this share counts as none.
 pub const MARGIN: f64 = 0.02;
 /// The confidence of all intervals.
 pub(super) const LEVEL: f64 = 0.95;
@@ -33,17 +33,17 @@ pub(super) const FIGURES: [Figure; 6] = [
     Figure::Quantile(0.999),
 ];
 
-/// What a change comes to.
+/// How a change is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Judgement {
     /// The second is better, by more than chance.
     Better,
-    /// Whatever the difference is, it is smaller than the margin.
+    /// The difference is smaller than the margin.
     Same,
     /// The second is worse, by more than chance.
     Worse,
-    /// Neither can be said.
+    /// The runs do not decide it.
     Undecided,
     /// The plans ask for different loads, so the change is that of the load.
     DifferentLoad,
@@ -77,10 +77,9 @@ pub struct Change {
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,
-    /// Probability of so large a change by chance, raised for the number of figures where several
-    /// were compared.
+    /// Probability of so large a change by chance, adjusted for the number of compared figures.
     pub p: Option<f64>,
-    /// What it comes to.
+    /// The judgement.
     pub word: Judgement,
 }
 
@@ -103,7 +102,7 @@ impl Figure {
         }
     }
 
-    /// A value of it in the unit of [`Figure::column`].
+    /// Converts a value to the unit of [`Figure::column`].
     pub fn in_column(self, value: f64) -> f64 {
         match self {
             Figure::Iops => value,
@@ -111,7 +110,7 @@ impl Figure {
         }
     }
 
-    /// More of it is better.
+    /// Whether higher values are better.
     pub fn higher_is_better(self) -> bool {
         match self {
             Figure::Iops => true,
@@ -119,7 +118,7 @@ impl Figure {
         }
     }
 
-    /// A value of it in words.
+    /// A value with its unit, as text.
     pub fn words(self, value: f64) -> String {
         match self {
             Figure::Iops => format_rate(value),
@@ -127,8 +126,8 @@ impl Figure {
         }
     }
 
-    /// Its value in a result; `None` where it is not known, or where fewer than ten operations lie
-    /// beyond a quantile.
+    /// Its value in a result; `None` if unknown, or if fewer than ten operations lie beyond a
+    /// quantile.
     pub fn value_in(self, observation: &Observation) -> Option<f64> {
         let value = match self {
             Figure::Iops => observation.total.iops?,
@@ -145,8 +144,8 @@ impl Figure {
         (value > 0.0 && value.is_finite()).then_some(value)
     }
 
-    /// The 95 % interval of its value by what varied within the run; `None` where there is no
-    /// series long enough.
+    /// The 95 % interval from the variation within the run; `None` without a sufficiently long
+    /// series.
     pub(super) fn interval_in(self, observation: &Observation) -> Option<(f64, f64)> {
         let value = self.value_in(observation)?;
         let (error, degrees) = match self {
@@ -162,7 +161,7 @@ impl Figure {
         Some((value * (1.0 - half).max(0.0), value * (1.0 + half)))
     }
 
-    /// How it changes, without a judgement; `None` where either result lacks it.
+    /// The change, not yet judged; `None` if either result lacks the figure.
     pub(super) fn change(self, from: &Observation, to: &Observation) -> Option<Change> {
         let (a, b) = (self.value_in(from)?, self.value_in(to)?);
         let bounds = match self {
@@ -230,9 +229,8 @@ fn welch_bounds(
     })
 }
 
-/// The interval of the quotient of two quantiles, from the order-statistic interval of each by
-/// MOVER (Zou and Donner 2008) on logarithms. It holds as far as operations are independent of each
-/// other.
+/// The interval of the ratio of two quantiles: MOVER (Zou and Donner 2008) on the logarithms of
+/// their order-statistic intervals. It assumes independent operations.
 fn quantile_ratio_bounds(from: &Latency, to: &Latency, share: f64) -> Option<Bounds> {
     let bounds = |latency: &Latency| {
         let histogram = latency.histogram.as_ref()?;
@@ -244,7 +242,7 @@ fn quantile_ratio_bounds(from: &Latency, to: &Latency, share: f64) -> Option<Bou
     let difference = b - a;
     let below = (b - b_low).hypot(a_high - a);
     let above = (b_high - b).hypot(a - a_low);
-    // The side towards no change decides; the interval is taken for 1.96 deviations.
+    // The side towards no change decides; the interval spans 1.96 deviations.
     let side = if difference > 0.0 { below } else { above };
     let p = match (difference == 0.0, side > 0.0) {
         (true, _) => 1.0,
@@ -259,8 +257,8 @@ fn quantile_ratio_bounds(from: &Latency, to: &Latency, share: f64) -> Option<Bou
 }
 
 impl Change {
-    /// Finds the word: the same if the whole interval lies within the margin, better or worse if
-    /// chance does not explain it, undecided otherwise.
+    /// Judges the change: same if the whole interval lies within the margin, better or worse if
+    /// chance does not explain it, otherwise undecided.
     pub(super) fn judge(&mut self, margin: f64) {
         let (Some(low), Some(high), Some(p)) = (self.low, self.high, self.p) else {
             self.word = Judgement::Undecided;
@@ -294,8 +292,8 @@ impl Change {
     }
 }
 
-/// The figure that decides: operations per second where all are closed loops, otherwise the mean
-/// response, since the rate is what was asked for. `None` for no results.
+/// The deciding figure: operations per second if all are closed loops, otherwise the mean response,
+/// since the rate is set. `None` without results.
 pub fn primary(observations: &[&Observation]) -> Option<Figure> {
     let closed = |one: &&&Observation| one.load.closed_loop.unwrap_or(true);
     observations.first()?;
@@ -305,14 +303,14 @@ pub fn primary(observations: &[&Observation]) -> Option<Figure> {
     })
 }
 
-/// How every figure that both results have changes, with probabilities raised for their number
-/// (Holm). The intervals hold what varied within the two runs, not what varies from run to run.
+/// Judged changes of every common figure, with Holm's adjustment. The intervals cover variation
+/// within the two runs, not between runs.
 pub fn changes(from: &Observation, to: &Observation, margin: f64) -> Vec<Change> {
     let found = FIGURES.iter().filter_map(|figure| figure.change(from, to));
     judge_all(found.collect(), margin)
 }
 
-/// Raises the probabilities for their number and finds the words.
+/// Adjusts the probabilities by Holm's method and judges every change.
 pub(super) fn judge_all(mut changes: Vec<Change>, margin: f64) -> Vec<Change> {
     let raised = holm(&changes.iter().filter_map(|change| change.p).collect::<Vec<_>>());
     let with_p = changes.iter_mut().filter(|change| change.p.is_some());
@@ -323,8 +321,7 @@ pub(super) fn judge_all(mut changes: Vec<Change>, margin: f64) -> Vec<Change> {
     changes
 }
 
-/// Where figures that chance does not explain point the other way than `word`: what is better and
-/// what is worse.
+/// Describes figures that changed significantly in the opposite direction of `word`.
 pub fn contrary(word: Judgement, changes: &[Change]) -> Option<String> {
     let of = |wanted: Judgement| {
         let named = changes.iter().filter(|change| change.word == wanted);

@@ -1,4 +1,4 @@
-//! Parts of a plan in words. They are exact: what differs is reported in different words.
+//! Parts of a plan as text. The text is exact: different settings give different texts.
 
 use model::block_size::BlockSizes;
 use model::mix::{Mix, MixRule};
@@ -29,7 +29,7 @@ fn time(length: Nanos) -> String {
     }
 }
 
-/// Once where it is the same for all directions.
+/// One text if all directions are equal, otherwise one for each.
 fn directions<T: PartialEq>(values: &PerDirection<T>, describe: impl Fn(&T) -> String) -> String {
     let PerDirection { read, write, trim } = values;
     match read == write && write == trim {
@@ -43,7 +43,7 @@ fn directions<T: PartialEq>(values: &PerDirection<T>, describe: impl Fn(&T) -> S
     }
 }
 
-/// The parts that are there.
+/// Joins the parts whose condition holds.
 fn list(parts: &[(bool, String)], none: &str) -> String {
     let present = parts.iter().filter(|(is, _)| *is).map(|(_, describe)| describe.clone());
     let present: Vec<String> = present.collect();
@@ -144,7 +144,7 @@ pub(super) fn cache(cache: &CacheMode) -> String {
     };
     let mapped = mapping
         .as_ref()
-        .map(|mapping| format!("mapped into memory: {}", spell_debug(mapping)));
+        .map(|mapping| format!("mapped into memory: {}", spell(mapping)));
     list(
         &[
             (true, path.to_owned()),
@@ -152,10 +152,7 @@ pub(super) fn cache(cache: &CacheMode) -> String {
             (*local_only, "of this host only".into()),
             (
                 bypass_io.is_some(),
-                format!(
-                    "by BypassIO, {}",
-                    bypass_io.as_ref().map(spell_debug).unwrap_or_default()
-                ),
+                format!("by BypassIO, {}", bypass_io.as_ref().map(spell).unwrap_or_default()),
             ),
             (mapped.is_some(), mapped.unwrap_or_default()),
             (*drop_before, "emptied before".into()),
@@ -179,7 +176,7 @@ pub(super) fn flushes(rule: &SyncRule) -> String {
     let data_only = *kind == FlushKind::Data;
     let range = file_range
         .as_ref()
-        .map(|(writes, flags)| format!("of the range after {writes} writes ({})", spell_debug(flags)));
+        .map(|(writes, flags)| format!("of the range after {writes} writes ({})", spell(flags)));
     let some = *every_writes > 0 || *at_end || *on_close;
     list(
         &[
@@ -274,12 +271,12 @@ pub(super) fn pauses(think: &Option<Think>) -> String {
     )
 }
 
-/// What has no words of its own, in those of its fields and variants: `RoundRobin { start_at: 4 }`
-/// is `round robin (start at 4)`.
-pub(super) fn spell_debug<T: std::fmt::Debug>(value: &T) -> String {
+/// Spells out any value by its `Debug` form: `RoundRobin { start_at: 4 }` is
+/// `round robin (start at 4)`.
+pub(super) fn spell<T: std::fmt::Debug>(value: &T) -> String {
     let written = format!("{value:?}");
     let mut describe: Vec<String> = Vec::new();
-    // Brackets of what is a name alone, as `Some(…)` or the unit of a number, are not shown.
+    // Brackets of plain wrappers, such as `Some(…)` or a unit type, are not shown.
     let mut shown: Vec<bool> = Vec::new();
     let mut rest = written.as_str();
     while let Some(first) = rest.chars().next() {
@@ -374,10 +371,10 @@ mod tests {
             placement: Placement::Uniform(Uniform::default()),
         };
         let all = [
-            spell_debug(&vec![random]),
-            spell_debug(&SyncRule::default()),
-            spell_debug(&Some(Nanos(5))),
-            spell_debug(&Pacing::default()),
+            spell(&vec![random]),
+            spell(&SyncRule::default()),
+            spell(&Some(Nanos(5))),
+            spell(&Pacing::default()),
         ];
         for text in &all {
             assert!(!text.contains(['{', '}', ':', '[', ']']), "{text}");

@@ -1,4 +1,4 @@
-//! What else differs between two results than their figures.
+//! Facts, besides the figures, that differ between results.
 
 use model::environment::TargetFacts;
 use model::observation::{Load, Observation};
@@ -13,18 +13,18 @@ use super::describe;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactKind {
-    /// The load: another one is another question.
+    /// The load: results of different loads answer different questions.
     Load,
-    /// How it was measured: figures may differ because of it.
+    /// How it was measured, which may change figures.
     Measuring,
-    /// Where it was measured: often what is to be compared.
+    /// Where it was measured, often the subject of the comparison.
     Place,
-    /// Known to differ without harm, or only worth knowing.
+    /// Harmless differences.
     Other,
 }
 
 impl FactKind {
-    /// Results that differ in it do not answer the same question, or not in the same way.
+    /// Results that differ in such a fact are not comparable.
     pub fn prevents_comparison(self) -> bool {
         match self {
             FactKind::Load | FactKind::Measuring => true,
@@ -33,14 +33,14 @@ impl FactKind {
     }
 }
 
-/// Something that was so when a result was measured.
+/// A condition under which a result was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
     /// What it is about.
     pub kind: FactKind,
     /// Its name.
     pub name: String,
-    /// Its value in words.
+    /// Its value, as text.
     pub value: String,
 }
 
@@ -51,7 +51,7 @@ pub struct Difference {
     pub kind: FactKind,
     /// Its name.
     pub name: String,
-    /// Its value in each result, in their order; absent where it is not known.
+    /// Its value in each result, in order; absent if unknown.
     pub values: Vec<Option<String>>,
 }
 
@@ -63,8 +63,8 @@ fn fact(kind: FactKind, name: &str, value: impl ToString) -> Fact {
     }
 }
 
-/// Facts that differ among the results, the gravest first. What one of them does not tell is no
-/// difference, except that it is listed where the others disagree anyway.
+/// Facts that differ among the results, the most important first. An unknown value alone is no
+/// difference.
 pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
     let mut found: Vec<Difference> = Vec::new();
     for known in sides.iter().flatten() {
@@ -87,7 +87,7 @@ pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
         let first = known.next();
         known.any(|value| Some(value) != first)
     });
-    // The exact form of what a plain fact tells already is only long.
+    // Drop the exact form of a fact that a short one already shows.
     let names: Vec<String> = found.iter().map(|difference| difference.name.clone()).collect();
     found.retain(|difference| {
         let short = SHORT_FACTS.iter().find(|(exact, _)| *exact == difference.name);
@@ -97,19 +97,19 @@ pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
     found
 }
 
-/// Facts that decide how many operations there are, or how long one takes, whatever the storage is.
+/// Facts of the load that determine the figures on any storage.
 const LOAD_DEFINING_FACTS: [&str; 7] = [
     "rate", "pacing", "in flight", "workers", "pauses", "block size", "block sizes",
 ];
 
-/// True if the plans themselves ask for other figures.
+/// True if the plans differ in such a fact.
 pub fn changes_load(differences: &[Difference]) -> bool {
     differences
         .iter()
         .any(|difference| LOAD_DEFINING_FACTS.contains(&difference.name.as_str()))
 }
 
-/// Facts of a plan in its own words, and the plain ones that tell the same where they can.
+/// Exact facts of a plan, and the short facts that replace them.
 const SHORT_FACTS: [(&str, &str); 5] = [
     ("positions", "pattern"),
     ("block sizes", "block size"),
@@ -157,7 +157,7 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
     Some(facts)
 }
 
-/// A directory holds the file that was made in it.
+/// A directory covers the file that was created in it.
 fn covers_path(target: &TargetFacts, path: &str) -> bool {
     target.path == path || target.path.starts_with(path) || path.ends_with(&target.path) || path.starts_with('.')
 }
@@ -194,7 +194,7 @@ fn target_facts(target: &TargetFacts) -> Vec<Fact> {
     facts
 }
 
-/// What a plan says beyond the load that every source can tell.
+/// Facts of a plan beyond those of any observation.
 fn plan_facts(job: &Job) -> Vec<Fact> {
     let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
     let of = |name: &str, value: fn(&Stream) -> String| {
@@ -203,10 +203,10 @@ fn plan_facts(job: &Job) -> Vec<Fact> {
         fact(FactKind::Load, name, values.join("; "))
     };
     vec![
-        of("positions", |stream| describe::spell_debug(&stream.pattern.access)),
+        of("positions", |stream| describe::spell(&stream.pattern.access)),
         of("block sizes", |stream| describe::sizes(&stream.pattern.sizes)),
         of("mix", |stream| describe::mix(&stream.mix)),
-        of("contents", |stream| describe::spell_debug(&stream.content)),
+        of("contents", |stream| describe::spell(&stream.content)),
         of("caches", |stream| describe::cache(&stream.cache)),
         of("flushes", |stream| describe::flushes(&stream.sync)),
         of("pacing", |stream| describe::pacing(&stream.pacing)),
@@ -215,7 +215,7 @@ fn plan_facts(job: &Job) -> Vec<Fact> {
     ]
 }
 
-/// The facts that any source of an observation may tell.
+/// The facts of an observation from any source.
 pub fn facts_of_observation(observation: &Observation) -> Vec<Fact> {
     let load: &Load = &observation.load;
     let mut facts = vec![fact(FactKind::Measuring, "tool", &observation.tool)];

@@ -1,9 +1,9 @@
-//! The same test again and again: does a figure stay, and where did it change?
+//! The trend of a repeated test: whether a figure stayed, and when it changed.
 //!
-//! Series of runs are short. Levels are looked for from [`MIN_RUNS`] runs on, each of at least
-//! [`MIN_LEVEL`]; on uncorrelated noise a change is claimed in at most four of a hundred series of
-//! 6 to 12 runs, and in fewer of longer ones (measured on 4,000 series of each length). What
-//! differs around a change came with it, and need not be its cause.
+//! Series of runs are short. Levels of at least [`MIN_LEVEL`] runs are searched from [`MIN_RUNS`]
+//! runs on. On uncorrelated noise, at most four of a hundred series of 6 to 12 runs show a false
+//! change, and fewer of longer ones (measured on 4,000 series of each length). Facts that differ
+//! around a change came with it, and need not be its cause.
 
 use model::stats::{Segment, segments};
 use serde::Serialize;
@@ -12,13 +12,13 @@ use super::change::{Figure, Judgement};
 use super::fingerprint::{Difference, Fact, differences};
 use crate::figures::format_change;
 
-/// Fewer runs tell nothing of levels.
+/// Fewer runs show no levels.
 pub const MIN_RUNS: usize = 6;
-/// One run is no level.
+/// A level has at least this many runs.
 pub const MIN_LEVEL: usize = 2;
-/// The latest run stands alone if it lies this many deviations from the level before it.
+/// The latest run is an outlier if it lies this many deviations from the level before it.
 const MIN_OUTLIER_DEVIATIONS: f64 = 4.0;
-/// Each run has its own seed, or all the same: neither explains a level.
+/// Facts that cannot explain a level: seeds differ in every run, or in none.
 const IGNORED_FACTS: [&str; 1] = ["seed"];
 
 /// One run of a series.
@@ -28,15 +28,15 @@ pub struct RunRecord {
     pub entry: u64,
     /// Its start.
     pub unix_ns: u64,
-    /// The day of it, in words.
+    /// Its day, as text.
     pub day: String,
     /// The figure.
     pub value: f64,
-    /// What was so then.
+    /// Facts of the run.
     pub facts: Vec<Fact>,
 }
 
-/// How a figure went over several runs.
+/// How a figure developed over several runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trend {
     /// Which figure.
@@ -45,17 +45,16 @@ pub struct Trend {
     pub name: String,
     /// The runs, the earliest first.
     pub points: Vec<TrendPoint>,
-    /// Levels, one after the other; one alone where nothing changed, or where the runs are too few
-    /// to tell.
+    /// Successive levels; a single one if nothing changed or the runs are too few.
     pub levels: Vec<Level>,
     /// The changes between them that are larger than the margin.
     pub changes: Vec<LevelChange>,
-    /// The share of the level that a lasting step of the latest two runs needs to be seen in about
-    /// three of four series; absent where the runs are too few.
+    /// The smallest step of the latest two runs, as a share of the level, that is detected in about
+    /// three of four series; absent with too few runs.
     pub smallest: Option<f64>,
-    /// The latest run, if it stands alone.
+    /// The latest run, if it is an outlier.
     pub alone: Option<u64>,
-    /// All of it in words.
+    /// The trend in sentences.
     pub sentences: Vec<String>,
 }
 
@@ -70,7 +69,7 @@ pub struct TrendPoint {
     pub value: f64,
 }
 
-/// Runs over which a figure stays.
+/// Runs with the same level of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Level {
     /// The first of them.
@@ -102,7 +101,7 @@ pub struct LevelChange {
     pub ratio: f64,
     /// Better or worse.
     pub word: Judgement,
-    /// What else is not the same in these two runs.
+    /// Facts that differ between these two runs.
     pub differences: Vec<Difference>,
 }
 
@@ -150,7 +149,7 @@ pub fn trend(figure: Figure, runs: &[RunRecord], margin: f64) -> Option<Trend> {
     Some(trend)
 }
 
-/// Neighbours that differ by no more than the margin are one level.
+/// Merges neighbouring levels that differ by no more than the margin.
 fn merge_close_levels(values: &[f64], found: Vec<Segment>, margin: f64) -> Vec<Segment> {
     let mut levels: Vec<Segment> = Vec::new();
     for segment in found {
@@ -183,13 +182,13 @@ fn level_change(figure: Figure, runs: &[RunRecord], from: &Segment, to: &Segment
     }
 }
 
-/// A step d, in deviations, that lasts for two runs gains about 2 d, and a change costs 3 ln n; the
-/// rest is what the runs vary by.
+/// Smallest detectable step of two runs, as a share: a step of d deviations gains about 2 d, a
+/// change costs 3 ln n, and 3 covers the noise.
 fn detectable_step(levels: &[Segment], runs: usize) -> f64 {
     (1.5 * (runs as f64).ln() + 3.0) * pooled_variation(levels)
 }
 
-/// The variation within levels, over all of them.
+/// The variation within levels, pooled over all of them.
 fn pooled_variation(levels: &[Segment]) -> f64 {
     let freedom = |level: &Segment| (level.end - level.start - 1) as f64;
     let squares: f64 = levels
@@ -331,7 +330,7 @@ mod tests {
         values.iter().enumerate().map(one).collect()
     }
 
-    fn sentences(values: &[f64]) -> (Trend, String) {
+    fn describe(values: &[f64]) -> (Trend, String) {
         let trend = trend(Figure::Iops, &runs(values), 0.02).unwrap();
         let text = trend.sentences.join(" ");
         (trend, text)
@@ -339,7 +338,7 @@ mod tests {
 
     #[test]
     fn a_lasting_drop_is_reported_with_what_changed_around_it() {
-        let (trend, text) = sentences(&[
+        let (trend, text) = describe(&[
             1000.0, 1004.0, 997.0, 1002.0, 999.0, 1001.0, 1003.0, 880.0, 882.0, 879.0,
         ]);
         let [found] = &trend.changes[..] else {
@@ -358,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_level_that_stays_says_what_would_have_been_seen() {
-        let (trend, text) = sentences(&[100.0, 103.0, 98.0, 101.0, 97.0, 102.0, 99.0, 100.0]);
+        let (trend, text) = describe(&[100.0, 103.0, 98.0, 101.0, 97.0, 102.0, 99.0, 100.0]);
         assert!(trend.changes.is_empty());
         assert!(
             text.starts_with(
@@ -375,13 +374,13 @@ mod tests {
 
     #[test]
     fn one_run_is_no_level_and_five_are_no_series() {
-        let (trend, text) = sentences(&[100.0, 101.0, 99.0, 100.0, 101.0, 99.0, 60.0]);
+        let (trend, text) = describe(&[100.0, 101.0, 99.0, 100.0, 101.0, 99.0, 60.0]);
         assert_eq!((trend.changes.len(), trend.alone), (0, Some(16)));
         assert!(
             text.contains("The latest, 16 (day 6), stands alone with 60: one run does not show a level, so repeat it."),
             "{text}"
         );
-        let (trend, text) = sentences(&[100.0, 100.0, 100.0, 50.0, 50.0]);
+        let (trend, text) = describe(&[100.0, 100.0, 100.0, 50.0, 50.0]);
         assert!(trend.changes.is_empty() && trend.smallest.is_none());
         assert_eq!(
             text,

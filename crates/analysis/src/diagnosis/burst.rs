@@ -8,7 +8,7 @@ use super::bounds::total_iops;
 use super::context::{Counts, KnownBurst};
 use super::input::Input;
 use super::slc;
-use super::symptom::{Symptom, compared_evidence, plain_evidence};
+use super::symptom::{Symptom, figure, figure_vs};
 
 /// Minimum drop at the step, as a share of the level before it.
 const MIN_DROP: f64 = 0.10;
@@ -89,9 +89,9 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         None => format!("{fell}, and stayed flat, as when credits run out; the lower rate lasts"),
     };
     let mut symptom = Symptom::new(sentence)
-        .with_evidence(plain_evidence("level before", step.before.mean, "IOPS"))
-        .with_evidence(plain_evidence("level after", step.after.mean, "IOPS"))
-        .with_evidence(compared_evidence(
+        .with_evidence(figure("level before", step.before.mean, "IOPS"))
+        .with_evidence(figure("level after", step.after.mean, "IOPS"))
+        .with_evidence(figure_vs(
             "variation after",
             100.0 * step.after.variation(),
             "%",
@@ -99,16 +99,16 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             "an allowance",
         ))
         .with_evidence(match known {
-            Some(burst) => compared_evidence(
+            Some(burst) => figure_vs(
                 "credits used, at least",
                 bucket,
                 "operations",
                 bucket_in_operations(input, burst),
                 &burst.layer,
             ),
-            None => plain_evidence("credits used, at least", bucket, "operations"),
+            None => figure("credits used, at least", bucket, "operations"),
         })
-        .with_evidence(plain_evidence("full again after, without load", refill_secs, "s"));
+        .with_evidence(figure("full again after, without load", refill_secs, "s"));
     symptom.layer = known.map(|burst| burst.layer.clone());
     Some(
         symptom

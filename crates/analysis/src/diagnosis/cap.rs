@@ -7,7 +7,7 @@ use super::bounds::Bound;
 use super::confirm::Verdict;
 use super::context::Question;
 use super::input::Input;
-use super::symptom::{Symptom, compared_evidence, plain_evidence};
+use super::symptom::{Symptom, figure, figure_vs};
 use super::{Signature, remark};
 use crate::caps::LayerKind;
 
@@ -87,11 +87,11 @@ fn met_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
             format!("{sentence}, which {met} of {seconds} seconds met")
         }
     };
-    let mut symptom = Symptom::new(sentence).with_evidence(compared_evidence(
+    let mut symptom = Symptom::new(sentence).with_evidence(figure_vs(
         "use of the limit", bound.used, unit, bound.limit.low, &bound.layer,
     ));
     if input.rates_by_second.len() as f64 >= MIN_SECONDS {
-        symptom = symptom.with_evidence(plain_evidence(
+        symptom = symptom.with_evidence(figure(
             "variation second by second",
             100.0 * variation(&input.rates_by_second),
             "%",

@@ -4,7 +4,7 @@ use model::diagnosis::Evidence;
 use model::observation::Observation;
 
 use super::bounds::total_iops;
-use super::symptom::compared_evidence;
+use super::symptom::figure_vs;
 
 /// The rate counts as unchanged within this share plus two standard errors of each operation count.
 const RATE_TOLERANCE: f64 = 0.03;
@@ -93,14 +93,14 @@ fn relative_variance(load: &Observation) -> f64 {
 impl Comparison {
     pub(super) fn evidence(&self) -> [Evidence; 2] {
         [
-            compared_evidence(
+            figure_vs(
                 "rate at the second depth",
                 100.0 * self.rate,
                 "%",
                 100.0,
                 "the rate at the first",
             ),
-            compared_evidence(
+            figure_vs(
                 "latency at the second depth",
                 100.0 * self.latency,
                 "%",

@@ -4,7 +4,7 @@ use model::diagnosis::Answer;
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, plain_evidence};
+use super::symptom::{Symptom, figure};
 use crate::attribution::Attribution;
 use crate::requirement::Metric;
 use crate::shifts::{Shift, shift};
@@ -24,8 +24,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let (sentence, first, last) = match shift(input.observation)? {
         Shift::RateDrift { from, to } if to < from => (
             format!("the rate fell from {from:.0} to {to:.0} IOPS over the window, without a step"),
-            plain_evidence("rate at the start", from, "IOPS"),
-            plain_evidence("rate at the end", to, "IOPS"),
+            figure("rate at the start", from, "IOPS"),
+            figure("rate at the end", to, "IOPS"),
         ),
         // If the rate is missed even by 1 %, operations wait longer and longer, so latency proves
         // nothing.
@@ -38,8 +38,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
                     Metric::Mean.show(from),
                     Metric::Mean.show(to)
                 ),
-                plain_evidence("latency at the start", from / 1e6, "ms"),
-                plain_evidence("latency at the end", to / 1e6, "ms"),
+                figure("latency at the start", from / 1e6, "ms"),
+                figure("latency at the end", to / 1e6, "ms"),
             )
         }
         _ => return None,

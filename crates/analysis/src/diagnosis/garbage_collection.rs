@@ -5,7 +5,7 @@ use model::stats::{mean, sample_deviation};
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared_evidence, plain_evidence};
+use super::symptom::{Symptom, figure, figure_vs};
 
 /// Fewer writes than this, in percent, leave little garbage to collect.
 const MIN_WRITE_PERCENT: f64 = 30.0;
@@ -50,21 +50,21 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
                 ))
             );
             Symptom::new(sentence)
-                .with_evidence(compared_evidence(
+                .with_evidence(figure_vs(
                     "rate in the second half",
                     after.0,
                     "IOPS",
                     before.0,
                     "the first half",
                 ))
-                .with_evidence(compared_evidence(
+                .with_evidence(figure_vs(
                     "variation in the second half",
                     100.0 * variation,
                     "%",
                     100.0 * before.1 / before.0.max(f64::MIN_POSITIVE),
                     "the first half",
                 ))
-                .with_evidence(plain_evidence("writes", input.write_percent().unwrap_or(0.0), "%"))
+                .with_evidence(figure("writes", input.write_percent().unwrap_or(0.0), "%"))
                 .with_advice("write the whole device twice first, and measure until the rate is steady")
         })
 }

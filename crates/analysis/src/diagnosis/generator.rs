@@ -4,7 +4,7 @@ use model::diagnosis::Answer;
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared_evidence, plain_evidence};
+use super::symptom::{Symptom, figure, figure_vs};
 use crate::attribution::{Attribution, Fault};
 
 /// A worker above this share of a processor may be the limit.
@@ -45,7 +45,7 @@ fn detect_busy_worker(input: &Input<'_>) -> Option<Symptom> {
         let sentence =
             format!("the program itself was the limit: its busiest worker used {percent:.0} % of a processor");
         Symptom::new(sentence)
-            .with_evidence(compared_evidence(
+            .with_evidence(figure_vs(
                 "busiest worker",
                 percent,
                 "% of a processor",
@@ -69,7 +69,7 @@ fn detect_engine_ceiling(input: &Input<'_>) -> Option<Symptom> {
             "the program itself was a good part of the limit: {percent:.0} % of what it reaches without a device"
         );
         Symptom::new(sentence)
-            .with_evidence(compared_evidence("rate", rate, "IOPS", ceiling, "without a device"))
+            .with_evidence(figure_vs("rate", rate, "IOPS", ceiling, "without a device"))
             .with_advice("use more workers or larger blocks")
     })
 }
@@ -84,9 +84,7 @@ fn detect_underfilled_queue(input: &Input<'_>) -> Option<Symptom> {
     let sentence = format!("the queue was not kept full: {in_flight:.1} operations in flight of {depth:.0}");
     Some(
         Symptom::new(sentence)
-            .with_evidence(compared_evidence(
-                "operations in flight", in_flight, "", depth, "the depth",
-            ))
+            .with_evidence(figure_vs("operations in flight", in_flight, "", depth, "the depth"))
             .with_advice("use an asynchronous engine, or more workers with less depth each"),
     )
 }
@@ -107,8 +105,8 @@ fn detect_late_issue(input: &Input<'_>) -> Option<Symptom> {
         );
         let used = observation.generator.map_or(0.0, |generator| 100.0 * generator.busiest_worker);
         Symptom::new(sentence)
-            .with_evidence(plain_evidence("operations missing in those seconds", missed, ""))
-            .with_evidence(plain_evidence("busiest worker", used, "% of a processor"))
+            .with_evidence(figure("operations missing in those seconds", missed, ""))
+            .with_evidence(figure("busiest worker", used, "% of a processor"))
             .with_advice("use more workers, and leave a processor to each")
     })
 }
@@ -131,7 +129,7 @@ fn detect_late_issue_on_average(input: &Input<'_>) -> Option<Symptom> {
             usual / 1e6
         );
         Symptom::new(sentence)
-            .with_evidence(compared_evidence(
+            .with_evidence(figure_vs(
                 "schedule delay, median",
                 usual / 1e6,
                 "ms",

@@ -8,7 +8,7 @@ use super::bounds::{self, Bound};
 use super::confirm::{Comparison, Verdict, compare};
 use super::context::Context;
 use super::remark;
-use super::symptom::{compared_evidence, plain_evidence};
+use super::symptom::{figure, figure_vs};
 use crate::caps::{Layer, LayerKind};
 
 /// From this share of its depth on, a queue counts as full.
@@ -145,7 +145,7 @@ impl<'a> Input<'a> {
             }
         };
         if let Some(rate) = self.rate() {
-            add(plain_evidence("rate", rate, "IOPS"));
+            add(figure("rate", rate, "IOPS"));
         }
         if let Some(latency) = self.mean_latency() {
             // Reports show the response time of a paced load, which is longer.
@@ -153,17 +153,11 @@ impl<'a> Input<'a> {
                 Some(_) => "mean service time",
                 None => "mean latency",
             };
-            add(plain_evidence(what, latency / 1e6, "ms"));
+            add(figure(what, latency / 1e6, "ms"));
         }
         if let (Some(full), Some(depth)) = (self.queue_fill(), self.observation.load.depth) {
             let depth = depth as f64;
-            add(compared_evidence(
-                "operations in flight",
-                full * depth,
-                "",
-                depth,
-                "the depth",
-            ));
+            add(figure_vs("operations in flight", full * depth, "", depth, "the depth"));
         }
         if let Some(comparison) = self.comparison() {
             comparison.evidence().into_iter().for_each(&mut add);

@@ -5,7 +5,7 @@ use model::diagnosis::Answer;
 use super::Signature;
 use super::confirm::Verdict;
 use super::input::Input;
-use super::symptom::{Symptom, compared_evidence, plain_evidence};
+use super::symptom::{Symptom, figure, figure_vs};
 
 /// Up to this multiple of the unloaded latency, an operation hardly waits.
 const MAX_LATENCY_GROWTH: f64 = 1.3;
@@ -37,7 +37,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             let latency = input.mean_latency()?;
             (latency <= MAX_LATENCY_GROWTH * alone)
                 .then(Symptom::default)?
-                .with_evidence(compared_evidence(
+                .with_evidence(figure_vs(
                     "mean latency",
                     latency / 1e6,
                     "ms",
@@ -47,7 +47,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         }
         (None, None) => (depth == 1)
             .then(Symptom::default)?
-            .with_evidence(plain_evidence("depth", 1.0, "")),
+            .with_evidence(figure("depth", 1.0, "")),
     };
     let latency = input.mean_latency()? / 1e6;
     let sentence = format!(

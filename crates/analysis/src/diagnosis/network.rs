@@ -4,7 +4,7 @@ use model::diagnosis::Answer;
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared_evidence};
+use super::symptom::{Symptom, figure_vs};
 
 /// A link above this share of its speed is full.
 const FULL_LINK_SHARE: f64 = 0.90;
@@ -21,7 +21,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         let percent = 100.0 * share;
         return Some(
             Symptom::new(format!("the network: its link was used to {percent:.0} % of its speed"))
-                .with_evidence(compared_evidence(
+                .with_evidence(figure_vs(
                     "use of the link",
                     percent,
                     "%",
@@ -36,7 +36,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         Symptom::new(format!(
             "the network: {losses} packets were lost or sent again during the test"
         ))
-        .with_evidence(compared_evidence(
+        .with_evidence(figure_vs(
             "lost or sent again", losses as f64, "packets", 0.0, "a sound network",
         ))
         .with_advice("look at cables, flow control and MTU before anything else"),

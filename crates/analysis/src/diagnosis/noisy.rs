@@ -5,7 +5,7 @@ use model::stats::{median, period};
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared_evidence, plain_evidence};
+use super::symptom::{Symptom, figure, figure_vs};
 
 /// A dip lies below this share of the usual rate ...
 const DIP_BELOW: f64 = 0.80;
@@ -14,7 +14,7 @@ const MIN_DIP_DEVIATIONS: f64 = 4.0;
 /// A single dip may have any cause.
 const MIN_DIPS: usize = 2;
 /// A dip of this many seconds at the end of the window is a new level.
-const MAX_LAST_DIP_SECONDS: usize = 10;
+const MAX_LAST_DIP: usize = 10;
 /// With more of the time in dips, the rate without dips is not the usual one.
 const MAX_DIP_SHARE: f64 = 0.5;
 
@@ -49,21 +49,16 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     let (count, length) = dips.fold((0, 0), |(count, length), run| (count + 1, length + run.len()));
     let share = length as f64 / seconds.len() as f64;
     // A dip that lasts to the end is a new level.
-    let comes_back = low.iter().rev().take_while(|low| **low).count() < MAX_LAST_DIP_SECONDS;
-    if count < MIN_DIPS
-        || share > MAX_DIP_SHARE
-        || period(seconds).is_some()
-        || !comes_back
-        || declines_without_dips(input, floor)
-    {
+    let comes_back = low.iter().rev().take_while(|low| **low).count() < MAX_LAST_DIP;
+    if count < MIN_DIPS || share > MAX_DIP_SHARE || period(seconds).is_some() || !comes_back || declines(input, floor) {
         return None;
     }
     let sentence = format!("others used the same storage: {count} dips below {floor:.0} IOPS, at no regular distance");
     Some(
         Symptom::new(sentence)
-            .with_evidence(plain_evidence("usual rate", usual.0, "IOPS"))
-            .with_evidence(compared_evidence("dips", count as f64, "", MIN_DIPS as f64, "chance"))
-            .with_evidence(plain_evidence("time in dips", 100.0 * share, "%"))
+            .with_evidence(figure("usual rate", usual.0, "IOPS"))
+            .with_evidence(figure_vs("dips", count as f64, "", MIN_DIPS as f64, "chance"))
+            .with_evidence(figure("time in dips", 100.0 * share, "%"))
             .with_advice("repeat at another time of day: dips at other moments prove it")
             .with_advice("judge percentiles over several runs, not one mean"),
     )
@@ -83,7 +78,7 @@ fn level_without_dips(seconds: &[f64]) -> (f64, f64) {
 }
 
 /// The seconds without dips become slower too, so the device itself is the cause.
-fn declines_without_dips(input: &Input<'_>, floor: f64) -> bool {
+fn declines(input: &Input<'_>, floor: f64) -> bool {
     // A paced load catches up after a dip; that excess is not part of the level.
     let asked = input.observation.load.rate_iops.unwrap_or(f64::INFINITY);
     let calm = input.rates_by_second.iter().filter(|value| **value >= floor);

@@ -5,7 +5,7 @@ use model::diagnosis::Answer;
 use super::Signature;
 use super::context::Question;
 use super::input::Input;
-use super::symptom::{Symptom, plain_evidence};
+use super::symptom::{Symptom, figure};
 use crate::attribution::{Attribution, Fault, describe_fault, disturbance, other_activity};
 
 /// Other programs are the answer if they explain at least this share of the missing operations.
@@ -41,7 +41,7 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
     );
     Some(
         Symptom::new(sentence)
-            .with_evidence(plain_evidence("explained by other programs", 100.0 * share, "%"))
+            .with_evidence(figure("explained by other programs", 100.0 * share, "%"))
             .with_advice("stop the other programs, or measure while they are idle"),
     )
 }

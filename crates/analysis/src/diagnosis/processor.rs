@@ -5,7 +5,7 @@ use model::observation::CoreShare;
 use model::stats::median;
 
 use super::input::Input;
-use super::symptom::{Symptom, compared_evidence, plain_evidence};
+use super::symptom::{Symptom, figure, figure_vs};
 use super::{Signature, remark};
 use crate::attribution::{Attribution, Fault, describe_fault, other_activity};
 
@@ -63,7 +63,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     };
     Some(
         Symptom::new(sentence)
-            .with_evidence(compared_evidence(
+            .with_evidence(figure_vs(
                 &format!("processor {}", core.cpu),
                 100.0 * core.busy(),
                 "% busy",
@@ -86,14 +86,14 @@ fn used_by_others(input: &Input<'_>, busiest: f64, full: bool) -> Option<Symptom
     let sentence = describe_fault(Fault::OtherCpu, &others) + ": operations waited for them, not for the storage";
     Some(
         Symptom::new(sentence)
-            .with_evidence(compared_evidence(
+            .with_evidence(figure_vs(
                 "busiest processor",
                 100.0 * busiest,
                 "% busy",
                 100.0 * FULL_SHARE,
                 "full",
             ))
-            .with_evidence(plain_evidence(
+            .with_evidence(figure(
                 "other programs",
                 100.0 * others.cpu_share,
                 "% of all processors",

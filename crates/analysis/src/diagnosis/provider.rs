@@ -6,7 +6,7 @@ use model::environment::VolumeUse;
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared_evidence};
+use super::symptom::{Symptom, figure_vs};
 use crate::caps::LayerKind;
 
 /// Random bursts can exceed a limit for up to this share of the time.
@@ -44,7 +44,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     let known = input.bounds.iter().find(|bound| bound.kind == kind && bound.is_met());
     let layer = known.map_or_else(|| format!("{what} ({provider})"), |bound| bound.layer.clone());
     let percent = 100.0 * share.min(1.0);
-    let evidence: Evidence = compared_evidence(
+    let evidence: Evidence = figure_vs(
         &format!("time in which the {what}'s limit of {of} was exceeded"),
         percent,
         "%",

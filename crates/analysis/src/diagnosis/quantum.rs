@@ -5,7 +5,7 @@ use model::stats::{period, two_modes, variation};
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared_evidence, plain_evidence};
+use super::symptom::{Symptom, figure, figure_vs};
 
 /// Throttles refill at least once in this many seconds.
 const MAX_PERIOD_SECONDS: f64 = 1.0;
@@ -57,19 +57,19 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
         rate * seconds
     );
     let mut symptom = Symptom::new(sentence)
-        .with_evidence(plain_evidence("period", seconds, "s"))
-        .with_evidence(compared_evidence(
+        .with_evidence(figure("period", seconds, "s"))
+        .with_evidence(figure_vs(
             "autocorrelation at the period",
             found.correlation,
             "",
             MIN_AUTOCORRELATION,
             "chance",
         ))
-        .with_evidence(plain_evidence("variation between intervals", 100.0 * varies, "%"));
+        .with_evidence(figure("variation between intervals", 100.0 * varies, "%"));
     if let Some(modes) = modes {
         symptom = symptom
-            .with_evidence(plain_evidence("operations that pass", modes.low / 1e6, "ms"))
-            .with_evidence(plain_evidence("operations that wait", modes.high / 1e6, "ms"));
+            .with_evidence(figure("operations that pass", modes.low / 1e6, "ms"))
+            .with_evidence(figure("operations that wait", modes.high / 1e6, "ms"));
     }
     let limit = format!("look for a limit of about {rate:.0} IOPS: in the hypervisor, or `io.max` of a control group");
     Some(

@@ -4,7 +4,7 @@ use model::diagnosis::Answer;
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared_evidence};
+use super::symptom::{Symptom, figure_vs};
 
 pub(super) const QUEUE_ABOVE: Signature = Signature {
     answer: Answer::QueueAbove,
@@ -23,7 +23,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     );
     Some(
         Symptom::new(sentence)
-            .with_evidence(compared_evidence(
+            .with_evidence(figure_vs(
                 "operations in the device",
                 device,
                 "",

@@ -5,7 +5,7 @@ use model::diagnosis::Answer;
 use super::Signature;
 use super::confirm::Verdict;
 use super::input::Input;
-use super::symptom::{Symptom, compared_evidence};
+use super::symptom::{Symptom, figure_vs};
 
 /// A latency this many times that of the unloaded device is mostly waiting.
 const MIN_LATENCY_GROWTH: f64 = 3.0;
@@ -40,7 +40,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             let latency = input.mean_latency()?;
             (latency >= MIN_LATENCY_GROWTH * alone)
                 .then(Symptom::default)?
-                .with_evidence(compared_evidence(
+                .with_evidence(figure_vs(
                     "mean latency",
                     latency / 1e6,
                     "ms",

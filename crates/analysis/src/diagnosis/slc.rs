@@ -5,7 +5,7 @@ use model::diagnosis::Answer;
 use super::Signature;
 use super::burst::{StepDown, find_step_down, is_flat};
 use super::input::Input;
-use super::symptom::{Symptom, compared_evidence, plain_evidence};
+use super::symptom::{Symptom, figure, figure_vs};
 
 /// Minimum drop at the cliff, as a share of the level before it.
 const MIN_DROP: f64 = 0.25;
@@ -44,18 +44,18 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
         step.after.mean
     );
     let mut symptom = Symptom::new(sentence)
-        .with_evidence(plain_evidence("level before", step.before.mean, "IOPS"))
-        .with_evidence(plain_evidence("level after", step.after.mean, "IOPS"))
-        .with_evidence(plain_evidence("variation after", 100.0 * step.after.variation(), "%"));
+        .with_evidence(figure("level before", step.before.mean, "IOPS"))
+        .with_evidence(figure("level after", step.after.mean, "IOPS"))
+        .with_evidence(figure("variation after", 100.0 * step.after.variation(), "%"));
     symptom = match other_run_summary(input) {
-        Some((other, ..)) => symptom.with_evidence(compared_evidence(
+        Some((other, ..)) => symptom.with_evidence(figure_vs(
             "written before the step",
             bytes / 1e9,
             "GB",
             other / 1e9,
             "at the other rate",
         )),
-        None => symptom.with_evidence(plain_evidence("written before the step", bytes / 1e9, "GB")),
+        None => symptom.with_evidence(figure("written before the step", bytes / 1e9, "GB")),
     };
     if at_the_same_bytes.is_none() {
         symptom = symptom.with_advice(

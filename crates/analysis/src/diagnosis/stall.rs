@@ -4,7 +4,7 @@ use model::diagnosis::Answer;
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared_evidence, plain_evidence};
+use super::symptom::{Symptom, figure, figure_vs};
 use crate::attribution::{Attribution, Fault, MissedSecond};
 
 /// With fewer operations per interval on average, an empty interval may be chance.
@@ -37,9 +37,9 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     let span = input.interval_rates.len() as f64 * input.interval_secs;
     Some(
         Symptom::new(sentence)
-            .with_evidence(plain_evidence("longest stall", longest, "s"))
-            .with_evidence(plain_evidence("stalls", stalls.len() as f64, ""))
-            .with_evidence(compared_evidence(
+            .with_evidence(figure("longest stall", longest, "s"))
+            .with_evidence(figure("stalls", stalls.len() as f64, ""))
+            .with_evidence(figure_vs(
                 "time in stalls",
                 100.0 * all / span,
                 "%",

@@ -33,7 +33,7 @@ impl Symptom {
 }
 
 /// A figure without a reference value.
-pub(super) fn plain_evidence(what: &str, value: f64, unit: &str) -> Evidence {
+pub(super) fn figure(what: &str, value: f64, unit: &str) -> Evidence {
     Evidence {
         what: what.into(),
         value,
@@ -43,10 +43,10 @@ pub(super) fn plain_evidence(what: &str, value: f64, unit: &str) -> Evidence {
 }
 
 /// A figure with the reference value it is compared with.
-pub(super) fn compared_evidence(what: &str, value: f64, unit: &str, against: f64, which: &str) -> Evidence {
+pub(super) fn figure_vs(what: &str, value: f64, unit: &str, against: f64, which: &str) -> Evidence {
     Evidence {
         against: Some(against),
         which: which.into(),
-        ..plain_evidence(what, value, unit)
+        ..figure(what, value, unit)
     }
 }

@@ -5,7 +5,7 @@ use model::stats::fit_line;
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared_evidence, plain_evidence};
+use super::symptom::{Symptom, figure, figure_vs};
 
 /// Minimum decline of the rate over the window, as a share.
 const MIN_DECLINE: f64 = 0.05;
@@ -29,10 +29,10 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
             100.0 * lost
         );
         Symptom::new(sentence)
-            .with_evidence(compared_evidence(
+            .with_evidence(figure_vs(
                 "temperature", temperature.highest, "°C", temperature.limit, "where it slows down",
             ))
-            .with_evidence(plain_evidence("decline over the window", 100.0 * lost, "%"))
+            .with_evidence(figure("decline over the window", 100.0 * lost, "%"))
             .with_advice("cool the device; what it does cold it does for minutes only")
     })
 }

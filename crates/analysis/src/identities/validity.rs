@@ -9,7 +9,7 @@ use super::Rule;
 /// Shorter tests measure bursts and caches.
 const MIN_LENGTH: Nanos = Nanos::secs(60);
 /// Minimum length to judge a promise.
-const MIN_LENGTH_FOR_PROMISE: Nanos = Nanos::secs(300);
+const PROMISE_LENGTH: Nanos = Nanos::secs(300);
 /// Smaller files fit into caches of hosts and arrays, and barely move a disk's head.
 const MIN_TARGET_BYTES: u64 = 8 << 30;
 /// A busier processor may be the limit.
@@ -20,17 +20,10 @@ pub(super) const LENGTH: Rule = Rule {
     about: "The length of the measured time and of the warm-up.",
     detect: |load, purpose, findings| {
         if let Some(measured) = load.measured_ns {
-            let wanted = if purpose.promise {
-                MIN_LENGTH_FOR_PROMISE
-            } else {
-                MIN_LENGTH
-            };
+            let wanted = if purpose.promise { PROMISE_LENGTH } else { MIN_LENGTH };
             if measured < wanted {
-                let purpose_text = if purpose.promise { " for a promise" } else { "" };
-                let what = format!(
-                    "{measured} were measured; {} s are needed{purpose_text}",
-                    wanted.as_secs()
-                );
+                let suffix = if purpose.promise { " for a promise" } else { "" };
+                let what = format!("{measured} were measured; {} s are needed{suffix}", wanted.as_secs());
                 let finding = Finding::new("SHORT-RUN", Severity::Warning, what).at(&*load.name);
                 let finding =
                     finding.why("caches have not filled, credits for bursts have not run out, rare events are missing");

@@ -1,22 +1,22 @@
-//! What a curve means, in a sentence that says no more than was measured.
+//! The recommendation from a curve, in a sentence that claims no more than was measured.
 
 use serde::Serialize;
 
 use super::{Axis, Bounds, Knee, Limit, LimitResult, Point};
 use crate::figures::{format_change, format_number, format_rate, format_time};
 
-/// What to do, and what is known.
+/// A recommendation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Advice {
     /// What kind of answer it is.
     pub kind: AdviceKind,
-    /// The load that is recommended; absent where the points do not tell.
+    /// The recommended load; absent if the points do not show one.
     pub load: Option<f64>,
-    /// The knee, or the edge of the limit, lies at or above this measured load.
+    /// The knee, or the edge of the limit, is at or above this measured load.
     pub at_least: Option<f64>,
-    /// It lies at or below this one.
+    /// It is at or below this measured load.
     pub at_most: Option<f64>,
-    /// All of it in words.
+    /// The recommendation as text.
     pub sentence: String,
 }
 
@@ -29,7 +29,7 @@ pub enum AdviceKind {
     TooFew,
     /// The curve has a knee.
     Knee,
-    /// It bends, but the points lie too far apart to say where.
+    /// It bends, but the points are too far apart to show where.
     Between,
     /// The rate still rises with the load at the last point.
     StillRising,
@@ -41,9 +41,9 @@ pub enum AdviceKind {
     LimitNotReached,
     /// No point keeps it.
     LimitMissed,
-    /// Too few operations say whether it is kept.
+    /// Too few operations to decide whether it is kept.
     LimitUnknown,
-    /// The largest rate that was delivered as it was offered.
+    /// The largest offered rate that was delivered.
     Delivered,
     /// Every rate that was offered was delivered.
     AllDelivered,
@@ -51,18 +51,18 @@ pub enum AdviceKind {
     NoneDelivered,
 }
 
-/// An operation that takes this many times as long as alone waits as long as it is served: the
-/// usual mark of a queue.
+/// At this multiple of the unloaded latency an operation waits as long as it is served, the usual
+/// mark of a queue.
 const WAITING_FACTOR: f64 = 2.0;
 /// A rate that grows by less than this over the whole sweep does not depend on the load.
 const MIN_GAIN: f64 = 1.1;
-/// From here on, growth counts as nearly in proportion: the rate grows with this power of the load.
+/// From this power of the load on, growth of the rate counts as nearly proportional.
 const MIN_PROPORTIONAL_POWER: f64 = 0.7;
-/// Less than this share of what is offered is not delivered: counting begins and ends within an
-/// operation.
+/// A rate below this share of the offered one was not delivered; the margin covers the window's
+/// edges.
 const MIN_DELIVERED_SHARE: f64 = 0.99;
 
-/// A load in words.
+/// A load as text.
 fn format_load(axis: Axis, load: f64) -> String {
     match axis {
         Axis::InFlight => format!("{} in flight", format_number(load)),
@@ -101,7 +101,7 @@ pub(super) fn advice(knee: &Knee, axis: Axis, limit: Option<&Limit>) -> Advice {
 fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> Advice {
     let first = knee.points[0].load;
     let last = knee.points[knee.points.len() - 1].load;
-    // An offered rate is itself what is wanted: a smaller one reaches less.
+    // A smaller offered rate delivers less, so it is not recommended.
     let smallest = kept
         .smallest_at
         .filter(|at| axis != Axis::Rate && kept.kept_at.is_some_and(|most| *at < most));
@@ -164,7 +164,7 @@ fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> A
     }
 }
 
-/// A time beyond a limit, with as many digits as it takes to differ from it.
+/// A time beyond a limit, with enough digits to differ from it.
 fn format_beyond(high: f64, most: f64) -> String {
     match format_time(high) {
         text if text != format_time(most) => text,
@@ -182,18 +182,18 @@ fn format_beyond(high: f64, most: f64) -> String {
     }
 }
 
-/// A limit that the point `at` keeps and the next does not.
+/// Describes a limit that the point `at` keeps and the next does not.
 fn describe_limit_edge(
     knee: &Knee,
     axis: Axis,
     limit: &Limit,
     kept: &LimitResult,
     (at, next): (f64, f64),
-    has_smaller_load: bool,
+    smaller_works: bool,
 ) -> String {
     let point = |at: f64| knee.points.iter().find(|point| point.load == at);
     let iops = point(at).map_or(0.0, |point| point.iops);
-    // Measured within the limit, and yet not known to keep it.
+    // Its measured value is within the limit, its upper bound is not.
     let most = limit.most_ns.0 as f64;
     let uncertain_point = point(next).filter(|point| point.limited_ns.is_some_and(|found| found <= most));
     let missed = match uncertain_point.and_then(|point| point.limited_ns_high) {
@@ -207,19 +207,20 @@ fn describe_limit_edge(
     };
     let between = kept.iops.unwrap_or(0.0);
     if axis == Axis::Rate {
-        // Beyond what the device can do, operations wait without end: nothing can be interpolated.
+        // Offered rates beyond the device's capacity wait without end, so nothing can be
+        // interpolated.
         format!(
             "{limit} is kept up to {}; {missed}. The most lies between.",
             format_load(axis, at)
         )
-    } else if has_smaller_load {
+    } else if smaller_works {
         format!("{limit} is kept up to {}; {missed}.", format_load(axis, at))
     } else if between > iops {
         format!(
             "The most with {limit} is about {} operations per second at about {}: {} keeps it with {}, {missed}; what \
              lies between is interpolated.",
             format_rate(between),
-            // Whole operations, whatever the logarithm has left of them.
+            // Whole operations, despite rounding of the logarithm.
             format_load(axis, (kept.depth.unwrap_or(at) + 1e-9).floor().max(at)),
             format_load(axis, at),
             format_rate(iops),
@@ -234,7 +235,7 @@ fn describe_limit_edge(
     }
 }
 
-/// Offered rates: which of them were delivered.
+/// Advice on which offered rates were delivered.
 fn offered_rate_advice(knee: &Knee) -> Advice {
     let points = &knee.points;
     let count = points
@@ -378,7 +379,7 @@ fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     }
 }
 
-/// The curve bends somewhere between two points that lie far apart. `index` is the first at which
+/// Advice if the curve bends between two points that are far apart. `index` is the first at which
 /// operations wait.
 fn unclear_knee_advice(points: &[Point], axis: Axis, bounds: &Bounds, index: usize) -> Advice {
     let (low, high, last) = (&points[index - 1], &points[index], &points[points.len() - 1]);

@@ -1,4 +1,4 @@
-//! The most load that keeps a limit on a latency.
+//! The largest load that keeps a latency limit.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,16 +22,16 @@ pub enum LimitedFigure {
 /// A limit on a latency, such as `p99<=3ms`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Limit {
-    /// Of what.
+    /// The limited figure.
     pub figure: LimitedFigure,
-    /// What it may be at most.
+    /// Its maximum.
     pub most_ns: Nanos,
 }
 
 impl FromStr for Limit {
     type Err = RequirementError;
 
-    /// Reads one clause of a requirement that is about the latency of all operations.
+    /// Parses one requirement clause on the latency of all operations.
     fn from_str(text: &str) -> Result<Limit, RequirementError> {
         let refuse = |why: &str| RequirementError {
             clause: text.to_owned(),
@@ -75,31 +75,31 @@ impl fmt::Display for Limit {
     }
 }
 
-/// How far a limit is kept.
+/// Up to which load a limit is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LimitResult {
-    /// The largest measured load up to which every point keeps it, upper bounds of the intervals
-    /// included.
+    /// The largest measured load up to which every point keeps it, by the upper bounds of the
+    /// intervals.
     pub kept_at: Option<f64>,
-    /// The next measured load, which does not keep it, or not certainly.
+    /// The next measured load, which does not keep it with certainty.
     pub missed_at: Option<f64>,
-    /// The next point has too few operations to say.
+    /// The next point has too few operations to decide.
     pub unknown: bool,
-    /// Where the upper bound meets the limit, interpolated between the two on the logarithm of the
-    /// load; the largest measured load where all keep it; absent where none does.
+    /// The load at which the upper bound meets the limit, interpolated on the logarithm of the
+    /// load; the largest measured load if all keep it; absent if none does.
     pub depth: Option<f64>,
     /// The rate there, likewise.
     pub iops: Option<f64>,
-    /// The smallest measured load that keeps the limit and reaches the highest rate within the
-    /// limit (`iops`, or a measured one) within 2 %; absent where none does.
+    /// The smallest measured load that keeps the limit and comes within 2 % of the highest rate
+    /// within it; absent if none does.
     pub smallest_at: Option<f64>,
 }
 
 /// Loads whose rates differ by less than this share reach the same rate.
 const RATE_TOLERANCE: f64 = 0.02;
 
-/// How far the points, in the order of their load, keep a limit: as far as the upper bounds of the
-/// 95 % intervals do, without a gap.
+/// Finds up to which load the points, in order of load, keep a limit by the upper bounds of their
+/// 95 % intervals, without a gap.
 pub fn evaluate_limit(points: &[Point], limit: &Limit) -> LimitResult {
     let max_ns = limit.most_ns.0 as f64;
     let keeps = |point: &Point| point.limited_ns_high.is_some_and(|high| high <= max_ns);

@@ -301,7 +301,7 @@ impl<'a> Test<'a> {
     /// Like `targets`, without targets that have no facts.
     fn known_targets(&self) -> impl Iterator<Item = (TargetUse<'a>, &'a TargetFacts)> {
         self.targets()
-            .filter_map(|target_use| target_use.facts.map(|facts| (target_use, facts)))
+            .filter_map(|usage| usage.facts.map(|facts| (usage, facts)))
     }
 }
 

@@ -12,9 +12,9 @@ const MIN_CONNECTION_LIMITED_DEPTH: u32 = 32;
 
 /// The targets on NFS, with their mounts.
 fn nfs_targets<'a>(test: &'a Test<'a>) -> impl Iterator<Item = (TargetUse<'a>, &'a TargetFacts, &'a FileSystem)> {
-    test.known_targets().filter_map(|(target_use, facts)| {
+    test.known_targets().filter_map(|(usage, facts)| {
         let file_system = facts.file_system.as_ref()?;
-        matches!(file_system.kind.as_str(), "nfs" | "nfs4").then_some((target_use, facts, file_system))
+        matches!(file_system.kind.as_str(), "nfs" | "nfs4").then_some((usage, facts, file_system))
     })
 }
 
@@ -25,10 +25,10 @@ pub(super) const NFS_SMALL_TRANSFERS: Rule = Rule {
     why: "each operation of the test is cut into several requests, which are waited for together",
     fix: "mount with a larger rsize and wsize, such as 1048576, or test with smaller blocks",
     detect: |rule, test, findings| {
-        for (target_use, facts, file_system) in nfs_targets(test) {
-            for (name, concerned) in [("rsize", target_use.reads()), ("wsize", target_use.writes())] {
+        for (usage, facts, file_system) in nfs_targets(test) {
+            for (name, concerned) in [("rsize", usage.reads()), ("wsize", usage.writes())] {
                 let limit = mount_option(&file_system.options, name).and_then(|value| value.parse::<u64>().ok());
-                let longest = target_use
+                let longest = usage
                     .streams
                     .iter()
                     .map(|stream| stream.pattern.longest(&stream.mix))
@@ -71,8 +71,8 @@ pub(super) const NFS_ONE_CONNECTION: Rule = Rule {
     why: "one TCP connection is served by one processor at a time and has one window",
     fix: "mount with nconnect=4 or more and compare (`fathom ab`)",
     detect: |rule, test, findings| {
-        for (target_use, facts, file_system) in nfs_targets(test) {
-            let depth: u32 = target_use.streams.iter().map(|stream| stream.depth).sum();
+        for (usage, facts, file_system) in nfs_targets(test) {
+            let depth: u32 = usage.streams.iter().map(|stream| stream.depth).sum();
             let is_tcp = mount_option(&file_system.options, "proto") == Some("tcp");
             if depth >= MIN_CONNECTION_LIMITED_DEPTH
                 && is_tcp

@@ -26,8 +26,8 @@ pub(super) const IS_DIRECTORY: Rule = Rule {
     why: "operations go to a file, and this way of testing makes none of its own",
     fix: "name a file in that directory",
     detect: |rule, test, findings| {
-        for (target_use, facts) in test.known_targets() {
-            let creates_file = matches!(target_use.target.prepare, Prepare::Filled { .. });
+        for (usage, facts) in test.known_targets() {
+            let creates_file = matches!(usage.target.prepare, Prepare::Filled { .. });
             if facts.kind == "directory" && !creates_file {
                 let example = format!("{}/test.dat", facts.path.trim_end_matches('/'));
                 let finding = rule.finding("the target is a directory", &facts.path);
@@ -44,7 +44,7 @@ pub(super) const SPACE: Rule = Rule {
     why: "the test would fail while it lays them out",
     fix: "use smaller files, fewer of them, or another file system",
     detect: |rule, test, findings| {
-        for space in file_system_spaces(test) {
+        for space in spaces(test) {
             if space.needed > space.available {
                 let what = format!(
                     "{} of files are to be made, {} are left",
@@ -64,10 +64,7 @@ pub(super) const FILL_80: Rule = Rule {
     why: "nearly full file systems and thin volumes look for space with every write, so the figures are not those of the storage",
     fix: "use smaller files or make room; `--silence FILL-80` leaves this out where a full file system is what you test",
     detect: |rule, test, findings| {
-        for space in file_system_spaces(test)
-            .into_iter()
-            .filter(|_| !test.purpose.allow_full)
-        {
+        for space in spaces(test).into_iter().filter(|_| !test.purpose.allow_full) {
             let used = space.size - space.available.min(space.size) + space.needed;
             let share = used as f64 / space.size.max(1) as f64;
             if share > MAX_FILL_SHARE && space.needed <= space.available {
@@ -94,7 +91,7 @@ pub(super) const FILE_SYSTEM_EMPTY: Rule = Rule {
     why: "an empty file system or volume is quicker than one in use: its space lies together, and thin or flash storage has nothing to clear",
     fix: "fill it to a usual degree first, or use a larger file",
     detect: |rule, test, findings| {
-        for space in file_system_spaces(test) {
+        for space in spaces(test) {
             let used = space.size - space.available.min(space.size) + space.needed;
             let share = used as f64 / space.size.max(1) as f64;
             if space.size > 0 && share < EMPTY_BELOW {
@@ -106,7 +103,7 @@ pub(super) const FILE_SYSTEM_EMPTY: Rule = Rule {
 };
 
 /// A file system with the space that the test needs.
-struct FileSystemSpace {
+struct Space {
     mount_point: String,
     size: u64,
     available: u64,
@@ -114,20 +111,20 @@ struct FileSystemSpace {
     needed: u64,
 }
 
-fn file_system_spaces(test: &super::Test<'_>) -> Vec<FileSystemSpace> {
-    let mut spaces: Vec<FileSystemSpace> = Vec::new();
-    for (target_use, facts) in test.known_targets() {
+fn spaces(test: &super::Test<'_>) -> Vec<Space> {
+    let mut spaces: Vec<Space> = Vec::new();
+    for (usage, facts) in test.known_targets() {
         let Some(system) = &facts.file_system else { continue };
         if facts.kind == "block device" {
             continue;
         }
         let current_size = if facts.kind == "directory" { 0 } else { facts.size.0 };
-        let needed = target_use
+        let needed = usage
             .planned_size()
             .map_or(0, |size| size.0.saturating_sub(current_size));
         match spaces.iter_mut().find(|space| space.mount_point == system.mount_point) {
             Some(space) => space.needed += needed,
-            None => spaces.push(FileSystemSpace {
+            None => spaces.push(Space {
                 mount_point: system.mount_point.clone(),
                 size: system.size.0,
                 available: system.available.0,
@@ -145,8 +142,8 @@ pub(super) const SPARSE: Rule = Rule {
     why: "the file system answers such reads with zeros and asks no device: the figures are too good",
     fix: "give a size and a new file name, or remove the file: the test then creates and fills it",
     detect: |rule, test, findings| {
-        for (target_use, facts) in test.known_targets().filter(|(target_use, _)| target_use.reads()) {
-            let Some(space) = facts.allocation.filter(|_| !is_rewritten(&target_use.target.prepare)) else {
+        for (usage, facts) in test.known_targets().filter(|(usage, _)| usage.reads()) {
+            let Some(space) = facts.allocation.filter(|_| !is_rewritten(&usage.target.prepare)) else {
                 continue;
             };
             let never_written = space.holes.0 + space.unwritten.0;
@@ -165,10 +162,10 @@ pub(super) const NOT_PREALLOCATED: Rule = Rule {
     why: "the file system allocates it on the way, which adds latency that later writes do not have",
     fix: "write the whole file once before, or let the test fill it",
     detect: |rule, test, findings| {
-        for (target_use, facts) in test.known_targets().filter(|(target_use, _)| target_use.writes()) {
+        for (usage, facts) in test.known_targets().filter(|(usage, _)| usage.writes()) {
             let holes = facts.allocation.map_or(0, |space| space.holes.0);
             let is_unallocated = matches!(
-                &target_use.target.prepare,
+                &usage.target.prepare,
                 Prepare::LayOut {
                     content: None,
                     allocate: AllocateMode::None | AllocateMode::Truncate,
@@ -177,7 +174,7 @@ pub(super) const NOT_PREALLOCATED: Rule = Rule {
             );
             if is_unallocated && facts.size.0 == 0 {
                 findings.push(rule.finding("the file will be made without any space of its own", &facts.path));
-            } else if holes > 0 && !is_rewritten(&target_use.target.prepare) {
+            } else if holes > 0 && !is_rewritten(&usage.target.prepare) {
                 findings.push(rule.finding(format!("{} of the file have no space yet", Bytes(holes)), &facts.path));
             }
         }
@@ -200,13 +197,13 @@ pub(super) const FILE_BELOW_TWICE_MEMORY: Rule = Rule {
     fix: "bypass the cache, or use files of at least twice the memory",
     detect: |rule, test, findings| {
         let memory = test.environment.memory;
-        for target_use in test.targets().filter(|_| memory.0 > 0 && !test.is(Intent::Buffered)) {
-            let buffered = target_use.streams.iter().any(|stream| !stream.cache.direct);
-            let Some(size) = target_use.size().filter(|size| buffered && size.0 < 2 * memory.0) else {
+        for usage in test.targets().filter(|_| memory.0 > 0 && !test.is(Intent::Buffered)) {
+            let buffered = usage.streams.iter().any(|stream| !stream.cache.direct);
+            let Some(size) = usage.size().filter(|size| buffered && size.0 < 2 * memory.0) else {
                 continue;
             };
             let what = format!("{size} are used through the cache of a machine with {memory} of memory");
-            findings.push(rule.finding(what, &target_use.target.path));
+            findings.push(rule.finding(what, &usage.target.path));
         }
     },
 };
@@ -221,12 +218,9 @@ pub(super) const FILE_ABOVE_HOST_CACHE: Rule = Rule {
         let Some(cache) = test.purpose.host_cache.filter(|_| test.is(Intent::CachedReads)) else {
             return;
         };
-        for target_use in test.targets() {
-            if let Some(size) = target_use.size().filter(|size| *size > cache) {
-                findings.push(rule.finding(
-                    format!("{size} do not fit into a cache of {cache}"),
-                    &target_use.target.path,
-                ));
+        for usage in test.targets() {
+            if let Some(size) = usage.size().filter(|size| *size > cache) {
+                findings.push(rule.finding(format!("{size} do not fit into a cache of {cache}"), &usage.target.path));
             }
         }
     },
@@ -239,19 +233,19 @@ pub(super) const SHORT_STROKE: Rule = Rule {
     why: "seeks are short, so the disk looks much faster than in real use",
     fix: "use a file that covers a good part of the disk",
     detect: |rule, test, findings| {
-        for (target_use, facts) in test.known_targets() {
+        for (usage, facts) in test.known_targets() {
             let is_virtual = facts.devices.iter().any(|device| device.virtual_kind.is_some());
             let Some(device) = facts.devices.first().filter(|device| device.size.0 > 0) else {
                 continue;
             };
-            let Some(size) = target_use.size().filter(|_| target_use.is_rotational() || is_virtual) else {
+            let Some(size) = usage.size().filter(|_| usage.is_rotational() || is_virtual) else {
                 continue;
             };
             let share = size.0 as f64 / device.size.0 as f64;
             if share >= MIN_COVERED_SHARE {
                 continue;
             }
-            if target_use.is_rotational() {
+            if usage.is_rotational() {
                 let what = format!("{size} are {:.1} % of {} ({})", 100.0 * share, device.name, device.size);
                 findings.push(rule.finding(what, &facts.path));
                 continue;
@@ -278,7 +272,7 @@ pub(super) const SNAPSHOT_COLD: Rule = Rule {
     why: "blocks of a restored volume are fetched from afar when they are first read, which is slow only once",
     fix: "read the whole volume once before you measure, unless it was made empty",
     detect: |rule, test, findings| {
-        for (_, facts) in test.known_targets().filter(|(target_use, _)| target_use.reads()) {
+        for (_, facts) in test.known_targets().filter(|(usage, _)| usage.reads()) {
             let model = |device: &model::environment::Device| device.model.clone().unwrap_or_default();
             let ebs_volume = facts
                 .devices
@@ -307,11 +301,11 @@ pub(super) const CACHE_COLD: Rule = Rule {
             return;
         }
         let boot = test.environment.host.boot_id.as_ref();
-        for target_use in test.targets().filter(TargetUse::reads) {
-            let warmed = test.purpose.warmed.get(target_use.number).and_then(Option::as_ref);
+        for usage in test.targets().filter(TargetUse::reads) {
+            let warmed = test.purpose.warmed.get(usage.number).and_then(Option::as_ref);
             let what = match warmed.map(|warmed| (warmed, warmed.boot.as_ref(), boot)) {
                 None => Some("nothing says that the cache was warmed".to_owned()),
-                Some((warmed, Some(then), Some(now))) if then == now => describe_cold_range(&target_use, warmed),
+                Some((warmed, Some(then), Some(now))) if then == now => describe_cold_range(&usage, warmed),
                 Some((_, Some(_), Some(_))) => {
                     Some("the cache was warmed before the machine was last started".to_owned())
                 }
@@ -320,20 +314,20 @@ pub(super) const CACHE_COLD: Rule = Rule {
                 }
             };
             if let Some(what) = what {
-                findings.push(rule.finding(what, &target_use.target.path));
+                findings.push(rule.finding(what, &usage.target.path));
             }
         }
     },
 };
 
 /// Describes a range that the test reads and that no warm-up covered.
-fn describe_cold_range(target_use: &TargetUse<'_>, warmed: &Warmed) -> Option<String> {
-    let Some(size) = target_use.size() else {
+fn describe_cold_range(usage: &TargetUse<'_>, warmed: &Warmed) -> Option<String> {
+    let Some(size) = usage.size() else {
         return Some(
             "how much of the target the test reads is unknown, so whether all of it was warmed is unknown too".into(),
         );
     };
-    let reading = target_use
+    let reading = usage
         .streams
         .iter()
         .filter(|stream| stream.mix.includes(model::Direction::Read));

@@ -50,6 +50,7 @@ pub struct Advice {
     pub with: Vec<(String, String)>,
     /// Operations per second that it allows at the block size of the need.
     pub iops: Option<f64>,
+    /// Bytes per second with large blocks.
     pub bytes_per_sec: Option<f64>,
     /// The latency that it promises, in nanoseconds.
     pub latency_ns: Option<f64>,

@@ -125,7 +125,7 @@ fn allowed_iops(layer: &Layer, block: Bytes, read_percent: f64, replicas: u32) -
 /// The limits of a machine and its disks: the machine's, and the sum over all disks.
 ///
 /// # Errors
-/// What was not found, with what comes near.
+/// A name that was not found, with the nearest names.
 pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String> {
     let mut layers = Vec::new();
     if let Some(name) = &wanted.machine {
@@ -183,7 +183,7 @@ pub fn stack_of_paths(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer
 /// `count` buckets.
 ///
 /// # Errors
-/// What was not found, with what comes near.
+/// A name that was not found, with the nearest names.
 pub fn credits(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<(String, Burst)>, String> {
     let mut found = Vec::new();
     if let Some(name) = wanted.machine.as_ref().filter(|_| !wanted.cached) {

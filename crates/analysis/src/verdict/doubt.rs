@@ -84,7 +84,7 @@ impl Case<'_> {
         match clause.metric {
             Metric::Iops | Metric::Throughput => {
                 let target = self.target_iops(clause)?;
-                let stall = || self.doubt_single_stall_of_rate(clause, target);
+                let stall = || self.doubt_stall_of_rate(clause, target);
                 self.doubt_missed_rate(target).or_else(stall)
             }
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability if self.is_uncapped() => {
@@ -97,11 +97,7 @@ impl Case<'_> {
 
     /// Why an undecided figure stays undecided, if its spread is not the only reason.
     pub(super) fn doubt_decision(&self, clause: &Clause, value: f64) -> Option<Doubt> {
-        let stall = || {
-            breaks_clause(clause, value)
-                .then(|| self.doubt_single_stall(clause))
-                .flatten()
-        };
+        let stall = || breaks_clause(clause, value).then(|| self.doubt_stall(clause)).flatten();
         self.doubt_others(clause).or_else(stall)
     }
 
@@ -141,7 +137,7 @@ impl Case<'_> {
             return Some(self.doubt_program_wait(clause, service, attribution.as_ref()));
         }
         if let Some((fault, share)) = self
-            .largest_disturbance(clause)
+            .main_disturbance(clause)
             .filter(|(_, share)| *share > DISTURBED_SHARE)
         {
             let others = attribution::other_activity(observation, |_| true);
@@ -152,15 +148,13 @@ impl Case<'_> {
             let why = format!("{:.0} % of the excess falls in seconds in which {found}", 100.0 * share);
             return Some(Doubt::new(cause_of(fault), why));
         }
-        (!self.has_full_time())
-            .then(|| self.doubt_single_stall(clause))
-            .flatten()
+        (!self.has_full_time()).then(|| self.doubt_stall(clause)).flatten()
     }
 
     /// The storage kept the limit, but operations waited in the program.
     fn doubt_program_wait(&self, clause: &Clause, service: f64, attribution: Option<&Attribution>) -> Doubt {
         let show = |value: f64| clause.metric.show(value);
-        let storage_kept = format!(
+        let kept = format!(
             "the storage itself took {}, within {}",
             show(service),
             show(clause.target)
@@ -169,7 +163,7 @@ impl Case<'_> {
         match attribution {
             Some(found) if found.blocked_share() > BLOCKED_SHARE => {
                 let why = format!(
-                    "{:.1} % of the operations found all {slots} slots taken and waited up to {:.3} s for one; {storage_kept}",
+                    "{:.1} % of the operations found all {slots} slots taken and waited up to {:.3} s for one; {kept}",
                     100.0 * found.blocked_share(),
                     found.blocked_secs_max
                 );
@@ -180,7 +174,7 @@ impl Case<'_> {
                 Doubt::new(Cause::Generator, why).with_action(format!("give it more slots: --depth {enough}"))
             }
             _ => {
-                let why = format!("operations were issued later than they were due; {storage_kept}");
+                let why = format!("operations were issued later than they were due; {kept}");
                 let action = "raise --workers, or use a machine with more processors";
                 Doubt::new(Cause::Generator, why).with_action(action.into())
             }
@@ -220,13 +214,13 @@ impl Case<'_> {
     fn stalls_of_storage(&self) -> Vec<(f64, f64)> {
         let found = Attribution::new(self.observation, None);
         let missed = found.iter().flat_map(|found| &found.missed);
-        let other_fault_seconds: Vec<f64> = missed
+        let other_seconds: Vec<f64> = missed
             .filter(|missed| missed.fault != Fault::Storage)
             .map(|missed| missed.at)
             .collect();
         let mut stalls = shifts::find_stalls(self.observation);
         stalls.retain(|(at, length)| {
-            !other_fault_seconds
+            !other_seconds
                 .iter()
                 .any(|second| second + 1.0 > *at && *second < at + length)
         });
@@ -251,7 +245,7 @@ impl Case<'_> {
 
     /// The largest cause besides the storage, and the share of the excess over a latency limit that
     /// all such causes have.
-    fn largest_disturbance(&self, clause: &Clause) -> Option<(Fault, f64)> {
+    fn main_disturbance(&self, clause: &Clause) -> Option<(Fault, f64)> {
         let (mut all, mut by_fault) = (
             0.0,
             [(Fault::Generator, 0.0), (Fault::OtherIo, 0.0), (Fault::OtherCpu, 0.0)],
@@ -277,7 +271,7 @@ impl Case<'_> {
     }
 
     /// The only stall of a short test, if the clause would be kept without it.
-    fn doubt_single_stall(&self, clause: &Clause) -> Option<Doubt> {
+    fn doubt_stall(&self, clause: &Clause) -> Option<Doubt> {
         let ([(at, length)], [stall]) = (&self.stalls_of_storage()[..], &self.stalls_with_backlog()[..]) else {
             return None;
         };
@@ -288,16 +282,16 @@ impl Case<'_> {
         {
             (sum, beyond, n) = (sum + interval.sum, beyond + interval.beyond, n + interval.n);
         }
-        let storage_kept = match clause.metric {
+        let kept = match clause.metric {
             Metric::Quantile { share } => beyond <= (1.0 - share) * n,
             _ => sum <= clause.target * n,
         };
-        (storage_kept && n > 0.0).then(|| self.single_stall_doubt(*at, *length))
+        (kept && n > 0.0).then(|| self.stall_doubt(*at, *length))
     }
 
     /// The only stall of a short test, if every other second kept the rate and the full time would
     /// tolerate the missing operations.
-    fn doubt_single_stall_of_rate(&self, clause: &Clause, target: f64) -> Option<Doubt> {
+    fn doubt_stall_of_rate(&self, clause: &Clause, target: f64) -> Option<Doubt> {
         let [(at, length)] = self.stalls_of_storage()[..] else {
             return None;
         };
@@ -313,10 +307,10 @@ impl Case<'_> {
         let allowed = |secs: f64| clause.tolerance * target * secs;
         let decides =
             !self.has_full_time() && all - stalled <= allowed(measured) && all <= allowed(self.full_time_secs());
-        decides.then(|| self.single_stall_doubt(at, length))
+        decides.then(|| self.stall_doubt(at, length))
     }
 
-    fn single_stall_doubt(&self, at: f64, length: f64) -> Doubt {
+    fn stall_doubt(&self, at: f64, length: f64) -> Doubt {
         let measured = self.observation.measured_ns.unwrap_or_default().as_secs();
         let why = format!(
             "one stall of {length:.1} s at {at:.0} s decides it; {measured:.0} s do not show whether stalls recur"

@@ -220,7 +220,7 @@ fn series_spread(observation: &Observation, direction: Option<Direction>, bytes:
         };
         sum as f64 / point.length_ns.as_secs()
     });
-    batch_means_spread(&means_by_second(&values.collect::<Vec<_>>(), usual.as_secs()))
+    mean_spread(&means_by_second(&values.collect::<Vec<_>>(), usual.as_secs()))
 }
 
 /// Means per second, over which pulsed completions even out; the original series if that leaves too
@@ -235,7 +235,7 @@ fn means_by_second(values: &[f64], length: f64) -> Vec<f64> {
 }
 
 /// The standard error of a mean by batch means.
-fn batch_means_spread(values: &[f64]) -> Option<Spread> {
+fn mean_spread(values: &[f64]) -> Option<Spread> {
     let found = batch_means(values, CONFIDENCE)?;
     let degrees = found.batches - 1;
     let error = found.half_width / student_quantile(1.0 - (1.0 - CONFIDENCE) / 2.0, degrees);
@@ -260,7 +260,7 @@ fn plain_spread(value: f64) -> Spread {
 }
 
 /// The direction of a clause, if no operation had it.
-pub(super) fn find_not_issued(observation: &Observation, direction: Option<Direction>) -> Option<NoEstimate> {
+pub(super) fn not_issued(observation: &Observation, direction: Option<Direction>) -> Option<NoEstimate> {
     let direction = direction?;
     let of_plan = observation.load.read_percent.filter(|_| direction != Direction::Trim);
     let share = of_plan.or_else(|| observation.read_percent())?;
@@ -279,14 +279,12 @@ pub(super) fn mean(
     direction: Option<Direction>,
     intervals: &[IntervalHistogram],
 ) -> Result<Estimate, NoEstimate> {
-    let direction = direction.filter(|_| !lacks_direction_latency(observation, direction));
+    let direction = direction.filter(|_| !lacks_split(observation, direction));
     let flow = direction_flow(observation, direction).ok_or(NoEstimate::Absent)?;
     let waited = flow.waited().ok_or(NoEstimate::Absent)?;
     let value = waited.mean_ns.ok_or(NoEstimate::Absent)?;
     let of_histograms = || {
-        let sums = intervals
-            .iter()
-            .map(|interval| latency_sums(&interval.latency, direction));
+        let sums = intervals.iter().map(|interval| sums(&interval.latency, direction));
         ratio_spread(&sums.collect::<Vec<_>>(), value)
     };
     let series_spread = || {
@@ -312,7 +310,7 @@ pub(super) fn mean(
 }
 
 /// A clause needs the latency of a direction, and only that of all operations is known.
-pub(super) fn lacks_direction_latency(observation: &Observation, direction: Option<Direction>) -> bool {
+pub(super) fn lacks_split(observation: &Observation, direction: Option<Direction>) -> bool {
     let known = |direction| {
         direction_flow(observation, direction).is_some_and(|flow| flow.waited().is_some_and(|w| w.mean_ns.is_some()))
     };
@@ -320,13 +318,13 @@ pub(super) fn lacks_direction_latency(observation: &Observation, direction: Opti
 }
 
 /// Sum of the latencies and number of operations of an interval.
-fn latency_sums(latency: &PerDirection<Option<PackedHistogram>>, direction: Option<Direction>) -> (f64, f64) {
+fn sums(latency: &PerDirection<Option<PackedHistogram>>, direction: Option<Direction>) -> (f64, f64) {
     let add =
         |sum: (f64, f64), histogram: &PackedHistogram| (sum.0 + histogram.sum() as f64, sum.1 + histogram.n() as f64);
-    direction_histograms(latency, direction).fold((0.0, 0.0), add)
+    histograms_of(latency, direction).fold((0.0, 0.0), add)
 }
 
-pub(super) fn direction_histograms(
+pub(super) fn histograms_of(
     latency: &PerDirection<Option<PackedHistogram>>,
     direction: Option<Direction>,
 ) -> impl Iterator<Item = &PackedHistogram> {
@@ -343,7 +341,7 @@ fn ratio_spread(sums: &[(f64, f64)], value: f64) -> Option<Spread> {
         return None;
     }
     let linear: Vec<f64> = sums.iter().map(|(sum, n)| (sum - value * n) / size).collect();
-    batch_means_spread(&linear)
+    mean_spread(&linear)
 }
 
 /// Without a series the correlation within a second is unknown, so each second counts as one
@@ -399,7 +397,7 @@ pub(super) fn quantile(
                 clustered: cluster_by_interval(intervals, direction, target as u64),
             }
         }
-        None => stated_percentiles_spread(waited, share, n, value),
+        None => stated_spread(waited, share, n, value),
     };
     Ok(Estimate { value, spread })
 }
@@ -411,7 +409,7 @@ fn cluster_by_interval(
     target: u64,
 ) -> Option<Clustered> {
     let count = |interval: &IntervalHistogram| {
-        direction_histograms(&interval.latency, direction).fold((0.0, 0.0), |sum: (f64, f64), histogram| {
+        histograms_of(&interval.latency, direction).fold((0.0, 0.0), |sum: (f64, f64), histogram| {
             let beyond = histogram.n() - histogram.count_up_to(target);
             (sum.0 + beyond as f64, sum.1 + histogram.n() as f64)
         })
@@ -434,7 +432,7 @@ fn cluster_by_interval(
 }
 
 /// The stated percentiles next to the rank interval enclose the true value.
-fn stated_percentiles_spread(waited: &Latency, share: f64, n: u64, value: f64) -> Spread {
+fn stated_spread(waited: &Latency, share: f64, n: u64, value: f64) -> Spread {
     let (low, high) = rank_interval(share, n, CONFIDENCE);
     let share_of = |rank: u64| rank as f64 / n as f64;
     let stated = || waited.quantiles.iter();

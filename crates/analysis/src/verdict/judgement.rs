@@ -122,7 +122,7 @@ fn holm(probabilities: &[Option<f64>]) -> Vec<f64> {
 impl Case<'_> {
     fn estimate(&self, clause: &Clause) -> Result<Estimate, NoEstimate> {
         let (observation, direction) = (self.observation, clause.direction);
-        if let Some(unknown) = estimate::find_not_issued(observation, direction) {
+        if let Some(unknown) = estimate::not_issued(observation, direction) {
             return Err(unknown);
         }
         match clause.metric {
@@ -230,7 +230,7 @@ impl Case<'_> {
             Some(slump) => self.describe_slump(clause, estimate, &slump),
             None => compare_with_target(clause, estimate, outcome),
         };
-        if estimate::lacks_direction_latency(self.observation, clause.direction) && clause.metric == Metric::Mean {
+        if estimate::lacks_split(self.observation, clause.direction) && clause.metric == Metric::Mean {
             text += "; the source does not tell directions apart, so this is the mean of all operations";
         }
         // A slump already reports when and how much. For a kept promise, improvements are not

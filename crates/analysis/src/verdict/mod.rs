@@ -79,10 +79,10 @@ pub struct ClauseVerdict {
     pub value: Option<f64>,
     /// Its 95 % confidence interval; a side that too few samples support is absent.
     pub interval: (Option<f64>, Option<f64>),
-    /// The probability of such a figure if the promise were just not kept, after Holm. PASS needs
-    /// 0.05 or less.
+    /// The probability of such a figure if the promise were just broken, after Holm. PASS needs
+    /// 0.01 or less.
     pub probability_if_broken: Option<f64>,
-    /// The probability of such a figure if the promise were just kept, after Holm. FAIL needs 0.05
+    /// The probability of such a figure if the promise were just kept, after Holm. FAIL needs 0.001
     /// or less.
     pub probability_if_kept: Option<f64>,
     /// Why it is inconclusive.
