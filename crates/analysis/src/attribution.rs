@@ -100,8 +100,8 @@ impl Attribution {
 
     /// Operations missing in seconds of this fault.
     pub fn missing_operations(&self, fault: Fault) -> f64 {
-        let of = self.missed.iter().filter(|missed| missed.fault == fault);
-        of.map(|missed| missed.operations).sum()
+        let with_fault = self.missed.iter().filter(|missed| missed.fault == fault);
+        with_fault.map(|missed| missed.operations).sum()
     }
 
     /// The share of all missing operations that fall in seconds of this fault; 0 if none is
@@ -285,7 +285,7 @@ impl SecondView<'_> {
     fn fault(&self, due: f64, missing: f64, limit_ns: Option<f64>) -> Fault {
         let queue = &self.second.facts.queue;
         let share = |part: model::Nanos, whole: model::Nanos| part.0 as f64 / whole.0.max(1) as f64;
-        let waited = self.waited();
+        let waited = self.waited_share();
         if waited * due >= MIN_EXPLAINED_SHARE * missing {
             return if self.others_are_busy() {
                 Fault::OtherCpu
@@ -321,7 +321,7 @@ impl SecondView<'_> {
     }
 
     /// The share of its time for which a runnable thread waited for a processor.
-    fn waited(&self) -> f64 {
+    fn waited_share(&self) -> f64 {
         let facts = &self.second.facts;
         facts.threads.run_delay_ns.0 as f64 / (self.workers * facts.length_ns.0.max(1) as f64)
     }
@@ -350,7 +350,7 @@ impl SecondView<'_> {
     fn disturbance(&self, limit_ns: Option<f64>) -> Option<Fault> {
         let facts = &self.second.facts;
         if !limit_ns.is_some_and(|limit| self.exceeds_without_delay(limit)) {
-            if self.others_are_busy() && self.waited() > MIN_WAITED_SHARE {
+            if self.others_are_busy() && self.waited_share() > MIN_WAITED_SHARE {
                 return Some(Fault::OtherCpu);
             }
             if facts.threads.run_delay_ns.0 as f64 > MIN_WAITED_SHARE_OF_LATENCY * facts.service_ns.0 as f64 {

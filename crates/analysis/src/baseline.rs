@@ -102,8 +102,8 @@ pub fn compare(baseline: &Baseline, fingerprint: &BTreeMap<String, String>, load
 
 /// Both loads state block size and depth, and no stated setting differs.
 fn has_same_load(base: &Observation, load: &Observation) -> bool {
-    let known = |load: &Observation| load.load.block.is_some() && load.load.depth.is_some();
-    known(base) && known(load) && differences(base, load).is_empty()
+    let states_load = |load: &Observation| load.load.block.is_some() && load.load.depth.is_some();
+    states_load(base) && states_load(load) && differences(base, load).is_empty()
 }
 
 fn compare_load(base: &Observation, load: &Observation) -> LoadComparison {

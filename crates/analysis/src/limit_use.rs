@@ -45,13 +45,13 @@ pub enum Limited {
 /// that they share with it.
 pub fn limit_uses(load: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<LimitUse> {
     let loads = caps::concurrent_loads(load, others);
-    let one = |layer: &Layer| {
+    let layer_rows = |layer: &Layer| {
         caps::demand(layer, &[load])?;
         Some(layer_bounds(layer, caps::demand(layer, &loads)?))
     };
     let sums = sums_beyond_one_path(&loads, layers);
-    let mut rows: Vec<LimitUse> = layers.iter().chain(&sums).filter_map(one).flatten().collect();
-    rows.sort_by(|one, other| other.share.total_cmp(&one.share));
+    let mut rows: Vec<LimitUse> = layers.iter().chain(&sums).filter_map(layer_rows).flatten().collect();
+    rows.sort_by(|a, b| b.share.total_cmp(&a.share));
     rows
 }
 

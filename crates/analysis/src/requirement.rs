@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 /// Tolerated shortfall of a minimum: token buckets count whole operations in short intervals.
 pub const TOLERANCE: f64 = 0.01;
 /// Operations per second at most: one for each nanosecond, the unit of every clock here.
-pub const IOPS_MAX: f64 = 1e9;
+pub const MAX_IOPS: f64 = 1e9;
 /// Bytes per second at most.
-const BYTES_PER_SEC_MAX: f64 = 1e15;
+const MAX_BYTES_PER_SEC: f64 = 1e15;
 
 /// One condition of a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -334,8 +334,8 @@ fn parse_target(metric: Metric, name: &str, text: &str) -> Result<f64, WhyAndHel
         Metric::Availability => parse_share(text),
     }?;
     let max = match metric {
-        Metric::Iops => IOPS_MAX,
-        Metric::Throughput => BYTES_PER_SEC_MAX,
+        Metric::Iops => MAX_IOPS,
+        Metric::Throughput => MAX_BYTES_PER_SEC,
         Metric::Mean | Metric::Quantile { .. } | Metric::Availability => f64::INFINITY,
     };
     match value {
@@ -346,8 +346,8 @@ fn parse_target(metric: Metric, name: &str, text: &str) -> Result<f64, WhyAndHel
         value if value > max => Err((
             format!("{text} is more than any machine can be asked for"),
             format!(
-                "the limits are iops>={IOPS_MAX} and mbps>={}; write underscores to count digits: iops>=100_000",
-                BYTES_PER_SEC_MAX / 1e6
+                "the limits are iops>={MAX_IOPS} and mbps>={}; write underscores to count digits: iops>=100_000",
+                MAX_BYTES_PER_SEC / 1e6
             ),
         )),
         value => Ok(value),

@@ -66,12 +66,12 @@ fn limit_rows(loads: &[&Observation], layers: &[Layer]) -> Vec<LayerUse> {
 
 fn layer_uses(layer: &Layer, demand: Demand) -> Vec<LayerUse> {
     let jobs = demand.jobs.clone();
-    let one = |bound: &Bound| LayerUse {
+    let layer_use = |bound: &Bound| LayerUse {
         jobs: jobs.clone(),
         ..LayerUse::from(bound)
     };
     let total = demand.iops;
-    layer_bounds(layer, demand, total).iter().map(one).collect()
+    layer_bounds(layer, demand, total).iter().map(layer_use).collect()
 }
 
 /// The limits of a machine's two paths, and their sum.
@@ -85,13 +85,13 @@ struct BothPaths<'a> {
 
 /// Machines whose loads use both paths, or exceed the limit of one.
 fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<'a>> {
-    let on = |path: CachePath| {
+    let layers_of = |path: CachePath| {
         layers
             .iter()
             .filter(move |layer| layer.kind == LayerKind::Machine && layer.path == Some(path) && layer.job.is_none())
     };
     let mut found = Vec::new();
-    for (cached, uncached) in on(CachePath::Cached).zip(on(CachePath::Uncached)) {
+    for (cached, uncached) in layers_of(CachePath::Cached).zip(layers_of(CachePath::Uncached)) {
         let are_comparable =
             (&cached.role, cached.applies, cached.unit) == (&uncached.role, uncached.applies, uncached.unit);
         let Some(limit) = cached.iops.zip(uncached.iops).filter(|_| are_comparable) else {

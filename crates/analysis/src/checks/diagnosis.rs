@@ -1,4 +1,4 @@
-//! What limited a load, where it stands out: see [`crate::diagnosis`].
+//! Reports a conspicuous limit of a load: see [`crate::diagnosis`].
 
 use super::Check;
 

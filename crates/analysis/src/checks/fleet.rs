@@ -60,11 +60,11 @@ pub(super) const START_SKEW: Check = Check {
                 continue;
             };
             let (skew, measured) = (Nanos((last - first) as u64), longest_window(input, step));
-            let far = measured.0 > 0 && skew.0 as f64 > WARNING_SKEW_SHARE * measured.0 as f64;
-            if skew < MIN_SKEW || !far && skew < NOTE_SKEW {
+            let is_far = measured.0 > 0 && skew.0 as f64 > WARNING_SKEW_SHARE * measured.0 as f64;
+            if skew < MIN_SKEW || !is_far && skew < NOTE_SKEW {
                 continue;
             }
-            let severity = if far { Severity::Warning } else { Severity::Note };
+            let severity = if is_far { Severity::Warning } else { Severity::Note };
             let found = Finding::new(
                 "START-SKEW",
                 severity,
@@ -146,25 +146,31 @@ pub(super) const HOST_DIFFERENCES: Check = Check {
 fn comparable_facts(target: &TargetFacts) -> Vec<(&'static str, String)> {
     let system = target.file_system.as_ref();
     let device = target.devices.first();
-    let known = |fact: Option<String>| fact.unwrap_or_else(|| "unknown".into());
-    let of = |fact: &dyn Fn(&Device) -> Option<String>| known(device.and_then(fact));
+    let or_unknown = |fact: Option<String>| fact.unwrap_or_else(|| "unknown".into());
+    let device_fact = |fact: &dyn Fn(&Device) -> Option<String>| or_unknown(device.and_then(fact));
     vec![
         ("kind of target", target.kind.clone()),
-        ("file system", known(system.map(|system| system.kind.clone()))),
-        ("mount options", known(system.map(|system| drop_paths(&system.options)))),
-        ("kind of device", of(&|device| Some(device.kind.clone()))),
-        ("model of the device", of(&|device| device.model.clone())),
-        ("size of the device", of(&|device| Some(device.size.to_string()))),
+        ("file system", or_unknown(system.map(|system| system.kind.clone()))),
+        (
+            "mount options",
+            or_unknown(system.map(|system| drop_paths(&system.options))),
+        ),
+        ("kind of device", device_fact(&|device| Some(device.kind.clone()))),
+        ("model of the device", device_fact(&|device| device.model.clone())),
+        (
+            "size of the device",
+            device_fact(&|device| Some(device.size.to_string())),
+        ),
         (
             "physical sector",
-            of(&|device| Some(device.physical_sector.to_string())),
+            device_fact(&|device| Some(device.physical_sector.to_string())),
         ),
-        ("I/O scheduler", of(&|device| device.scheduler.clone())),
+        ("I/O scheduler", device_fact(&|device| device.scheduler.clone())),
         (
             "requests of the queue",
-            of(&|device| device.queue_requests.map(|count| count.to_string())),
+            device_fact(&|device| device.queue_requests.map(|count| count.to_string())),
         ),
-        ("write cache", of(&|device| device.write_cache.clone())),
+        ("write cache", device_fact(&|device| device.write_cache.clone())),
     ]
 }
 

@@ -24,8 +24,8 @@ pub(super) const PROCESSOR: Check = Check {
                 let share = 100.0 * stolen / window;
                 let what = format!("the hypervisor took {share:.1} % of the processor time for others");
                 let names = plan.jobs.iter().map(|job| job.name.as_str());
-                let at = names.collect::<Vec<_>>().join(" and ");
-                let finding = Finding::new("STOLEN-TIME", Severity::Warning, what).at(at);
+                let job_names = names.collect::<Vec<_>>().join(" and ");
+                let finding = Finding::new("STOLEN-TIME", Severity::Warning, what).at(job_names);
                 let help = "repeat the test, or use a machine that does not share its processors";
                 findings.push(
                     finding

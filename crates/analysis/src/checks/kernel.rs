@@ -22,15 +22,15 @@ pub(super) const KERNEL: Check = Check {
                 let moved = moved.filter(|moved| moved.counts.iter().any(|(_, counts)| counts.operations > 0));
                 if let Some(moved) = moved {
                     let names = input.results.plan.steps[step].jobs.iter().map(|job| job.name.as_str());
-                    let mut at = format!("{}, {}", device.counters.name, names.collect::<Vec<_>>().join(" and "));
+                    let mut place = format!("{}, {}", device.counters.name, names.collect::<Vec<_>>().join(" and "));
                     // Devices of different hosts can share a name.
                     if let [_, _, ..] = &input.results.hosts[..] {
                         let host = input.results.hosts.get(device.host as usize);
                         let host = host.map_or("", |host| &host.environment.host.name);
-                        at = format!("{host}: {at}");
+                        place = format!("{host}: {place}");
                     }
                     let programs = describe_other_programs(input.results, device.host);
-                    check_device(&moved, device, (&at, programs.as_deref()), findings);
+                    check_device(&moved, device, (&place, programs.as_deref()), findings);
                 }
             }
         }

@@ -64,7 +64,7 @@ pub struct LevelChange {
     pub at_secs: f64,
     /// Operations per second before it: the mean of the whole level.
     pub from: f64,
-    /// After it, likewise.
+    /// The mean of the level after it.
     pub to: f64,
 }
 

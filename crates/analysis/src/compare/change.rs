@@ -323,7 +323,7 @@ pub(super) fn judge_all(mut changes: Vec<Change>, margin: f64) -> Vec<Change> {
 
 /// Describes figures that changed significantly in the opposite direction of `word`.
 pub fn contrary(word: Judgement, changes: &[Change]) -> Option<String> {
-    let of = |wanted: Judgement| {
+    let list_changes = |wanted: Judgement| {
         let named = changes.iter().filter(|change| change.word == wanted);
         let named: Vec<String> = named
             .map(|one| format!("{} {}", one.figure.name(), format_change(one.ratio)))
@@ -333,8 +333,8 @@ pub fn contrary(word: Judgement, changes: &[Change]) -> Option<String> {
     match word {
         Judgement::Better | Judgement::Worse => Some(format!(
             "better in {}; worse in {}",
-            of(Judgement::Better)?,
-            of(Judgement::Worse)?
+            list_changes(Judgement::Better)?,
+            list_changes(Judgement::Worse)?
         )),
         Judgement::Same | Judgement::Undecided | Judgement::DifferentLoad => None,
     }

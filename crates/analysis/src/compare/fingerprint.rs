@@ -71,7 +71,7 @@ pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
         if found.iter().any(|other| other.name == known.name) {
             continue;
         }
-        let of = |side: &Vec<Fact>| {
+        let value_in = |side: &Vec<Fact>| {
             side.iter()
                 .find(|fact| fact.name == known.name)
                 .map(|fact| fact.value.clone())
@@ -79,7 +79,7 @@ pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
         found.push(Difference {
             kind: known.kind,
             name: known.name.clone(),
-            values: sides.iter().map(of).collect(),
+            values: sides.iter().map(value_in).collect(),
         });
     }
     found.retain(|difference| {
@@ -120,11 +120,11 @@ const SHORT_FACTS: [(&str, &str); 5] = [
 
 /// The facts of a job of a saved result of ours. `None` if there is no such job.
 pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Vec<Fact>> {
-    let asked = results.plan.steps.get(step)?.jobs.get(job)?;
+    let planned = results.plan.steps.get(step)?.jobs.get(job)?;
     let found = results.steps.get(step)?.jobs.get(job)?;
     let observation = Observation::from_results(results, step, job)?;
     let mut facts = facts_of_observation(&observation);
-    facts.extend(plan_facts(asked));
+    facts.extend(plan_facts(planned));
     facts.push(fact(
         FactKind::Measuring,
         "engine revision",
@@ -197,21 +197,21 @@ fn target_facts(target: &TargetFacts) -> Vec<Fact> {
 /// Facts of a plan beyond those of any observation.
 fn plan_facts(job: &Job) -> Vec<Fact> {
     let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
-    let of = |name: &str, value: fn(&Stream) -> String| {
+    let stream_fact = |name: &str, value: fn(&Stream) -> String| {
         let mut values: Vec<String> = streams().map(value).collect();
         values.dedup();
         fact(FactKind::Load, name, values.join("; "))
     };
     vec![
-        of("positions", |stream| describe::spell(&stream.pattern.access)),
-        of("block sizes", |stream| describe::sizes(&stream.pattern.sizes)),
-        of("mix", |stream| describe::mix(&stream.mix)),
-        of("contents", |stream| describe::spell(&stream.content)),
-        of("caches", |stream| describe::cache(&stream.cache)),
-        of("flushes", |stream| describe::flushes(&stream.sync)),
-        of("pacing", |stream| describe::pacing(&stream.pacing)),
-        of("pauses", |stream| describe::pauses(&stream.think)),
-        of("part of the target", |stream| describe::region(&stream.region)),
+        stream_fact("positions", |stream| describe::spell(&stream.pattern.access)),
+        stream_fact("block sizes", |stream| describe::sizes(&stream.pattern.sizes)),
+        stream_fact("mix", |stream| describe::mix(&stream.mix)),
+        stream_fact("contents", |stream| describe::spell(&stream.content)),
+        stream_fact("caches", |stream| describe::cache(&stream.cache)),
+        stream_fact("flushes", |stream| describe::flushes(&stream.sync)),
+        stream_fact("pacing", |stream| describe::pacing(&stream.pacing)),
+        stream_fact("pauses", |stream| describe::pauses(&stream.think)),
+        stream_fact("part of the target", |stream| describe::region(&stream.region)),
     ]
 }
 
@@ -219,61 +219,61 @@ fn plan_facts(job: &Job) -> Vec<Fact> {
 pub fn facts_of_observation(observation: &Observation) -> Vec<Fact> {
     let load: &Load = &observation.load;
     let mut facts = vec![fact(FactKind::Measuring, "tool", &observation.tool)];
-    let mut known = |kind: FactKind, name: &str, value: Option<String>| {
+    let mut add = |kind: FactKind, name: &str, value: Option<String>| {
         facts.extend(value.map(|value| fact(kind, name, value)));
     };
-    known(FactKind::Other, "version", observation.version.clone());
-    known(
+    add(FactKind::Other, "version", observation.version.clone());
+    add(
         FactKind::Load,
         "block size",
         load.block.map(|block: Bytes| block.to_string()),
     );
-    known(FactKind::Load, "in flight", load.depth.map(|depth| depth.to_string()));
-    known(
+    add(FactKind::Load, "in flight", load.depth.map(|depth| depth.to_string()));
+    add(
         FactKind::Load,
         "workers",
         load.workers.map(|workers| workers.to_string()),
     );
-    known(
+    add(
         FactKind::Load,
         "reads",
         load.read_percent.map(|percent| format!("{percent} %")),
     );
     let pattern = |random: bool| if random { "random" } else { "sequential" };
-    known(
+    add(
         FactKind::Load,
         "pattern",
         load.random.map(|random| pattern(random).into()),
     );
     let cache = |direct: bool| if direct { "bypassed" } else { "used" };
-    known(
+    add(
         FactKind::Load,
         "system's cache",
         load.direct.map(|direct| cache(direct).into()),
     );
-    known(
+    add(
         FactKind::Load,
         "rate",
         load.rate_iops.map(|rate| format!("{rate:.0} per second")),
     );
-    known(
+    add(
         FactKind::Load,
         "size in use",
         load.size.map(|size: Bytes| size.to_string()),
     );
     let targets = (!load.targets.is_empty()).then(|| load.targets.len().to_string());
-    known(FactKind::Load, "number of targets", targets);
-    known(
+    add(FactKind::Load, "number of targets", targets);
+    add(
         FactKind::Place,
         "targets",
         (!load.targets.is_empty()).then(|| load.targets.join(", ")),
     );
-    known(
+    add(
         FactKind::Other,
         "warm-up",
         load.warm_up_ns.map(|length: Nanos| length.to_string()),
     );
-    known(
+    add(
         FactKind::Other,
         "measured",
         observation.measured_ns.map(|length| length.to_string()),

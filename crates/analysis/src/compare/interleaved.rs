@@ -31,15 +31,15 @@ pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Optio
     let both: Vec<&Observation> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
     let primary = primary(&both)?;
     let values = |figure: Figure| -> Option<Vec<(f64, f64)>> {
-        let of = |(a, b): &(&Observation, &Observation)| Some((figure.value_in(a)?, figure.value_in(b)?));
-        pairs.iter().map(of).collect()
+        let figure_pair = |(a, b): &(&Observation, &Observation)| Some((figure.value_in(a)?, figure.value_in(b)?));
+        pairs.iter().map(figure_pair).collect()
     };
     let change = |figure: &Figure| {
         let values = values(*figure)?;
         let found = paired_ratio(&values, LEVEL)?;
         // Geometric means, because their ratio is the mean of the ratios.
-        let mean = |of: fn(&(f64, f64)) -> f64| {
-            (values.iter().map(|pair| of(pair).ln()).sum::<f64>() / values.len() as f64).exp()
+        let mean = |side: fn(&(f64, f64)) -> f64| {
+            (values.iter().map(|pair| side(pair).ln()).sum::<f64>() / values.len() as f64).exp()
         };
         Some(Change {
             figure: *figure,

@@ -84,8 +84,8 @@ pub fn rank(observations: &[&Observation], margin: f64) -> Vec<Ranked> {
             to_best: (place > 0).then(|| figure.change(best, observations[*index])).flatten(),
         })
         .collect();
-    let of = |one: &Ranked| one.to_best.as_ref().and_then(|change| change.p);
-    let raised = holm(&ranked.iter().filter_map(of).collect::<Vec<_>>());
+    let p_value = |one: &Ranked| one.to_best.as_ref().and_then(|change| change.p);
+    let raised = holm(&ranked.iter().filter_map(p_value).collect::<Vec<_>>());
     let with_p = ranked
         .iter_mut()
         .filter_map(|one| one.to_best.as_mut())

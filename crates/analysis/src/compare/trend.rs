@@ -215,7 +215,7 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
         Figure::Mean => ("Mean latency".to_owned(), "has stayed"),
         Figure::Quantile(_) => (figure.name(), "has stayed"),
     };
-    let of = |entry: u64| {
+    let run_label = |entry: u64| {
         let run = runs.iter().find(|run| run.entry == entry);
         format!("{entry} ({})", run.map_or("", |run| &run.day))
     };
@@ -225,9 +225,9 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
         sentences.push(format!(
             "{name}: {} in {}, {} in {}: {}. {} runs are too few to tell a change from chance; from {MIN_RUNS} on it is looked for.",
             figure.words(first.value),
-            of(first.entry),
+            run_label(first.entry),
             figure.words(latest.value),
-            of(latest.entry),
+            run_label(latest.entry),
             format_change(latest.value / first.value),
             runs.len()
         ));
@@ -242,8 +242,8 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
         sentences.push(format!(
             "{name} {verb} by {} between {} and {}, from {} ({} runs) to {} ({} runs): {}.",
             format_change(1.0 + (found.ratio - 1.0).abs()).trim_start_matches('+'),
-            of(found.before),
-            of(found.after),
+            run_label(found.before),
+            run_label(found.after),
             figure.words(found.from),
             runs(|level| level.last, found.before),
             figure.words(found.to),
@@ -268,7 +268,7 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
     let level_start = &runs[last.start];
     sentences.push(format!(
         "{name} {stayed} the same since {}: {} in {} runs, which vary by {:.1} %.",
-        of(level_start.entry),
+        run_label(level_start.entry),
         figure.words(last.level),
         last.end - last.start,
         100.0 * last.variation()
@@ -276,7 +276,7 @@ fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
     if let Some(entry) = trend.alone {
         sentences.push(format!(
             "The latest, {}, stands alone with {}: one run does not show a level, so repeat it.",
-            of(entry),
+            run_label(entry),
             figure.words(latest.value)
         ));
     }

@@ -156,10 +156,10 @@ pub(super) fn layer_uses(bounds: &[Bound]) -> Vec<LayerUse> {
         (bound.kind != LayerKind::Application && beyond > 0.001 * bound.limit.low).then_some(beyond)
     };
     let first = bounds.first().map(|first| first.allowed_iops);
-    let one = |bound: &Bound| LayerUse {
+    let layer_use = |bound: &Bound| LayerUse {
         stranded: stranded(bound),
         binds: first == Some(bound.allowed_iops),
         ..LayerUse::from(bound)
     };
-    bounds.iter().map(one).collect()
+    bounds.iter().map(layer_use).collect()
 }

@@ -60,10 +60,10 @@ pub(super) fn is_flat(level: &Segment) -> bool {
 fn detect(input: &Input<'_>) -> Option<Symptom> {
     let step = find_step_down(input)?;
     let bucket = (step.before.mean - step.after.mean) * step.at;
-    let known = find_burst(input, &step, bucket);
+    let burst = find_burst(input, &step, bucket);
     // Without known credits, a step of a write load is attributed to a full cache if that signature
     // matches.
-    if known.is_none() && (!is_flat(&step.after) || slc::detect(input).is_some()) {
+    if burst.is_none() && (!is_flat(&step.after) || slc::detect(input).is_some()) {
         return None;
     }
     let refill_secs = bucket / step.after.mean.max(f64::MIN_POSITIVE);
@@ -71,7 +71,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         "the rate fell from {:.0} to {:.0} IOPS after {:.0} s of load, warm-up included",
         step.before.mean, step.after.mean, step.at
     );
-    let sentence = match known {
+    let sentence = match burst {
         Some(burst) => {
             let full = bucket_in_operations(input, burst);
             let was_full = match bucket < full * (1.0 - BUCKET_TOLERANCE) {
@@ -98,7 +98,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             100.0 * MAX_FLAT_VARIATION,
             "an allowance",
         ))
-        .with_evidence(match known {
+        .with_evidence(match burst {
             Some(burst) => figure_vs(
                 "credits used, at least",
                 bucket,
@@ -109,7 +109,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
             None => figure("credits used, at least", bucket, "operations"),
         })
         .with_evidence(figure("full again after, without load", refill_secs, "s"));
-    symptom.layer = known.map(|burst| burst.layer.clone());
+    symptom.layer = burst.map(|burst| burst.layer.clone());
     Some(
         symptom
             .with_advice(format!(

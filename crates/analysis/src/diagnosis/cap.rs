@@ -43,8 +43,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
 /// The rate that the test itself set, as the last answer when no other limit was reached. It also
 /// applies when single seconds fell behind and caught up.
 pub(super) fn requested_rate(input: &Input<'_>) -> Option<Symptom> {
-    let asked = |bound: &&Bound| bound.kind == LayerKind::Application && bound.is_met();
-    let bound = input.bounds.iter().find(asked)?;
+    let is_requested_rate = |bound: &&Bound| bound.kind == LayerKind::Application && bound.is_met();
+    let bound = input.bounds.iter().find(is_requested_rate)?;
     let mut symptom = met_limit(input, bound);
     match input.context.question {
         Question::Limit => return None,
@@ -169,7 +169,7 @@ fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
 /// Limits that the load exceeded, which therefore do not apply to it.
 pub(super) fn exceeded_limits(input: &Input<'_>) -> Vec<Remark> {
     let beyond = input.bounds.iter().filter(|bound| bound.is_exceeded());
-    let one = |bound: &Bound| {
+    let remark_for = |bound: &Bound| {
         let what = format!(
             "{} are {:.0} % of the limit of {}: a cache or credits served the rest, or the limit is another one",
             format_figure(bound.used, bound.unit()),
@@ -179,7 +179,7 @@ pub(super) fn exceeded_limits(input: &Input<'_>) -> Vec<Remark> {
         remark("D-ABOVE-LIMIT", what)
     };
     let others = beyond.filter(|bound| bound.kind != LayerKind::Application);
-    others.map(one).collect()
+    others.map(remark_for).collect()
 }
 
 pub(super) fn format_figure(value: f64, unit: &str) -> String {

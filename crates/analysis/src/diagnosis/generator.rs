@@ -121,17 +121,17 @@ fn detect_late_issue_on_average(input: &Input<'_>) -> Option<Symptom> {
     let late = total.schedule_delay.as_ref()?.quantile(0.99)?;
     let service = total.latency.as_ref()?.quantile(0.5)?;
     // A slow program makes half of all operations late; a stall, only a few.
-    let usual = total.schedule_delay.as_ref()?.quantile(0.5)?;
-    (late > MAX_DELAY_SHARE * service && late > MIN_DELAY_NS && usual > MAX_DELAY_SHARE * service).then(|| {
+    let median = total.schedule_delay.as_ref()?.quantile(0.5)?;
+    (late > MAX_DELAY_SHARE * service && late > MIN_DELAY_NS && median > MAX_DELAY_SHARE * service).then(|| {
         let sentence = format!(
             "the program could not keep its schedule although the queue had room: half of the operations were issued \
              {:.3} ms or more too late",
-            usual / 1e6
+            median / 1e6
         );
         Symptom::new(sentence)
             .with_evidence(figure_vs(
                 "schedule delay, median",
-                usual / 1e6,
+                median / 1e6,
                 "ms",
                 MAX_DELAY_SHARE * service / 1e6,
                 "a tenth of the median service time",

@@ -98,7 +98,7 @@ pub fn diagnose(observation: &Observation, layers: &[Layer], context: &Context<'
     also.extend(input.contradictions());
     let (answer, symptom) = first
         .or_else(|| Some((Answer::Cap, cap::requested_rate(&input)?)))
-        .unwrap_or_else(|| (Answer::Undetermined, undetermined(&input)));
+        .unwrap_or_else(|| (Answer::Undetermined, describe_undetermined(&input)));
     let mut evidence = symptom.evidence;
     input.add_basic_evidence(&mut evidence);
     Diagnosis {
@@ -124,7 +124,7 @@ fn remark(rule: &str, what: String) -> Remark {
 }
 
 /// The answer when no signature matches: what is unusual, and which measurement would help.
-fn undetermined(input: &Input<'_>) -> Symptom {
+fn describe_undetermined(input: &Input<'_>) -> Symptom {
     if let Some((from, to, at)) = input.first_and_last_level() {
         let way = if to < from { "fell" } else { "rose" };
         let what =

@@ -30,8 +30,8 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     if seconds.len() < 20 {
         return None;
     }
-    let usual = level_without_dips(seconds);
-    let floor = (DIP_BELOW * usual.0).min(usual.0 - MIN_DIP_DEVIATIONS * usual.1);
+    let level = level_without_dips(seconds);
+    let floor = (DIP_BELOW * level.0).min(level.0 - MIN_DIP_DEVIATIONS * level.1);
     // A second without any completion is a stall, not another user.
     let stalls = super::stall::stalls(input);
     let is_stalled = |second: usize| {
@@ -56,7 +56,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
     let sentence = format!("others used the same storage: {count} dips below {floor:.0} IOPS, at no regular distance");
     Some(
         Symptom::new(sentence)
-            .with_evidence(figure("usual rate", usual.0, "IOPS"))
+            .with_evidence(figure("usual rate", level.0, "IOPS"))
             .with_evidence(figure_vs("dips", count as f64, "", MIN_DIPS as f64, "chance"))
             .with_evidence(figure("time in dips", 100.0 * share, "%"))
             .with_advice("repeat at another time of day: dips at other moments prove it")
@@ -80,8 +80,8 @@ fn level_without_dips(seconds: &[f64]) -> (f64, f64) {
 /// The seconds without dips become slower too, so the device itself is the cause.
 fn declines(input: &Input<'_>, floor: f64) -> bool {
     // A paced load catches up after a dip; that excess is not part of the level.
-    let asked = input.observation.load.rate_iops.unwrap_or(f64::INFINITY);
+    let requested = input.observation.load.rate_iops.unwrap_or(f64::INFINITY);
     let calm = input.rates_by_second.iter().filter(|value| **value >= floor);
-    let calm: Vec<f64> = calm.map(|value| value.min(asked)).collect();
+    let calm: Vec<f64> = calm.map(|value| value.min(requested)).collect();
     super::thermal::decline(&calm).is_some_and(|lost| lost > 0.05)
 }

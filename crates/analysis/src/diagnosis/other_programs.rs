@@ -50,12 +50,12 @@ fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
 /// their share of the missing operations.
 fn missed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
     let found = Attribution::new(input.observation, None)?;
-    let least = match input.context.question {
+    let min_share = match input.context.question {
         Question::Limit => MIN_DECISIVE_SHARE,
         Question::MissedRate | Question::MissedLatency => MIN_DISTURBING_SHARE,
     };
     let share = found.share(fault);
-    if share <= least || found.main_other_fault() != Some(fault) {
+    if share <= min_share || found.main_other_fault() != Some(fault) {
         return None;
     }
     let seconds = found.missed.iter().filter(|missed| missed.fault == fault);

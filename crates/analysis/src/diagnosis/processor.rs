@@ -146,12 +146,12 @@ pub(super) fn kernel_time_skew(input: &Input<'_>) -> Option<Remark> {
     }
     let shares: Vec<f64> = cores.iter().map(|core| core.kernel).collect();
     let middle = median(&shares);
-    let most = cores.iter().max_by(|a, b| a.kernel.total_cmp(&b.kernel))?;
-    (most.kernel >= MIN_SKEWED_SHARE && most.kernel > MIN_SKEW * middle).then(|| {
+    let busiest = cores.iter().max_by(|a, b| a.kernel.total_cmp(&b.kernel))?;
+    (busiest.kernel >= MIN_SKEWED_SHARE && busiest.kernel > MIN_SKEW * middle).then(|| {
         let what = format!(
             "processor {} spent {:.1} % of its time in the kernel, the others {:.1} %: interrupts go to one processor",
-            most.cpu,
-            100.0 * most.kernel,
+            busiest.cpu,
+            100.0 * busiest.kernel,
             100.0 * middle
         );
         remark("D-IRQ-SKEW", what)

@@ -41,8 +41,8 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
         LayerKind::Machine => "instance",
         _ => "volume",
     };
-    let known = input.bounds.iter().find(|bound| bound.kind == kind && bound.is_met());
-    let layer = known.map_or_else(|| format!("{what} ({provider})"), |bound| bound.layer.clone());
+    let met_bound = input.bounds.iter().find(|bound| bound.kind == kind && bound.is_met());
+    let layer = met_bound.map_or_else(|| format!("{what} ({provider})"), |bound| bound.layer.clone());
     let percent = 100.0 * share.min(1.0);
     let evidence: Evidence = figure_vs(
         &format!("time in which the {what}'s limit of {of} was exceeded"),
@@ -60,7 +60,7 @@ fn detect(input: &Input<'_>) -> Option<Symptom> {
     };
     Some(Symptom {
         layer: Some(layer),
-        share: known.map(|bound| bound.share()),
+        share: met_bound.map(|bound| bound.share()),
         confirmed: Some(true),
         ..Symptom::new(sentence).with_evidence(evidence).with_advice(help)
     })

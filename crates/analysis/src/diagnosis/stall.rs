@@ -52,7 +52,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
 
 /// Start and length of each stall in seconds, whether the storage or the host paused.
 pub(super) fn stalls(input: &Input<'_>) -> Vec<(f64, f64)> {
-    let usual = model::stats::median(&input.interval_rates) * input.interval_secs;
+    let usual_operations = model::stats::median(&input.interval_rates) * input.interval_secs;
     let latency = input
         .observation
         .total
@@ -61,7 +61,7 @@ pub(super) fn stalls(input: &Input<'_>) -> Vec<(f64, f64)> {
         .and_then(|latency| latency.quantile(0.5));
     let shortest = (MIN_MEDIAN_LATENCIES * latency.unwrap_or(0.0) / 1e9).max(MIN_STALL_SECS);
     let mut found = Vec::new();
-    if usual < MIN_EXPECTED_OPERATIONS {
+    if usual_operations < MIN_EXPECTED_OPERATIONS {
         return found;
     }
     let mut at = 0;

@@ -83,9 +83,9 @@ pub(super) const DIRECTIONS: Rule = Rule {
     names: &["DIRECTIONS-MISMATCH"],
     about: "Reads, writes and trims together against all operations.",
     detect: |load, _, findings| {
-        let each: Vec<&Flow> = load.directions.iter().filter_map(|(_, flow)| flow.as_ref()).collect();
-        if !each.is_empty()
-            && let Some(what) = describe_sum_mismatch(&each, &load.total, "the directions")
+        let flows_by_direction: Vec<&Flow> = load.directions.iter().filter_map(|(_, flow)| flow.as_ref()).collect();
+        if !flows_by_direction.is_empty()
+            && let Some(what) = describe_sum_mismatch(&flows_by_direction, &load.total, "the directions")
         {
             findings.push(disagreement("DIRECTIONS-MISMATCH", what, load));
         }

@@ -194,14 +194,14 @@ fn describe_limit_edge(
     let point = |at: f64| knee.points.iter().find(|point| point.load == at);
     let iops = point(at).map_or(0.0, |point| point.iops);
     // Its measured value is within the limit, its upper bound is not.
-    let most = limit.most_ns.0 as f64;
-    let uncertain_point = point(next).filter(|point| point.limited_ns.is_some_and(|found| found <= most));
+    let max_ns = limit.most_ns.0 as f64;
+    let uncertain_point = point(next).filter(|point| point.limited_ns.is_some_and(|found| found <= max_ns));
     let missed = match uncertain_point.and_then(|point| point.limited_ns_high) {
         Some(high) => format!(
             "{} may not keep it, since its {} may be as high as {}",
             format_load(axis, next),
             limit.figure,
-            format_beyond(high, most)
+            format_beyond(high, max_ns)
         ),
         None => format!("{} does not keep it", format_load(axis, next)),
     };

@@ -36,9 +36,9 @@ pub fn bounds(points: &[Point]) -> Option<Bounds> {
         return None;
     }
     // The first of equal maxima: more load did not help.
-    let most = points
+    let peak = points
         .iter()
-        .fold(first, |most, point| if point.iops > most.iops { point } else { most });
+        .fold(first, |peak, point| if point.iops > peak.iops { point } else { peak });
     // A load counts operations in flight, or something that multiplies them, such as targets.
     let in_flight_each = first.iops * first.mean_ns / 1e9 / first.load;
     let unit = if (0.9..1.1).contains(&in_flight_each) {
@@ -49,8 +49,8 @@ pub fn bounds(points: &[Point]) -> Option<Bounds> {
     Some(Bounds {
         alone_ns: first.mean_ns,
         alone_at: first.load,
-        most_iops: most.iops,
-        most_at: most.load,
-        meet_at: first.mean_ns * most.iops / 1e9 / unit,
+        most_iops: peak.iops,
+        most_at: peak.load,
+        meet_at: first.mean_ns * peak.iops / 1e9 / unit,
     })
 }

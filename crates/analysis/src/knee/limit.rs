@@ -88,7 +88,7 @@ pub struct LimitResult {
     /// The load at which the upper bound meets the limit, interpolated on the logarithm of the
     /// load; the largest measured load if all keep it; absent if none does.
     pub depth: Option<f64>,
-    /// The rate there, likewise.
+    /// The interpolated rate at that load.
     pub iops: Option<f64>,
     /// The smallest measured load that keeps the limit and comes within 2 % of the highest rate
     /// within it; absent if none does.

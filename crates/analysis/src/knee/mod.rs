@@ -106,9 +106,10 @@ pub fn analyse(points: &[Point], axis: Axis, limit: Option<&Limit>) -> Knee {
 
 /// The point with the largest rate per latency (Kleinrock 1979).
 fn max_power_load(points: &[Point]) -> Option<f64> {
-    let of = |point: &Point| point.iops / point.mean_ns;
+    let rate_per_latency = |point: &Point| point.iops / point.mean_ns;
     let best = points.iter().filter(|point| point.mean_ns > 0.0);
-    best.max_by(|a, b| of(a).total_cmp(&of(b))).map(|point| point.load)
+    best.max_by(|a, b| rate_per_latency(a).total_cmp(&rate_per_latency(b)))
+        .map(|point| point.load)
 }
 
 /// A smaller fall from the largest rate does not count, however narrow the intervals.

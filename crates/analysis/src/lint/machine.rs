@@ -120,8 +120,8 @@ pub(super) const BUSY_DISK: Rule = Rule {
             return;
         };
         let seconds = before.watched_ns.as_secs();
-        let asked = test.purpose.promised_iops.or_else(|| requested_iops(test));
-        let max_iops = asked.map_or(MAX_OTHERS_IOPS, |iops| iops * MAX_OTHERS_SHARE);
+        let requested = test.purpose.promised_iops.or_else(|| requested_iops(test));
+        let max_iops = requested.map_or(MAX_OTHERS_IOPS, |iops| iops * MAX_OTHERS_SHARE);
         for device in &before.devices {
             let iops = device.operations.iter().sum::<u64>() as f64 / seconds;
             if iops > max_iops {

@@ -78,16 +78,16 @@ fn advise_disk(policy: &Policy, need: &Need) -> Advice {
     let smallest = need.size.map_or(Bytes::gib(1).0 as f64, |size| size.0 as f64);
     let largest = policy.largest_size().unwrap_or(MAX_DISK_SIZE.0 as f64);
     if smallest > largest {
-        let most = Bytes(largest as u64);
-        return refusal(policy, format!("its disks have at most {most}"));
+        let max = Bytes(largest as u64);
+        return refusal(policy, format!("its disks have at most {max}"));
     }
     let found = |size: f64| resolve_disk(policy, need, size);
-    let most = match found(largest) {
-        Ok(most) => most,
+    let largest_disk = match found(largest) {
+        Ok(largest_disk) => largest_disk,
         Err(error) => return refusal(policy, error.to_string()),
     };
-    if !unmet_needs(&most, need).is_empty() {
-        return build_advice(policy, &most, need);
+    if !unmet_needs(&largest_disk, need).is_empty() {
+        return build_advice(policy, &largest_disk, need);
     }
     // Limits never fall as a disk grows, so bisection finds the smallest sufficient size, in whole
     // GiB as vendors sell them.
@@ -103,14 +103,14 @@ fn advise_disk(policy: &Policy, need: &Need) -> Advice {
     }
     match found(high as f64 * gib) {
         Ok(one) if unmet_needs(&one, need).is_empty() => build_advice(policy, &one, need),
-        _ => build_advice(policy, &most, need),
+        _ => build_advice(policy, &largest_disk, need),
     }
 }
 
 /// A disk of a size, with the IOPS and throughput that the need takes. If the maximum throughput
 /// depends on the ordered IOPS, or the reverse, more of the other is ordered.
 fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<Resolved, PolicyError> {
-    let with = |iops: Option<f64>, bytes_per_sec: Option<f64>| {
+    let resolve_with = |iops: Option<f64>, bytes_per_sec: Option<f64>| {
         let inputs = policy.inputs_for(&InputGoals {
             size: Some(size),
             iops,
@@ -118,7 +118,7 @@ fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<Resolved, Pol
         })?;
         resolve(policy, &inputs, need)
     };
-    let first = with(need.iops, need.bytes_per_sec)?;
+    let first = resolve_with(need.iops, need.bytes_per_sec)?;
     let has_input = |name: &str| policy.inputs().any(|(known, ..)| known == name);
     let (by_iops, by_bytes) = (has_input("iops"), has_input("mbps"));
     let is_short = |resolved: &Resolved| {
@@ -134,7 +134,7 @@ fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<Resolved, Pol
     // Twenty doublings exceed what any vendor sells.
     for _ in 0..20 {
         (iops, bytes) = (iops * 2.0, bytes * 2.0);
-        let more = with(
+        let more = resolve_with(
             if by_iops { Some(iops) } else { need.iops },
             if by_iops { need.bytes_per_sec } else { Some(bytes) },
         )?;
@@ -157,11 +157,11 @@ fn resolve(policy: &Policy, inputs: &Inputs, need: &Need) -> Result<Resolved, Po
 /// The machines with the lowest sufficient IOPS; if none suffices, the best one with its unmet
 /// needs.
 fn advise_machines(policy: &Policy, need: &Need) -> Vec<Advice> {
-    let one = |tier: &str| {
+    let resolve_tier = |tier: &str| {
         let inputs = Inputs::from([("tier".to_owned(), tier.to_owned())]);
         resolve(policy, &inputs, need).map(|resolved| build_advice(policy, &resolved, need))
     };
-    let all: Vec<Advice> = policy.tiers().filter_map(|tier| one(tier).ok()).collect();
+    let all: Vec<Advice> = policy.tiers().filter_map(|tier| resolve_tier(tier).ok()).collect();
     let (mut fit, others): (Vec<Advice>, Vec<Advice>) = all.into_iter().partition(|advice| advice.fits);
     if !fit.is_empty() || others.is_empty() {
         fit.sort_by(|a, b| a.iops.unwrap_or(0.0).total_cmp(&b.iops.unwrap_or(0.0)));
@@ -173,10 +173,10 @@ fn advise_machines(policy: &Policy, need: &Need) -> Vec<Advice> {
         }
         return fit;
     }
-    let most = others
+    let best = others
         .into_iter()
         .max_by(|a, b| a.iops.unwrap_or(0.0).total_cmp(&b.iops.unwrap_or(0.0)));
-    most.into_iter().collect()
+    best.into_iter().collect()
 }
 
 fn refusal(policy: &Policy, why: String) -> Advice {

@@ -213,7 +213,7 @@ pub(super) struct BurstForm {
     pub(super) full_after: Option<Formula>,
 }
 
-/// A formula, or a number that stands for itself.
+/// A formula, or a plain number.
 #[derive(Clone, Debug)]
 pub(super) struct Formula(pub(super) Expression);
 

@@ -38,7 +38,7 @@ pub const SLOW_LATENCY_SECS: f64 = 0.020;
 /// See [`SLOW_LATENCY_SECS`].
 pub const SLOW_STORAGE_SLOTS: u32 = 32;
 /// Minimum number of slots of an open loop.
-const SLOTS_MIN: u32 = 32;
+const MIN_SLOTS: u32 = 32;
 
 /// Queue slots for an open loop with `in_flight` operations in flight on average. A free slot
 /// costs nothing, and operations that arrive at random need four deviations of a Poisson
@@ -46,7 +46,7 @@ const SLOTS_MIN: u32 = 32;
 pub fn open_loop_slots(in_flight: f64) -> u32 {
     // 4000 × 0.003 is 12, not 12.000000000000002.
     let slots = (in_flight + 4.0 * in_flight.sqrt()) * (1.0 - 1e-12);
-    (slots.ceil().clamp(1.0, 65_536.0) as u32).max(SLOTS_MIN)
+    (slots.ceil().clamp(1.0, 65_536.0) as u32).max(MIN_SLOTS)
 }
 
 /// What an entry is about.
@@ -132,7 +132,7 @@ impl Catalogue {
     ///
     /// # Errors
     /// What is wrong with each of the files.
-    pub fn with(files: &[(String, String)]) -> Result<Catalogue, Vec<String>> {
+    pub fn with_user_files(files: &[(String, String)]) -> Result<Catalogue, Vec<String>> {
         let mut catalogue = Catalogue::built_in();
         let mut faults = Vec::new();
         for (name, text) in files {

@@ -246,14 +246,14 @@ impl Policy {
                 .unwrap_or(f64::INFINITY);
             let scale = values.evaluate_optional(&place, input.scale.as_ref())?.unwrap_or(1.0);
             let default = values.evaluate_optional(&place, input.default.as_ref())?;
-            let asked = match input.name.as_str() {
+            let goal_value = match input.name.as_str() {
                 "size" => wanted.size,
                 "iops" => wanted.iops,
                 "mbps" => wanted.bytes_per_sec.map(|bytes| (bytes / scale).ceil()),
                 _ => None,
             };
             // Providers sell whole units.
-            let goal = [asked, default].into_iter().flatten().max_by(f64::total_cmp);
+            let goal = [goal_value, default].into_iter().flatten().max_by(f64::total_cmp);
             let value = goal.unwrap_or(low).clamp(low, high.max(low)).ceil().min(high.max(low));
             values.insert_input(&input.name, input.kind, value);
             inputs.insert(input.name.clone(), format!("{value}"));
@@ -313,8 +313,8 @@ impl Policy {
                 "size" => tier.and_then(|tier| tier.size.as_ref()),
                 _ => None,
             };
-            let said = inputs.get(&input.name);
-            let value = match said {
+            let stated = inputs.get(&input.name);
+            let value = match stated {
                 Some(text) => read_input(input, text)?,
                 None => match tier_size.or(input.default.as_ref()) {
                     Some(formula) => values.evaluate(&place, formula)?,
@@ -345,7 +345,7 @@ impl Policy {
                 name: input.name.clone(),
                 value,
                 kind: input.kind,
-                said: said.is_some(),
+                said: stated.is_some(),
             });
         }
         Ok(shown)
@@ -418,7 +418,7 @@ impl Policy {
         Ok((layers, cached))
     }
 
-    /// One limit. `{tier}` in its name stands for the row of the table.
+    /// One limit. `{tier}` in its name is replaced by the table row.
     fn layer(&self, form: &LayerForm, tier: &str, values: &Values) -> Result<Layer, PolicyError> {
         let place = format!("layer `{}`", form.name);
         let positive = |limit: Limit| (limit.low > 0.0).then_some(limit);
@@ -462,13 +462,13 @@ impl Policy {
 
     fn workload(&self, other: &Overrides, values: &Values) -> Result<Workload, PolicyError> {
         let form = &self.file.workload;
-        let of = |name: &str, formula: Option<&Formula>, default: f64| {
+        let evaluate_or = |name: &str, formula: Option<&Formula>, default: f64| {
             values
                 .evaluate_optional(&format!("workload.{name}"), formula)
                 .map(|value| value.unwrap_or(default))
         };
-        let block = of("block", form.block.as_ref(), DEFAULT_BLOCK.0 as f64)?;
-        let reads = of("read_percent", form.read_percent.as_ref(), DEFAULT_READS)?;
+        let block = evaluate_or("block", form.block.as_ref(), DEFAULT_BLOCK.0 as f64)?;
+        let reads = evaluate_or("read_percent", form.read_percent.as_ref(), DEFAULT_READS)?;
         let random = form.pattern.unwrap_or(PatternForm::Random) == PatternForm::Random;
         Ok(Workload {
             block: other.block.unwrap_or(Bytes(block as u64)),
@@ -476,8 +476,8 @@ impl Policy {
             read_percent: other.read_percent.unwrap_or(reads),
             rate_iops: None,
             concurrency: None,
-            duration_secs: of("duration", form.duration.as_ref(), DEFAULT_DURATION)?,
-            warm_up_secs: of("warm_up", form.warm_up.as_ref(), DEFAULT_WARM_UP)?,
+            duration_secs: evaluate_or("duration", form.duration.as_ref(), DEFAULT_DURATION)?,
+            warm_up_secs: evaluate_or("warm_up", form.warm_up.as_ref(), DEFAULT_WARM_UP)?,
         })
     }
 
@@ -614,13 +614,13 @@ fn derive_figures(layers: &[Layer], latency: Option<f64>, bursts: &[Burst], work
     let smallest = |of: fn(&Layer) -> Option<Limit>| all().filter_map(of).map(|limit| limit.low).min_by(f64::total_cmp);
     let iops = smallest(|layer| layer.iops);
     let bytes = smallest(|layer| layer.bytes_per_sec);
-    let at = latency.unwrap_or(DEFAULT_LATENCY_SECS);
+    let latency_secs = latency.unwrap_or(DEFAULT_LATENCY_SECS);
     let promised = workload.rate_iops.or(iops);
     Derived {
         crossover_bytes: bytes.zip(iops).map(|(bytes, iops)| bytes / iops),
-        concurrency: promised.map(|iops| ceil_to_count(iops * at)),
-        concurrency_with_headroom: promised.map(|iops| u64::from(open_loop_slots(iops * at))),
-        at_latency_ns: promised.map(|_| at * 1e9),
+        concurrency: promised.map(|iops| ceil_to_count(iops * latency_secs)),
+        concurrency_with_headroom: promised.map(|iops| u64::from(open_loop_slots(iops * latency_secs))),
+        at_latency_ns: promised.map(|_| latency_secs * 1e9),
         past_burst_secs: bursts.iter().map(Burst::lasts_secs).max_by(f64::total_cmp),
     }
 }

@@ -55,7 +55,7 @@ pub struct Stranded {
     pub layer: String,
     /// Operations per second that it would allow beyond what can be reached.
     pub iops: f64,
-    /// The same as a share of what it allows.
+    /// That excess as a share of the limit.
     pub share: f64,
 }
 
@@ -166,16 +166,16 @@ pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String
 /// # Errors
 /// As [`stack`].
 pub fn stack_of_paths(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String> {
-    let with = |cached: bool| Disks {
+    let with_cache = |cached: bool| Disks {
         cached,
         ..wanted.clone()
     };
-    let mut layers = match (stack(catalogue, &with(true)), wanted.cached) {
+    let mut layers = match (stack(catalogue, &with_cache(true)), wanted.cached) {
         (Ok(cached), _) => cached,
         (Err(why), true) => return Err(why),
         (Err(_), false) => Vec::new(),
     };
-    layers.extend(stack(catalogue, &with(false))?);
+    layers.extend(stack(catalogue, &with_cache(false))?);
     Ok(layers)
 }
 
@@ -284,8 +284,8 @@ fn nearest_machines(catalogue: &Catalogue, name: &str) -> String {
         let series = Series::from_machine_name(tier);
         let other_cloud = cloud.is_some() && series.cloud != cloud;
         let other_class = series.letters.chars().next() != wanted.letters.chars().next();
-        let apart = edit_distance(&normalise_name(name), &normalise_name(tier));
-        (other_cloud, !is_series(&series), other_class, apart)
+        let distance = edit_distance(&normalise_name(name), &normalise_name(tier));
+        (other_cloud, !is_series(&series), other_class, distance)
     };
     best_three(machines(catalogue).map(|(_, tier)| (key(tier), tier)))
 }
@@ -408,13 +408,13 @@ fn multiply_limits(layer: &Layer, count: u32) -> Layer {
 fn sum_alike_disks(layers: Vec<Layer>) -> Vec<Layer> {
     let mut sums: Vec<Layer> = Vec::new();
     for layer in layers {
-        let alike = |sum: &&mut Layer| {
+        let is_alike = |sum: &&mut Layer| {
             sum.applies == layer.applies
                 && sum.unit == layer.unit
                 && layer.kind == LayerKind::Disk
                 && sum.kind == layer.kind
         };
-        let Some(sum) = sums.iter_mut().find(alike) else {
+        let Some(sum) = sums.iter_mut().find(is_alike) else {
             sums.push(layer);
             continue;
         };

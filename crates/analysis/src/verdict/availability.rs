@@ -59,7 +59,7 @@ impl Case<'_> {
         let effective = n * (1.0 - correlation) / (1.0 + correlation);
         let (low, high) = wilson(count / n * effective, effective, CONFIDENCE);
         let proof_secs = (0.05f64.ln() / clause.target.ln()).ceil();
-        let seen = format!("{count:.0} of {n:.0} seconds kept the other clauses");
+        let counts_text = format!("{count:.0} of {n:.0} seconds kept the other clauses");
         let interval = (Some(low), Some(high));
         match high < clause.target {
             true => {
@@ -67,14 +67,14 @@ impl Case<'_> {
                     return inconclusive(doubt, Some(count / n), interval);
                 }
                 let reason = format!(
-                    "{seen}, which is too few for {}",
+                    "{counts_text}, which is too few for {}",
                     Metric::Availability.show(clause.target)
                 );
                 verdict(Outcome::Fail, Some(count / n), interval, None, reason)
             }
             false => {
                 let reason = format!(
-                    "{seen}: consistent with {}, which {proof_secs:.0} s without a miss would show",
+                    "{counts_text}: consistent with {}, which {proof_secs:.0} s without a miss would show",
                     Metric::Availability.show(clause.target)
                 );
                 verdict(Outcome::Consistent, Some(count / n), interval, None, reason)
@@ -95,17 +95,17 @@ impl Case<'_> {
 
 /// True if a second keeps a clause, as far as its figures show.
 fn keeps_clause(clause: &Clause, second: &Second) -> bool {
-    let reaches_target = |counted: [f64; 3], one: f64| {
+    let reaches_target = |counted: [f64; 3], edge: f64| {
         let sum = clause.direction.map_or(counted.iter().sum(), |of| counted[of as usize]);
         // One operation at the edge of a second is no miss.
-        sum + one >= clause.target * (1.0 - clause.tolerance) * second.length
+        sum + edge >= clause.target * (1.0 - clause.tolerance) * second.length
     };
     match clause.metric {
         Metric::Iops => reaches_target(second.operations, 1.0),
         Metric::Throughput => {
             let operations: f64 = second.operations.iter().sum();
-            let one = second.bytes.iter().sum::<f64>() / operations.max(1.0);
-            reaches_target(second.bytes, one)
+            let bytes_per_operation = second.bytes.iter().sum::<f64>() / operations.max(1.0);
+            reaches_target(second.bytes, bytes_per_operation)
         }
         Metric::Mean if clause.direction.is_none() => second.mean_ns.is_none_or(|mean| mean <= clause.target),
         // A second is too short for a percentile, and the series has no latency per direction.

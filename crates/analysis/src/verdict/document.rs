@@ -29,7 +29,7 @@ pub struct Verified {
     pub promise: Promise,
     /// What was issued to find out.
     pub issued: Issued,
-    /// How the depth was found, where no latency is promised that would say how much is needed.
+    /// The search for a sufficient depth, if no promised latency determines it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub climb: Option<Climb>,
     /// The processes and hosts that issued it together, in words, where there were several. They
@@ -38,7 +38,7 @@ pub struct Verified {
     pub issued_by: Option<String>,
     /// The limits of machine and disks that were named.
     pub machine: Option<Machine>,
-    /// What came of it.
+    /// The verdict.
     pub verdict: Verdict,
     /// What limited the load, where the promise is not kept.
     pub diagnoses: Vec<JobDiagnosis>,
@@ -59,7 +59,7 @@ pub enum VerifiedKind {
 pub struct Promise {
     /// The policy, for this disk.
     pub policy: Option<Resolved>,
-    /// What was required beside it, as written.
+    /// The user's own requirement, as written.
     pub requirement: Option<String>,
     /// A sentence, if the entry of the catalogue is old.
     pub expired: Option<String>,
@@ -84,9 +84,9 @@ pub struct Issued {
     pub targets: u32,
     /// I/O before the measured window.
     pub warm_up_ns: Nanos,
-    /// Length of the measured window that was asked for.
+    /// Planned length of the measured window.
     pub measured_ns: Nanos,
-    /// The short form was asked for.
+    /// The user chose the short form.
     pub quick: bool,
     /// Which full window this was. Another one follows where operations had to wait for a free
     /// slot.
@@ -113,7 +113,7 @@ pub struct Judged {
     pub jobs: Vec<JudgedJob>,
 }
 
-/// What came of a job.
+/// The judgement of one job.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct JudgedJob {
     /// Its name.
@@ -170,7 +170,7 @@ pub struct Held {
     pub required: String,
     /// The whole test as flags or a job file of ours.
     pub settings: String,
-    /// What came of it; absent where nothing was measured.
+    /// The verdict; absent if nothing was measured.
     pub verdict: Option<Verdict>,
     /// Why nothing was measured.
     pub failure: Option<String>,

@@ -183,14 +183,14 @@ pub(super) fn rate(
     let value = if bytes { flow.bytes_per_sec } else { flow.iops };
     let value = value.ok_or(NoEstimate::Absent)?;
     let iops = flow.iops.filter(|iops| *iops > 0.0);
-    let each = if bytes {
+    let unit_size = if bytes {
         iops.map_or(1.0, |iops| value / iops)
     } else {
         1.0
     };
-    let spread = kept_schedule_spread(observation, value, each)
+    let spread = kept_schedule_spread(observation, value, unit_size)
         .or_else(|| series_spread(observation, direction, bytes))
-        .or_else(|| deviation_spread(observation, flow, each))
+        .or_else(|| deviation_spread(observation, flow, unit_size))
         .unwrap_or_else(|| plain_spread(value));
     Ok(Estimate { value, spread })
 }
@@ -198,20 +198,23 @@ pub(super) fn rate(
 /// If the rate was kept, only the operations in flight at the window's edges are uncertain, because
 /// the generator set the rate.
 fn kept_schedule_spread(observation: &Observation, value: f64, each: f64) -> Option<Spread> {
-    let asked = observation.load.rate_iops?;
+    let requested_iops = observation.load.rate_iops?;
     let (seconds, depth) = (observation.measured_ns?.as_secs(), observation.load.depth? as f64);
     // The mean plus three deviations of a Poisson distribution.
     let under_way = observation.in_flight().map(|mean| 1.0 + mean + 3.0 * mean.sqrt());
     let edges = under_way.map_or(depth, |count| count.min(depth)) / seconds;
-    (observation.total.iops? + edges >= asked * MIN_KEPT_SHARE).then_some(Spread::Between {
+    (observation.total.iops? + edges >= requested_iops * MIN_KEPT_SHARE).then_some(Spread::Between {
         low: value - edges * each,
         high: value + edges * each,
     })
 }
 
 fn series_spread(observation: &Observation, direction: Option<Direction>, bytes: bool) -> Option<Spread> {
-    let usual = observation.series.first()?.length_ns;
-    let whole = observation.series.iter().take_while(|point| point.length_ns == usual);
+    let interval_length = observation.series.first()?.length_ns;
+    let whole = observation
+        .series
+        .iter()
+        .take_while(|point| point.length_ns == interval_length);
     let values = whole.map(|point| {
         let counted = if bytes { &point.bytes } else { &point.operations };
         let sum = match direction {
@@ -220,7 +223,7 @@ fn series_spread(observation: &Observation, direction: Option<Direction>, bytes:
         };
         sum as f64 / point.length_ns.as_secs()
     });
-    mean_spread(&means_by_second(&values.collect::<Vec<_>>(), usual.as_secs()))
+    mean_spread(&means_by_second(&values.collect::<Vec<_>>(), interval_length.as_secs()))
 }
 
 /// Means per second, over which pulsed completions even out; the original series if that leaves too
@@ -311,10 +314,10 @@ pub(super) fn mean(
 
 /// A clause needs the latency of a direction, and only that of all operations is known.
 pub(super) fn lacks_split(observation: &Observation, direction: Option<Direction>) -> bool {
-    let known = |direction| {
+    let has_latency = |direction| {
         direction_flow(observation, direction).is_some_and(|flow| flow.waited().is_some_and(|w| w.mean_ns.is_some()))
     };
-    direction.is_some() && !known(direction) && known(None)
+    direction.is_some() && !has_latency(direction) && has_latency(None)
 }
 
 /// Sum of the latencies and number of operations of an interval.

@@ -25,14 +25,14 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
     let reasons = case.reasons();
     let estimates: Vec<Result<Estimate, NoEstimate>> = clauses.iter().map(|clause| case.estimate(clause)).collect();
     let probabilities = |if_kept: bool| {
-        let of = clauses.iter().zip(&estimates);
-        let of = of.map(|(clause, estimate)| {
+        let pairs = clauses.iter().zip(&estimates);
+        let found = pairs.map(|(clause, estimate)| {
             estimate
                 .as_ref()
                 .ok()
                 .map(|estimate| probability(clause, estimate, if_kept))
         });
-        holm(&of.collect::<Vec<_>>())
+        holm(&found.collect::<Vec<_>>())
     };
     let (if_broken, if_kept) = (probabilities(false), probabilities(true));
     let judged = clauses
@@ -72,10 +72,10 @@ fn combine_outcomes(clauses: &[ClauseVerdict], reasons: &[Reason]) -> Outcome {
 
 /// True if a clause other than availability is inconclusive.
 fn has_open_clause(clauses: &[ClauseVerdict]) -> bool {
-    let open = |judged: &&ClauseVerdict| judged.outcome == Outcome::Inconclusive;
+    let is_undecided = |judged: &&ClauseVerdict| judged.outcome == Outcome::Inconclusive;
     clauses
         .iter()
-        .filter(open)
+        .filter(is_undecided)
         .any(|judged| judged.clause.metric != Metric::Availability)
 }
 
@@ -109,11 +109,11 @@ fn holm(probabilities: &[Option<f64>]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len())
         .filter(|index| probabilities[*index].is_some())
         .collect();
-    let of = |index: usize| probabilities[index].unwrap_or(1.0);
-    order.sort_by(|a, b| of(*a).total_cmp(&of(*b)));
+    let probability_at = |index: usize| probabilities[index].unwrap_or(1.0);
+    order.sort_by(|a, b| probability_at(*a).total_cmp(&probability_at(*b)));
     let (mut adjusted, mut running_max, tests) = (vec![1.0; probabilities.len()], 0.0_f64, order.len());
     for (rank, index) in order.into_iter().enumerate() {
-        running_max = running_max.max(of(index) * (tests - rank) as f64).min(1.0);
+        running_max = running_max.max(probability_at(index) * (tests - rank) as f64).min(1.0);
         adjusted[index] = running_max;
     }
     adjusted

@@ -123,11 +123,11 @@ impl Case<'_> {
     /// Promised operations per second over all directions: by a clause, otherwise by the workload.
     pub(super) fn promised_iops(&self) -> Option<f64> {
         let total = |metric: Metric| {
-            let mut of = self
+            let mut matching = self
                 .clauses
                 .iter()
                 .filter(move |clause| clause.metric == metric && clause.direction.is_none());
-            of.next().map(|clause| clause.target)
+            matching.next().map(|clause| clause.target)
         };
         let by_bytes = || Some(total(Metric::Throughput)? / block_bytes(self.observation)?);
         let by_load = || self.context.workload.and_then(|workload| workload.rate_iops);
@@ -198,9 +198,9 @@ impl Case<'_> {
 
     /// The test set a rate below `target` operations per second.
     pub(super) fn doubt_requested_rate(&self, target: f64) -> Option<Doubt> {
-        let asked = self.observation.load.rate_iops?;
-        (asked < target * (1.0 - RATE_TOLERANCE)).then(|| {
-            let why = format!("only {asked:.0} operations per second were asked for");
+        let requested_iops = self.observation.load.rate_iops?;
+        (requested_iops < target * (1.0 - RATE_TOLERANCE)).then(|| {
+            let why = format!("only {requested_iops:.0} operations per second were asked for");
             Doubt::new(Cause::Generator, why).with_action(format!("repeat with --rate {target:.0}"))
         })
     }
@@ -290,7 +290,7 @@ impl Case<'_> {
 
     /// A sentence, if burst credits may have covered the whole test.
     pub(super) fn describe_credit_use(&self, metric: Metric, target: f64) -> Option<String> {
-        let of = match metric {
+        let counted = match metric {
             Metric::Iops => BurstOf::Iops,
             Metric::Throughput => BurstOf::Bytes,
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability => return None,
@@ -299,7 +299,7 @@ impl Case<'_> {
             .context
             .bursts
             .iter()
-            .find(|burst| burst.of == of && burst.refill < target * 0.99)?;
+            .find(|burst| burst.of == counted && burst.refill < target * 0.99)?;
         let load = &self.observation.load;
         let ran_secs = self.observation.measured_ns?.as_secs() + load.warm_up_ns.unwrap_or_default().as_secs();
         (ran_secs < burst.lasts_secs()).then(|| {

@@ -28,16 +28,16 @@ pub use doubt::BLOCKED_SHARE;
 pub use estimate::{BARE_FIGURE_TOLERANCE, MIN_BEYOND};
 pub use judgement::{ALPHA, ALPHA_FAIL, judge};
 
-/// What came of a promise.
+/// The verdict on a promise.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// Of all clauses together.
     pub outcome: Outcome,
     /// Each of them.
     pub clauses: Vec<ClauseVerdict>,
-    /// What is wrong with the test as a whole, a sentence each; it holds for every clause.
+    /// Problems of the whole test, one sentence each; they apply to every clause.
     pub reasons: Vec<Reason>,
-    /// What to mind about the verdict, a sentence each.
+    /// Remarks about the verdict, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -49,10 +49,10 @@ pub enum Outcome {
     Pass,
     /// It is broken.
     Fail,
-    /// The test cannot tell.
+    /// The test does not decide it.
     Inconclusive,
-    /// Of promises about long times only: what was seen does not contradict it. It neither passes
-    /// nor fails anything.
+    /// For availability only: the test does not contradict it. It neither passes nor fails the
+    /// whole.
     Consistent,
 }
 
@@ -73,7 +73,7 @@ impl Outcome {
 pub struct ClauseVerdict {
     /// What is promised.
     pub clause: Clause,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
     /// The figure: operations or bytes per second, nanoseconds, or a share.
     pub value: Option<f64>,
@@ -94,7 +94,7 @@ pub struct ClauseVerdict {
     pub action: Option<String>,
 }
 
-/// Why a test cannot tell.
+/// Why a test does not decide a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
@@ -104,7 +104,7 @@ pub enum Cause {
     Others,
     /// A single stall decides it, and the test is too short to tell whether stalls recur.
     Stall,
-    /// More was asked for than was promised, and that alone makes operations wait.
+    /// The load exceeded the promised rate, which alone makes operations wait.
     Uncapped,
     /// The load was not the one that the promise is about.
     Load,
@@ -119,7 +119,7 @@ pub enum Cause {
     Absent,
     /// Credits may have carried the whole test.
     Burst,
-    /// Something is wrong with the test: a finding says what.
+    /// The test is invalid, as a finding explains.
     Invalid,
     /// It was stopped before its end.
     Interrupted,
