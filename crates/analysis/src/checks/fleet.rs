@@ -70,7 +70,7 @@ pub(super) const START_SKEW: Check = Check {
                 severity,
                 format!("the hosts began {skew} apart, and measured {measured}"),
             );
-            let found = found.why("for that long not all of them loaded the storage; the total is of unlike things");
+            let found = found.why("for that long only some hosts loaded the storage, so the total mixes two loads");
             findings.push(found.help(
                 "measure for longer, with a warm-up; a host whose processors are busy begins late: look at what else runs there",
             ));
@@ -209,7 +209,7 @@ pub(super) const STRAGGLERS: Check = Check {
                     100.0 * rate / median
                 );
                 let found = Finding::new("STRAGGLER", Severity::Warning, what).at(&*job.plan.name);
-                let found = found.why("the total hides that one host has it worse than the others");
+                let found = found.why("the total hides that one host is slower than the others");
                 findings.push(found.help(
                     "run the test on that host alone, and on another one: is it the host, its path to the storage, or that it does not own the volume?",
                 ));

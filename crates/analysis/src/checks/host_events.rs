@@ -125,8 +125,7 @@ fn find_health_change(device: &Device) -> Option<Finding> {
         return None;
     }
     let finding = Finding::new("HEALTH-CHANGED", Severity::Warning, complaints.join("; ")).at(&*device.name);
-    let finding =
-        finding.why("it was not so when the test began: mending itself, or sending again, took part of the time");
+    let finding = finding.why("this is new since the test began: repairs and retransmissions took part of the time");
     Some(finding.help("look at `dmesg`; replace the cable or the device, let an array rebuild, and repeat the test"))
 }
 

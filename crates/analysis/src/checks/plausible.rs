@@ -140,7 +140,7 @@ fn exceeds_link(observation: &Observation, disks: &[&Device]) -> Option<Finding>
         implausible(
             what,
             observation,
-            "what passes no link comes from memory: the figures are not those of the device",
+            "data beyond the speed of the link comes from memory: the figures are not those of the device",
         )
     })
 }

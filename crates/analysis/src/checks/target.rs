@@ -33,7 +33,7 @@ pub(super) const ALLOCATION: Check = Check {
                     .map(|target| &target.prepare);
                 let existed = matches!(prepare, Some(Prepare::Existing | Prepare::LayOut { .. }));
                 if allocation.unwritten_unknown && existed {
-                    let what = "up to where the file was written could not be learned: its file system does not tell";
+                    let what = "the file system does not report which part of the file was written";
                     let finding = Finding::new("UNWRITTEN-UNKNOWN", Severity::Note, what).at(&*facts.path);
                     let finding = finding.why("reads beyond that need no device, and figures with them are too good");
                     findings

@@ -33,7 +33,7 @@ pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
                 "temperature", temperature.highest, "°C", temperature.limit, "where it slows down",
             ))
             .with_evidence(figure("decline over the window", 100.0 * lost, "%"))
-            .with_advice("cool the device; what it does cold it does for minutes only")
+            .with_advice("cool the device; it keeps the rate of its first minutes only while it is cold")
     })
 }
 

@@ -124,7 +124,7 @@ fn uses_files(test: &super::Test<'_>, job: &Job) -> bool {
 pub(super) const COMPRESSIBLE: Rule = Rule {
     name: "COMPRESSIBLE-DATA",
     severity: Severity::Warning,
-    about: "What is written can be compressed or is the same again and again.",
+    about: "The written data is compressible or repeats itself.",
     why: "storage that compresses or knows duplicates writes less than it was given, and looks faster than it is",
     fix: "write fresh random data (native content=random, fio refill_buffers, DiskSpd -Zr)",
     detect: |rule, test, findings| {
@@ -172,7 +172,7 @@ pub(super) const SIMPLE_TEST: Rule = Rule {
 pub(super) const WRITE_ONLY: Rule = Rule {
     name: "WRITE-ONLY-SUITE",
     severity: Severity::Note,
-    about: "Nothing is ever read.",
+    about: "The test only writes.",
     why: "in nearly all uses reads are the larger part, and caches make writes look better than they are",
     fix: "add a job that reads, or a mix",
     detect: |rule, test, findings| {
@@ -275,7 +275,7 @@ pub(super) const MIX_NOT_PINNED: Rule = Rule {
     name: "MIX-NOT-PINNED",
     severity: Severity::Warning,
     about: "Reads and writes have rates of their own, and their shares are left to follow from them.",
-    why: "whichever falls behind changes the mix, so that the load is no longer the one that was promised",
+    why: "if one direction falls behind, the mix changes, and the load is no longer the promised one",
     fix: "give the share of reads as well (fio rwmixread), and one rate for both",
     detect: |rule, test, findings| {
         for job in test.jobs() {

@@ -108,7 +108,7 @@ pub(super) const BUSY_DISK: Rule = Rule {
     name: "BUSY-DISK",
     severity: Severity::Warning,
     about: "Others used the devices under the targets before the test began, by more than 1 % of the rate that it asks for.",
-    why: "their operations and ours slow each other down: neither the figures nor their work come out right",
+    why: "their operations and those of the test slow each other down: the figures are wrong, and their work suffers",
     fix: "stop what loads the disk; never test a disk in production",
     detect: |rule, test, findings| {
         let Some(before) = test
@@ -155,7 +155,7 @@ fn requested_iops(test: &super::Test<'_>) -> Option<f64> {
 pub(super) const UNHEALTHY: Rule = Rule {
     name: "DEGRADED-RAID",
     severity: Severity::Warning,
-    about: "A device under a target says that it is not well: a degraded array, spare blocks used up, a critical warning.",
+    about: "A device under a target reports bad health: a degraded array, spare blocks used up, a critical warning.",
     why: "rebuilding and repairing take their share of the device, and what fails is slower before it is gone",
     fix: "let the array rebuild or replace the device before you measure",
     detect: |rule, test, findings| {

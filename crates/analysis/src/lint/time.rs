@@ -34,7 +34,7 @@ pub(super) const NO_WARM_UP: Rule = Rule {
     name: "NO-WARMUP",
     severity: Severity::Note,
     about: "The measured window begins with the first operation.",
-    why: "the first seconds fill caches and wake up what sleeps: they are not what follows",
+    why: "the first seconds fill caches and wake up devices: they do not represent the rest of the run",
     fix: "give it a warm-up of some seconds",
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|job| uses_real_targets(test, job)) {

@@ -281,10 +281,7 @@ fn remarks(resolved: &Resolved, need: &Need) -> Vec<String> {
     for burst in &resolved.bursts {
         let lasts = Nanos((burst.lasts_secs() * 1e9) as u64);
         if burst.of == BurstOf::Iops {
-            remarks.push(format!(
-                "without end; with credits {:.0} IOPS for {lasts}",
-                burst.ceiling
-            ));
+            remarks.push(format!("sustained; with credits {:.0} IOPS for {lasts}", burst.ceiling));
         }
     }
     if let (Some(_), None, PolicyKind::Machine) = (need.latency_ns, resolved.latency_ns, resolved.kind) {
