@@ -1,5 +1,4 @@
-//! Whose fault a missed rate was, second by second: the storage's, the generator's, or that of
-//! others.
+//! Attributes each missed second of a paced load to the storage, the generator or other programs.
 //!
 //! A paced load knows how many operations were due in each second. Where fewer were completed, the
 //! facts of that second decide: slots in use, what other programs moved on the device, how long our
@@ -12,30 +11,29 @@ use crate::requirement::Metric;
 
 /// A second is missed if fewer operations than this share of those due were completed.
 const MISSED_BELOW: f64 = 0.99;
-/// From this share on, slots count as all in use.
-const ALL_IN_USE: f64 = 0.95;
-/// Operations that came due while every slot was taken explain a second from this share of its
-/// missing operations on.
-const BLOCKED_SHARE: f64 = 0.9;
-/// Other causes explain a second from this share of its missing operations on.
-const EXPLAINS: f64 = 0.5;
-/// Others who keep the processors busy disturb from this share of a thread's time on that it
-/// waited.
-const WAITED: f64 = 0.02;
-/// An interval longer than this, in seconds: the loop was paused when it should have ended.
-const PAUSED_SECS: f64 = 1.5;
-/// A latency is disturbed from this share of it on that a thread waited for a processor.
-const WAITED_OF_LATENCY: f64 = 0.1;
-/// Other programs keep the processors busy from this share of their time on.
-const OTHERS_BUSY: f64 = 0.5;
-/// A latency is disturbed from this share of the device's bytes on that others moved.
-const OTHERS_MOVED: f64 = 0.1;
+/// From this share on, all slots count as in use.
+const MIN_SHARE_IN_USE: f64 = 0.95;
+/// If this share of the missing operations came due while every slot was taken, the storage is at
+/// fault.
+const MIN_BLOCKED_SHARE: f64 = 0.9;
+/// Any other cause must explain at least this share of the missing operations.
+const MIN_EXPLAINED_SHARE: f64 = 0.5;
+/// Minimum share of its time that a thread waits before busy processors count as a disturbance.
+const MIN_WAITED_SHARE: f64 = 0.02;
+/// A longer interval means that the loop was paused when the interval should have ended.
+const MIN_PAUSE_SECS: f64 = 1.5;
+/// Minimum share of the latency that is wait for a processor before it counts as disturbed.
+const MIN_WAITED_SHARE_OF_LATENCY: f64 = 0.1;
+/// From this share of all processor time on, other programs keep the processors busy.
+const MIN_OTHERS_CPU_SHARE: f64 = 0.5;
+/// Minimum share of the device's bytes moved by others before a latency counts as disturbed.
+const MIN_OTHERS_BYTES_SHARE: f64 = 0.1;
 
 /// Whose fault a missed second was.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
-    /// Operations were issued and did not come back in time, every slot held one, or they took
-    /// longer than the limit.
+    /// Issued operations did not complete in time, filled every slot, or exceeded the latency
+    /// limit.
     Storage,
     /// Slots were free and operations were issued late.
     Generator,
@@ -47,7 +45,7 @@ pub enum Fault {
 
 /// A second in which fewer operations were completed than were due.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Missed {
+pub struct MissedSecond {
     /// Seconds from the start of the measured window.
     pub at: f64,
     /// Operations due and not completed.
@@ -60,7 +58,7 @@ pub struct Missed {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Attribution {
     /// In time order.
-    pub missed: Vec<Missed>,
+    pub missed: Vec<MissedSecond>,
     /// Operations issued.
     pub issued: u64,
     /// Operations that found every slot taken when they were due.
@@ -83,7 +81,7 @@ impl Attribution {
             let facts = SecondView { second, workers };
             let due = rate * second.facts.length_ns.as_secs();
             let operations = due - second.facts.operations as f64;
-            (operations > (1.0 - MISSED_BELOW) * due && operations > 1.0).then(|| Missed {
+            (operations > (1.0 - MISSED_BELOW) * due && operations > 1.0).then(|| MissedSecond {
                 at: second.facts.start_ns.as_secs(),
                 operations,
                 fault: facts.fault(due, operations, limit_ns),
@@ -101,16 +99,20 @@ impl Attribution {
     }
 
     /// Operations missing in seconds of this fault.
-    pub fn missing(&self, fault: Fault) -> f64 {
-        let of = self.missed.iter().filter(|missed| missed.fault == fault);
-        of.map(|missed| missed.operations).sum()
+    pub fn missing_operations(&self, fault: Fault) -> f64 {
+        let with_fault = self.missed.iter().filter(|missed| missed.fault == fault);
+        with_fault.map(|missed| missed.operations).sum()
     }
 
     /// The share of all missing operations that fall in seconds of this fault; 0 if none is
     /// missing.
     pub fn share(&self, fault: Fault) -> f64 {
         let all: f64 = self.missed.iter().map(|missed| missed.operations).sum();
-        if all > 0.0 { self.missing(fault) / all } else { 0.0 }
+        if all > 0.0 {
+            self.missing_operations(fault) / all
+        } else {
+            0.0
+        }
     }
 
     /// Number of seconds of this fault.
@@ -119,10 +121,10 @@ impl Attribution {
     }
 
     /// The fault other than the storage's with the most missing operations.
-    pub fn worst_other(&self) -> Option<Fault> {
+    pub fn main_other_fault(&self) -> Option<Fault> {
         let others = [Fault::Generator, Fault::OtherIo, Fault::OtherCpu];
-        let present = others.into_iter().filter(|fault| self.missing(*fault) > 0.0);
-        present.max_by(|a, b| self.missing(*a).total_cmp(&self.missing(*b)))
+        let present = others.into_iter().filter(|fault| self.missing_operations(*fault) > 0.0);
+        present.max_by(|a, b| self.missing_operations(*a).total_cmp(&self.missing_operations(*b)))
     }
 
     /// The share of operations that found every slot taken when they were due.
@@ -131,57 +133,56 @@ impl Attribution {
     }
 }
 
-/// A stretch that makes up for operations missed before: more than the promised rate is asked of
-/// the storage in it.
+/// A period in which a paced load catches up, asking more than the promised rate of the storage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Backlog {
     /// When the first operations were missed, in seconds.
     pub from: f64,
-    /// When they had been made up for.
+    /// When the load had caught up.
     pub until: f64,
-    /// Whose fault it was that they were missed.
+    /// Whose fault the missed operations were.
     pub fault: Fault,
 }
 
-/// Stretches in which a paced load fell behind through no fault of the storage, and caught up.
+/// Periods in which a paced load fell behind through no fault of the storage, and caught up.
 pub fn backlogs(observation: &Observation) -> Vec<Backlog> {
     let found = Attribution::new(observation, None);
     let (Some(found), Some(rate)) = (found, observation.load.rate_iops) else {
         return Vec::new();
     };
     let mut backlogs: Vec<Backlog> = Vec::new();
-    let mut open = false;
+    let mut is_behind = false;
     for facts in observation.seconds.iter().map(|second| &second.facts) {
         let (at, length) = (facts.start_ns.as_secs(), facts.length_ns.as_secs());
         let missed = found.missed.iter().find(|missed| missed.at == at);
         let catches_up = facts.operations as f64 > (2.0 - MISSED_BELOW) * rate * length;
         match missed {
-            Some(missed) if missed.fault == Fault::Storage => open = false,
+            Some(missed) if missed.fault == Fault::Storage => is_behind = false,
             Some(missed) => {
                 backlogs.push(Backlog {
                     from: at,
                     until: at + length,
                     fault: missed.fault,
                 });
-                open = true;
+                is_behind = true;
             }
-            None if open && catches_up => {
+            None if is_behind && catches_up => {
                 if let Some(last) = backlogs.last_mut() {
                     last.until = at + length;
                 }
             }
-            None => open = false,
+            None => is_behind = false,
         }
     }
     backlogs
 }
 
-/// What others did over the whole window, for a sentence.
+/// Activity of other programs and machines, for a sentence.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Others {
+pub struct OtherActivity {
     /// CPU time of other programs as a share of all processors.
     pub cpu_share: f64,
-    /// The processors' time that the hypervisor gave to others.
+    /// Share of the processor time that the hypervisor gave to other machines.
     pub stolen_share: f64,
     /// The busiest other programs with their shares of one processor.
     pub busiest: Vec<(String, f64)>,
@@ -191,8 +192,8 @@ pub struct Others {
     pub own_share: f64,
 }
 
-/// What others did in these seconds of a load; the sums are over all of its hosts.
-pub fn others(observation: &Observation, within: impl Fn(f64) -> bool) -> Others {
+/// Sums the activity of others over all hosts, in the seconds that `within` accepts.
+pub fn other_activity(observation: &Observation, within: impl Fn(f64) -> bool) -> OtherActivity {
     let chosen = observation.seconds.iter();
     let chosen = chosen.filter(|second| within(second.facts.start_ns.as_secs()));
     let (mut cpus, mut cpu, mut own, mut stolen, mut bytes, mut length) = (0.0, 0.0, 0.0, 0.0, 0.0, 0.0);
@@ -218,7 +219,7 @@ pub fn others(observation: &Observation, within: impl Fn(f64) -> bool) -> Others
     programs.sort_by(|a, b| b.1.total_cmp(&a.1));
     programs.truncate(3);
     let share = |time: f64| if cpus > 0.0 { time / cpus } else { 0.0 };
-    Others {
+    OtherActivity {
         cpu_share: share(cpu),
         own_share: share(own),
         stolen_share: share(stolen),
@@ -230,8 +231,8 @@ pub fn others(observation: &Observation, within: impl Fn(f64) -> bool) -> Others
     }
 }
 
-/// What others, or the program itself, did in seconds of a fault.
-pub fn describe_fault(fault: Fault, others: &Others) -> String {
+/// Describes what happened in seconds of a fault.
+pub fn describe_fault(fault: Fault, others: &OtherActivity) -> String {
     match fault {
         Fault::Storage => "every slot was in use".into(),
         Fault::Generator => "slots were free and fathom issued operations late".into(),
@@ -275,7 +276,6 @@ fn other_bytes(second: &Second) -> Option<f64> {
     })
 }
 
-/// A second with what is needed to judge it.
 struct SecondView<'a> {
     second: &'a Second,
     workers: f64,
@@ -285,8 +285,8 @@ impl SecondView<'_> {
     fn fault(&self, due: f64, missing: f64, limit_ns: Option<f64>) -> Fault {
         let queue = &self.second.facts.queue;
         let share = |part: model::Nanos, whole: model::Nanos| part.0 as f64 / whole.0.max(1) as f64;
-        let waited = self.waited();
-        if waited * due >= EXPLAINS * missing {
+        let waited = self.waited_share();
+        if waited * due >= MIN_EXPLAINED_SHARE * missing {
             return if self.others_are_busy() {
                 Fault::OtherCpu
             } else {
@@ -295,29 +295,33 @@ impl SecondView<'_> {
         }
         let facts = &self.second.facts;
         let size = self.second.moved.0 as f64 / facts.operations.max(1) as f64;
-        if size > 0.0 && other_bytes(self.second).is_some_and(|bytes| bytes / size >= EXPLAINS * missing) {
+        if size > 0.0 && other_bytes(self.second).is_some_and(|bytes| bytes / size >= MIN_EXPLAINED_SHARE * missing) {
             return Fault::OtherIo;
         }
         let blocked = due * share(queue.full_ns, queue.queues_ns);
-        // While the loop is paused it reaps nothing, so service times include the pause.
-        let was_paused = facts.length_ns.as_secs() > PAUSED_SECS;
+        // A paused loop reaps nothing, so service times include the pause.
+        let was_paused = facts.length_ns.as_secs() > MIN_PAUSE_SECS;
         let service = facts.service_ns.0 as f64 / facts.operations.max(1) as f64;
         let slow = !was_paused && limit_ns.is_some_and(|limit| service > limit);
-        // What was issued and did not come back is in the storage.
+        // Operations that were issued and did not complete are in the storage.
         let not_issued = due - queue.issued as f64;
-        let held = not_issued < EXPLAINS * missing;
-        if held || share(queue.in_use_ns, queue.slots_ns) >= ALL_IN_USE || blocked >= BLOCKED_SHARE * missing || slow {
+        let was_issued = not_issued < MIN_EXPLAINED_SHARE * missing;
+        if was_issued
+            || share(queue.in_use_ns, queue.slots_ns) >= MIN_SHARE_IN_USE
+            || blocked >= MIN_BLOCKED_SHARE * missing
+            || slow
+        {
             return Fault::Storage;
         }
-        if self.others_are_busy() && waited > WAITED {
+        if self.others_are_busy() && waited > MIN_WAITED_SHARE {
             Fault::OtherCpu
         } else {
             Fault::Generator
         }
     }
 
-    /// The share of its time for which a thread could have run and waited for a processor.
-    fn waited(&self) -> f64 {
+    /// The share of its time for which a runnable thread waited for a processor.
+    fn waited_share(&self) -> f64 {
         let facts = &self.second.facts;
         facts.threads.run_delay_ns.0 as f64 / (self.workers * facts.length_ns.0.max(1) as f64)
     }
@@ -328,7 +332,7 @@ impl SecondView<'_> {
             cpus += host.cpus_ns.0 as f64;
             busy += (host.others_ns() + host.stolen_ns).0 as f64;
         }
-        busy > OTHERS_BUSY * cpus
+        busy > MIN_OTHERS_CPU_SHARE * cpus
     }
 
     /// Whether the mean service time exceeds a limit without the time that threads waited for a
@@ -342,25 +346,24 @@ impl SecondView<'_> {
         (service - delay) / facts.operations.max(1) as f64 > limit_ns
     }
 
-    /// Who had a part in the latencies of this second beside the storage.
+    /// What besides the storage raised the latencies of this second.
     fn disturbance(&self, limit_ns: Option<f64>) -> Option<Fault> {
         let facts = &self.second.facts;
         if !limit_ns.is_some_and(|limit| self.exceeds_without_delay(limit)) {
-            if self.others_are_busy() && self.waited() > WAITED {
+            if self.others_are_busy() && self.waited_share() > MIN_WAITED_SHARE {
                 return Some(Fault::OtherCpu);
             }
-            if facts.threads.run_delay_ns.0 as f64 > WAITED_OF_LATENCY * facts.service_ns.0 as f64 {
+            if facts.threads.run_delay_ns.0 as f64 > MIN_WAITED_SHARE_OF_LATENCY * facts.service_ns.0 as f64 {
                 return Some(Fault::Generator);
             }
         }
         let others = other_bytes(self.second)?;
-        (others > OTHERS_MOVED * self.second.moved.0 as f64).then_some(Fault::OtherIo)
+        (others > MIN_OTHERS_BYTES_SHARE * self.second.moved.0 as f64).then_some(Fault::OtherIo)
     }
 }
 
-/// What else than the storage raised the latencies in the second that begins at `at` seconds;
-/// `None` if nothing did, or it is unknown, or the wait for processors does not explain latencies
-/// above `limit_ns`.
+/// What besides the storage raised the latencies in the second that starts at `at` seconds; `None`
+/// if nothing is known, or if waiting for processors does not explain latencies above `limit_ns`.
 pub fn disturbance(observation: &Observation, at: f64, limit_ns: Option<f64>) -> Option<Fault> {
     let seconds = &observation.seconds;
     let next = seconds.partition_point(|second| second.facts.start_ns.as_secs() <= at + 1e-9);

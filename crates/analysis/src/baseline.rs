@@ -1,6 +1,5 @@
-//! Figures that are kept to compare with: those of a data sheet, of a page, of last year. The
-//! comparison is of ratios: loads that are synthetic can be compared with each other better than
-//! with anything else.
+//! Saved reference figures, such as those of a data sheet or last year's run. Comparisons are
+//! ratios, because synthetic loads compare best with each other.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +7,7 @@ use model::JsonSchema;
 use model::observation::{Flow, Observation};
 use serde::{Deserialize, Serialize};
 
-/// Version of the form in which baselines are kept.
+/// Version of the saved form.
 pub const FORMAT_VERSION: u32 = 1;
 
 /// A baseline.
@@ -34,22 +33,22 @@ pub struct Baseline {
     pub loads: Vec<Observation>,
 }
 
-/// A load beside that of a baseline.
+/// A load compared with that of a baseline.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Beside {
+pub struct LoadComparison {
     /// Its name.
     pub name: String,
     /// The name of the baseline's load.
     pub base: String,
-    /// Figures that both have.
-    pub rows: Vec<Row>,
-    /// What of the two loads is not the same.
+    /// Figures that both loads have.
+    pub rows: Vec<FigureComparison>,
+    /// Settings that differ between the two loads.
     pub differences: Vec<String>,
 }
 
 /// One figure of both.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Row {
+pub struct FigureComparison {
     /// What it is.
     pub figure: String,
     /// Of the baseline.
@@ -58,7 +57,7 @@ pub struct Row {
     pub now: f64,
     /// The second as a multiple of the first.
     pub ratio: f64,
-    /// More of it is better; else less is.
+    /// Higher values are better.
     pub more_is_better: bool,
 }
 
@@ -68,59 +67,60 @@ pub struct Comparison {
     /// The baseline's name.
     pub baseline: String,
     /// Loads that both have.
-    pub pairs: Vec<Beside>,
+    pub pairs: Vec<LoadComparison>,
     /// Loads that only one has.
     pub alone: Vec<String>,
-    /// What the figures depend on and is not the same, or is known of one only.
+    /// Conditions that differ, or are known on one side only.
     pub fingerprint: Vec<String>,
 }
 
 /// Compares loads with a baseline.
 pub fn compare(baseline: &Baseline, fingerprint: &BTreeMap<String, String>, loads: &[Observation]) -> Comparison {
-    let mut free: Vec<&Observation> = baseline.loads.iter().collect();
+    let mut unmatched: Vec<&Observation> = baseline.loads.iter().collect();
     let (mut pairs, mut alone) = (Vec::new(), Vec::new());
     for load in loads {
         let only = loads.len() == 1 && baseline.loads.len() == 1;
-        let found = free.iter().position(|base| alike(base, load));
-        let found = found.or_else(|| free.iter().position(|base| base.name == load.name));
+        let found = unmatched.iter().position(|base| has_same_load(base, load));
+        let found = found.or_else(|| unmatched.iter().position(|base| base.name == load.name));
         match found.or(only.then_some(0)) {
-            Some(index) => pairs.push(beside(free.remove(index), load)),
+            Some(index) => pairs.push(compare_load(unmatched.remove(index), load)),
             None => alone.push(format!("{} has no counterpart in the baseline", load.name)),
         }
     }
     alone.extend(
-        free.iter()
+        unmatched
+            .iter()
             .map(|base| format!("{} of the baseline has no counterpart", base.name)),
     );
     Comparison {
         baseline: baseline.name.clone(),
         pairs,
         alone,
-        fingerprint: unlike(&baseline.fingerprint, fingerprint),
+        fingerprint: fingerprint_differences(&baseline.fingerprint, fingerprint),
     }
 }
 
-/// The loads ask for the same in everything that both tell.
-fn alike(base: &Observation, load: &Observation) -> bool {
-    let known = |load: &Observation| load.load.block.is_some() && load.load.depth.is_some();
-    known(base) && known(load) && differences(base, load).is_empty()
+/// Both loads state block size and depth, and no stated setting differs.
+fn has_same_load(base: &Observation, load: &Observation) -> bool {
+    let states_load = |load: &Observation| load.load.block.is_some() && load.load.depth.is_some();
+    states_load(base) && states_load(load) && differences(base, load).is_empty()
 }
 
-fn beside(base: &Observation, load: &Observation) -> Beside {
+fn compare_load(base: &Observation, load: &Observation) -> LoadComparison {
     let mut rows = Vec::new();
     let pairs = [
         ("", Some(&base.total), Some(&load.total)),
         ("read ", base.directions.read.as_ref(), load.directions.read.as_ref()),
         ("write ", base.directions.write.as_ref(), load.directions.write.as_ref()),
     ];
-    // One direction alone is the whole.
+    // A single direction equals the total.
     let mixed = load.directions.read.is_some() && load.directions.write.is_some();
-    for (whose, base, now) in pairs.into_iter().take(if mixed { 3 } else { 1 }) {
+    for (prefix, base, now) in pairs.into_iter().take(if mixed { 3 } else { 1 }) {
         if let (Some(base), Some(now)) = (base, now) {
-            rows.extend(figures(whose, base, now));
+            rows.extend(figures(prefix, base, now));
         }
     }
-    Beside {
+    LoadComparison {
         name: load.name.clone(),
         base: base.name.clone(),
         rows,
@@ -128,11 +128,11 @@ fn beside(base: &Observation, load: &Observation) -> Beside {
     }
 }
 
-fn figures(whose: &str, base: &Flow, now: &Flow) -> Vec<Row> {
+fn figures(prefix: &str, base: &Flow, now: &Flow) -> Vec<FigureComparison> {
     let row = |figure: &str, more_is_better: bool, base: Option<f64>, now: Option<f64>| {
         let (base, now) = (base?, now?);
-        (base > 0.0).then(|| Row {
-            figure: format!("{whose}{figure}"),
+        (base > 0.0).then(|| FigureComparison {
+            figure: format!("{prefix}{figure}"),
             base,
             now,
             ratio: now / base,
@@ -140,14 +140,14 @@ fn figures(whose: &str, base: &Flow, now: &Flow) -> Vec<Row> {
         })
     };
     let mean = |flow: &Flow| flow.waited().and_then(|latency| latency.mean_ns);
-    let at = |flow: &Flow, share: f64| flow.waited().and_then(|latency| latency.quantile(share));
+    let quantile = |flow: &Flow, share: f64| flow.waited().and_then(|latency| latency.quantile(share));
     [
         row("IOPS", true, base.iops, now.iops),
         row("bytes/s", true, base.bytes_per_sec, now.bytes_per_sec),
         row("mean latency", false, mean(base), mean(now)),
-        row("p50", false, at(base, 0.5), at(now, 0.5)),
-        row("p99", false, at(base, 0.99), at(now, 0.99)),
-        row("p99.9", false, at(base, 0.999), at(now, 0.999)),
+        row("p50", false, quantile(base, 0.5), quantile(now, 0.5)),
+        row("p99", false, quantile(base, 0.99), quantile(now, 0.99)),
+        row("p99.9", false, quantile(base, 0.999), quantile(now, 0.999)),
     ]
     .into_iter()
     .flatten()
@@ -189,8 +189,8 @@ fn differences(base: &Observation, load: &Observation) -> Vec<String> {
     list
 }
 
-/// What differs in two fingerprints, by name.
-fn unlike(base: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Vec<String> {
+/// Differences between two fingerprints, by name.
+fn fingerprint_differences(base: &BTreeMap<String, String>, now: &BTreeMap<String, String>) -> Vec<String> {
     let mut names: Vec<&String> = base.keys().chain(now.keys()).collect();
     names.sort();
     names.dedup();

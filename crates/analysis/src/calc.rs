@@ -1,10 +1,10 @@
-//! Arithmetic that storage people do on paper: Little's law, bandwidth, how long a percentile
-//! takes, burst credits.
+//! Calculations that storage engineers do on paper: Little's law, bandwidth, samples for a
+//! percentile, burst credits.
 
 use model::stats::support;
 use serde::Serialize;
 
-/// A promise is planned with so much more in flight than Little's law asks for on average.
+/// Factor between the planned queue depth and the average of Little's law.
 pub const HEADROOM: f64 = 1.25;
 
 /// The three figures of Little's law (1961): in flight = rate × time.
@@ -37,7 +37,7 @@ pub fn little(iops: Option<f64>, latency_sec: Option<f64>, in_flight: Option<f64
     })
 }
 
-/// A figure that is absent, or present and usable; `None` if it is not usable.
+/// `Some(figure)` if it is absent or positive; `None` if it is unusable.
 fn positive(figure: Option<f64>) -> Option<Option<f64>> {
     match figure {
         Some(value) if !(value > 0.0 && value.is_finite()) => None,
@@ -71,23 +71,23 @@ pub fn bandwidth(iops: Option<f64>, block_bytes: Option<f64>, bytes_per_sec: Opt
     })
 }
 
-/// How many operations a percentile takes, and how long that is.
+/// The operations that a percentile needs, and how long they take.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Samples {
     /// The percentile as a share: 0.9999 for p99.99.
     pub share: f64,
-    /// From that many operations on a two-sided 95 % interval exists: ⌈ln 0.025 / ln p⌉.
+    /// Minimum number for a two-sided 95 % interval to exist: ⌈ln 0.025 / ln p⌉.
     pub interval_exists: u64,
-    /// Ten lie beyond it: read it with its interval.
+    /// Number with ten operations beyond the percentile: read it with its interval.
     pub weak: u64,
-    /// A hundred lie beyond it.
+    /// Number with a hundred beyond it.
     pub good: u64,
-    /// Seconds for the hundred at the rate that was given.
+    /// Seconds for that number at the given rate.
     pub good_after_sec: f64,
 }
 
-/// What a percentile takes at a rate; `None` unless the share lies between 0 and 1 and the rate is
-/// above 0.
+/// The samples that a percentile needs at a rate; `None` unless 0 < share < 1 and the rate is above
+/// 0.
 pub fn samples(share: f64, iops: f64) -> Option<Samples> {
     if !(share > 0.0 && share < 1.0 && iops > 0.0 && iops.is_finite()) {
         return None;
@@ -125,8 +125,8 @@ pub fn burst(capacity: f64, refill: f64, ceiling: f64) -> Option<Burst> {
     })
 }
 
-/// The length of an operation, in bytes, up to which the limit of operations binds and beyond which
-/// that of bytes does: bs* = bandwidth / IOPS. `None` for limits that are not above 0.
+/// The block size, in bytes, up to which the IOPS limit binds and above which the bandwidth limit
+/// does: bs* = bandwidth / IOPS. `None` unless both are above 0.
 pub fn crossover(bytes_per_sec: f64, iops: f64) -> Option<f64> {
     (bytes_per_sec > 0.0 && iops > 0.0).then(|| bytes_per_sec / iops)
 }

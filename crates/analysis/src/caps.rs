@@ -1,15 +1,15 @@
-//! What loads ask of the limits between a program and its data: of one load, and of all loads that
-//! share a limit.
+//! Demand of one load, or of all loads that share a limit, on the layers between a program and its
+//! data.
 
 use model::Direction;
 use model::observation::{Flow, Observation};
 
 pub use model::caps::{ABOVE, Applies, BELOW, Layer, LayerKind, Limit};
 
-/// What loads ask of a layer per second, counted as the layer counts.
+/// Demand on a layer per second, in the layer's own units.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Demand {
-    /// Operations; a long one counts as several where the layer has a unit.
+    /// Operations; a long one counts as several if the layer has a unit.
     pub iops: f64,
     /// Bytes, where known.
     pub bytes_per_sec: Option<f64>,
@@ -17,33 +17,32 @@ pub struct Demand {
     pub jobs: Vec<String>,
 }
 
-/// What these loads ask of a layer together. They must have run at the same time; loads that the
-/// layer does not cover are left out. `None` if none of them counts, or if the figures of one that
-/// does are missing: the sum would be too small.
+/// The total demand of concurrent loads on a layer, without those that it does not cover. `None` if
+/// it covers none, or if figures of a covered load are missing: the sum would be too small.
 pub fn demand(layer: &Layer, loads: &[&Observation]) -> Option<Demand> {
     let mut sum: Option<Demand> = None;
     for load in loads.iter().filter(|load| layer.covers(&load.name, &load.load.storage)) {
-        let flows = flows(layer, load)?;
+        let flows = counted_flows(layer, load)?;
         for (flow, copies) in flows {
-            let (iops, bytes) = figures(layer, flow, load)?;
-            let so_far = sum.get_or_insert_with(|| Demand {
+            let (iops, bytes) = counted_rates(layer, flow, load)?;
+            let total = sum.get_or_insert_with(|| Demand {
                 bytes_per_sec: Some(0.0),
                 ..Demand::default()
             });
-            so_far.iops += copies * iops;
-            so_far.bytes_per_sec = so_far.bytes_per_sec.zip(bytes).map(|(sum, one)| sum + copies * one);
-            if !so_far.jobs.contains(&load.name) {
-                so_far.jobs.push(load.name.clone());
+            total.iops += copies * iops;
+            total.bytes_per_sec = total.bytes_per_sec.zip(bytes).map(|(sum, one)| sum + copies * one);
+            if !total.jobs.contains(&load.name) {
+                total.jobs.push(load.name.clone());
             }
         }
     }
     sum
 }
 
-/// The flows of a load that count against a layer, each with the device operations that one of its
-/// operations causes; empty if the load does nothing of the kind. `None` if the source does not
-/// tell reads and writes apart and it matters.
-fn flows<'a>(layer: &Layer, load: &'a Observation) -> Option<Vec<(&'a Flow, f64)>> {
+/// The flows of a load that count against a layer, each with its device operations per operation;
+/// empty if none counts. `None` if reads and writes must be separate and the source does not
+/// separate them.
+fn counted_flows<'a>(layer: &Layer, load: &'a Observation) -> Option<Vec<(&'a Flow, f64)>> {
     let copies = |direction: Direction| layer.copies(direction, &load.load.storage);
     let is_same_for_all = Direction::ALL.into_iter().all(|direction| copies(direction) == 1.0);
     if layer.applies == Applies::All && is_same_for_all {
@@ -69,15 +68,15 @@ fn flows<'a>(layer: &Layer, load: &'a Observation) -> Option<Vec<(&'a Flow, f64)
     Some(counted.map(|(direction, flow)| (flow, copies(direction))).collect())
 }
 
-/// Operations as the layer counts them, and bytes, of one flow per second.
-fn figures(layer: &Layer, flow: &Flow, load: &Observation) -> Option<(f64, Option<f64>)> {
-    let rate = rate(flow, load)?;
+/// Operations in the layer's units, and bytes, of one flow per second.
+fn counted_rates(layer: &Layer, flow: &Flow, load: &Observation) -> Option<(f64, Option<f64>)> {
+    let rate = flow_iops(flow, load)?;
     let bytes = flow.bytes_per_sec.or_else(|| {
         let counted = || Some(flow.bytes?.0 as f64 / load.measured_ns?.as_secs());
         let by_block = || Some(rate * load.load.block?.0 as f64);
         counted().or_else(by_block)
     });
-    // Where lengths differ or are not known, the mean stands for all.
+    // If lengths differ or are unknown, the mean is used.
     let length = load
         .load
         .block
@@ -90,15 +89,14 @@ fn figures(layer: &Layer, flow: &Flow, load: &Observation) -> Option<(f64, Optio
     Some((rate * units, bytes))
 }
 
-/// Operations per second of a flow, as stated or counted; `None` if there were none or neither is
-/// known.
-pub fn rate(flow: &Flow, load: &Observation) -> Option<f64> {
+/// Operations per second of a flow, stated or counted; `None` if zero or unknown.
+pub fn flow_iops(flow: &Flow, load: &Observation) -> Option<f64> {
     let counted = || Some(flow.operations? as f64 / load.measured_ns?.as_secs());
     flow.iops.or_else(counted).filter(|rate| *rate > 0.0)
 }
 
-/// A load, and those of `others` that ran at the same time: only such rates add up.
-pub fn at_once<'a>(load: &'a Observation, others: &[&'a Observation]) -> Vec<&'a Observation> {
-    let ran = others.iter().copied().filter(|other| load.ran_with(other));
-    std::iter::once(load).chain(ran).collect()
+/// A load and those of `others` that ran at the same time; only their rates add up.
+pub fn concurrent_loads<'a>(load: &'a Observation, others: &[&'a Observation]) -> Vec<&'a Observation> {
+    let concurrent = others.iter().copied().filter(|other| load.ran_with(other));
+    std::iter::once(load).chain(concurrent).collect()
 }

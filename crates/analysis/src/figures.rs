@@ -1,9 +1,9 @@
-//! Numbers inside sentences. Tables are the reports' business.
+//! Formats numbers for sentences. Reports format those of tables.
 
 /// A rate: whole with commas between thousands from a hundred on, else with one decimal.
-pub(crate) fn rate(value: f64) -> String {
+pub(crate) fn format_rate(value: f64) -> String {
     if value < 99.95 {
-        return plain(value);
+        return format_number(value);
     }
     let digits = format!("{}", value.round());
     let mut out = String::with_capacity(digits.len() * 4 / 3);
@@ -18,7 +18,7 @@ pub(crate) fn rate(value: f64) -> String {
 
 /// A load or a factor: whole from a hundred on, else with one decimal, which is left out where it
 /// is 0.
-pub(crate) fn plain(value: f64) -> String {
+pub(crate) fn format_number(value: f64) -> String {
     let text = match value {
         v if v >= 99.95 => format!("{}", v.round()),
         v => format!("{v:.1}"),
@@ -27,14 +27,14 @@ pub(crate) fn plain(value: f64) -> String {
 }
 
 /// A time with three digits.
-pub(crate) fn time(ns: f64) -> String {
+pub(crate) fn format_time(ns: f64) -> String {
     model::Nanos(ns.round().max(0.0) as u64).to_string()
 }
 
 /// A change as signed percent: `+36 %`, `-0.4 %`.
-pub(crate) fn change(ratio: f64) -> String {
+pub(crate) fn format_change(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
-    // Near nothing at all, what is left counts: 0.2 % of a figure is not none.
+    // Near -100 % more digits are needed: 0.2 % of a figure is left, not nothing.
     let left = ratio * 100.0;
     match percent.abs() {
         size if size < 0.005 => "0 %".into(),
@@ -51,18 +51,18 @@ mod tests {
 
     #[test]
     fn figures_are_short() {
-        assert_eq!(rate(146_000.4), "146,000");
-        assert_eq!(rate(99.96), "100");
-        assert_eq!(rate(8.0), "8");
-        assert_eq!(plain(4.866), "4.9");
-        assert_eq!(plain(105.2), "105");
-        assert_eq!(time(33_333.3), "33.3 us");
-        assert_eq!(change(1.3644), "+36 %");
-        assert_eq!(change(0.996), "-0.40 %");
-        assert_eq!(change(0.95), "-5.0 %");
-        assert_eq!(change(0.002), "-99.8 %");
-        assert_eq!(change(0.000_5), "-99.95 %");
-        assert_eq!(change(0.0), "-100 %");
-        assert_eq!(change(0.999_999), "0 %");
+        assert_eq!(format_rate(146_000.4), "146,000");
+        assert_eq!(format_rate(99.96), "100");
+        assert_eq!(format_rate(8.0), "8");
+        assert_eq!(format_number(4.866), "4.9");
+        assert_eq!(format_number(105.2), "105");
+        assert_eq!(format_time(33_333.3), "33.3 us");
+        assert_eq!(format_change(1.3644), "+36 %");
+        assert_eq!(format_change(0.996), "-0.40 %");
+        assert_eq!(format_change(0.95), "-5.0 %");
+        assert_eq!(format_change(0.002), "-99.8 %");
+        assert_eq!(format_change(0.000_5), "-99.95 %");
+        assert_eq!(format_change(0.0), "-100 %");
+        assert_eq!(format_change(0.999_999), "0 %");
     }
 }

@@ -1,6 +1,6 @@
 //! What results mean: pure functions from a plan, its results and the environment to findings.
 //!
-//! Nothing here opens a file, reads a clock or prints; the truth about a machine arrives in
+//! Nothing here opens a file, reads a clock or prints; facts about a machine arrive in
 //! [`model::environment`].
 //!
 //! [`checks`] validates every result; `docs/measuring.md` has a section for each check. [`lint`]
@@ -19,6 +19,7 @@ pub mod caps;
 pub mod checks;
 pub mod compare;
 pub mod knee;
+pub mod limit_use;
 pub mod lint;
 
 pub mod diagnosis;
@@ -28,7 +29,6 @@ pub mod policies;
 pub mod requirement;
 pub mod shared_limits;
 pub mod shifts;
-pub mod standing;
 pub mod verdict;
 
 pub use checks::{LevelChange, check, level_changes};

@@ -1,7 +1,7 @@
-//! What is asked of storage: clauses such as `iops>=4000`, `p99<=3ms`, `read.mean<=1ms`,
+//! Requirements on storage: clauses such as `iops>=4000`, `p99<=3ms`, `read.mean<=1ms`,
 //! `mbps>=200`, separated by commas.
 //!
-//! This module reads them; whether they are kept is the matter of [`crate::verdict`].
+//! This module parses them; [`crate::verdict`] judges whether they are kept.
 
 use std::fmt;
 
@@ -9,15 +9,14 @@ use model::JsonSchema;
 use model::{Bytes, Direction, Nanos};
 use serde::{Deserialize, Serialize};
 
-/// Share of an "at least" that may be missing: buckets of tokens are counted in whole operations
-/// and short intervals.
+/// Tolerated shortfall of a minimum: token buckets count whole operations in short intervals.
 pub const TOLERANCE: f64 = 0.01;
 /// Operations per second at most: one for each nanosecond, the unit of every clock here.
-pub const IOPS_MAX: f64 = 1e9;
+pub const MAX_IOPS: f64 = 1e9;
 /// Bytes per second at most.
-const BYTES_PER_SEC_MAX: f64 = 1e15;
+const MAX_BYTES_PER_SEC: f64 = 1e15;
 
-/// One thing that is asked for.
+/// One condition of a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Clause {
     /// As the user or the policy writes it.
@@ -26,13 +25,13 @@ pub struct Clause {
     pub metric: Metric,
     /// Reads or writes alone; absent: all operations.
     pub direction: Option<Direction>,
-    /// On which side of the target it must lie.
+    /// Whether the target is a minimum or a maximum.
     pub side: Side,
     /// Operations per second, bytes per second, nanoseconds, or a share.
     pub target: f64,
     /// Share of the target that may be missing.
     pub tolerance: f64,
-    /// A policy promises it. What else a user asks for is no part of it.
+    /// A policy promises it; otherwise the user added it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub of_policy: bool,
 }
@@ -45,7 +44,7 @@ pub enum Metric {
     Iops,
     /// Bytes per second.
     Throughput,
-    /// Mean of the time that a user waits: response time when paced, latency otherwise.
+    /// Mean waiting time: the response time of a paced load, otherwise the latency.
     Mean,
     /// A quantile of the same.
     Quantile {
@@ -56,7 +55,7 @@ pub enum Metric {
     Availability,
 }
 
-/// On which side of its target a figure must lie.
+/// Whether a target is a minimum or a maximum.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
@@ -77,7 +76,7 @@ impl Side {
 }
 
 impl Metric {
-    /// The side that a promise about it is on.
+    /// Whether its targets are minima or maxima.
     pub fn side(self) -> Side {
         match self {
             Metric::Iops | Metric::Throughput | Metric::Availability => Side::AtLeast,
@@ -91,24 +90,24 @@ impl Metric {
             Metric::Iops => "iops".into(),
             Metric::Throughput => "mbps".into(),
             Metric::Mean => "mean".into(),
-            Metric::Quantile { share } => format!("p{}", trimmed(share * 100.0)),
+            Metric::Quantile { share } => format!("p{}", trim_zeros(share * 100.0)),
             Metric::Availability => "availability".into(),
         }
     }
 
-    /// A value of it, with its unit.
+    /// Formats a value with its unit.
     pub fn show(self, value: f64) -> String {
         match self {
-            Metric::Iops => trimmed(rounded(value)),
-            Metric::Throughput => format!("{} MB/s", trimmed(rounded(value / 1e6))),
+            Metric::Iops => trim_zeros(round_significant(value)),
+            Metric::Throughput => format!("{} MB/s", trim_zeros(round_significant(value / 1e6))),
             Metric::Mean | Metric::Quantile { .. } => Nanos(value.max(0.0).round() as u64).to_string(),
-            Metric::Availability => format!("{} %", trimmed((value * 1e6).round() / 1e4)),
+            Metric::Availability => format!("{} %", trim_zeros((value * 1e6).round() / 1e4)),
         }
     }
 }
 
 /// Four or more significant digits, as many as are worth reading.
-fn rounded(value: f64) -> f64 {
+fn round_significant(value: f64) -> f64 {
     match value.abs() {
         large if large >= 1000.0 => value.round(),
         middle if middle >= 10.0 => (value * 10.0).round() / 10.0,
@@ -116,7 +115,7 @@ fn rounded(value: f64) -> f64 {
     }
 }
 
-fn trimmed(value: f64) -> String {
+fn trim_zeros(value: f64) -> String {
     let text = format!("{value:.4}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
@@ -131,10 +130,10 @@ impl fmt::Display for Clause {
     }
 }
 
-/// Why a requirement was not understood.
+/// Why a requirement could not be parsed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequirementError {
-    /// The clause that it is about.
+    /// The faulty clause.
     pub clause: String,
     /// What is wrong.
     pub why: String,
@@ -148,14 +147,14 @@ impl fmt::Display for RequirementError {
     }
 }
 
-/// Reads clauses separated by commas.
+/// Parses clauses separated by commas.
 ///
 /// # Errors
 /// One [`RequirementError`] for each clause that is wrong.
 pub fn parse(text: &str) -> Result<Vec<Clause>, Vec<RequirementError>> {
     let (mut clauses, mut errors) = (Vec::new(), Vec::new());
-    for part in parts(text) {
-        match clause(&part) {
+    for part in split_clauses(text) {
+        match parse_clause(&part) {
             Ok(clause) => clauses.push(clause),
             Err((why, help)) => errors.push(RequirementError {
                 clause: part,
@@ -177,8 +176,8 @@ pub fn parse(text: &str) -> Result<Vec<Clause>, Vec<RequirementError>> {
     }
 }
 
-/// The clauses of a text. Digits behind a comma belong to the number before it.
-fn parts(text: &str) -> Vec<String> {
+/// Splits a text into clauses. Digits after a comma belong to the number before it.
+fn split_clauses(text: &str) -> Vec<String> {
     let mut parts: Vec<String> = Vec::new();
     for part in text.split([',', ';']).map(str::trim).filter(|part| !part.is_empty()) {
         let continues = part.starts_with(|letter: char| letter.is_ascii_digit()) && !part.contains(['<', '>', '=']);
@@ -193,17 +192,17 @@ fn parts(text: &str) -> Vec<String> {
     parts
 }
 
-type Complaint = (String, String);
+type WhyAndHelp = (String, String);
 
-fn clause(text: &str) -> Result<Clause, Complaint> {
+fn parse_clause(text: &str) -> Result<Clause, WhyAndHelp> {
     if text.contains(',') {
         return Err((
             "a number has no comma: commas separate clauses".into(),
             format!("write {}", text.replace(',', "")),
         ));
     }
-    let (name, side, value) = divided(text)?;
-    let (metric, direction) = metric(name)?;
+    let (name, side, value) = split_clause(text)?;
+    let (metric, direction) = parse_metric(name)?;
     if side != metric.side() {
         let (right, wrong) = (metric.side().sign(), side.sign());
         return Err((
@@ -211,35 +210,34 @@ fn clause(text: &str) -> Result<Clause, Complaint> {
             format!("write {name}{right}{value}"),
         ));
     }
-    let target = target(metric, name, value)?;
+    let target = parse_target(metric, name, value)?;
     Ok(Clause {
         text: text.to_owned(),
         metric,
         direction,
         side,
         target,
-        tolerance: usual_tolerance(metric),
+        tolerance: default_tolerance(metric),
         of_policy: false,
     })
 }
 
-/// What may be missing of a promise about a metric, where nothing else is said.
-pub fn usual_tolerance(metric: Metric) -> f64 {
+/// Default tolerance of a metric.
+pub fn default_tolerance(metric: Metric) -> f64 {
     match metric {
         Metric::Iops | Metric::Throughput => TOLERANCE,
         Metric::Mean | Metric::Quantile { .. } | Metric::Availability => 0.0,
     }
 }
 
-/// Name, sign and value.
-fn divided(text: &str) -> Result<(&str, Side, &str), Complaint> {
+/// Splits a clause into name, side and value.
+fn split_clause(text: &str) -> Result<(&str, Side, &str), WhyAndHelp> {
     const SIGNS: [(&str, Side); 6] = [
         (">=", Side::AtLeast),
         ("<=", Side::AtMost),
         ("≥", Side::AtLeast),
         ("≤", Side::AtMost),
-        // Storage is not measured so exactly that "more than" would be another promise than "at
-        // least".
+        // Measurements are not exact enough to distinguish "more than" from "at least".
         (">", Side::AtLeast),
         ("<", Side::AtMost),
     ];
@@ -263,14 +261,13 @@ fn divided(text: &str) -> Result<(&str, Side, &str), Complaint> {
     }
 }
 
-/// The metric of a name, with the direction before its dot.
+/// Parses a metric name with an optional direction before a dot.
 ///
-/// # Errors
-/// What is wrong and what there is.
-pub fn metric(name: &str) -> Result<(Metric, Option<Direction>), (String, String)> {
+/// # Errors What is wrong, and which names exist.
+pub fn parse_metric(name: &str) -> Result<(Metric, Option<Direction>), (String, String)> {
     let lower = name.to_ascii_lowercase();
     let (direction, rest) = match lower.split_once('.') {
-        Some((first, rest)) if !first.starts_with('p') => (Some(direction(first)?), rest),
+        Some((first, rest)) if !first.starts_with('p') => (Some(parse_direction(first)?), rest),
         _ => (None, lower.as_str()),
     };
     let metric = match rest {
@@ -318,7 +315,7 @@ pub fn metric(name: &str) -> Result<(Metric, Option<Direction>), (String, String
     Ok((metric, direction))
 }
 
-fn direction(word: &str) -> Result<Direction, Complaint> {
+fn parse_direction(word: &str) -> Result<Direction, WhyAndHelp> {
     match word {
         "read" | "reads" => Ok(Direction::Read),
         "write" | "writes" => Ok(Direction::Write),
@@ -329,16 +326,16 @@ fn direction(word: &str) -> Result<Direction, Complaint> {
     }
 }
 
-fn target(metric: Metric, name: &str, text: &str) -> Result<f64, Complaint> {
+fn parse_target(metric: Metric, name: &str, text: &str) -> Result<f64, WhyAndHelp> {
     let value = match metric {
-        Metric::Iops => iops(text),
-        Metric::Throughput => throughput(name, text),
+        Metric::Iops => parse_iops(text),
+        Metric::Throughput => parse_throughput(name, text),
         Metric::Mean | Metric::Quantile { .. } => parse_time(text),
-        Metric::Availability => share(text),
+        Metric::Availability => parse_share(text),
     }?;
-    let most = match metric {
-        Metric::Iops => IOPS_MAX,
-        Metric::Throughput => BYTES_PER_SEC_MAX,
+    let max = match metric {
+        Metric::Iops => MAX_IOPS,
+        Metric::Throughput => MAX_BYTES_PER_SEC,
         Metric::Mean | Metric::Quantile { .. } | Metric::Availability => f64::INFINITY,
     };
     match value {
@@ -346,31 +343,31 @@ fn target(metric: Metric, name: &str, text: &str) -> Result<f64, Complaint> {
             format!("{text} is not above 0"),
             "promise something that can be missed".into(),
         )),
-        value if value > most => Err((
+        value if value > max => Err((
             format!("{text} is more than any machine can be asked for"),
             format!(
-                "the limits are iops>={IOPS_MAX} and mbps>={}; write underscores to count digits: iops>=100_000",
-                BYTES_PER_SEC_MAX / 1e6
+                "the limits are iops>={MAX_IOPS} and mbps>={}; write underscores to count digits: iops>=100_000",
+                MAX_BYTES_PER_SEC / 1e6
             ),
         )),
         value => Ok(value),
     }
 }
 
-/// A number, with commas never (they separate clauses) and underscores wherever they help.
-fn number(text: &str) -> Option<f64> {
+/// Parses a number. Underscores may separate digits; commas may not, because they separate clauses.
+fn parse_number(text: &str) -> Option<f64> {
     let plain = text.trim().replace('_', "");
     plain.parse::<f64>().ok().filter(|value| value.is_finite())
 }
 
-fn iops(text: &str) -> Result<f64, Complaint> {
+fn parse_iops(text: &str) -> Result<f64, WhyAndHelp> {
     let lower = text.to_ascii_lowercase();
     let digits = lower.trim_end_matches("iops").trim();
     let (digits, factor) = match digits.strip_suffix('k') {
         Some(digits) => (digits, 1000.0),
         None => (digits, 1.0),
     };
-    number(digits).map(|value| value * factor).ok_or_else(|| {
+    parse_number(digits).map(|value| value * factor).ok_or_else(|| {
         (
             format!("`{text}` is not a number of operations per second"),
             "for example iops>=4000 or iops>=4k".into(),
@@ -378,14 +375,14 @@ fn iops(text: &str) -> Result<f64, Complaint> {
     })
 }
 
-/// Plain numbers are MB/s (10⁶), or MiB/s (2²⁰) of `mibps`.
-fn throughput(name: &str, text: &str) -> Result<f64, Complaint> {
-    let usual = match name.to_ascii_lowercase().contains("mib") {
+/// Plain numbers are MB/s (10⁶), or MiB/s (2²⁰) for `mibps`.
+fn parse_throughput(name: &str, text: &str) -> Result<f64, WhyAndHelp> {
+    let bytes_per_unit = match name.to_ascii_lowercase().contains("mib") {
         true => 1_048_576.0,
         false => 1e6,
     };
-    if let Some(value) = number(text) {
-        return Ok(value * usual);
+    if let Some(value) = parse_number(text) {
+        return Ok(value * bytes_per_unit);
     }
     let size = text.trim_end_matches("/s").trim_end_matches("ps").trim();
     size.parse::<Bytes>().map(|bytes| bytes.0 as f64).map_err(|_| {
@@ -394,13 +391,13 @@ fn throughput(name: &str, text: &str) -> Result<f64, Complaint> {
     })
 }
 
-/// A time in nanoseconds. It needs its unit: `3` may be meant as seconds or as milliseconds.
+/// Parses a time, in nanoseconds. The unit is required: `3` could mean seconds or milliseconds.
 ///
 /// # Errors
 /// What is wrong, and what to write.
 pub fn parse_time(text: &str) -> Result<f64, (String, String)> {
     let help = "a time needs its unit: p99<=3ms, mean<=500us".to_owned();
-    if number(text).is_some() {
+    if parse_number(text).is_some() {
         return Err((format!("`{text}` has no unit"), help));
     }
     text.parse::<Nanos>()
@@ -408,10 +405,10 @@ pub fn parse_time(text: &str) -> Result<f64, (String, String)> {
         .map_err(|_| (format!("`{text}` is not a time"), help))
 }
 
-fn share(text: &str) -> Result<f64, Complaint> {
+fn parse_share(text: &str) -> Result<f64, WhyAndHelp> {
     let help = "for example availability>=99.9%".to_owned();
-    let percent = text.strip_suffix('%').and_then(number).map(|value| value / 100.0);
-    match percent.or_else(|| number(text)) {
+    let percent = text.strip_suffix('%').and_then(parse_number).map(|value| value / 100.0);
+    match percent.or_else(|| parse_number(text)) {
         Some(value) if value > 0.0 && value < 1.0 => Ok(value),
         Some(value) if percent.is_none() && (1.0..100.0).contains(&value) => {
             Err((format!("`{text}` lacks its percent sign"), format!("write {text}%")))

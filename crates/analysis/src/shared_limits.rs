@@ -1,18 +1,17 @@
-//! Limits of jobs that ran at the same time: which part of the load counts against which limit, and
-//! how the parts add up.
+//! Limits shared by concurrent jobs: which part of the load counts against which limit.
 //!
-//! A virtual machine limits operations that its host's cache serves and those that go to disks
-//! separately, so a load on both paths can exceed either limit without exceeding any.
+//! A virtual machine has separate limits for I/O served by the host's cache and I/O to disks, so a
+//! load on both paths can exceed either figure without reaching a limit.
 
 use model::diagnosis::{JobPath, LayerUse, LimitTable};
 use model::observation::Observation;
 use model::plan::CachePath;
 
 use crate::caps::{self, Demand, Layer, LayerKind};
-use crate::diagnosis::{Bound, of_layer};
+use crate::diagnosis::{Bound, layer_bounds};
 
-/// A table for each group of loads that ran at the same time. A load alone has its limits with its
-/// diagnosis, so it has a table only where something is known of the storage below it.
+/// One table for each group of concurrent loads. A single load gets one only if facts about its
+/// storage are known; otherwise its diagnosis lists the limits.
 pub fn limit_tables(loads: &[Observation], layers: &[Layer]) -> Vec<LimitTable> {
     let mut tables: Vec<LimitTable> = Vec::new();
     for first in loads
@@ -21,16 +20,16 @@ pub fn limit_tables(loads: &[Observation], layers: &[Layer]) -> Vec<LimitTable> 
     {
         let group = first.at_once.map(|at_once| at_once.group);
         let others: Vec<&Observation> = loads.iter().filter(|other| !std::ptr::eq(*other, first)).collect();
-        let members = caps::at_once(first, &others);
-        let known = tables
+        let members = caps::concurrent_loads(first, &others);
+        let is_listed = tables
             .iter()
             .filter(|table| Some(table.group) == group)
             .any(|table| table.jobs.iter().any(|job| job.job == first.name));
-        let alone = members.len() == 1;
-        if known || alone && first.load.storage.is_unknown() {
+        let is_alone = members.len() == 1;
+        if is_listed || is_alone && first.load.storage.is_unknown() {
             continue;
         }
-        let limits = rows(&members, layers);
+        let limits = limit_rows(&members, layers);
         if !limits.is_empty() {
             tables.push(LimitTable {
                 group: group.unwrap_or(0),
@@ -46,60 +45,60 @@ pub fn limit_tables(loads: &[Observation], layers: &[Layer]) -> Vec<LimitTable> 
 fn job_path(load: &Observation) -> JobPath {
     JobPath {
         job: load.name.clone(),
-        iops: caps::rate(&load.total, load).unwrap_or(0.0),
+        iops: caps::flow_iops(&load.total, load).unwrap_or(0.0),
         storage: load.load.storage.clone(),
     }
 }
 
-/// Every limit that one of the loads counts against, and the sums over both paths of a machine.
-fn rows(loads: &[&Observation], layers: &[Layer]) -> Vec<LayerUse> {
+/// Rows for every limit that a load counts against, and for the sums over both paths.
+fn limit_rows(loads: &[&Observation], layers: &[Layer]) -> Vec<LayerUse> {
     let mut rows = Vec::new();
     for layer in layers {
         let Some(demand) = caps::demand(layer, loads) else {
             continue;
         };
-        rows.extend(uses(layer, demand));
+        rows.extend(layer_uses(layer, demand));
     }
     let sums = both_paths(loads, layers);
-    rows.extend(sums.into_iter().flat_map(|sum| uses(&sum.layer, sum.demand)));
+    rows.extend(sums.into_iter().flat_map(|sum| layer_uses(&sum.layer, sum.demand)));
     rows
 }
 
-fn uses(layer: &Layer, demand: Demand) -> Vec<LayerUse> {
+fn layer_uses(layer: &Layer, demand: Demand) -> Vec<LayerUse> {
     let jobs = demand.jobs.clone();
-    let one = |bound: &Bound| LayerUse {
+    let layer_use = |bound: &Bound| LayerUse {
         jobs: jobs.clone(),
         ..LayerUse::from(bound)
     };
     let total = demand.iops;
-    of_layer(layer, demand, total).iter().map(one).collect()
+    layer_bounds(layer, demand, total).iter().map(layer_use).collect()
 }
 
 /// The limits of a machine's two paths, and their sum.
 struct BothPaths<'a> {
     cached: &'a Layer,
     uncached: &'a Layer,
-    /// The sum of both, with what the loads of both paths ask of it.
+    /// The sum of both limits, and the demand of the loads on it.
     layer: Layer,
     demand: Demand,
 }
 
-/// Machines whose limit of one path does not describe the loads: they use both paths, or more than
-/// the limit of one.
+/// Machines whose loads use both paths, or exceed the limit of one.
 fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<'a>> {
-    let on = |path: CachePath| {
+    let layers_of = |path: CachePath| {
         layers
             .iter()
             .filter(move |layer| layer.kind == LayerKind::Machine && layer.path == Some(path) && layer.job.is_none())
     };
     let mut found = Vec::new();
-    for (cached, uncached) in on(CachePath::Cached).zip(on(CachePath::Uncached)) {
-        let alike = (&cached.role, cached.applies, cached.unit) == (&uncached.role, uncached.applies, uncached.unit);
-        let Some(limit) = cached.iops.zip(uncached.iops).filter(|_| alike) else {
+    for (cached, uncached) in layers_of(CachePath::Cached).zip(layers_of(CachePath::Uncached)) {
+        let are_comparable =
+            (&cached.role, cached.applies, cached.unit) == (&uncached.role, uncached.applies, uncached.unit);
+        let Some(limit) = cached.iops.zip(uncached.iops).filter(|_| are_comparable) else {
             continue;
         };
         let layer = Layer {
-            name: name_of_sum(cached, uncached),
+            name: sum_name(cached, uncached),
             path: None,
             iops: Some(limit.0 + limit.1),
             bytes_per_sec: cached.bytes_per_sec.zip(uncached.bytes_per_sec).map(|(a, b)| a + b),
@@ -124,8 +123,8 @@ fn both_paths<'a>(loads: &[&Observation], layers: &'a [Layer]) -> Vec<BothPaths<
     found
 }
 
-/// The sums of both paths of machines where the loads are counted on one path and exceed its limit:
-/// the other path carried a part of them, so only the sum limits them.
+/// Sums over both paths, for loads that all count on one path yet exceed its limit: the other path
+/// carried a part, so only the sum limits them.
 pub(crate) fn sums_beyond_one_path(loads: &[&Observation], layers: &[Layer]) -> Vec<Layer> {
     let uses = |layer: &Layer| caps::demand(layer, loads).is_some();
     let sums = both_paths(loads, layers).into_iter();
@@ -135,7 +134,7 @@ pub(crate) fn sums_beyond_one_path(loads: &[&Observation], layers: &[Layer]) -> 
 }
 
 /// `VM Standard_D8ds_v4, cached + uncached`.
-fn name_of_sum(cached: &Layer, uncached: &Layer) -> String {
+fn sum_name(cached: &Layer, uncached: &Layer) -> String {
     let machine = cached.name.strip_suffix(CachePath::Cached.word());
     match machine == uncached.name.strip_suffix(CachePath::Uncached.word()) && machine.is_some() {
         true => format!("{} + uncached", cached.name),
@@ -147,7 +146,7 @@ fn name_of_sum(cached: &Layer, uncached: &Layer) -> String {
 fn sentences(loads: &[&Observation], layers: &[Layer]) -> Vec<String> {
     let mut sentences = Vec::new();
     for both in both_paths(loads, layers) {
-        sentences.extend(about_both(loads, &both));
+        sentences.extend(describe_both_paths(loads, &both));
     }
     let replicated = loads
         .iter()
@@ -162,7 +161,7 @@ fn sentences(loads: &[&Observation], layers: &[Layer]) -> Vec<String> {
 }
 
 /// `78,300 IOPS`.
-fn iops(value: f64) -> String {
+fn format_iops(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
@@ -174,19 +173,19 @@ fn iops(value: f64) -> String {
     text + " IOPS"
 }
 
-fn about_both(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<String> {
+fn describe_both_paths(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<String> {
     let percent = |used: f64, limit: f64| format!("{:.1} %", 100.0 * used / limit);
     let limit = |layer: &Layer| layer.iops.unwrap_or_default();
     let (all, sum) = (both.demand.iops, limit(&both.layer));
     let used = |layer: &Layer| caps::demand(layer, loads).map(|demand| demand.iops);
-    let together = |word: &str, alone: &Layer| {
+    let together = |word: &str, is_alone: &Layer| {
         format!(
             "All jobs together did {}: {} of the {word} limit alone ({}), {} of the cached and uncached limits together ({})",
-            iops(all),
-            percent(all, limit(alone).low),
-            iops(limit(alone).low),
+            format_iops(all),
+            percent(all, limit(is_alone).low),
+            format_iops(limit(is_alone).low),
             percent(all, sum.low),
-            iops(sum.low),
+            format_iops(sum.low),
         )
     };
     let paths = [("cached", both.cached), ("uncached", both.uncached)];
@@ -197,8 +196,8 @@ fn about_both(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<String> {
         };
         let together = together(taken, layer);
         return match all <= sum.high * (1.0 + caps::ABOVE) {
-            // Neither path carries more than its own limit, so their sum is reached only where both
-            // are.
+            // Each path carries at most its own limit, so a reached sum means that both are
+            // reached.
             true if sum.is_met_by(all) => vec![format!(
                 "Both limits of the machine are reached. {together}, so part of the load took the {other} path. To compare each path with its own jobs, name the path of each job (--path JOB={other}, or `path` in a job file)."
             )],
@@ -221,7 +220,12 @@ fn about_both(loads: &[&Observation], both: &BothPaths<'_>) -> Vec<String> {
         .iter()
         .map(|(used, (word, layer))| {
             let limit = limit(layer).low;
-            format!("{word} {} of {} ({})", iops(*used), iops(limit), percent(*used, limit))
+            format!(
+                "{word} {} of {} ({})",
+                format_iops(*used),
+                format_iops(limit),
+                percent(*used, limit)
+            )
         })
         .collect();
     let conclusion = match met[..] {

@@ -1,28 +1,27 @@
 //! Whether a load was stationary: change points, trends and stalls within the measured window.
 //!
-//! An interval for a mean presumes that the window shows one state of the storage. Where it shows
-//! two, the window's own figure is a fact about it and no sample of anything.
+//! A confidence interval of a mean presumes one state of the storage. If the window shows two, its
+//! mean is a fact about that window only, not a sample.
 
 use model::observation::{Observation, SeriesPoint};
 use model::stats::{Segment, mean, sample_deviation, segments};
 
-/// Fewest seconds of a segment with a level of its own.
-const SEGMENT_MIN: usize = 10;
-/// Levels that differ by a smaller share are one level.
-const SAME_LEVEL: f64 = 0.03;
+/// Minimum length of a level.
+const MIN_LEVEL_SECONDS: usize = 10;
+const MIN_LEVEL_DIFFERENCE: f64 = 0.03;
 /// Batches that a latency series is cut into.
 const BATCHES: usize = 16;
-/// A change of a mean latency counts from this t statistic on. Batches of a queue near saturation
-/// are correlated and reach 4 by chance, never this.
-const CERTAIN: f64 = 9.0;
+/// Minimum t statistic of a latency change. Correlated batches of a nearly saturated queue reach 4
+/// by chance, never this.
+const MIN_T_STATISTIC: f64 = 9.0;
 /// Levels of a latency that differ by a smaller share are one level.
-const SAME_LATENCY: f64 = 0.10;
+const MIN_LATENCY_DIFFERENCE: f64 = 0.10;
 /// A gap without completions is a stall from this length in seconds on.
-const STALL_MIN: f64 = 0.2;
-/// Operations that should have completed in it at least.
-const STALL_OPERATIONS: f64 = 10.0;
+const MIN_STALL_SECS: f64 = 0.2;
+/// Fewer expected operations make a gap insignificant.
+const MIN_STALL_OPERATIONS: f64 = 10.0;
 
-/// What a window shows more than one state of.
+/// How a window shows more than one state of the storage.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Shift {
     /// The rate changed its level: operations per second before and after, and when, in seconds.
@@ -72,34 +71,33 @@ pub enum Shift {
     },
 }
 
-/// The most telling of what is not stationary about a load; `None` if it is, or if that cannot be
-/// known.
+/// The most significant change within the window; `None` if the load was stationary or that is
+/// unknown.
 pub fn shift(observation: &Observation) -> Option<Shift> {
-    rate(observation)
-        .or_else(|| latency(observation))
-        .or_else(|| stalls(observation))
+    rate_change(observation)
+        .or_else(|| latency_shift(observation))
+        .or_else(|| stall_shift(observation))
 }
 
-/// The same of the rate alone.
+/// Like [`shift`], for the rate alone.
 pub fn rate_shift(observation: &Observation) -> Option<Shift> {
-    rate(observation).or_else(|| stalls(observation))
+    rate_change(observation).or_else(|| stall_shift(observation))
 }
 
-/// The largest fall of the rate from one level to the next, or the largest rise where it never
-/// fell.
-fn rate(observation: &Observation) -> Option<Shift> {
-    let seconds = by_second(observation);
-    if seconds.len() < 2 * SEGMENT_MIN {
+/// The largest fall of the rate between levels, or the largest rise if it never fell.
+fn rate_change(observation: &Observation) -> Option<Shift> {
+    let seconds = rates_by_second(observation);
+    if seconds.len() < 2 * MIN_LEVEL_SECONDS {
         return None;
     }
-    let levels = segments(&seconds, SEGMENT_MIN);
+    let levels = segments(&seconds, MIN_LEVEL_SECONDS);
     let fall = |pair: &[Segment]| (pair[0].mean - pair[1].mean) / pair[0].mean.max(pair[1].mean).max(1e-9);
-    let falls = levels.windows(2).filter(|pair| fall(pair) >= SAME_LEVEL);
-    let rises = levels.windows(2).filter(|pair| -fall(pair) >= SAME_LEVEL);
+    let falls = levels.windows(2).filter(|pair| fall(pair) >= MIN_LEVEL_DIFFERENCE);
+    let rises = levels.windows(2).filter(|pair| -fall(pair) >= MIN_LEVEL_DIFFERENCE);
     let largest = falls
         .max_by(|a, b| fall(a).total_cmp(&fall(b)))
         .or_else(|| rises.min_by(|a, b| fall(a).total_cmp(&fall(b))));
-    if let Some(largest) = largest.filter(|_| !is_line(&seconds, &levels)) {
+    if let Some(largest) = largest.filter(|_| !is_linear(&seconds, &levels)) {
         return Some(Shift::Rate {
             from: largest[0].mean,
             to: largest[1].mean,
@@ -111,13 +109,13 @@ fn rate(observation: &Observation) -> Option<Shift> {
     let skipped = seconds.len() - length * BATCHES;
     let means: Vec<f64> = seconds[skipped..].chunks_exact(length.max(1)).map(mean).collect();
     let (from, to) = (*means.first()?, *means.last()?);
-    let differ = (to - from).abs() >= SAME_LEVEL * from.max(to);
-    (length > 0 && slope_certainty(&means) >= CERTAIN && differ).then_some(Shift::RateDrift { from, to })
+    let differ = (to - from).abs() >= MIN_LEVEL_DIFFERENCE * from.max(to);
+    (length > 0 && slope_t_statistic(&means) >= MIN_T_STATISTIC && differ).then_some(Shift::RateDrift { from, to })
 }
 
-/// True if a straight line describes a series better than its levels do, by the Bayesian
-/// information criterion (Schwarz 1978): a drift is often cut into steps.
-fn is_line(values: &[f64], levels: &[Segment]) -> bool {
+/// True if a line fits a series better than its levels by the Bayesian information criterion
+/// (Schwarz 1978): segmentation often cuts a drift into steps.
+fn is_linear(values: &[f64], levels: &[Segment]) -> bool {
     let n = values.len() as f64;
     let (middle, level) = ((n - 1.0) / 2.0, mean(values));
     let spread: f64 = (0..values.len()).map(|index| (index as f64 - middle).powi(2)).sum();
@@ -139,9 +137,9 @@ fn is_line(values: &[f64], levels: &[Segment]) -> bool {
     criterion(&line, 2.0) < criterion(&step, 2.0 * levels.len() as f64 - 1.0)
 }
 
-/// The best split of the latency series in two if it is beyond doubt (Welch's t over batch means),
-/// else a trend if that is (t statistic of the slope of a least-squares line).
-fn latency(observation: &Observation) -> Option<Shift> {
+/// The best split of the latency series in two, if significant (Welch's t over batch means);
+/// otherwise a significant trend (t statistic of the least-squares slope).
+fn latency_shift(observation: &Observation) -> Option<Shift> {
     let (means, starts) = latency_batches(&observation.series)?;
     let welch = |at: usize| {
         let (before, after) = means.split_at(at);
@@ -150,10 +148,10 @@ fn latency(observation: &Observation) -> Option<Shift> {
         let error = (variance(before) + variance(after)).sqrt().max(1e-4 * from.max(to));
         ((to - from).abs() / error, from, to, at)
     };
-    let differ = |from: f64, to: f64| (to - from).abs() >= SAME_LATENCY * from.max(to);
+    let differ = |from: f64, to: f64| (to - from).abs() >= MIN_LATENCY_DIFFERENCE * from.max(to);
     let best = (4..=BATCHES - 4).map(welch).max_by(|a, b| a.0.total_cmp(&b.0))?;
-    let (certainty, from, to, at) = best;
-    if certainty >= CERTAIN && differ(from, to) {
+    let (t_statistic, from, to, at) = best;
+    if t_statistic >= MIN_T_STATISTIC && differ(from, to) {
         return Some(Shift::Latency {
             from,
             to,
@@ -161,7 +159,7 @@ fn latency(observation: &Observation) -> Option<Shift> {
         });
     }
     let (from, to) = (means[0], means[BATCHES - 1]);
-    (slope_certainty(&means) >= CERTAIN && differ(from, to)).then_some(Shift::Drift { from, to })
+    (slope_t_statistic(&means) >= MIN_T_STATISTIC && differ(from, to)).then_some(Shift::Drift { from, to })
 }
 
 /// Mean latencies of equal parts of a series, and when each begins, in seconds.
@@ -182,7 +180,7 @@ fn latency_batches(points: &[SeriesPoint]) -> Option<(Vec<f64>, Vec<f64>)> {
 }
 
 /// The slope of the least-squares line through equally spaced values, in standard errors.
-fn slope_certainty(values: &[f64]) -> f64 {
+fn slope_t_statistic(values: &[f64]) -> f64 {
     let n = values.len() as f64;
     let (middle, level) = ((n - 1.0) / 2.0, mean(values));
     let offset = |index: usize| index as f64 - middle;
@@ -200,8 +198,8 @@ fn slope_certainty(values: &[f64]) -> f64 {
 }
 
 /// Gaps in which nothing completed although operations were due or in flight.
-fn stalls(observation: &Observation) -> Option<Shift> {
-    let found = stall_list(observation);
+fn stall_shift(observation: &Observation) -> Option<Shift> {
+    let found = find_stalls(observation);
     let longest = found.iter().map(|(_, length)| *length).fold(0.0, f64::max);
     let (at, _) = *found.first()?;
     Some(Shift::Stalls {
@@ -211,17 +209,17 @@ fn stalls(observation: &Observation) -> Option<Shift> {
     })
 }
 
-/// Each stall: when it began and how long it lasted, in seconds. A gap that is no longer than an
-/// operation takes is none: operations of one length come back in waves.
-pub fn stall_list(observation: &Observation) -> Vec<(f64, f64)> {
+/// Start and length of each stall, in seconds. A gap no longer than one operation is not a stall:
+/// operations of equal latency complete in waves.
+pub fn find_stalls(observation: &Observation) -> Vec<(f64, f64)> {
     let rate = observation.total.iops.unwrap_or(0.0);
     let mut found = Vec::new();
     let mut gap: Option<(f64, f64)> = None;
     for point in &observation.series {
         let length = point.length_ns.as_secs();
         if point.operations.iter().sum::<u64>() == 0 {
-            let (start, so_far) = gap.unwrap_or((point.start_ns.as_secs(), 0.0));
-            gap = Some((start, so_far + length));
+            let (start, gap_secs) = gap.unwrap_or((point.start_ns.as_secs(), 0.0));
+            gap = Some((start, gap_secs + length));
         } else {
             found.extend(gap.take());
         }
@@ -229,22 +227,22 @@ pub fn stall_list(observation: &Observation) -> Vec<(f64, f64)> {
     found.extend(gap);
     let service = observation.total.latency.as_ref().and_then(|latency| latency.mean_ns);
     let longest_wave = service.map_or(0.0, |ns| ns / 1e9);
-    found.retain(|(_, length)| *length >= STALL_MIN.max(longest_wave) && length * rate >= STALL_OPERATIONS);
+    found.retain(|(_, length)| *length >= MIN_STALL_SECS.max(longest_wave) && length * rate >= MIN_STALL_OPERATIONS);
     found
 }
 
 /// Operations per second in each whole second.
-fn by_second(observation: &Observation) -> Vec<f64> {
+fn rates_by_second(observation: &Observation) -> Vec<f64> {
     let Some(first) = observation.series.first() else {
         return Vec::new();
     };
     let length = first.length_ns;
     let whole = observation.series.iter().take_while(|point| point.length_ns == length);
     let rates: Vec<f64> = whole.map(|point| point.iops()).collect();
-    let together = ((1.0 / length.as_secs()).round() as usize).max(1);
-    let chunks = rates.chunks_exact(together);
+    let per_second = ((1.0 / length.as_secs()).round() as usize).max(1);
+    let chunks = rates.chunks_exact(per_second);
     chunks
-        .map(|chunk| chunk.iter().sum::<f64>() / together as f64)
+        .map(|chunk| chunk.iter().sum::<f64>() / per_second as f64)
         .collect()
 }
 

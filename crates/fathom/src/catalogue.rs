@@ -96,7 +96,7 @@ pub fn catalogue(args: &CatalogueArgs, also: Option<&Path>) -> Result<Catalogue,
     if !faults.is_empty() {
         return Err(Faults::many(faults, Exit::Refused));
     }
-    Catalogue::with(&files).map_err(|faults| {
+    Catalogue::with_user_files(&files).map_err(|faults| {
         let help = "`fathom policies NAME --toml` prints an entry as a model";
         let fault = |what: String| Fault::new(what).help(help);
         Faults::many(faults.into_iter().map(fault).collect(), Exit::Usage)

@@ -186,7 +186,7 @@ impl<'a> Execution<'a> {
         results.equivalents = equivalents;
         self.session.describe_host(self.before, &mut results);
         results.findings.extend(analysis::check(&results));
-        results.findings.extend(analysis::lint::beside(&results));
+        results.findings.extend(analysis::lint::lint_results(&results));
         results.findings = analysis::lint::filter_silenced(results.findings, &silenced::from_env());
         Ok(results)
     }

@@ -25,11 +25,11 @@ pub fn from_args(args: &SilenceArgs) -> Result<Vec<String>, Faults> {
     let names = args.silence.iter().flat_map(|value| value.split(',')).map(str::trim);
     let names: Vec<String> = names.map(str::to_owned).collect();
     for name in &names {
-        let known = analysis::lint::names().any(|rule| rule.eq_ignore_ascii_case(name));
+        let known = analysis::lint::rule_names().any(|rule| rule.eq_ignore_ascii_case(name));
         if !known {
             let fault = Fault::new(format!("no rule is called `{name}`"));
             let wanted = name.to_ascii_uppercase();
-            let near = dialects::nearest(&wanted, analysis::lint::names());
+            let near = dialects::nearest(&wanted, analysis::lint::rule_names());
             let help = near.map_or("docs/lint.md lists the rules".to_owned(), |near| {
                 format!("did you mean {near}?")
             });

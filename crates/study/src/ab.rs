@@ -1,6 +1,6 @@
 //! Two things in turns: A B, B A, A B, …, so that whatever drifts meanwhile meets both alike.
 
-use analysis::compare::{self, Interleaved, Word};
+use analysis::compare::{self, Interleaved, Judgement};
 use model::Nanos;
 use model::observation::Observation;
 use model::results::{FORMAT_VERSION, Results};
@@ -171,31 +171,31 @@ impl Report {
 /// and another node (B), and whether that is what was found. Each node has a copy, so a read by the
 /// owner need not leave it, and the other node reads through the owner or past it; a write goes
 /// over the network from either. `writes` is the share of writes, 0 to 1.
-pub fn expected_of_mirror(word: Word, writes: f64) -> &'static str {
+pub fn expected_of_mirror(word: Judgement, writes: f64) -> &'static str {
     let (all_reads, all_writes) = (writes < 0.01, writes > 0.99);
     match word {
         _ if !all_reads && !all_writes => {
             "On a three-way mirror reads may differ between the owner and another node, and writes should not, as each goes over \
              the network from either: compare reads and writes apart to tell which it is."
         }
-        Word::Worse if all_reads => {
+        Judgement::Worse if all_reads => {
             "That is as expected of a three-way mirror: reads of a node that does not own the volume take a way over the network."
         }
-        Word::Worse => {
+        Judgement::Worse => {
             "That is not as expected: on a three-way mirror writes go over the network from either node. Look at the network of B, or \
              whether the volume has another resiliency."
         }
-        Word::Better => {
+        Judgement::Better => {
             "That is not as expected: the owner should be no slower. Is A the owner? `fathom run` names it on Windows."
         }
-        Word::Same if all_writes => {
+        Judgement::Same if all_writes => {
             "That is as expected of a three-way mirror: writes go over the network from either node."
         }
-        Word::Same => {
+        Judgement::Same => {
             "Reads of a node that does not own the volume were expected to be slower: a cache may have answered, or the network is no \
              part of what limits."
         }
-        Word::Undecided | Word::DifferentLoad => {
+        Judgement::Undecided | Judgement::DifferentLoad => {
             "So it cannot be said whether this is as a three-way mirror leads one to expect."
         }
     }
@@ -268,15 +268,15 @@ mod tests {
     #[test]
     fn a_mirror_lets_only_reads_differ() {
         let says = |word, writes| expected_of_mirror(word, writes);
-        assert!(says(Word::Worse, 0.0).starts_with("That is as expected"));
-        assert!(says(Word::Same, 1.0).starts_with("That is as expected"));
-        assert!(says(Word::Worse, 1.0).starts_with("That is not as expected"));
-        assert!(says(Word::Same, 0.0).contains("expected to be slower"));
+        assert!(says(Judgement::Worse, 0.0).starts_with("That is as expected"));
+        assert!(says(Judgement::Same, 1.0).starts_with("That is as expected"));
+        assert!(says(Judgement::Worse, 1.0).starts_with("That is not as expected"));
+        assert!(says(Judgement::Same, 0.0).contains("expected to be slower"));
         for writes in [0.0, 1.0] {
-            assert!(says(Word::Better, writes).starts_with("That is not as expected"));
-            assert!(says(Word::Undecided, writes).contains("cannot be said"));
+            assert!(says(Judgement::Better, writes).starts_with("That is not as expected"));
+            assert!(says(Judgement::Undecided, writes).contains("cannot be said"));
         }
-        assert!(says(Word::Worse, 0.3).contains("reads and writes apart"));
+        assert!(says(Judgement::Worse, 0.3).contains("reads and writes apart"));
     }
 
     #[test]

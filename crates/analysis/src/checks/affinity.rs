@@ -1,25 +1,25 @@
-//! Whether processes were bound to fewer processors than they may have, and took all.
+//! Whether the launcher bound processes to few processors, and fathom widened the binding.
 
 use model::environment::Environment;
 use model::finding::{Finding, Severity};
 
 use super::{Check, CheckInput};
 
-/// Further processes are only counted.
+/// A finding names at most this many processes.
 const MAX_LISTED: usize = 4;
 
 pub(super) const AFFINITY_WIDENED: Check = Check {
     rules: &["AFFINITY-WIDENED"],
     about: "Whether a launcher had bound the processes of the test to fewer processors than they may use.",
     detect: |input, findings| {
-        let mut bound: Vec<String> = input.environments().filter_map(describe_host).collect();
-        bound.extend(describe_ranks(input));
-        if bound.is_empty() {
+        let mut restricted: Vec<String> = input.environments().filter_map(describe_host).collect();
+        restricted.extend(describe_ranks(input));
+        if restricted.is_empty() {
             return;
         }
-        let more = bound.len().saturating_sub(MAX_LISTED);
-        bound.truncate(MAX_LISTED);
-        let mut text = bound.join(", ");
+        let more = restricted.len().saturating_sub(MAX_LISTED);
+        restricted.truncate(MAX_LISTED);
+        let mut text = restricted.join(", ");
         if more > 0 {
             text += &format!(", and {more} more");
         }
@@ -47,12 +47,12 @@ fn describe_ranks(input: &CheckInput<'_>) -> Vec<String> {
         .fleet
         .iter()
         .flat_map(|fleet| fleet.ranks.iter().enumerate());
-    let one = |(number, facts): (usize, &model::fleet::RankFacts)| {
+    let describe_rank = |(number, facts): (usize, &model::fleet::RankFacts)| {
         let host = input.results.hosts.get(facts.machine? as usize)?;
         let name = format!("{} (rank {number})", facts.host);
         Some(describe(&name, facts.widened_from?, &host.environment))
     };
-    ranks.filter_map(one).collect()
+    ranks.filter_map(describe_rank).collect()
 }
 
 fn describe(name: &str, from: u32, environment: &Environment) -> String {

@@ -1,4 +1,4 @@
-//! What limited a load, where it stands out: see [`crate::diagnosis`].
+//! Reports a conspicuous limit of a load: see [`crate::diagnosis`].
 
 use super::Check;
 
@@ -8,8 +8,12 @@ pub(super) const DIAGNOSIS: Check = Check {
     ],
     about: "What limited a job, where the system's own limits or the series tell it beyond doubt.",
     detect: |input, findings| {
-        for (step, job, seen) in input.observations() {
-            findings.extend(crate::diagnosis::finding_of(input.results, (step, job), &seen));
+        for (step, job, observation) in input.observations() {
+            findings.extend(crate::diagnosis::diagnosis_finding(
+                input.results,
+                (step, job),
+                &observation,
+            ));
         }
     },
 };

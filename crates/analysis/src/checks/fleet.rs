@@ -1,5 +1,4 @@
-//! Whether processes that carried a test out together did so at the same time, on machines that are
-//! alike, and evenly.
+//! Whether the processes of a fleet ran at the same time, on equal machines, at equal rates.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +18,14 @@ const MIN_SKEW: Nanos = Nanos::millis(5);
 const NOTE_SKEW: Nanos = Nanos::millis(50);
 /// A rank with less than this share of the median is a straggler.
 const STRAGGLER_SHARE: f64 = 0.8;
-/// Memory that differs by less is the same.
+/// Smaller differences of memory are not reported.
 const MEMORY_TOLERANCE: f64 = 0.05;
 
 pub(super) const LOST: Check = Check {
     rules: &["HOST-LOST"],
     about: "Hosts of a test that were lost before it ended.",
     detect: |input, findings| {
-        let goes_on = input.results.fleet.as_ref().is_some_and(|fleet| fleet.goes_on);
+        let others_continue = input.results.fleet.as_ref().is_some_and(|fleet| fleet.goes_on);
         let ranks = input
             .results
             .fleet
@@ -37,7 +36,7 @@ pub(super) const LOST: Check = Check {
             let what = format!("this host was lost: {why}");
             let found = Finding::new("HOST-LOST", Severity::Error, what).at(format!("{} (rank {number})", facts.host));
             let found = found.why(match facts.machine {
-                Some(_) if goes_on => {
+                Some(_) if others_continue => {
                     "what it reported until shortly before is in the figures; the others went on without it. Totals divide what all did by the longest window, so they lie below what all did at once"
                 }
                 Some(_) => {
@@ -60,18 +59,18 @@ pub(super) const START_SKEW: Check = Check {
             let (Some(first), Some(last)) = (starts().min(), starts().max()) else {
                 continue;
             };
-            let (apart, measured) = (Nanos((last - first) as u64), longest(input, step));
-            let far = measured.0 > 0 && apart.0 as f64 > WARNING_SKEW_SHARE * measured.0 as f64;
-            if apart < MIN_SKEW || !far && apart < NOTE_SKEW {
+            let (skew, measured) = (Nanos((last - first) as u64), longest_window(input, step));
+            let is_far = measured.0 > 0 && skew.0 as f64 > WARNING_SKEW_SHARE * measured.0 as f64;
+            if skew < MIN_SKEW || !is_far && skew < NOTE_SKEW {
                 continue;
             }
-            let severity = if far { Severity::Warning } else { Severity::Note };
+            let severity = if is_far { Severity::Warning } else { Severity::Note };
             let found = Finding::new(
                 "START-SKEW",
                 severity,
-                format!("the hosts began {apart} apart, and measured {measured}"),
+                format!("the hosts began {skew} apart, and measured {measured}"),
             );
-            let found = found.why("for that long not all of them loaded the storage; the total is of unlike things");
+            let found = found.why("for that long only some hosts loaded the storage, so the total mixes two loads");
             findings.push(found.help(
                 "measure for longer, with a warm-up; a host whose processors are busy begins late: look at what else runs there",
             ));
@@ -79,7 +78,7 @@ pub(super) const START_SKEW: Check = Check {
     },
 };
 
-fn longest(input: &CheckInput<'_>, step: usize) -> Nanos {
+fn longest_window(input: &CheckInput<'_>, step: usize) -> Nanos {
     let jobs = input.results.steps[step].jobs.iter();
     jobs.map(JobResults::measured).max().unwrap_or_default()
 }
@@ -93,14 +92,14 @@ pub(super) const HOST_DIFFERENCES: Check = Check {
         };
         for other in others {
             let (one, two) = (&first.environment, &other.environment);
-            // Of a host that was lost, little is known.
+            // A lost host reported no environment.
             if two.cpu.logical == 0 {
                 continue;
             }
-            let mut unlike = Vec::new();
+            let mut differences = Vec::new();
             let mut compare = |what: &str, mine: &str, theirs: &str| {
                 if mine != theirs {
-                    unlike.push(format!("{what} {theirs} instead of {mine}"));
+                    differences.push(format!("{what} {theirs} instead of {mine}"));
                 }
             };
             compare("kernel", &one.host.kernel, &two.host.kernel);
@@ -119,20 +118,20 @@ pub(super) const HOST_DIFFERENCES: Check = Check {
                 compare("memory", &one.memory.to_string(), &two.memory.to_string());
             }
             for (mine, theirs) in one.targets.iter().zip(&two.targets) {
-                for ((what, mine), (_, theirs)) in facts(mine).into_iter().zip(facts(theirs)) {
+                for ((what, mine), (_, theirs)) in comparable_facts(mine).into_iter().zip(comparable_facts(theirs)) {
                     if mine != theirs {
                         let words = format!("{what} {theirs} instead of {mine}");
-                        // Several targets on the same disk need it said only once.
-                        if !unlike.contains(&words) {
-                            unlike.push(words);
+                        // Several targets on one disk differ alike: report that once.
+                        if !differences.contains(&words) {
+                            differences.push(words);
                         }
                     }
                 }
             }
-            if unlike.is_empty() {
+            if differences.is_empty() {
                 continue;
             }
-            let what = format!("not as {}: {}", first.environment.host.name, unlike.join(", "));
+            let what = format!("not as {}: {}", first.environment.host.name, differences.join(", "));
             let found = Finding::new("HOSTS-DIFFER", Severity::Note, what).at(&*two.host.name);
             let found =
                 found.why("a difference between figures of hosts may come from the hosts and not from the storage");
@@ -143,38 +142,40 @@ pub(super) const HOST_DIFFERENCES: Check = Check {
     },
 };
 
-/// What a target lies on, as far as two hosts can be held against each other: names and places may
-/// differ.
-fn facts(target: &TargetFacts) -> Vec<(&'static str, String)> {
+/// Facts about a target that should be equal on two hosts; names and paths may differ.
+fn comparable_facts(target: &TargetFacts) -> Vec<(&'static str, String)> {
     let system = target.file_system.as_ref();
     let device = target.devices.first();
-    let known = |fact: Option<String>| fact.unwrap_or_else(|| "unknown".into());
-    let of = |fact: &dyn Fn(&Device) -> Option<String>| known(device.and_then(fact));
+    let or_unknown = |fact: Option<String>| fact.unwrap_or_else(|| "unknown".into());
+    let device_fact = |fact: &dyn Fn(&Device) -> Option<String>| or_unknown(device.and_then(fact));
     vec![
         ("kind of target", target.kind.clone()),
-        ("file system", known(system.map(|system| system.kind.clone()))),
+        ("file system", or_unknown(system.map(|system| system.kind.clone()))),
         (
             "mount options",
-            known(system.map(|system| without_places(&system.options))),
+            or_unknown(system.map(|system| drop_paths(&system.options))),
         ),
-        ("kind of device", of(&|device| Some(device.kind.clone()))),
-        ("model of the device", of(&|device| device.model.clone())),
-        ("size of the device", of(&|device| Some(device.size.to_string()))),
+        ("kind of device", device_fact(&|device| Some(device.kind.clone()))),
+        ("model of the device", device_fact(&|device| device.model.clone())),
+        (
+            "size of the device",
+            device_fact(&|device| Some(device.size.to_string())),
+        ),
         (
             "physical sector",
-            of(&|device| Some(device.physical_sector.to_string())),
+            device_fact(&|device| Some(device.physical_sector.to_string())),
         ),
-        ("I/O scheduler", of(&|device| device.scheduler.clone())),
+        ("I/O scheduler", device_fact(&|device| device.scheduler.clone())),
         (
             "requests of the queue",
-            of(&|device| device.queue_requests.map(|count| count.to_string())),
+            device_fact(&|device| device.queue_requests.map(|count| count.to_string())),
         ),
-        ("write cache", of(&|device| device.write_cache.clone())),
+        ("write cache", device_fact(&|device| device.write_cache.clone())),
     ]
 }
 
-/// Options that name no path: those of layered file systems are others in every container.
-fn without_places(options: &str) -> String {
+/// Mount options without paths, which differ between containers on layered file systems.
+fn drop_paths(options: &str) -> String {
     let kept = options.split(',').filter(|option| !option.contains('/'));
     kept.collect::<Vec<_>>().join(",")
 }
@@ -185,19 +186,19 @@ pub(super) const STRAGGLERS: Check = Check {
     detect: |input, findings| {
         let Some(fleet) = &input.results.fleet else { return };
         for job in input.jobs() {
-            // Rates that are reported are no sign of speed.
+            // A paced rate does not show how fast a host is.
             if !job.is_closed_loop() {
                 continue;
             }
-            let mut rates = rates(&job.results.workers);
+            let mut rates = rates_by_rank(&job.results.workers);
             rates.retain(|(rank, _)| (*rank as usize) < fleet.ranks.len());
             if rates.len() < 2 {
                 continue;
             }
             rates.sort_by(|one, other| one.1.total_cmp(&other.1));
-            // Of two hosts the faster one is what the other is measured by.
-            let middle = rates[rates.len() / 2].1;
-            for (rank, rate) in rates.iter().filter(|(_, rate)| *rate < STRAGGLER_SHARE * middle) {
+            // With two hosts, the faster one is the reference.
+            let median = rates[rates.len() / 2].1;
+            for (rank, rate) in rates.iter().filter(|(_, rate)| *rate < STRAGGLER_SHARE * median) {
                 let facts: &RankFacts = &fleet.ranks[*rank as usize];
                 if facts.lost.is_some() {
                     continue;
@@ -205,10 +206,10 @@ pub(super) const STRAGGLERS: Check = Check {
                 let what = format!(
                     "{} (rank {rank}) did {rate:.0} operations per second, {:.0} % of what is usual among these hosts",
                     facts.host,
-                    100.0 * rate / middle
+                    100.0 * rate / median
                 );
                 let found = Finding::new("STRAGGLER", Severity::Warning, what).at(&*job.plan.name);
-                let found = found.why("the total hides that one host has it worse than the others");
+                let found = found.why("the total hides that one host is slower than the others");
                 findings.push(found.help(
                     "run the test on that host alone, and on another one: is it the host, its path to the storage, or that it does not own the volume?",
                 ));
@@ -217,17 +218,17 @@ pub(super) const STRAGGLERS: Check = Check {
     },
 };
 
-/// Operations per second of each rank that measured anything.
-fn rates(workers: &[WorkerResults]) -> Vec<(u32, f64)> {
-    let mut parts: BTreeMap<u32, (Nanos, u64)> = BTreeMap::new();
+/// Operations per second of each rank with measurements.
+fn rates_by_rank(workers: &[WorkerResults]) -> Vec<(u32, f64)> {
+    let mut by_rank: BTreeMap<u32, (Nanos, u64)> = BTreeMap::new();
     for worker in workers {
-        let (longest, operations) = parts.entry(worker.rank).or_default();
+        let (longest, operations) = by_rank.entry(worker.rank).or_default();
         *longest = worker.measured_ns.max(*longest);
         for (_, direction) in worker.streams.iter().flat_map(|stream| stream.directions.iter()) {
             *operations += direction.as_ref().map_or(0, |one| one.operations);
         }
     }
-    let measured = parts.into_iter().filter(|(_, (longest, _))| longest.0 > 0);
+    let measured = by_rank.into_iter().filter(|(_, (longest, _))| longest.0 > 0);
     measured
         .map(|(rank, (longest, operations))| (rank, operations as f64 / longest.as_secs()))
         .collect()
@@ -353,9 +354,9 @@ mod tests {
         };
         // Another name in another place is what one expects.
         assert_eq!(words(on("b", "rw,upperdir=/layers/b", "none")), Vec::<String>::new());
-        let unlike = words(on("b", "rw,noatime", "mq-deadline"));
-        assert_eq!(unlike.len(), 1);
+        let differences = words(on("b", "rw,noatime", "mq-deadline"));
+        assert_eq!(differences.len(), 1);
         let expected = "mount options rw,noatime instead of rw, I/O scheduler mq-deadline instead of none";
-        assert!(unlike[0].ends_with(expected), "{unlike:?}");
+        assert!(differences[0].ends_with(expected), "{differences:?}");
     }
 }

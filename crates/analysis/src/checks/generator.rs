@@ -1,31 +1,31 @@
-//! What measuring itself has cost: processor time of the workers, time stolen by the hypervisor,
-//! the clock, lost intervals.
+//! Costs and errors of the measurement itself: worker CPU time, stolen time, clock drift, lost
+//! intervals.
 
 use model::finding::{Finding, Severity};
 
 use super::{Check, JobView};
 
 /// A worker above this share of a processor may be the limit itself.
-const BUSY: f64 = 0.90;
+const BUSY_WORKER_SHARE: f64 = 0.90;
 /// Stolen processor time above this share disturbs latencies.
-const STOLEN: f64 = 0.01;
-/// Two sound clocks of one machine differ by less.
-const DRIFT_PPM: f64 = 100.0;
+const MAX_STOLEN_SHARE: f64 = 0.01;
+/// Maximum drift between the two clocks of a machine.
+const MAX_DRIFT_PPM: f64 = 100.0;
 
 pub(super) const PROCESSOR: Check = Check {
     rules: &["GEN-CPU", "STOLEN-TIME"],
     about: "Processor time of the workers, and time that the hypervisor gave to others.",
     detect: |input, findings| {
-        findings.extend(input.jobs().filter_map(|job| busy(&job)));
+        findings.extend(input.jobs().filter_map(|job| find_busy_worker(&job)));
         for (plan, step) in input.steps() {
             let window = step.observed_ns.0 as f64 * step.cores.len() as f64;
             let stolen: f64 = step.cores.iter().map(|core| core.core.stolen_ns.0 as f64).sum();
-            if window > 0.0 && stolen / window > STOLEN {
+            if window > 0.0 && stolen / window > MAX_STOLEN_SHARE {
                 let share = 100.0 * stolen / window;
                 let what = format!("the hypervisor took {share:.1} % of the processor time for others");
                 let names = plan.jobs.iter().map(|job| job.name.as_str());
-                let at = names.collect::<Vec<_>>().join(" and ");
-                let finding = Finding::new("STOLEN-TIME", Severity::Warning, what).at(at);
+                let job_names = names.collect::<Vec<_>>().join(" and ");
+                let finding = Finding::new("STOLEN-TIME", Severity::Warning, what).at(job_names);
                 let help = "repeat the test, or use a machine that does not share its processors";
                 findings.push(
                     finding
@@ -37,15 +37,15 @@ pub(super) const PROCESSOR: Check = Check {
     },
 };
 
-fn busy(job: &JobView<'_>) -> Option<Finding> {
-    let polls = job.plan.workers.iter().any(|worker| {
+fn find_busy_worker(job: &JobView<'_>) -> Option<Finding> {
+    let is_polling = job.plan.workers.iter().any(|worker| {
         let engine = &worker.engine;
         engine.poll || engine.submission_thread || worker.batching.complete_min == Some(0)
     });
-    // Polling and spinning for a due time take all of a processor by design; the null engine
-    // measures just that.
-    let by_design = |worker: &model::results::WorkerResults| worker.engine.kind.pretends();
-    if polls || !job.is_closed_loop() || job.results.workers.iter().any(by_design) {
+    // Polling and spinning use a whole processor by design, and simulated engines measure only
+    // that.
+    let is_simulated = |worker: &model::results::WorkerResults| worker.engine.kind.pretends();
+    if is_polling || !job.is_closed_loop() || job.results.workers.iter().any(is_simulated) {
         return None;
     }
     let share =
@@ -55,7 +55,7 @@ fn busy(job: &JobView<'_>) -> Option<Finding> {
         .workers
         .iter()
         .max_by(|a, b| share(a).total_cmp(&share(b)))?;
-    if share(busiest) <= BUSY {
+    if share(busiest) <= BUSY_WORKER_SHARE {
         return None;
     }
     let total = busiest.usage.cpu().0.max(1) as f64;
@@ -78,7 +78,7 @@ pub(super) const CLOCK: Check = Check {
     about: "Our clock against the system's at both ends of the run.",
     detect: |input, findings| {
         for environment in input.environments() {
-            let Some(drift) = environment.clock.drift_ppm.filter(|drift| drift.abs() > DRIFT_PPM) else {
+            let Some(drift) = environment.clock.drift_ppm.filter(|drift| drift.abs() > MAX_DRIFT_PPM) else {
                 continue;
             };
             let what = format!("the clock went {drift:.0} ppm apart from the system's");

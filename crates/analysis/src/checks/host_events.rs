@@ -7,7 +7,7 @@ use model::finding::{Finding, Severity};
 
 use super::Check;
 
-/// Share of the run for which a control group may throttle the program without a finding.
+/// Throttling by a control group below this share of the run is not reported.
 const MAX_THROTTLED_SHARE: f64 = 0.01;
 
 pub(super) const PACKET_LOSS: Check = Check {
@@ -29,7 +29,7 @@ pub(super) const PACKET_LOSS: Check = Check {
             if let Some([sent, again]) = system.tcp_segments.filter(|[_, again]| *again > 0) {
                 lost.push(format!("{again} of {sent} TCP segments were sent again"));
             }
-            // Storage that is attached here needs no network.
+            // Local storage needs no network.
             let remote = host.environment.targets.iter().any(is_remote);
             if !lost.is_empty() {
                 let severity = if remote { Severity::Warning } else { Severity::Note };
@@ -102,20 +102,20 @@ pub(super) const DEVICE_HEALTH: Check = Check {
                     continue;
                 }
                 seen.push(&device.name);
-                findings.extend(worse(device));
+                findings.extend(find_health_change(device));
             }
         }
     },
 };
 
-/// What was not said of a device before the test.
-fn worse(device: &Device) -> Option<Finding> {
+/// Health complaints and link errors that are new since the test began.
+fn find_health_change(device: &Device) -> Option<Finding> {
     let (before, after) = (device.health.as_ref()?, device.health_after.as_ref()?);
     let new = |complaint: &&String| !before.complaints.contains(complaint);
     let mut complaints: Vec<String> = after.complaints.iter().filter(new).cloned().collect();
-    let garbled = |health: &Health| health.link_errors;
-    if let Some(more) = garbled(after)
-        .zip(garbled(before))
+    let link_errors = |health: &Health| health.link_errors;
+    if let Some(more) = link_errors(after)
+        .zip(link_errors(before))
         .and_then(|(now, then)| now.checked_sub(then))
         && more > 0
     {
@@ -125,8 +125,7 @@ fn worse(device: &Device) -> Option<Finding> {
         return None;
     }
     let finding = Finding::new("HEALTH-CHANGED", Severity::Warning, complaints.join("; ")).at(&*device.name);
-    let finding =
-        finding.why("it was not so when the test began: mending itself, or sending again, took part of the time");
+    let finding = finding.why("this is new since the test began: repairs and retransmissions took part of the time");
     Some(finding.help("look at `dmesg`; replace the cable or the device, let an array rebuild, and repeat the test"))
 }
 

@@ -1,5 +1,5 @@
-//! Our counters against those of the kernel's block layer, over the whole life of a step: what was
-//! read from a cache, what the kernel read ahead, what others did at the same time.
+//! Compares our counters with the block layer's over a whole step: cache hits, read-ahead, load of
+//! other programs.
 
 use model::finding::{Finding, Severity};
 use model::results::{HostDeviceUse, Moved, Results};
@@ -7,10 +7,9 @@ use model::{Bytes, Direction};
 
 use super::Check;
 
-/// Share by which the kernel's bytes may differ before it is reported: metadata and rounding of the
-/// counters.
+/// The kernel's bytes may differ by this share, for metadata and rounding.
 const TOLERANCE: f64 = 0.02;
-/// Differences smaller than this say nothing.
+/// Smaller differences are not reported.
 const MIN_DIFFERENCE: u64 = 4 << 20;
 
 pub(super) const KERNEL: Check = Check {
@@ -23,25 +22,24 @@ pub(super) const KERNEL: Check = Check {
                 let moved = moved.filter(|moved| moved.counts.iter().any(|(_, counts)| counts.operations > 0));
                 if let Some(moved) = moved {
                     let names = input.results.plan.steps[step].jobs.iter().map(|job| job.name.as_str());
-                    let mut at = format!("{}, {}", device.counters.name, names.collect::<Vec<_>>().join(" and "));
-                    // Devices of several hosts have the same names.
+                    let mut place = format!("{}, {}", device.counters.name, names.collect::<Vec<_>>().join(" and "));
+                    // Devices of different hosts can share a name.
                     if let [_, _, ..] = &input.results.hosts[..] {
                         let host = input.results.hosts.get(device.host as usize);
                         let host = host.map_or("", |host| &host.environment.host.name);
-                        at = format!("{host}: {at}");
+                        place = format!("{host}: {place}");
                     }
-                    let programs = programs(input.results, device.host);
-                    look_at_device(&moved, device, (&at, programs.as_deref()), findings);
+                    let programs = describe_other_programs(input.results, device.host);
+                    check_device(&moved, device, (&place, programs.as_deref()), findings);
                 }
             }
         }
     },
 };
 
-/// The other programs that moved most on a host while the test ran, in words; empty where none is
-/// known. `None` where a process of the test was lost: all that it moved is not known, and looks as
-/// if others had.
-fn programs(results: &Results, host: u32) -> Option<String> {
+/// Names the other programs with the most I/O on a host; empty if none is known. `None` if a
+/// process of the test was lost there: its I/O would look like that of other programs.
+fn describe_other_programs(results: &Results, host: u32) -> Option<String> {
     let mut ranks = results.fleet.iter().flat_map(|fleet| &fleet.ranks);
     if ranks.any(|rank| rank.lost.is_some() && rank.machine.is_none_or(|machine| machine == host)) {
         return None;
@@ -61,7 +59,7 @@ fn programs(results: &Results, host: u32) -> Option<String> {
     })
 }
 
-fn look_at_device(
+fn check_device(
     moved: &Moved,
     device: &HostDeviceUse,
     (at, programs): (&str, Option<&str>),
@@ -69,23 +67,23 @@ fn look_at_device(
 ) {
     let all = device.counters.bytes.iter().sum::<u64>();
     for direction in [Direction::Read, Direction::Write] {
-        let (mine, kernels) = (
+        let (ours, kernels) = (
             moved.counts[direction].bytes.0,
             device.counters.bytes[direction as usize],
         );
-        let difference = kernels.abs_diff(mine);
-        if difference < MIN_DIFFERENCE || difference as f64 <= TOLERANCE * mine.max(kernels) as f64 {
+        let difference = kernels.abs_diff(ours);
+        if difference < MIN_DIFFERENCE || difference as f64 <= TOLERANCE * ours.max(kernels) as f64 {
             continue;
         }
-        let less = kernels < mine;
+        let less = kernels < ours;
         let finding = match (direction, moved.direct[direction], moved.buffered[direction]) {
-            (Direction::Read, false, true) if less => cache_hits(mine, kernels),
-            (Direction::Read, false, true) => read_ahead(mine, kernels),
-            // Buffered writes reach the device when the kernel likes, together with those of
-            // others.
+            (Direction::Read, false, true) if less => cache_hits(ours, kernels),
+            (Direction::Read, false, true) => read_ahead(ours, kernels),
+            // The kernel writes buffered data back at any time, together with that of other
+            // programs.
             (Direction::Write, false, true) | (_, true, true) => continue,
-            (_, true, false) if less => not_on_device(direction, mine, kernels),
-            // Little beside what this test moved, whatever its direction, slows nothing down.
+            (_, true, false) if less => not_on_device(direction, ours, kernels),
+            // A small share of all bytes moved slows nothing down.
             _ if difference as f64 <= TOLERANCE * all as f64 => continue,
             _ => match programs {
                 Some(programs) => other_load(direction, difference, all, programs),
@@ -96,8 +94,8 @@ fn look_at_device(
     }
 }
 
-fn cache_hits(mine: u64, kernels: u64) -> Finding {
-    let share = 100.0 * (mine - kernels) as f64 / mine as f64;
+fn cache_hits(ours: u64, kernels: u64) -> Finding {
+    let share = 100.0 * (ours - kernels) as f64 / ours as f64;
     let what = format!("{share:.1} % of the bytes read came from the page cache, not from the device");
     let finding = Finding::new("CACHE-HITS", Severity::Warning, what);
     finding
@@ -105,8 +103,8 @@ fn cache_hits(mine: u64, kernels: u64) -> Finding {
         .help("leave `cache` at `direct` to measure the device")
 }
 
-fn read_ahead(mine: u64, kernels: u64) -> Finding {
-    let factor = kernels as f64 / mine.max(1) as f64;
+fn read_ahead(ours: u64, kernels: u64) -> Finding {
+    let factor = kernels as f64 / ours.max(1) as f64;
     let what = format!("the kernel read {factor:.2} times the bytes that were asked for");
     let finding = Finding::new("READ-AHEAD", Severity::Note, what);
     finding
@@ -114,9 +112,9 @@ fn read_ahead(mine: u64, kernels: u64) -> Finding {
         .help("leave `cache` at `direct` to measure the device alone")
 }
 
-fn not_on_device(direction: Direction, mine: u64, kernels: u64) -> Finding {
-    let (word, mine, kernels) = (direction.word(), Bytes(mine), Bytes(kernels));
-    let what = format!("{mine} of direct {word}s were issued, but the device moved only {kernels}");
+fn not_on_device(direction: Direction, ours: u64, kernels: u64) -> Finding {
+    let (word, ours, kernels) = (direction.word(), Bytes(ours), Bytes(kernels));
+    let what = format!("{ours} of direct {word}s were issued, but the device moved only {kernels}");
     let finding = Finding::new("NOT-ON-DEVICE", Severity::Warning, what);
     let why = "holes, unwritten extents, compression or a file system that answers by itself: part of the figures says \
                nothing about the device";

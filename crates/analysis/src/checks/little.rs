@@ -1,7 +1,7 @@
-//! Little's law (1961): operations in flight = rate × latency. A closed loop keeps its queue full,
-//! so the sum of all latencies must be queue depth × time. Less means that the queue was not kept
-//! full; more means that we count wrongly. [`crate::identities`] has the law and its bounds for any
-//! tool. This check adds what only our own results contain.
+//! Little's law (1961): operations in flight = rate × latency. In a closed loop the sum of all
+//! latencies must be queue depth × time: less means that the queue was not full, more means that
+//! fathom miscounted. [`crate::identities`] applies the law to any tool; this check uses exact
+//! counts that only our own results contain.
 
 use std::collections::BTreeMap;
 
@@ -11,18 +11,18 @@ use model::plan::Control;
 use model::results::{InFlight, WorkerResults};
 
 use super::{Check, JobView};
-use crate::identities::{Filled, Little};
+use crate::identities::{Little, QueueFill};
 
 pub(super) const LITTLE: Check = Check {
     rules: &["QD-NOT-ACHIEVED", "LITTLE-MISMATCH"],
     about: "Operations in flight, from rate and latency, against the queue depth that was asked for.",
     detect: |input, findings| {
-        let steered = |control: &Control| matches!(control, Control::LatencyTarget(_));
+        let is_latency_controlled = |control: &Control| matches!(control, Control::LatencyTarget(_));
         for job in input.jobs() {
-            if !job.is_closed_loop() || job.has_failed() || job.plan.control.iter().any(steered) {
+            if !job.is_closed_loop() || job.has_failed() || job.plan.control.iter().any(is_latency_controlled) {
                 continue;
             }
-            let found = judge(&job);
+            let found = judge_job(&job);
             // A finding about the whole job covers every rank.
             let is_reported = found
                 .as_ref()
@@ -38,29 +38,29 @@ pub(super) const LITTLE: Check = Check {
 /// A finding names at most this many ranks.
 const MAX_NAMED: usize = 5;
 
-/// Finds ranks whose queue was not full, although the queue of the whole job was: one finding for
-/// those that did not fill it, one for those whose flushes took the places.
+/// Finds ranks whose queue was not full although the job's was: one finding for starved ranks, one
+/// for ranks whose flushes took the slots.
 fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Vec<Finding> {
-    let mut parts: BTreeMap<u32, Vec<&WorkerResults>> = BTreeMap::new();
+    let mut by_rank: BTreeMap<u32, Vec<&WorkerResults>> = BTreeMap::new();
     for worker in &job.results.workers {
-        parts.entry(worker.rank).or_default().push(worker);
+        by_rank.entry(worker.rank).or_default().push(worker);
     }
-    if parts.len() < 2 {
+    if by_rank.len() < 2 {
         return Vec::new();
     }
-    let before = before_the_window(job);
+    let share_before = max_share_before_window(job);
     let (mut starved, mut flushing) = (Vec::new(), Vec::new());
-    for (number, workers) in &parts {
+    for (number, workers) in &by_rank {
         let facts = ranks.get(*number as usize).filter(|facts| facts.lost.is_none());
         let (Some(facts), Some(found)) = (facts, InFlight::from_workers(workers.iter().copied())) else {
             continue;
         };
-        let severity = match Little::exact(&found).filled(before) {
-            Some(Filled::Short(severity)) if severity >= Severity::Warning => severity,
+        let severity = match Little::exact(&found).queue_fill(share_before) {
+            Some(QueueFill::Short(severity)) if severity >= Severity::Warning => severity,
             _ => continue,
         };
         let figures = format!("{} (rank {number}) {:.1} of {}", facts.host, found.average, found.depth);
-        match flushes_explain(&found, severity, before) {
+        match is_explained_by_flushes(&found, severity, share_before) {
             true => flushing.push(format!("{figures}, flushes took {:.1}", found.flushing)),
             false => starved.push(figures),
         }
@@ -75,37 +75,37 @@ fn judge_ranks(job: &JobView<'_>, ranks: &[RankFacts]) -> Vec<Finding> {
         let finding = Finding::new("QD-NOT-ACHIEVED", Severity::Warning, what).at(&*job.plan.name);
         finding.why(why).help(help)
     };
-    let reasons = [(starved, STARVED_RANKS), (flushing, FLUSHES)].into_iter();
+    let reasons = [(starved, STARVED), (flushing, FLUSHING)].into_iter();
     let found = reasons.filter(|(short, _)| !short.is_empty());
     found.map(|(short, reason)| finding(&short, reason)).collect()
 }
 
 /// Why some ranks did not fill their queues, and what to do.
-const STARVED_RANKS: (&str, &str) = (
+const STARVED: (&str, &str) = (
     "the queue of these hosts was not kept full: their results are lower than what the target can deliver to them",
     "check what else runs on these hosts; use more workers there, or fewer on the other hosts",
 );
-/// The same where flushes did it.
-const FLUSHES: (&str, &str) = (
+/// Why flushes left slots without operations, and what to do.
+const FLUSHING: (&str, &str) = (
     "flushes took the places that were not filled",
     "nothing is wrong if that is what you test",
 );
 
-/// A flush takes a slot and is no part of any latency. It explains what it took, and no more:
-/// whether with it the queue is as full as it should be.
-fn flushes_explain(found: &InFlight, severity: Severity, before: f64) -> bool {
+/// Whether the slots that flushes took make the queue full: a flush takes a slot but counts in no
+/// latency.
+fn is_explained_by_flushes(found: &InFlight, severity: Severity, share_before: f64) -> bool {
     let with_flushes = InFlight {
         average: found.average + found.flushing,
         ..*found
     };
-    let still_short = match Little::exact(&with_flushes).filled(before) {
-        Some(Filled::Short(short)) => short > Severity::Note || severity == Severity::Note,
+    let still_short = match Little::exact(&with_flushes).queue_fill(share_before) {
+        Some(QueueFill::Short(short)) => short > Severity::Note || severity == Severity::Note,
         _ => false,
     };
     found.flushing > 0.0 && !still_short
 }
 
-fn judge(job: &JobView<'_>) -> Option<Finding> {
+fn judge_job(job: &JobView<'_>) -> Option<Finding> {
     let found = job.results.in_flight()?;
     let digits = match found.average {
         average if average < 0.995 => 3,
@@ -119,18 +119,18 @@ fn judge(job: &JobView<'_>) -> Option<Finding> {
     if found.flushing > 0.0 {
         figures += &format!("; flushes took {:.digits$}", found.flushing);
     }
-    let severity = match Little::exact(&found).filled(before_the_window(job))? {
-        Filled::Beyond => {
+    let severity = match Little::exact(&found).queue_fill(max_share_before_window(job))? {
+        QueueFill::Beyond => {
             let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, figures).at(&*job.plan.name);
             let why = "more than the queue holds: latencies or counts of this run are wrong";
             let help = "please report this with the saved result; do not use the figures";
             return Some(finding.why(why).help(help));
         }
-        Filled::Short(severity) => severity,
+        QueueFill::Short(severity) => severity,
     };
     let finding = Finding::new("QD-NOT-ACHIEVED", severity, figures).at(&*job.plan.name);
-    let (why, help) = if flushes_explain(&found, severity, before_the_window(job)) {
-        FLUSHES
+    let (why, help) = if is_explained_by_flushes(&found, severity, max_share_before_window(job)) {
+        FLUSHING
     } else if severity == Severity::Note {
         (
             "submitting operations and generating write data takes time; the target can do slightly more",
@@ -151,10 +151,9 @@ fn judge(job: &JobView<'_>) -> Option<Finding> {
     Some(finding.why(why).help(help))
 }
 
-/// The largest share of the window by which latency from before it can raise the average. An
-/// operation in flight when the window begins counts with its whole latency: at most the longest
-/// one for each slot.
-fn before_the_window(job: &JobView<'_>) -> f64 {
+/// Upper bound of what operations started before the window add to the average, as a share of the
+/// window: each slot counts at most one whole latency of them.
+fn max_share_before_window(job: &JobView<'_>) -> f64 {
     let phases = &job.plan.phases;
     let measured = job.results.measured().0;
     if phases.warm_up_ns.0 == 0 && phases.warm_up_bytes.is_none() || measured == 0 {

@@ -1,7 +1,7 @@
-//! The self-checks that every result goes through.
+//! Self-checks of every result.
 //!
-//! One row of [`CHECKS`] for each; a check says nothing when all is well. They judge whether the
-//! figures can be trusted, not whether they are good.
+//! [`CHECKS`] lists them; a check reports only problems. They judge whether the figures can be
+//! trusted, not whether they are good.
 
 mod affinity;
 mod diagnosis;
@@ -33,12 +33,12 @@ use model::observation::Observation;
 use model::plan::{self, Pacing, Stream, Worker};
 use model::results::{JobResults, Results, StepResults};
 
-/// A check that every result goes through.
+/// A self-check of results.
 #[derive(Clone, Copy, Debug)]
 pub struct Check {
-    /// Names of the findings it can make.
+    /// Rule names of its findings.
     pub rules: &'static [&'static str],
-    /// What it looks at, in a sentence.
+    /// What it checks, in a sentence.
     pub about: &'static str,
     detect: fn(&CheckInput<'_>, &mut Vec<Finding>),
 }
@@ -75,7 +75,7 @@ pub const CHECKS: &[Check] = &[
     diagnosis::DIAGNOSIS,
 ];
 
-/// What every check finds in these results.
+/// Runs every check on these results.
 pub fn check(results: &Results) -> Vec<Finding> {
     let mut findings = Vec::new();
     let input = CheckInput::new(results);
@@ -85,21 +85,21 @@ pub fn check(results: &Results) -> Vec<Finding> {
     findings
 }
 
-/// The results under check, with their observations.
+/// Input of every check.
 struct CheckInput<'a> {
     results: &'a Results,
-    /// Observations are large: most runs have one, and of many only the latest is kept.
+    /// Observations are large, so only the latest is cached; most runs have a single one.
     latest: RefCell<Option<Observed>>,
 }
 
-/// What was observed of one job; nothing, where it measured nothing.
+/// The cached observation of one job; `None` if it measured nothing.
 struct Observed {
     step: usize,
     job: usize,
     observation: Option<Rc<Observation>>,
 }
 
-/// A job with what belongs to it.
+/// A job of the plan with its results.
 struct JobView<'a> {
     plan: &'a plan::Job,
     results: &'a JobResults,
@@ -142,9 +142,9 @@ impl<'a> CheckInput<'a> {
 
     /// Every job that has run.
     fn jobs(&self) -> impl Iterator<Item = JobView<'a>> {
-        let of_step = |(plan, results): (&'a plan::Step, &'a StepResults)| plan.jobs.iter().zip(&results.jobs);
+        let jobs_of_step = |(plan, results): (&'a plan::Step, &'a StepResults)| plan.jobs.iter().zip(&results.jobs);
         self.steps()
-            .flat_map(of_step)
+            .flat_map(jobs_of_step)
             .filter(|(_, results)| results.ended.is_some())
             .map(|(plan, results)| JobView { plan, results })
     }
@@ -159,12 +159,12 @@ impl<'a> JobView<'a> {
         self.plan.workers.iter().flat_map(|worker| &worker.streams)
     }
 
-    /// Operations follow one another as soon as there is a free place in the queue.
+    /// Every free slot is refilled at once.
     fn is_closed_loop(&self) -> bool {
-        // Some operations of these have no latency, or they rest in between.
-        let plain =
+        // Metadata operations lack some latencies, and engines without data pause in between.
+        let has_plain_engine =
             |worker: &Worker| !worker.engine.kind.is_metadata_engine() && !worker.engine.kind.transfers_no_data();
-        self.plan.workers.iter().all(plain)
+        self.plan.workers.iter().all(has_plain_engine)
             && self
                 .streams()
                 .all(|stream| stream.pacing == Pacing::Unpaced && stream.think.is_none())

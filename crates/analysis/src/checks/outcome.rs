@@ -24,17 +24,19 @@ pub(super) const OUTCOME: Check = Check {
                     ..finding.at(at).why(why)
                 });
             }
-            for (direction, found) in job.results.directions().iter() {
-                let Some(found) = found else { continue };
+            for (direction, counts) in job.results.directions().iter() {
+                let Some(counts) = counts else { continue };
                 let word = direction.word();
-                if found.errors > 0 {
-                    let what = format!("{} {word} operations failed and were tolerated", found.errors);
+                if counts.errors > 0 {
+                    let what = format!("{} {word} operations failed and were tolerated", counts.errors);
                     let finding = Finding::new("IO-ERRORS", Severity::Error, what).at(&*job.plan.name);
-                    let number = found.first_error.map(|number| format!("the first with error {number}"));
+                    let number = counts
+                        .first_error
+                        .map(|number| format!("the first with error {number}"));
                     findings.push(Finding { why: number, ..finding });
                 }
-                if found.short > 0 {
-                    let what = format!("{} {word} operations moved less than they were asked to", found.short);
+                if counts.short > 0 {
+                    let what = format!("{} {word} operations moved less than they were asked to", counts.short);
                     let finding = Finding::new("SHORT-TRANSFERS", Severity::Warning, what).at(&*job.plan.name);
                     findings.push(finding.why("the target ended early, or its file system is full"));
                 }
@@ -69,16 +71,16 @@ pub(super) const NOT_HONOURED: Check = Check {
                 findings.push(Finding::new("NOT-HONOURED", Severity::Note, *what).at(&*job.plan.name));
             }
             let workers = job.plan.workers.iter().zip(&job.results.workers);
-            let mut narrowed = workers
+            let mut narrowed_workers = workers
                 .filter(|(plan, results)| results.engine.kind.is_synchronous() && plan.slots() > results.slots.max(1));
-            if let Some((plan, results)) = narrowed.next() {
+            if let Some((plan, results)) = narrowed_workers.next() {
                 let engine = results.engine.kind.name();
                 let what = format!("{engine} has one operation in flight at a time, not {}", plan.slots());
                 let finding = Finding::new("SYNC-ENGINE", Severity::Warning, what).at(&*job.plan.name);
-                let because = &results.engine.reason;
-                let why = match because.is_empty() {
+                let engine_reason = &results.engine.reason;
+                let why = match engine_reason.is_empty() {
                     true => "the queue depth that was asked for is not reached".to_owned(),
-                    false => format!("chosen because {because}"),
+                    false => format!("chosen because {engine_reason}"),
                 };
                 findings.push(
                     finding
@@ -97,7 +99,7 @@ mod tests {
     use model::plan::EngineKind;
     use model::results::Failure;
 
-    fn found(change: impl FnOnce(&mut model::results::Results)) -> Vec<String> {
+    fn rules_after(change: impl FnOnce(&mut model::results::Results)) -> Vec<String> {
         let mut results = samples::closed_loop(10, 10_000, Nanos::millis(1));
         change(&mut results);
         rules(&results)
@@ -105,13 +107,13 @@ mod tests {
 
     #[test]
     fn a_clean_run_says_nothing() {
-        assert_eq!(found(|_| ()), Vec::<String>::new());
+        assert_eq!(rules_after(|_| ()), Vec::<String>::new());
     }
 
     #[test]
     fn each_mishap_has_its_name() {
         let one = |change: &dyn Fn(&mut model::results::Results), rule: &str| {
-            let rules = found(change);
+            let rules = rules_after(change);
             assert!(rules.contains(&rule.to_owned()), "{rule} in {rules:?}");
         };
         one(&|results| results.interrupted = true, "INTERRUPTED");

@@ -1,5 +1,4 @@
-//! Figures that the device cannot have brought about: beyond its link, its mechanics, or a limit
-//! that is known.
+//! Figures beyond what the device can do: its link, its disk arm, or a known limit.
 
 use model::environment::{Device, TargetFacts};
 use model::finding::{Finding, Severity};
@@ -9,14 +8,13 @@ use super::{Check, CheckInput};
 use crate::caps::{Layer, LayerKind};
 use crate::diagnosis::{Bound, KnownBurst, bounds, system_layers};
 
-/// Random reads per second that no single disk with a moving arm does: a turn and a seek take some
-/// milliseconds, and a deep queue on a small range makes that three or four hundred.
-const SPINDLE_IOPS: f64 = 1000.0;
-/// Links are known exactly; what counters and clocks may differ by.
-const LINK_SLACK: f64 = 1.05;
-/// Limits are exceeded a little by bursts and rounding; this much means that something else
-/// answered.
-const FAR_BEYOND: f64 = 1.5;
+/// More random reads per second than any disk arm reaches: seek and rotation take milliseconds, so
+/// even a deep queue on a small range gives three or four hundred.
+const MAX_SPINDLE_IOPS: f64 = 1000.0;
+/// Error allowed for counters and clocks; the speed of a link is exact.
+const LINK_TOLERANCE: f64 = 1.05;
+/// Bursts and rounding exceed a limit slightly; beyond this factor a cache served the I/O.
+const CACHE_FACTOR: f64 = 1.5;
 
 pub(super) const PLAUSIBLE: Check = Check {
     rules: &["IMPLAUSIBLE"],
@@ -24,16 +22,16 @@ pub(super) const PLAUSIBLE: Check = Check {
     detect: |input, findings| {
         let host = input.results.hosts.first();
         let virtual_machine = host.is_some_and(|host| host.environment.host.hypervisor.is_some());
-        each_job(input, |seen, facts| {
-            let disks = disks(facts);
-            // The SATA or SAS link that a hypervisor shows is made up: an emulated AHCI disk says
-            // 1.5 Gbit/s and is as fast as it can.
+        for_each_direct_job(input, |observation, facts| {
+            let disks = known_disks(facts);
+            // A hypervisor invents the SATA or SAS link: an emulated AHCI disk reports 1.5 Gbit/s
+            // at any real speed.
             if !virtual_machine || disks.iter().all(|disk| disk.name.starts_with("nvme")) {
-                findings.extend(beyond_link(seen, &disks));
+                findings.extend(exceeds_link(observation, &disks));
             }
-            // What a hypervisor shows as spinning may be anything.
+            // A disk that a hypervisor reports as rotating may be of any kind.
             if !virtual_machine {
-                findings.extend(beyond_spindles(seen, &disks));
+                findings.extend(exceeds_spindles(observation, &disks));
             }
         });
     },
@@ -43,32 +41,36 @@ pub(super) const CACHE_HIT: Check = Check {
     rules: &["DEVICE-CACHE-HIT"],
     about: "The rate of direct I/O against limits of disks and control groups that are known: far beyond them a cache answers.",
     detect: |input, findings| {
-        for (step, job, seen) in input.observations() {
-            findings.extend(beyond_limits(&seen, &system_layers(input.results, step, job), &[]));
+        for (step, job, observation) in input.observations() {
+            findings.extend(beyond_limits(
+                &observation,
+                &system_layers(input.results, step, job),
+                &[],
+            ));
         }
     },
 };
 
-/// A load that passes far more than a disk or a control group lets through, credits counted: a
-/// cache on the way answered.
-pub fn beyond_limits(seen: &Observation, layers: &[Layer], bursts: &[KnownBurst]) -> Option<Finding> {
-    // What the page cache answers has a rule of its own.
-    if seen.load.direct == Some(false) {
+/// Reports a rate far beyond the limit of a disk or control group, burst credits included: a cache
+/// served it.
+pub fn beyond_limits(observation: &Observation, layers: &[Layer], bursts: &[KnownBurst]) -> Option<Finding> {
+    // The page cache has its own rule.
+    if observation.load.direct == Some(false) {
         return None;
     }
     let ceiling = |bound: &Bound| {
-        let of = |burst: &&KnownBurst| burst.layer == bound.layer && burst.counts == bound.counts;
+        let is_of_bound = |burst: &&KnownBurst| burst.layer == bound.layer && burst.counts == bound.counts;
         bursts
             .iter()
-            .find(of)
+            .find(is_of_bound)
             .map_or(bound.limit.high, |burst| burst.ceiling.max(bound.limit.high))
     };
-    let concerns = |bound: &&Bound| matches!(bound.kind, LayerKind::Disk | LayerKind::ControlGroup);
-    let bounds = bounds(seen, &[], layers);
+    let is_enforced = |bound: &&Bound| matches!(bound.kind, LayerKind::Disk | LayerKind::ControlGroup);
+    let bounds = bounds(observation, &[], layers);
     let bound = bounds
         .iter()
-        .filter(concerns)
-        .find(|bound| bound.used > FAR_BEYOND * ceiling(bound))?;
+        .filter(is_enforced)
+        .find(|bound| bound.used > CACHE_FACTOR * ceiling(bound))?;
     let what = format!(
         "{:.0} {} are {:.0} % of what {} lets through",
         bound.used,
@@ -76,18 +78,18 @@ pub fn beyond_limits(seen: &Observation, layers: &[Layer], bursts: &[KnownBurst]
         100.0 * bound.used / ceiling(bound),
         bound.layer
     );
-    let finding = Finding::new("DEVICE-CACHE-HIT", Severity::Warning, what).at(&*seen.name);
+    let finding = Finding::new("DEVICE-CACHE-HIT", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("a cache of the device, the host or a controller served the I/O: the figures are those of the cache, and hold only until it is full");
     Some(finding.help(
         "test a range several times as large as the cache, or measure for longer; if there is no cache, the limit is not the one that holds",
     ))
 }
 
-/// Every job that did direct I/O on real targets, with the facts about those.
-fn each_job(input: &CheckInput<'_>, mut detect: impl FnMut(&Observation, &[&TargetFacts])) {
-    let known = |number: &u32| input.results.hosts.first()?.environment.target(*number);
+/// Calls `detect` for every job with direct I/O on real targets, with their facts.
+fn for_each_direct_job(input: &CheckInput<'_>, mut detect: impl FnMut(&Observation, &[&TargetFacts])) {
+    let facts_of = |number: &u32| input.results.hosts.first()?.environment.target(*number);
     let observations = input.observations();
-    for (step, job, seen) in observations.filter(|(_, _, seen)| seen.load.direct == Some(true)) {
+    for (step, job, observation) in observations.filter(|(_, _, observation)| observation.load.direct == Some(true)) {
         let workers = &input.results.steps[step].jobs[job].workers;
         if workers.iter().any(|worker| worker.engine.kind.pretends()) {
             continue;
@@ -96,15 +98,15 @@ fn each_job(input: &CheckInput<'_>, mut detect: impl FnMut(&Observation, &[&Targ
         let mut numbers: Vec<u32> = streams.flat_map(|stream| stream.targets.iter().copied()).collect();
         numbers.sort_unstable();
         numbers.dedup();
-        let facts: Vec<&TargetFacts> = numbers.iter().filter_map(known).collect();
+        let facts: Vec<&TargetFacts> = numbers.iter().filter_map(facts_of).collect();
         if facts.len() == numbers.len() {
-            detect(&seen, &facts);
+            detect(&observation, &facts);
         }
     }
 }
 
-/// The disks under some targets, each once; empty if one of the targets has none that is known.
-fn disks<'a>(facts: &[&'a TargetFacts]) -> Vec<&'a Device> {
+/// The disks under the targets, each once; empty if those of any target are unknown.
+fn known_disks<'a>(facts: &[&'a TargetFacts]) -> Vec<&'a Device> {
     let mut found: Vec<&Device> = Vec::new();
     for target in facts {
         let before = found.len();
@@ -113,7 +115,7 @@ fn disks<'a>(facts: &[&'a TargetFacts]) -> Vec<&'a Device> {
             return Vec::new();
         }
         for disk in disks() {
-            if !found[..before].iter().any(|known| known.name == disk.name) {
+            if !found[..before].iter().any(|facts_of| facts_of.name == disk.name) {
                 found.push(disk);
             }
         }
@@ -121,51 +123,54 @@ fn disks<'a>(facts: &[&'a TargetFacts]) -> Vec<&'a Device> {
     found
 }
 
-fn beyond_link(seen: &Observation, disks: &[&Device]) -> Option<Finding> {
+fn exceeds_link(observation: &Observation, disks: &[&Device]) -> Option<Finding> {
     let links: Option<Vec<u64>> = disks.iter().map(|disk| disk.link_bytes_per_sec).collect();
     let limit = links.filter(|links| !links.is_empty())?.iter().sum::<u64>() as f64;
-    // A link carries so much each way.
+    // A link has its full speed in each direction.
     let one_way =
         |flow: &Option<model::observation::Flow>| flow.as_ref().and_then(|flow| flow.bytes_per_sec).unwrap_or(0.0);
-    let used = one_way(&seen.directions.read).max(one_way(&seen.directions.write));
-    (used > LINK_SLACK * limit).then(|| {
+    let used = one_way(&observation.directions.read).max(one_way(&observation.directions.write));
+    (used > LINK_TOLERANCE * limit).then(|| {
         let what = format!(
             "{:.0} MB/s went one way, and the link of {} carries {:.0} MB/s",
             used / 1e6,
-            names(disks),
+            join_names(disks),
             limit / 1e6
         );
         implausible(
             what,
-            seen,
-            "what passes no link comes from memory: the figures are not those of the device",
+            observation,
+            "data beyond the speed of the link comes from memory: the figures are not those of the device",
         )
     })
 }
 
-fn beyond_spindles(seen: &Observation, disks: &[&Device]) -> Option<Finding> {
+fn exceeds_spindles(observation: &Observation, disks: &[&Device]) -> Option<Finding> {
     let spin = !disks.is_empty() && disks.iter().all(|disk| disk.rotational);
-    // Writes end in the cache of the disk and are put into order there.
-    let reads = seen.directions.read.as_ref()?.iops?;
-    let limit = SPINDLE_IOPS * disks.len() as f64;
-    (spin && seen.load.random == Some(true) && reads > limit).then(|| {
-        let what = format!("{reads:.0} random reads per second from {}, which spins", names(disks));
+    // The disk's cache absorbs and reorders writes.
+    let reads = observation.directions.read.as_ref()?.iops?;
+    let limit = MAX_SPINDLE_IOPS * disks.len() as f64;
+    (spin && observation.load.random == Some(true) && reads > limit).then(|| {
+        let what = format!(
+            "{reads:.0} random reads per second from {}, which spins",
+            join_names(disks)
+        );
         implausible(
             what,
-            seen,
+            observation,
             "a disk arm reaches a few hundred: a cache served the reads, or the name hides an array or flash",
         )
     })
 }
 
-fn implausible(what: String, seen: &Observation, why: &str) -> Finding {
-    let finding = Finding::new("IMPLAUSIBLE", Severity::Warning, what).at(&*seen.name);
+fn implausible(what: String, observation: &Observation, why: &str) -> Finding {
+    let finding = Finding::new("IMPLAUSIBLE", Severity::Warning, what).at(&*observation.name);
     let help =
         "test a range several times as large as all caches on the way, filled with data that cannot be compressed";
     finding.why(why).help(help)
 }
 
-fn names(disks: &[&Device]) -> String {
+fn join_names(disks: &[&Device]) -> String {
     let names: Vec<&str> = disks.iter().map(|disk| disk.name.as_str()).collect();
     names.join(", ")
 }
@@ -290,7 +295,7 @@ mod tests {
 
     #[test]
     fn credits_are_no_cache() {
-        let seen = Observation::from_results(&on(3000, &[disk("sda")]), 0, 0).unwrap();
+        let observation = Observation::from_results(&on(3000, &[disk("sda")]), 0, 0).unwrap();
         let layer = Layer {
             name: "gp2".into(),
             kind: LayerKind::Disk,
@@ -298,7 +303,7 @@ mod tests {
             unit: Some(Bytes::kib(256)),
             ..Layer::default()
         };
-        assert!(beyond_limits(&seen, std::slice::from_ref(&layer), &[]).is_some());
+        assert!(beyond_limits(&observation, std::slice::from_ref(&layer), &[]).is_some());
         let burst = KnownBurst {
             layer: "gp2".into(),
             counts: Counts::Operations,
@@ -306,13 +311,13 @@ mod tests {
             refill: 300.0,
             bucket: 5.4e6,
         };
-        assert!(beyond_limits(&seen, std::slice::from_ref(&layer), &[burst]).is_none());
+        assert!(beyond_limits(&observation, std::slice::from_ref(&layer), &[burst]).is_none());
         let machine = Layer {
             kind: LayerKind::Machine,
             ..layer
         };
         assert!(
-            beyond_limits(&seen, &[machine], &[]).is_none(),
+            beyond_limits(&observation, &[machine], &[]).is_none(),
             "a machine's limit on the way is passed by its own cache"
         );
     }

@@ -1,4 +1,4 @@
-//! What was asked for against what happened: rates, due times, the mix of reads and writes.
+//! Compares the plan with what happened: rates, due times, the mix of reads and writes.
 
 use model::finding::{Finding, Severity};
 use model::mix::Mix;
@@ -7,35 +7,34 @@ use model::{Direction, Nanos};
 
 use super::{Check, JobView};
 
-/// Share of the asked rate that may be missing.
+/// Tolerated shortfall of a rate.
 const RATE_TOLERANCE: f64 = 0.01;
-/// Schedule delay beyond this share of the service time is more than the program's own work.
-const LAG: f64 = 0.10;
-/// From this share of the operations on that found every slot taken, the target held them up ...
-const TAKEN: f64 = 0.1;
+/// Schedule delays up to this share of the service time are normal.
+const MAX_LAG_SHARE: f64 = 0.10;
+/// If at least this share of the operations found every slot taken, the target delayed them ...
+const MIN_BLOCKED_SHARE: f64 = 0.1;
 /// ... and below this one it did not.
-const FREE: f64 = 0.01;
-/// A queue of which this share was in use on average was full, whatever single operations found.
-const FULL: f64 = 0.98;
-/// Delays below this come from timers and the scheduler.
+const MAX_FREE_SHARE: f64 = 0.01;
+/// A queue with this average use was full, whatever single operations found.
+const FULL_QUEUE_SHARE: f64 = 0.98;
+/// Shorter delays come from timers and the scheduler.
 const MIN_LAG: Nanos = Nanos::micros(50);
-/// Percentage points by which a drawn mix may miss its share.
-const DRIFT_POINTS: f64 = 1.0;
+/// Tolerated deviation of a drawn mix, in percentage points.
+const MAX_DRIFT_POINTS: f64 = 1.0;
 
 pub(super) const SCHEDULE: Check = Check {
     rules: &["RATE-NOT-KEPT", "SCHED-LAG"],
     about: "Rates that were asked for against those achieved, and how late operations were issued.",
     detect: |input, findings| {
         for job in input.jobs().filter(|job| !job.has_failed()) {
-            findings.extend(rate_not_kept(&job));
-            findings.extend(lag(&job));
+            findings.extend(find_missed_rate(&job));
+            findings.extend(find_schedule_lag(&job));
         }
     },
 };
 
-/// All rates of a job in operations per second or bytes per second, if every stream has one of the
-/// same unit.
-fn asked(job: &JobView<'_>) -> Option<(f64, RateUnit)> {
+/// The total rate of a job and its unit, if every stream sets a rate in the same unit.
+fn requested_rate(job: &JobView<'_>) -> Option<(f64, RateUnit)> {
     let mut rates: Vec<Rate> = Vec::new();
     for stream in job.streams() {
         match stream.pacing {
@@ -57,13 +56,14 @@ fn asked(job: &JobView<'_>) -> Option<(f64, RateUnit)> {
     same.then(|| (rates.iter().map(Rate::per_second).sum(), unit))
 }
 
-/// Whether every slot was in use when operations came due: `None` where the seconds do not tell.
-fn slots_were_taken(job: &JobView<'_>) -> Option<bool> {
+/// Whether every slot was in use when operations came due; `None` if the per-second facts do not
+/// show it.
+fn were_slots_taken(job: &JobView<'_>) -> Option<bool> {
     let slots: f64 = job.results.workers.iter().map(|worker| f64::from(worker.slots)).sum();
     if job
         .results
         .in_flight()
-        .is_some_and(|found| found.average >= FULL * slots)
+        .is_some_and(|found| found.average >= FULL_QUEUE_SHARE * slots)
     {
         return Some(true);
     }
@@ -73,29 +73,29 @@ fn slots_were_taken(job: &JobView<'_>) -> Option<bool> {
     });
     let share = blocked as f64 / issued as f64;
     match issued > 0 {
-        true if share >= TAKEN => Some(true),
-        true if share < FREE => Some(false),
+        true if share >= MIN_BLOCKED_SHARE => Some(true),
+        true if share < MAX_FREE_SHARE => Some(false),
         _ => None,
     }
 }
 
-fn rate_not_kept(job: &JobView<'_>) -> Option<Finding> {
-    let (asked, unit) = asked(job)?;
+fn find_missed_rate(job: &JobView<'_>) -> Option<Finding> {
+    let (asked, unit) = requested_rate(job)?;
     let total = job.results.total();
     let (done, word) = match unit {
         RateUnit::Operations => (total.operations as f64, "operations"),
         RateUnit::Bytes => (total.bytes.0 as f64, "bytes"),
     };
     let seconds = job.results.measured().as_secs();
-    // Operations under way at the end of the window are not missing yet.
-    let under_way = job
+    // Operations in flight at the end of the window are not missing.
+    let in_flight_share = job
         .results
         .workers
         .iter()
         .map(|worker| f64::from(worker.slots))
         .sum::<f64>()
         / done.max(1.0);
-    if seconds == 0.0 || done / seconds >= asked * (1.0 - RATE_TOLERANCE - under_way) {
+    if seconds == 0.0 || done / seconds >= asked * (1.0 - RATE_TOLERANCE - in_flight_share) {
         return None;
     }
     let what = format!(
@@ -103,7 +103,7 @@ fn rate_not_kept(job: &JobView<'_>) -> Option<Finding> {
         done / seconds
     );
     let finding = Finding::new("RATE-NOT-KEPT", Severity::Warning, what).at(&*job.plan.name);
-    let (why, help) = match slots_were_taken(job) {
+    let (why, help) = match were_slots_taken(job) {
         Some(false) => (
             "operations were issued late although slots were free",
             "leave a processor to each worker, or use more workers; other programs may use the processors",
@@ -120,18 +120,19 @@ fn rate_not_kept(job: &JobView<'_>) -> Option<Finding> {
     Some(finding.why(why).help(help))
 }
 
-fn lag(job: &JobView<'_>) -> Option<Finding> {
+fn find_schedule_lag(job: &JobView<'_>) -> Option<Finding> {
     let total = job.results.total();
-    let delay = total.schedule_delay.as_ref()?;
-    let (late, service) = (delay.quantile(0.99), total.total.quantile(0.5));
-    if (late as f64) <= LAG * service as f64 || Nanos(late) <= MIN_LAG {
+    let delays = total.schedule_delay.as_ref()?;
+    let (delay_p99, service_median) = (delays.quantile(0.99), total.total.quantile(0.5));
+    if (delay_p99 as f64) <= MAX_LAG_SHARE * service_median as f64 || Nanos(delay_p99) <= MIN_LAG {
         return None;
     }
-    let (late, service) = (Nanos(late), Nanos(service));
-    let what =
-        format!("1 % of the operations were issued {late} or more after they were due (median service {service})");
+    let (delay_p99, service_median) = (Nanos(delay_p99), Nanos(service_median));
+    let what = format!(
+        "1 % of the operations were issued {delay_p99} or more after they were due (median service {service_median})"
+    );
     let finding = Finding::new("SCHED-LAG", Severity::Note, what).at(&*job.plan.name);
-    let (why, help) = match slots_were_taken(job) {
+    let (why, help) = match were_slots_taken(job) {
         Some(true) => (
             "every slot was in use when they came due; response times count from then",
             "the target is the limit: ask for less, or find out with `fathom sweep --over depth=1..64` what it can do",
@@ -171,8 +172,8 @@ pub(super) const MIX: Check = Check {
             }
             let (share, wanted) = (writes / all, asked / all);
             // Three standard deviations of a share drawn at random.
-            let chance = 300.0 * (wanted * (1.0 - wanted) / all).sqrt();
-            if 100.0 * (share - wanted).abs() > DRIFT_POINTS + chance {
+            let chance_points = 300.0 * (wanted * (1.0 - wanted) / all).sqrt();
+            if 100.0 * (share - wanted).abs() > MAX_DRIFT_POINTS + chance_points {
                 let (share, wanted) = (100.0 * share, 100.0 * wanted);
                 let what = format!("{share:.1} % of the operations were writes, {wanted:.1} % were asked for");
                 let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*job.plan.name);
@@ -208,9 +209,9 @@ mod tests {
     fn a_rate_that_is_missed_and_late_operations_are_reported() {
         // 10,000 per second are asked for; 9000 arrive in a second.
         let mut results = samples::paced(32, 9_000, Nanos::millis(1));
-        let mut delay = Histogram::new();
-        delay.record_times(20_000_000, 9_000);
-        samples::reads(&mut results.steps[0].jobs[0]).schedule_delay = Some(delay);
+        let mut delays = Histogram::new();
+        delays.record_times(20_000_000, 9_000);
+        samples::reads(&mut results.steps[0].jobs[0]).schedule_delay = Some(delays);
         let found = rules(&results);
         assert!(found.contains(&"RATE-NOT-KEPT".to_owned()), "{found:?}");
         assert!(found.contains(&"SCHED-LAG".to_owned()), "{found:?}");
@@ -221,9 +222,9 @@ mod tests {
     fn advice_follows_what_the_slots_show() {
         let advice = |blocked: u64| {
             let mut results = samples::paced(32, 9_000, Nanos::millis(1));
-            let mut delay = Histogram::new();
-            delay.record_times(20_000_000, 9_000);
-            samples::reads(&mut results.steps[0].jobs[0]).schedule_delay = Some(delay);
+            let mut delays = Histogram::new();
+            delays.record_times(20_000_000, 9_000);
+            samples::reads(&mut results.steps[0].jobs[0]).schedule_delay = Some(delays);
             let mut second = IntervalFacts::default();
             (second.queue.issued, second.queue.blocked) = (9_000, blocked);
             results.steps[0].jobs[0].seconds = vec![second];

@@ -13,19 +13,18 @@ const MIN_SECONDS: usize = 20;
 /// Share of the mean by which the fitted line may rise or fall over the window (SNIA SSS PTS 2.0.1,
 /// slope excursion).
 const MAX_SLOPE_EXCURSION: f64 = 0.10;
-/// Below this correlation with time the slope is noise.
+/// A slope with a weaker correlation with time is noise.
 const MIN_CORRELATION: f64 = 0.5;
-/// Shorter levels are part of their neighbours.
+/// Shorter levels are merged into their neighbours.
 const MIN_LEVEL_SECONDS: usize = 5;
-/// A drift without a level change is described by the means of this share of the window at either
-/// end.
+/// Share of the window at either end whose means describe a drift.
 const TREND_END_SHARE: f64 = 0.1;
 /// Levels that differ by less than this share of the larger one count as the same.
 const MIN_LEVEL_CHANGE: f64 = 0.10;
 /// If the squared error of a line is at most this many times that of the levels, the series is a
 /// slope.
 const MAX_LINE_ERROR_RATIO: f64 = 2.0;
-/// Further changes are only counted.
+/// A finding lists at most this many changes.
 const MAX_LISTED_CHANGES: usize = 4;
 /// Shorter gaps are not reported.
 const MIN_STALL: Nanos = Nanos::millis(500);
@@ -36,8 +35,12 @@ pub(super) const STEADINESS: Check = Check {
     rules: &["NOT-STEADY", "STALLS"],
     about: "Whether the rate drifted over the measured window, and whether it stood still in between.",
     detect: |input, findings| {
-        for (_, _, seen) in input.observations() {
-            findings.extend(detect_drift(&seen).into_iter().chain(detect_stalls(&seen)));
+        for (_, _, observation) in input.observations() {
+            findings.extend(
+                detect_drift(&observation)
+                    .into_iter()
+                    .chain(detect_stalls(&observation)),
+            );
         }
     },
 };
@@ -49,7 +52,7 @@ pub(super) const LEVEL_CHANGES: Check = Check {
         findings.extend(
             input
                 .observations()
-                .filter_map(|(_, _, seen)| detect_level_change(&seen)),
+                .filter_map(|(_, _, observation)| detect_level_change(&observation)),
         );
     },
 };
@@ -61,17 +64,17 @@ pub struct LevelChange {
     pub at_secs: f64,
     /// Operations per second before it: the mean of the whole level.
     pub from: f64,
-    /// After it, likewise.
+    /// The mean of the level after it.
     pub to: f64,
 }
 
-/// Finds where the rate of a closed loop moved to another level, by more than a tenth. A slope is a
-/// drift and gives no changes.
-pub fn level_changes(seen: &Observation) -> Vec<LevelChange> {
-    if seen.load.closed_loop != Some(true) {
+/// Finds where the rate of a closed loop changed its level by more than a tenth. A slope is a
+/// drift, not a change.
+pub fn level_changes(observation: &Observation) -> Vec<LevelChange> {
+    if observation.load.closed_loop != Some(true) {
         return Vec::new();
     }
-    let rates = rates_by_second(&seen.series);
+    let rates = rates_by_second(&observation.series);
     if rates.len() < MIN_SECONDS {
         return Vec::new();
     }
@@ -93,8 +96,8 @@ pub fn level_changes(seen: &Observation) -> Vec<LevelChange> {
     changes
 }
 
-fn detect_level_change(seen: &Observation) -> Option<Finding> {
-    let changes = level_changes(seen);
+fn detect_level_change(observation: &Observation) -> Option<Finding> {
+    let changes = level_changes(observation);
     if changes.is_empty() {
         return None;
     }
@@ -102,7 +105,7 @@ fn detect_level_change(seen: &Observation) -> Option<Finding> {
         .iter()
         .take(MAX_LISTED_CHANGES)
         .map(|change| {
-            let (from, to) = (figures::rate(change.from), figures::rate(change.to));
+            let (from, to) = (figures::format_rate(change.from), figures::format_rate(change.to));
             format!("after {} s from {from} to {to}", change.at_secs)
         })
         .collect();
@@ -114,7 +117,7 @@ fn detect_level_change(seen: &Observation) -> Option<Finding> {
         "operations per second moved to another level: {}{more}",
         levels.join(", ")
     );
-    let finding = Finding::new("CHANGEPOINT", Severity::Warning, what).at(&*seen.name);
+    let finding = Finding::new("CHANGEPOINT", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("the mean lies between the levels: the device never ran at that rate");
     Some(finding.help("find out what happened at that time (a full cache, exhausted burst credits, another program), and judge each level separately"))
 }
@@ -122,27 +125,27 @@ fn detect_level_change(seen: &Observation) -> Option<Finding> {
 /// Sum of squared residuals from the fitted line.
 fn line_error(values: &[f64]) -> f64 {
     let line = fit_line(values);
-    let miss = |(index, value): (usize, &f64)| (value - line.start - line.slope * index as f64).powi(2);
-    values.iter().enumerate().map(miss).sum()
+    let squared_residual = |(index, value): (usize, &f64)| (value - line.start - line.slope * index as f64).powi(2);
+    values.iter().enumerate().map(squared_residual).sum()
 }
 
 /// Sum of squared residuals from the mean of each segment.
 fn level_error(values: &[f64], levels: &[Segment]) -> f64 {
-    let squares = |level: &Segment| {
+    let squared_residuals = |level: &Segment| {
         values[level.start..level.end]
             .iter()
             .map(|value| (value - level.mean).powi(2))
             .sum::<f64>()
     };
-    levels.iter().map(squares).sum()
+    levels.iter().map(squared_residuals).sum()
 }
 
-/// Only a closed loop can drift: a paced rate stays where it is set.
-fn detect_drift(seen: &Observation) -> Option<Finding> {
-    if seen.load.closed_loop != Some(true) {
+/// Only a closed loop can drift: a paced rate is fixed.
+fn detect_drift(observation: &Observation) -> Option<Finding> {
+    if observation.load.closed_loop != Some(true) {
         return None;
     }
-    let rates = rates_by_second(&seen.series);
+    let rates = rates_by_second(&observation.series);
     if rates.len() < MIN_SECONDS {
         return None;
     }
@@ -152,7 +155,7 @@ fn detect_drift(seen: &Observation) -> Option<Finding> {
     if change.abs() <= MAX_SLOPE_EXCURSION || time_correlation(&rates, line.slope) < MIN_CORRELATION {
         return None;
     }
-    let what = match largest_change(seen) {
+    let what = match largest_change(observation) {
         Some(step) => format!(
             "operations per second {} at {:.0} s",
             describe_change(step.from, step.to),
@@ -168,16 +171,16 @@ fn detect_drift(seen: &Observation) -> Option<Finding> {
             )
         }
     };
-    let finding = Finding::new("NOT-STEADY", Severity::Warning, what).at(&*seen.name);
+    let finding = Finding::new("NOT-STEADY", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("the rate was still changing, so the mean depends on how long the test ran");
     Some(finding.help("warm up for longer, or wait for a steady state (`--until-steady`, `fathom precondition`)"))
 }
 
-fn largest_change(seen: &Observation) -> Option<LevelChange> {
-    let size = |step: &LevelChange| (step.to - step.from).abs();
-    level_changes(seen)
+fn largest_change(observation: &Observation) -> Option<LevelChange> {
+    let change_size = |step: &LevelChange| (step.to - step.from).abs();
+    level_changes(observation)
         .into_iter()
-        .max_by(|one, other| size(one).total_cmp(&size(other)))
+        .max_by(|one, other| change_size(one).total_cmp(&change_size(other)))
 }
 
 /// Describes a change of rate: `fell from 6,000 to 3,000 (-50 %)`.
@@ -185,9 +188,9 @@ fn describe_change(from: f64, to: f64) -> String {
     let verb = if to < from { "fell" } else { "rose" };
     format!(
         "{verb} from {} to {} ({})",
-        figures::rate(from),
-        figures::rate(to),
-        figures::change(to / from)
+        figures::format_rate(from),
+        figures::format_rate(to),
+        figures::format_change(to / from)
     )
 }
 
@@ -196,11 +199,11 @@ fn rates_by_second(series: &[SeriesPoint]) -> Vec<f64> {
     let Some(length) = series.first().map(|point| point.length_ns) else {
         return Vec::new();
     };
-    let each = (1_000_000_000 / length.0.max(1)).max(1) as usize;
+    let per_second = (1_000_000_000 / length.0.max(1)).max(1) as usize;
     let operations = |point: &SeriesPoint| point.operations.iter().sum::<u64>() as f64;
     let seconds = |points: &[SeriesPoint]| points.iter().map(|point| point.length_ns.as_secs()).sum::<f64>();
     let rate = |points: &[SeriesPoint]| points.iter().map(operations).sum::<f64>() / seconds(points);
-    series.chunks_exact(each).map(rate).collect()
+    series.chunks_exact(per_second).map(rate).collect()
 }
 
 /// Correlation of a series with time, from the slope of its line.
@@ -216,16 +219,18 @@ fn time_correlation(values: &[f64], slope: f64) -> f64 {
     }
 }
 
-fn detect_stalls(seen: &Observation) -> Option<Finding> {
-    let total: u64 = seen.series.iter().flat_map(|point| point.operations).sum();
-    if seen.load.closed_loop != Some(true) || (total as f64) < MIN_MEAN_OPERATIONS * seen.series.len() as f64 {
+fn detect_stalls(observation: &Observation) -> Option<Finding> {
+    let total: u64 = observation.series.iter().flat_map(|point| point.operations).sum();
+    if observation.load.closed_loop != Some(true)
+        || (total as f64) < MIN_MEAN_OPERATIONS * observation.series.len() as f64
+    {
         return None;
     }
-    let silent = |point: &SeriesPoint| point.operations.iter().all(|count| *count == 0);
+    let is_empty_interval = |point: &SeriesPoint| point.operations.iter().all(|count| *count == 0);
     let mut lengths: Vec<Nanos> = Vec::new();
     let mut current = Nanos(0);
-    for point in &seen.series {
-        if silent(point) {
+    for point in &observation.series {
+        if is_empty_interval(point) {
             current += point.length_ns;
         } else if current > Nanos(0) {
             lengths.push(std::mem::take(&mut current));
@@ -238,7 +243,7 @@ fn detect_stalls(seen: &Observation) -> Option<Finding> {
         1 => format!("no operation completed for {longest}, once"),
         times => format!("no operation completed for up to {longest}, {times} times"),
     };
-    let finding = Finding::new("STALLS", Severity::Warning, what).at(&*seen.name);
+    let finding = Finding::new("STALLS", Severity::Warning, what).at(&*observation.name);
     let finding = finding.why("programs that wait for this storage stall for as long");
     Some(finding.help("check the system log and the device's health at that time; `--out csv` lists the intervals"))
 }

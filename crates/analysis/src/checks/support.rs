@@ -25,8 +25,10 @@ pub(super) const PERCENTILES: Check = Check {
                 let Some(found) = found.as_ref().filter(|found| found.operations > 0) else {
                     continue;
                 };
-                let weak = |fraction: f64| support(fraction, found.operations) == Support::None;
-                let Some((fraction, name)) = REPORTED_PERCENTILES[..2].iter().find(|(fraction, _)| weak(*fraction))
+                let is_weak = |fraction: f64| support(fraction, found.operations) == Support::None;
+                let Some((fraction, name)) = REPORTED_PERCENTILES[..2]
+                    .iter()
+                    .find(|(fraction, _)| is_weak(*fraction))
                 else {
                     continue;
                 };
@@ -53,10 +55,11 @@ pub(super) const MODES: Check = Check {
     about: "Whether latencies have two modes, such as hits and misses of a cache, which no mean describes.",
     detect: |input, findings| {
         // Of operations on files several kinds share a direction, and reports list them apart.
-        let on_files = |job: &Job| { job.workers.iter() }.any(|worker| worker.engine.kind == EngineKind::Files);
+        let has_file_workers = |job: &Job| { job.workers.iter() }.any(|worker| worker.engine.kind == EngineKind::Files);
         let observations = input.observations();
-        let alike = observations.filter(|(step, job, _)| !on_files(&input.results.plan.steps[*step].jobs[*job]));
-        findings.extend(alike.flat_map(|(_, _, seen)| find_two_modes(&seen)));
+        let plain_jobs =
+            observations.filter(|(step, job, _)| !has_file_workers(&input.results.plan.steps[*step].jobs[*job]));
+        findings.extend(plain_jobs.flat_map(|(_, _, seen)| find_two_modes(&seen)));
     },
 };
 

@@ -1,5 +1,5 @@
-//! What the targets hold and what lies in front of them: holes that no device is asked for, the
-//! page cache.
+//! State of the targets: never-written ranges that need no device, the page cache, the owning
+//! cluster node.
 
 use model::Direction;
 use model::finding::{Finding, Severity};
@@ -14,14 +14,14 @@ pub(super) const ALLOCATION: Check = Check {
         let reads = |target: u32| {
             input.jobs().any(|job| {
                 job.streams().any(|stream| {
-                    let meets = stream.target.ids().iter().any(|id| id.0 == target);
-                    meets && stream.mix.includes(Direction::Read)
+                    let uses_target = stream.target.ids().iter().any(|id| id.0 == target);
+                    uses_target && stream.mix.includes(Direction::Read)
                 })
             })
         };
         for environment in input.environments() {
             for (number, facts) in environment.numbered_targets() {
-                let Some(space) = facts.allocation else { continue };
+                let Some(allocation) = facts.allocation else { continue };
                 if !reads(number) {
                     continue;
                 }
@@ -31,19 +31,19 @@ pub(super) const ALLOCATION: Check = Check {
                     .targets
                     .get(number as usize)
                     .map(|target| &target.prepare);
-                let was_there = matches!(prepare, Some(Prepare::Existing | Prepare::LayOut { .. }));
-                if space.unwritten_unknown && was_there {
-                    let what = "up to where the file was written could not be learned: its file system does not tell";
+                let existed = matches!(prepare, Some(Prepare::Existing | Prepare::LayOut { .. }));
+                if allocation.unwritten_unknown && existed {
+                    let what = "the file system does not report which part of the file was written";
                     let finding = Finding::new("UNWRITTEN-UNKNOWN", Severity::Note, what).at(&*facts.path);
                     let finding = finding.why("reads beyond that need no device, and figures with them are too good");
                     findings
                         .push(finding.help("give a `size` and a new name, so that fathom fills the file with data"));
                 }
-                let nowhere = space.holes.0 + space.unwritten.0;
-                if nowhere == 0 {
+                let never_written = allocation.holes.0 + allocation.unwritten.0;
+                if never_written == 0 {
                     continue;
                 }
-                let share = 100.0 * nowhere as f64 / facts.size.0.max(1) as f64;
+                let share = 100.0 * never_written as f64 / facts.size.0.max(1) as f64;
                 let what = format!("{share:.1} % of the file was never written: reads there need no device");
                 let finding = Finding::new("HOLES", Severity::Warning, what).at(&*facts.path);
                 let finding = finding.why("the figures are too good");

@@ -1,5 +1,5 @@
-//! Identities that hold in every sound result: bytes = operations × block size, histograms hold
-//! every operation, the interval series add up to the totals.
+//! Identities of every sound result: bytes = operations × block size, and histograms and interval
+//! series add up to the totals.
 
 use model::Direction;
 use model::finding::{Finding, Severity};
@@ -18,9 +18,9 @@ pub(super) const TOTALS: Check = Check {
             for (plan, results) in workers {
                 let streams = plan.streams.iter().zip(&results.streams);
                 let kind = plan.engine.kind;
-                streams.for_each(|(plan, results)| stream_faults(plan, kind, results, &mut faults));
+                streams.for_each(|(plan, results)| find_stream_faults(plan, kind, results, &mut faults));
             }
-            series_faults(&job, &mut faults);
+            find_series_faults(&job, &mut faults);
             findings.extend(faults.into_iter().map(|fault| {
                 let finding = Finding::new("TOTALS-MISMATCH", Severity::Error, fault).at(&*job.plan.name);
                 finding.help("please report this with the saved result; do not use the figures")
@@ -29,31 +29,31 @@ pub(super) const TOTALS: Check = Check {
     },
 };
 
-fn stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults, faults: &mut Vec<String>) {
+fn find_stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults, faults: &mut Vec<String>) {
     for (direction, found) in results.directions.iter() {
         let Some(found) = found else { continue };
         let word = direction.word();
-        let kinds = || { results.files.iter() }.filter(|each| each.kind.direction() == direction);
-        let (least, most) = match (engine.transfers_no_data(), &plan.files) {
+        let operations_by_kind = || { results.files.iter() }.filter(|each| each.kind.direction() == direction);
+        let (min_bytes, max_bytes) = match (engine.transfers_no_data(), &plan.files) {
             (true, _) => (0, 0),
-            (false, None) => bounds(plan, direction, found),
-            // What operations on files move depends on the file; they are counted by kind as well.
+            (false, None) => possible_bytes(plan, direction, found),
+            // The bytes of file operations depend on the file, but they are also counted by kind.
             (false, Some(_)) => {
-                let operations: u64 = kinds().map(|kind| kind.results.operations).sum();
+                let operations: u64 = operations_by_kind().map(|kind| kind.results.operations).sum();
                 if operations != found.operations {
                     faults.push(format!(
                         "{operations} {word} operations are counted by kind, {} in all",
                         found.operations
                     ));
                 }
-                let bytes = kinds().map(|kind| kind.results.bytes.0).sum();
+                let bytes = operations_by_kind().map(|kind| kind.results.bytes.0).sum();
                 (bytes, bytes)
             }
         };
-        if found.bytes.0 < least || found.bytes.0 > most {
+        if found.bytes.0 < min_bytes || found.bytes.0 > max_bytes {
             let (bytes, operations) = (found.bytes.0, found.operations);
             faults.push(format!(
-                "{operations} {word} operations cannot have moved {bytes} bytes: {least} to {most} are possible"
+                "{operations} {word} operations cannot have moved {bytes} bytes: {min_bytes} to {max_bytes} are possible"
             ));
         }
         let histograms = [
@@ -64,12 +64,12 @@ fn stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults, fau
         ];
         for (name, histogram) in histograms {
             let counted = histogram.map_or(found.operations, model::histogram::Histogram::n);
-            // Of the operations on a name only one has a latency.
-            let sound = match engine.is_metadata_engine() {
+            // Only some metadata operations have a latency.
+            let is_consistent = match engine.is_metadata_engine() {
                 true => counted <= found.operations,
                 false => counted == found.operations,
             };
-            if !sound {
+            if !is_consistent {
                 let operations = found.operations;
                 faults.push(format!(
                     "the histogram of {word} {name} latency holds {counted} of {operations} operations"
@@ -79,16 +79,16 @@ fn stream_faults(plan: &Stream, engine: EngineKind, results: &StreamResults, fau
     }
 }
 
-/// The bytes that this many operations can have moved.
-fn bounds(plan: &Stream, direction: Direction, found: &DirectionResults) -> (u64, u64) {
+/// Minimum and maximum bytes that the operations can have moved.
+fn possible_bytes(plan: &Stream, direction: Direction, found: &DirectionResults) -> (u64, u64) {
     let sizes = &plan.pattern.sizes[direction];
-    // An operation near the end of a region may be cut where blocks need not be whole.
-    let cut = if plan.pattern.whole_blocks { 0 } else { found.operations };
-    let whole = found.operations.saturating_sub(found.short).saturating_sub(cut);
-    (whole * sizes.min().0, found.operations * sizes.max().0)
+    // Without whole blocks, an operation at the end of a region may be shorter.
+    let truncated = if plan.pattern.whole_blocks { 0 } else { found.operations };
+    let full_blocks = found.operations.saturating_sub(found.short).saturating_sub(truncated);
+    (full_blocks * sizes.min().0, found.operations * sizes.max().0)
 }
 
-fn series_faults(job: &JobView<'_>, faults: &mut Vec<String>) {
+fn find_series_faults(job: &JobView<'_>, faults: &mut Vec<String>) {
     let totals = job.results.directions();
     for series in job.results.series.iter().filter(|series| series.of.is_none()) {
         for (direction, points) in series.points.iter() {
@@ -131,11 +131,11 @@ mod tests {
             for _ in 0..samples {
                 reads.total.record(1);
             }
-            let whole = reads.operations;
+            let all_operations = reads.operations;
             for histogram in [&mut reads.submission, &mut reads.completion, &mut reads.total] {
                 if samples == 0 && kind.is_metadata_engine() {
                     histogram.clear();
-                    histogram.record_times(1_000_000, whole / 2);
+                    histogram.record_times(1_000_000, all_operations / 2);
                 }
             }
             rules(&results).contains(&"TOTALS-MISMATCH".to_owned())

@@ -1,12 +1,12 @@
-//! A figure of one result against the same figure of another.
+//! Compares a figure of two results.
 
 use model::observation::{Latency, Observation, SeriesPoint};
 use model::stats::{batch_means, holm, quantile_interval, student_quantile, two_sided_student, upper_tail_of_normal};
 use serde::Serialize;
 
-use crate::figures::{change, rate, time};
+use crate::figures::{format_change, format_rate, format_time};
 
-/// Changes that lie within this share, with their whole interval, are called the same.
+/// A change whose whole interval lies within this share counts as none.
 pub const MARGIN: f64 = 0.02;
 /// The confidence of all intervals.
 pub(super) const LEVEL: f64 = 0.95;
@@ -33,31 +33,31 @@ pub(super) const FIGURES: [Figure; 6] = [
     Figure::Quantile(0.999),
 ];
 
-/// What a change comes to.
+/// How a change is judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Word {
+pub enum Judgement {
     /// The second is better, by more than chance.
     Better,
-    /// Whatever the difference is, it is smaller than the margin.
+    /// The difference is smaller than the margin.
     Same,
     /// The second is worse, by more than chance.
     Worse,
-    /// Neither can be said.
+    /// The runs do not decide it.
     Undecided,
     /// The plans ask for different loads, so the change is that of the load.
     DifferentLoad,
 }
 
-impl Word {
+impl Judgement {
     /// The word for tables.
     pub fn word(self) -> &'static str {
         match self {
-            Word::Better => "better",
-            Word::Same => "same",
-            Word::Worse => "worse",
-            Word::Undecided => "not known",
-            Word::DifferentLoad => "different load",
+            Judgement::Better => "better",
+            Judgement::Same => "same",
+            Judgement::Worse => "worse",
+            Judgement::Undecided => "not known",
+            Judgement::DifferentLoad => "different load",
         }
     }
 }
@@ -77,11 +77,10 @@ pub struct Change {
     pub low: Option<f64>,
     /// Upper bound.
     pub high: Option<f64>,
-    /// Probability of so large a change by chance, raised for the number of figures where several
-    /// were compared.
+    /// Probability of so large a change by chance, adjusted for the number of compared figures.
     pub p: Option<f64>,
-    /// What it comes to.
-    pub word: Word,
+    /// The judgement.
+    pub word: Judgement,
 }
 
 impl Figure {
@@ -103,7 +102,7 @@ impl Figure {
         }
     }
 
-    /// A value of it in the unit of [`Figure::column`].
+    /// Converts a value to the unit of [`Figure::column`].
     pub fn in_column(self, value: f64) -> f64 {
         match self {
             Figure::Iops => value,
@@ -111,7 +110,7 @@ impl Figure {
         }
     }
 
-    /// More of it is better.
+    /// Whether higher values are better.
     pub fn higher_is_better(self) -> bool {
         match self {
             Figure::Iops => true,
@@ -119,16 +118,16 @@ impl Figure {
         }
     }
 
-    /// A value of it in words.
+    /// A value with its unit, as text.
     pub fn words(self, value: f64) -> String {
         match self {
-            Figure::Iops => rate(value),
-            Figure::Mean | Figure::Quantile(_) => time(value),
+            Figure::Iops => format_rate(value),
+            Figure::Mean | Figure::Quantile(_) => format_time(value),
         }
     }
 
-    /// Its value in a result; `None` where it is not known, or where fewer than ten operations lie
-    /// beyond a quantile.
+    /// Its value in a result; `None` if unknown, or if fewer than ten operations lie beyond a
+    /// quantile.
     pub fn value_in(self, observation: &Observation) -> Option<f64> {
         let value = match self {
             Figure::Iops => observation.total.iops?,
@@ -145,8 +144,8 @@ impl Figure {
         (value > 0.0 && value.is_finite()).then_some(value)
     }
 
-    /// The 95 % interval of its value by what varied within the run; `None` where there is no
-    /// series long enough.
+    /// The 95 % interval from the variation within the run; `None` without a sufficiently long
+    /// series.
     pub(super) fn interval_in(self, observation: &Observation) -> Option<(f64, f64)> {
         let value = self.value_in(observation)?;
         let (error, degrees) = match self {
@@ -162,13 +161,13 @@ impl Figure {
         Some((value * (1.0 - half).max(0.0), value * (1.0 + half)))
     }
 
-    /// How it changes, without a judgement; `None` where either result lacks it.
+    /// The change, not yet judged; `None` if either result lacks the figure.
     pub(super) fn change(self, from: &Observation, to: &Observation) -> Option<Change> {
         let (a, b) = (self.value_in(from)?, self.value_in(to)?);
         let bounds = match self {
-            Figure::Iops => welch(from, to, b / a, |point| Some(point.iops())),
-            Figure::Mean => welch(from, to, b / a, |point| point.mean_ns),
-            Figure::Quantile(share) => shift(from.total.waited()?, to.total.waited()?, share),
+            Figure::Iops => welch_bounds(from, to, b / a, |point| Some(point.iops())),
+            Figure::Mean => welch_bounds(from, to, b / a, |point| point.mean_ns),
+            Figure::Quantile(share) => quantile_ratio_bounds(from.total.waited()?, to.total.waited()?, share),
         };
         Some(Change {
             figure: self,
@@ -178,7 +177,7 @@ impl Figure {
             low: bounds.map(|bounds| bounds.low),
             high: bounds.map(|bounds| bounds.high),
             p: bounds.map(|bounds| bounds.p),
-            word: Word::Undecided,
+            word: Judgement::Undecided,
         })
     }
 }
@@ -204,7 +203,12 @@ fn relative_error(observation: &Observation, of: impl Fn(&SeriesPoint) -> Option
 
 /// Welch's interval (1947) of the logarithm of the quotient of two means, each with the error that
 /// batch means give it.
-fn welch(from: &Observation, to: &Observation, ratio: f64, of: impl Fn(&SeriesPoint) -> Option<f64>) -> Option<Bounds> {
+fn welch_bounds(
+    from: &Observation,
+    to: &Observation,
+    ratio: f64,
+    of: impl Fn(&SeriesPoint) -> Option<f64>,
+) -> Option<Bounds> {
     let ((a, a_degrees), (b, b_degrees)) = (relative_error(from, &of)?, relative_error(to, &of)?);
     let error = a.hypot(b);
     if error == 0.0 {
@@ -225,10 +229,9 @@ fn welch(from: &Observation, to: &Observation, ratio: f64, of: impl Fn(&SeriesPo
     })
 }
 
-/// The interval of the quotient of two quantiles, from the order-statistic interval of each by
-/// MOVER (Zou and Donner 2008) on logarithms. It holds as far as operations are independent of each
-/// other.
-fn shift(from: &Latency, to: &Latency, share: f64) -> Option<Bounds> {
+/// The interval of the ratio of two quantiles: MOVER (Zou and Donner 2008) on the logarithms of
+/// their order-statistic intervals. It assumes independent operations.
+fn quantile_ratio_bounds(from: &Latency, to: &Latency, share: f64) -> Option<Bounds> {
     let bounds = |latency: &Latency| {
         let histogram = latency.histogram.as_ref()?;
         let (low, high) = quantile_interval(histogram, share, LEVEL);
@@ -239,7 +242,7 @@ fn shift(from: &Latency, to: &Latency, share: f64) -> Option<Bounds> {
     let difference = b - a;
     let below = (b - b_low).hypot(a_high - a);
     let above = (b_high - b).hypot(a - a_low);
-    // The side towards no change decides; the interval is taken for 1.96 deviations.
+    // The side towards no change decides; the interval spans 1.96 deviations.
     let side = if difference > 0.0 { below } else { above };
     let p = match (difference == 0.0, side > 0.0) {
         (true, _) => 1.0,
@@ -254,21 +257,21 @@ fn shift(from: &Latency, to: &Latency, share: f64) -> Option<Bounds> {
 }
 
 impl Change {
-    /// Finds the word: the same if the whole interval lies within the margin, better or worse if
-    /// chance does not explain it, undecided otherwise.
+    /// Judges the change: same if the whole interval lies within the margin, better or worse if
+    /// chance does not explain it, otherwise undecided.
     pub(super) fn judge(&mut self, margin: f64) {
         let (Some(low), Some(high), Some(p)) = (self.low, self.high, self.p) else {
-            self.word = Word::Undecided;
+            self.word = Judgement::Undecided;
             return;
         };
         self.word = if low >= 1.0 - margin && high <= 1.0 + margin {
-            Word::Same
+            Judgement::Same
         } else if p > 1.0 - LEVEL || low <= 1.0 && high >= 1.0 {
-            Word::Undecided
+            Judgement::Undecided
         } else if (self.ratio > 1.0) == self.figure.higher_is_better() {
-            Word::Better
+            Judgement::Better
         } else {
-            Word::Worse
+            Judgement::Worse
         };
     }
 
@@ -276,21 +279,21 @@ impl Change {
     pub fn words(&self) -> String {
         match (self.low, self.high) {
             (Some(low), Some(high)) => {
-                let low = change(low);
+                let low = format_change(low);
                 format!(
                     "{} ({} to {})",
-                    change(self.ratio),
+                    format_change(self.ratio),
                     low.trim_end_matches(" %"),
-                    change(high)
+                    format_change(high)
                 )
             }
-            _ => change(self.ratio),
+            _ => format_change(self.ratio),
         }
     }
 }
 
-/// The figure that decides: operations per second where all are closed loops, otherwise the mean
-/// response, since the rate is what was asked for. `None` for no results.
+/// The deciding figure: operations per second if all are closed loops, otherwise the mean response,
+/// since the rate is set. `None` without results.
 pub fn primary(observations: &[&Observation]) -> Option<Figure> {
     let closed = |one: &&&Observation| one.load.closed_loop.unwrap_or(true);
     observations.first()?;
@@ -300,15 +303,15 @@ pub fn primary(observations: &[&Observation]) -> Option<Figure> {
     })
 }
 
-/// How every figure that both results have changes, with probabilities raised for their number
-/// (Holm). The intervals hold what varied within the two runs, not what varies from run to run.
+/// Judged changes of every common figure, with Holm's adjustment. The intervals cover variation
+/// within the two runs, not between runs.
 pub fn changes(from: &Observation, to: &Observation, margin: f64) -> Vec<Change> {
     let found = FIGURES.iter().filter_map(|figure| figure.change(from, to));
-    judged(found.collect(), margin)
+    judge_all(found.collect(), margin)
 }
 
-/// Raises the probabilities for their number and finds the words.
-pub(super) fn judged(mut changes: Vec<Change>, margin: f64) -> Vec<Change> {
+/// Adjusts the probabilities by Holm's method and judges every change.
+pub(super) fn judge_all(mut changes: Vec<Change>, margin: f64) -> Vec<Change> {
     let raised = holm(&changes.iter().filter_map(|change| change.p).collect::<Vec<_>>());
     let with_p = changes.iter_mut().filter(|change| change.p.is_some());
     for (change, p) in with_p.zip(raised) {
@@ -318,23 +321,22 @@ pub(super) fn judged(mut changes: Vec<Change>, margin: f64) -> Vec<Change> {
     changes
 }
 
-/// Where figures that chance does not explain point the other way than `word`: what is better and
-/// what is worse.
-pub fn contrary(word: Word, changes: &[Change]) -> Option<String> {
-    let of = |wanted: Word| {
+/// Describes figures that changed significantly in the opposite direction of `word`.
+pub fn contrary(word: Judgement, changes: &[Change]) -> Option<String> {
+    let list_changes = |wanted: Judgement| {
         let named = changes.iter().filter(|change| change.word == wanted);
         let named: Vec<String> = named
-            .map(|one| format!("{} {}", one.figure.name(), change(one.ratio)))
+            .map(|one| format!("{} {}", one.figure.name(), format_change(one.ratio)))
             .collect();
         (!named.is_empty()).then(|| named.join(", "))
     };
     match word {
-        Word::Better | Word::Worse => Some(format!(
+        Judgement::Better | Judgement::Worse => Some(format!(
             "better in {}; worse in {}",
-            of(Word::Better)?,
-            of(Word::Worse)?
+            list_changes(Judgement::Better)?,
+            list_changes(Judgement::Worse)?
         )),
-        Word::Same | Word::Undecided | Word::DifferentLoad => None,
+        Judgement::Same | Judgement::Undecided | Judgement::DifferentLoad => None,
     }
 }
 
@@ -346,17 +348,19 @@ pub fn sentence(found: &Change, name: &str, base: &str, margin: f64) -> String {
     };
     let words = found.words();
     match found.word {
-        Word::Better | Word::Worse => {
+        Judgement::Better | Judgement::Worse => {
             format!("{name} is {} than {base}: {words} {what}.", found.word.word())
         }
-        Word::Same => format!(
+        Judgement::Same => format!(
             "{name} and {base} are the same within {:.0} %: {words} {what}.",
             margin * 100.0
         ),
-        Word::DifferentLoad => format!("{name} and {base} are different loads, so neither is better: {words} {what}."),
-        Word::Undecided if found.low.is_none() => format!(
+        Judgement::DifferentLoad => {
+            format!("{name} and {base} are different loads, so neither is better: {words} {what}.")
+        }
+        Judgement::Undecided if found.low.is_none() => format!(
             "Whether {name} differs from {base} is not known: {words} {what}, and nothing tells how much of it is chance."
         ),
-        Word::Undecided => format!("Whether {name} differs from {base} is not known: {words} {what}."),
+        Judgement::Undecided => format!("Whether {name} differs from {base} is not known: {words} {what}."),
     }
 }

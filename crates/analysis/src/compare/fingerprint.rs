@@ -1,4 +1,4 @@
-//! What else differs between two results than their figures.
+//! Facts, besides the figures, that differ between results.
 
 use model::environment::TargetFacts;
 use model::observation::{Load, Observation};
@@ -7,25 +7,25 @@ use model::results::Results;
 use model::{Bytes, Nanos};
 use serde::{Deserialize, Serialize};
 
-use super::words;
+use super::describe;
 
 /// What a fact is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FactKind {
-    /// The load: another one is another question.
+    /// The load: results of different loads answer different questions.
     Load,
-    /// How it was measured: figures may differ because of it.
+    /// How it was measured, which may change figures.
     Measuring,
-    /// Where it was measured: often what is to be compared.
+    /// Where it was measured, often the subject of the comparison.
     Place,
-    /// Known to differ without harm, or only worth knowing.
+    /// Harmless differences.
     Other,
 }
 
 impl FactKind {
-    /// Results that differ in it do not answer the same question, or not in the same way.
-    pub fn forbids(self) -> bool {
+    /// Results that differ in such a fact are not comparable.
+    pub fn prevents_comparison(self) -> bool {
         match self {
             FactKind::Load | FactKind::Measuring => true,
             FactKind::Place | FactKind::Other => false,
@@ -33,14 +33,14 @@ impl FactKind {
     }
 }
 
-/// Something that was so when a result was measured.
+/// A condition under which a result was measured.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fact {
     /// What it is about.
     pub kind: FactKind,
     /// Its name.
     pub name: String,
-    /// Its value in words.
+    /// Its value, as text.
     pub value: String,
 }
 
@@ -51,7 +51,7 @@ pub struct Difference {
     pub kind: FactKind,
     /// Its name.
     pub name: String,
-    /// Its value in each result, in their order; absent where it is not known.
+    /// Its value in each result, in order; absent if unknown.
     pub values: Vec<Option<String>>,
 }
 
@@ -63,15 +63,15 @@ fn fact(kind: FactKind, name: &str, value: impl ToString) -> Fact {
     }
 }
 
-/// Facts that differ among the results, the gravest first. What one of them does not tell is no
-/// difference, except that it is listed where the others disagree anyway.
+/// Facts that differ among the results, the most important first. An unknown value alone is no
+/// difference.
 pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
     let mut found: Vec<Difference> = Vec::new();
     for known in sides.iter().flatten() {
         if found.iter().any(|other| other.name == known.name) {
             continue;
         }
-        let of = |side: &Vec<Fact>| {
+        let value_in = |side: &Vec<Fact>| {
             side.iter()
                 .find(|fact| fact.name == known.name)
                 .map(|fact| fact.value.clone())
@@ -79,7 +79,7 @@ pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
         found.push(Difference {
             kind: known.kind,
             name: known.name.clone(),
-            values: sides.iter().map(of).collect(),
+            values: sides.iter().map(value_in).collect(),
         });
     }
     found.retain(|difference| {
@@ -87,30 +87,30 @@ pub fn differences(sides: &[Vec<Fact>]) -> Vec<Difference> {
         let first = known.next();
         known.any(|value| Some(value) != first)
     });
-    // The exact form of what a plain fact tells already is only long.
+    // Drop the exact form of a fact that a short one already shows.
     let names: Vec<String> = found.iter().map(|difference| difference.name.clone()).collect();
     found.retain(|difference| {
-        let short = IN_SHORT.iter().find(|(exact, _)| *exact == difference.name);
+        let short = SHORT_FACTS.iter().find(|(exact, _)| *exact == difference.name);
         short.is_none_or(|(_, short)| !names.iter().any(|name| name == short))
     });
     found.sort_by_key(|difference| difference.kind);
     found
 }
 
-/// Facts that decide how many operations there are, or how long one takes, whatever the storage is.
-const FORCING: [&str; 7] = [
+/// Facts of the load that determine the figures on any storage.
+const LOAD_DEFINING_FACTS: [&str; 7] = [
     "rate", "pacing", "in flight", "workers", "pauses", "block size", "block sizes",
 ];
 
-/// True if the plans themselves ask for other figures.
-pub fn forces_figures(differences: &[Difference]) -> bool {
+/// True if the plans differ in such a fact.
+pub fn changes_load(differences: &[Difference]) -> bool {
     differences
         .iter()
-        .any(|difference| FORCING.contains(&difference.name.as_str()))
+        .any(|difference| LOAD_DEFINING_FACTS.contains(&difference.name.as_str()))
 }
 
-/// Facts of a plan in its own words, and the plain ones that tell the same where they can.
-const IN_SHORT: [(&str, &str); 5] = [
+/// Exact facts of a plan, and the short facts that replace them.
+const SHORT_FACTS: [(&str, &str); 5] = [
     ("positions", "pattern"),
     ("block sizes", "block size"),
     ("mix", "reads"),
@@ -120,11 +120,11 @@ const IN_SHORT: [(&str, &str); 5] = [
 
 /// The facts of a job of a saved result of ours. `None` if there is no such job.
 pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Vec<Fact>> {
-    let asked = results.plan.steps.get(step)?.jobs.get(job)?;
+    let planned = results.plan.steps.get(step)?.jobs.get(job)?;
     let found = results.steps.get(step)?.jobs.get(job)?;
     let observation = Observation::from_results(results, step, job)?;
     let mut facts = facts_of_observation(&observation);
-    facts.extend(details(asked));
+    facts.extend(plan_facts(planned));
     facts.push(fact(
         FactKind::Measuring,
         "engine revision",
@@ -146,23 +146,23 @@ pub fn facts_of_results(results: &Results, step: usize, job: usize) -> Option<Ve
         if let Some(governor) = &environment.cpu.governor {
             facts.push(fact(FactKind::Place, "frequency governor", governor));
         }
-        let used = |target: &&TargetFacts| observation.load.targets.iter().any(|path| is_at(target, path));
+        let used = |target: &&TargetFacts| observation.load.targets.iter().any(|path| covers_path(target, path));
         environment
             .targets
             .iter()
             .filter(used)
             .take(1)
-            .for_each(|target| facts.extend(of_target(target)));
+            .for_each(|target| facts.extend(target_facts(target)));
     }
     Some(facts)
 }
 
-/// A directory holds the file that was made in it.
-fn is_at(target: &TargetFacts, path: &str) -> bool {
+/// A directory covers the file that was created in it.
+fn covers_path(target: &TargetFacts, path: &str) -> bool {
     target.path == path || target.path.starts_with(path) || path.ends_with(&target.path) || path.starts_with('.')
 }
 
-fn of_target(target: &TargetFacts) -> Vec<Fact> {
+fn target_facts(target: &TargetFacts) -> Vec<Fact> {
     let mut facts = vec![
         fact(FactKind::Place, "kind of target", &target.kind),
         fact(FactKind::Load, "size of the target", target.size),
@@ -194,86 +194,86 @@ fn of_target(target: &TargetFacts) -> Vec<Fact> {
     facts
 }
 
-/// What a plan says beyond the load that every source can tell.
-fn details(job: &Job) -> Vec<Fact> {
+/// Facts of a plan beyond those of any observation.
+fn plan_facts(job: &Job) -> Vec<Fact> {
     let streams = || job.workers.iter().flat_map(|worker| &worker.streams);
-    let of = |name: &str, value: fn(&Stream) -> String| {
+    let stream_fact = |name: &str, value: fn(&Stream) -> String| {
         let mut values: Vec<String> = streams().map(value).collect();
         values.dedup();
         fact(FactKind::Load, name, values.join("; "))
     };
     vec![
-        of("positions", |stream| words::plain(&stream.pattern.access)),
-        of("block sizes", |stream| words::sizes(&stream.pattern.sizes)),
-        of("mix", |stream| words::mix(&stream.mix)),
-        of("contents", |stream| words::plain(&stream.content)),
-        of("caches", |stream| words::cache(&stream.cache)),
-        of("flushes", |stream| words::flushes(&stream.sync)),
-        of("pacing", |stream| words::pacing(&stream.pacing)),
-        of("pauses", |stream| words::pauses(&stream.think)),
-        of("part of the target", |stream| words::region(&stream.region)),
+        stream_fact("positions", |stream| describe::spell(&stream.pattern.access)),
+        stream_fact("block sizes", |stream| describe::sizes(&stream.pattern.sizes)),
+        stream_fact("mix", |stream| describe::mix(&stream.mix)),
+        stream_fact("contents", |stream| describe::spell(&stream.content)),
+        stream_fact("caches", |stream| describe::cache(&stream.cache)),
+        stream_fact("flushes", |stream| describe::flushes(&stream.sync)),
+        stream_fact("pacing", |stream| describe::pacing(&stream.pacing)),
+        stream_fact("pauses", |stream| describe::pauses(&stream.think)),
+        stream_fact("part of the target", |stream| describe::region(&stream.region)),
     ]
 }
 
-/// The facts that any source of an observation may tell.
+/// The facts of an observation from any source.
 pub fn facts_of_observation(observation: &Observation) -> Vec<Fact> {
     let load: &Load = &observation.load;
     let mut facts = vec![fact(FactKind::Measuring, "tool", &observation.tool)];
-    let mut known = |kind: FactKind, name: &str, value: Option<String>| {
+    let mut add = |kind: FactKind, name: &str, value: Option<String>| {
         facts.extend(value.map(|value| fact(kind, name, value)));
     };
-    known(FactKind::Other, "version", observation.version.clone());
-    known(
+    add(FactKind::Other, "version", observation.version.clone());
+    add(
         FactKind::Load,
         "block size",
         load.block.map(|block: Bytes| block.to_string()),
     );
-    known(FactKind::Load, "in flight", load.depth.map(|depth| depth.to_string()));
-    known(
+    add(FactKind::Load, "in flight", load.depth.map(|depth| depth.to_string()));
+    add(
         FactKind::Load,
         "workers",
         load.workers.map(|workers| workers.to_string()),
     );
-    known(
+    add(
         FactKind::Load,
         "reads",
         load.read_percent.map(|percent| format!("{percent} %")),
     );
     let pattern = |random: bool| if random { "random" } else { "sequential" };
-    known(
+    add(
         FactKind::Load,
         "pattern",
         load.random.map(|random| pattern(random).into()),
     );
     let cache = |direct: bool| if direct { "bypassed" } else { "used" };
-    known(
+    add(
         FactKind::Load,
         "system's cache",
         load.direct.map(|direct| cache(direct).into()),
     );
-    known(
+    add(
         FactKind::Load,
         "rate",
         load.rate_iops.map(|rate| format!("{rate:.0} per second")),
     );
-    known(
+    add(
         FactKind::Load,
         "size in use",
         load.size.map(|size: Bytes| size.to_string()),
     );
     let targets = (!load.targets.is_empty()).then(|| load.targets.len().to_string());
-    known(FactKind::Load, "number of targets", targets);
-    known(
+    add(FactKind::Load, "number of targets", targets);
+    add(
         FactKind::Place,
         "targets",
         (!load.targets.is_empty()).then(|| load.targets.join(", ")),
     );
-    known(
+    add(
         FactKind::Other,
         "warm-up",
         load.warm_up_ns.map(|length: Nanos| length.to_string()),
     );
-    known(
+    add(
         FactKind::Other,
         "measured",
         observation.measured_ns.map(|length| length.to_string()),

@@ -1,46 +1,45 @@
-//! Two things that were measured in turns.
+//! Compares two variants that were measured alternately.
 
 use model::observation::Observation;
 use model::stats::{detectable_shift, paired_ratio, signed_ranks};
 use serde::Serialize;
 
-use super::change::{Change, FIGURES, Figure, LEVEL, Word, judged, primary};
+use super::change::{Change, FIGURES, Figure, Judgement, LEVEL, judge_all, primary};
 
-/// What alternating runs say of two things.
+/// The result of alternating runs of two variants.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Interleaved {
-    /// How each figure changes from A to B: better or worse only if the signed ranks agree. The
-    /// intervals hold what varies from run to run.
+    /// Changes from A to B: better or worse only if the signed ranks agree. The intervals cover
+    /// variation between runs.
     pub changes: Vec<Change>,
     /// The figure that decides.
     pub primary: Figure,
-    /// What its change comes to.
-    pub word: Word,
+    /// The judgement of its change.
+    pub word: Judgement,
     /// Pairs that were compared.
     pub pairs: usize,
-    /// Wilcoxon's probability for the figure that decides; absent where every pair was equal.
+    /// Wilcoxon's probability for the deciding figure; absent if every pair was equal.
     pub p_of_ranks: Option<f64>,
-    /// The smallest change of that figure, as a share, which that many pairs would have found in
-    /// four of five attempts, even if no other figure changed; absent where so few pairs find
-    /// nothing.
+    /// The smallest change of that figure, as a share, that this number of pairs detects in four of
+    /// five attempts; absent if the pairs are too few for any.
     pub detectable: Option<f64>,
 }
 
-/// Compares pairs of results, (A, B), that were measured next to each other. `None` for fewer than
-/// two pairs, or where the figure that decides is missing.
+/// Compares pairs (A, B) measured next to each other. `None` for fewer than two pairs or without
+/// the deciding figure.
 pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Option<Interleaved> {
     let both: Vec<&Observation> = pairs.iter().flat_map(|(a, b)| [*a, *b]).collect();
     let primary = primary(&both)?;
     let values = |figure: Figure| -> Option<Vec<(f64, f64)>> {
-        let of = |(a, b): &(&Observation, &Observation)| Some((figure.value_in(a)?, figure.value_in(b)?));
-        pairs.iter().map(of).collect()
+        let figure_pair = |(a, b): &(&Observation, &Observation)| Some((figure.value_in(a)?, figure.value_in(b)?));
+        pairs.iter().map(figure_pair).collect()
     };
     let change = |figure: &Figure| {
         let values = values(*figure)?;
         let found = paired_ratio(&values, LEVEL)?;
-        // The geometric mean: that of the ratios is the ratio of those.
-        let mean = |of: fn(&(f64, f64)) -> f64| {
-            (values.iter().map(|pair| of(pair).ln()).sum::<f64>() / values.len() as f64).exp()
+        // Geometric means, because their ratio is the mean of the ratios.
+        let mean = |side: fn(&(f64, f64)) -> f64| {
+            (values.iter().map(|pair| side(pair).ln()).sum::<f64>() / values.len() as f64).exp()
         };
         Some(Change {
             figure: *figure,
@@ -50,18 +49,18 @@ pub fn interleaved(pairs: &[(&Observation, &Observation)], margin: f64) -> Optio
             low: Some(found.low),
             high: Some(found.high),
             p: Some(found.p),
-            word: Word::Undecided,
+            word: Judgement::Undecided,
         })
     };
     let p_of_ranks = |figure: Figure| {
         let logs: Vec<f64> = values(figure)?.iter().map(|(a, b)| (b / a).ln()).collect();
         Some(signed_ranks(&logs)?.p)
     };
-    let mut changes = judged(FIGURES.iter().filter_map(change).collect(), margin);
+    let mut changes = judge_all(FIGURES.iter().filter_map(change).collect(), margin);
     for change in &mut changes {
         let disagree = || p_of_ranks(change.figure).is_some_and(|p| p > 1.0 - LEVEL);
-        if matches!(change.word, Word::Better | Word::Worse) && disagree() {
-            change.word = Word::Undecided;
+        if matches!(change.word, Judgement::Better | Judgement::Worse) && disagree() {
+            change.word = Judgement::Undecided;
         }
     }
     let deviation = paired_ratio(&values(primary)?, LEVEL)?.deviation;

@@ -1,32 +1,29 @@
-//! Is the second better than the first, the same, or worse, and how sure is that?
+//! Is the second result better than the first, the same, or worse, and how certain is that?
 //!
-//! One run knows how much its figures vary within it, two runs know that too, and only repeated
-//! ones know how much runs differ from each other. Each way of comparing says which of these its
-//! interval holds.
+//! One or two runs show only the variation within a run; repeated runs also show the variation
+//! between runs. Each comparison states which one its interval covers.
 
 mod change;
+mod describe;
 mod fingerprint;
 mod interleaved;
 mod trend;
-mod words;
 
-pub use change::{Change, Figure, MARGIN, Word, changes, contrary, primary, sentence};
-pub use fingerprint::{
-    Difference, Fact, FactKind, differences, facts_of_observation, facts_of_results, forces_figures,
-};
+pub use change::{Change, Figure, Judgement, MARGIN, changes, contrary, primary, sentence};
+pub use fingerprint::{Difference, Fact, FactKind, changes_load, differences, facts_of_observation, facts_of_results};
 pub use interleaved::{Interleaved, interleaved};
-pub use trend::{Level, LevelChange, MIN_LEVEL, MIN_RUNS, Moment, Trend, TrendPoint, trend};
+pub use trend::{Level, LevelChange, MIN_LEVEL, MIN_RUNS, RunRecord, Trend, TrendPoint, trend};
 
 use model::observation::Observation;
 use model::stats::holm;
 use serde::Serialize;
 
-/// One of several results in the order of their figures.
+/// A result in a ranking.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ranked {
-    /// Its place in the list that was given.
+    /// Its index in the input list.
     pub index: usize,
-    /// Its figures, the one that decides first.
+    /// Its figures, the deciding one first.
     pub figures: Vec<RankedFigure>,
     /// How it differs from the best; absent for the best itself.
     pub to_best: Option<Change>,
@@ -39,7 +36,7 @@ pub struct RankedFigure {
     pub figure: Figure,
     /// Operations per second or nanoseconds.
     pub value: f64,
-    /// Its 95 % interval by what varied within the run; absent where there is none.
+    /// Its 95 % interval from the variation within the run, if there is one.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -62,8 +59,8 @@ fn ranked_figures(primary: Figure, observation: &Observation) -> Vec<RankedFigur
     std::iter::once(primary).chain(others).filter_map(found).collect()
 }
 
-/// Several results from the best to the worst by their [`primary`] figure, with the probabilities
-/// raised for their number. Those without that figure are left out.
+/// Ranks results by their [`primary`] figure, best first, with Holm's adjustment. Results without
+/// that figure are left out.
 pub fn rank(observations: &[&Observation], margin: f64) -> Vec<Ranked> {
     let Some(figure) = primary(observations) else {
         return Vec::new();
@@ -87,8 +84,8 @@ pub fn rank(observations: &[&Observation], margin: f64) -> Vec<Ranked> {
             to_best: (place > 0).then(|| figure.change(best, observations[*index])).flatten(),
         })
         .collect();
-    let of = |one: &Ranked| one.to_best.as_ref().and_then(|change| change.p);
-    let raised = holm(&ranked.iter().filter_map(of).collect::<Vec<_>>());
+    let p_value = |one: &Ranked| one.to_best.as_ref().and_then(|change| change.p);
+    let raised = holm(&ranked.iter().filter_map(p_value).collect::<Vec<_>>());
     let with_p = ranked
         .iter_mut()
         .filter_map(|one| one.to_best.as_mut())

@@ -52,7 +52,7 @@ fn draws() -> Draws {
     DrawsForm::Native { seed: 17 }.start()
 }
 
-fn word_of(changes: &[Change], figure: Figure) -> Word {
+fn word_of(changes: &[Change], figure: Figure) -> Judgement {
     changes.iter().find(|change| change.figure == figure).unwrap().word
 }
 
@@ -62,9 +62,12 @@ fn ten_percent_are_found_in_every_figure() {
     let (slow, fast) = (run(draws, 10_000.0, 800.0), run(draws, 11_000.0, 720.0));
     let better = changes(&slow, &fast, MARGIN);
     assert_eq!(better.len(), 6);
-    assert!(better.iter().all(|change| change.word == Word::Better), "{better:#?}");
+    assert!(
+        better.iter().all(|change| change.word == Judgement::Better),
+        "{better:#?}"
+    );
     let worse = changes(&fast, &slow, MARGIN);
-    assert!(worse.iter().all(|change| change.word == Word::Worse), "{worse:#?}");
+    assert!(worse.iter().all(|change| change.word == Judgement::Worse), "{worse:#?}");
     let iops = &better[0];
     assert!(iops.low.unwrap() < 1.1 && iops.high.unwrap() > 1.1, "{iops:?}");
     let said = sentence(iops, "B", "A", MARGIN);
@@ -76,7 +79,7 @@ fn ten_percent_are_found_in_every_figure() {
 
 #[test]
 fn what_is_better_and_what_is_worse_are_both_named() {
-    let change = |figure: Figure, word: Word, ratio: f64| Change {
+    let change = |figure: Figure, word: Judgement, ratio: f64| Change {
         figure,
         from: 1.0,
         to: ratio,
@@ -87,15 +90,15 @@ fn what_is_better_and_what_is_worse_are_both_named() {
         word,
     };
     let found = [
-        change(Figure::Iops, Word::Better, 1.5),
-        change(Figure::Quantile(0.99), Word::Worse, 3.0),
+        change(Figure::Iops, Judgement::Better, 1.5),
+        change(Figure::Quantile(0.99), Judgement::Worse, 3.0),
     ];
     assert_eq!(
-        contrary(Word::Better, &found).as_deref(),
+        contrary(Judgement::Better, &found).as_deref(),
         Some("better in IOPS +50 %; worse in p99 +200 %")
     );
-    assert_eq!(contrary(Word::Better, &found[..1]), None);
-    assert_eq!(contrary(Word::Same, &found), None);
+    assert_eq!(contrary(Judgement::Better, &found[..1]), None);
+    assert_eq!(contrary(Judgement::Same, &found), None);
 }
 
 #[test]
@@ -108,10 +111,10 @@ fn equal_runs_are_the_same_and_never_better_by_more_than_chance_allows() {
         wrong += u32::from(
             found
                 .iter()
-                .any(|change| matches!(change.word, Word::Better | Word::Worse)),
+                .any(|change| matches!(change.word, Judgement::Better | Judgement::Worse)),
         );
-        assert_eq!(word_of(&found, Figure::Quantile(0.5)), Word::Same);
-        assert_ne!(word_of(&found, Figure::Iops), Word::Better);
+        assert_eq!(word_of(&found, Figure::Quantile(0.5)), Judgement::Same);
+        assert_ne!(word_of(&found, Figure::Iops), Judgement::Better);
     }
     assert!(wrong <= 5, "{wrong} of 100");
 }
@@ -122,12 +125,12 @@ fn without_a_series_or_a_histogram_nothing_is_decided() {
     let (a, mut b) = (run(draws, 10_000.0, 800.0), run(draws, 20_000.0, 400.0));
     b.series.clear();
     let found = changes(&a, &b, MARGIN);
-    assert_eq!((found[0].word, found[0].low), (Word::Undecided, None));
+    assert_eq!((found[0].word, found[0].low), (Judgement::Undecided, None));
     assert!(sentence(&found[0], "B", "A", MARGIN).contains("nothing tells how much of it is chance"));
     b.total.latency.as_mut().unwrap().histogram = None;
     b.total.latency.as_mut().unwrap().quantiles = vec![(0.99, 400_000.0)];
     let found = changes(&a, &b, MARGIN);
-    assert_eq!(word_of(&found, Figure::Quantile(0.99)), Word::Undecided);
+    assert_eq!(word_of(&found, Figure::Quantile(0.99)), Judgement::Undecided);
     assert!(
         found.iter().all(|change| change.figure != Figure::Quantile(0.5)),
         "it is not stated"
@@ -147,9 +150,9 @@ fn pairs_find_what_the_days_differ_by_more() {
     let found = interleaved(&pairs, MARGIN).unwrap();
     assert_eq!(
         (found.primary, found.word, found.pairs),
-        (Figure::Iops, Word::Better, 8)
+        (Figure::Iops, Judgement::Better, 8)
     );
-    assert_eq!(word_of(&found.changes, Figure::Mean), Word::Same);
+    assert_eq!(word_of(&found.changes, Figure::Mean), Judgement::Same);
     assert!(
         found.detectable.unwrap() < 0.02 && found.p_of_ranks.unwrap() < 0.01,
         "{found:?}"
@@ -166,7 +169,7 @@ fn one_pair_that_disagrees_leaves_six_undecided() {
         .collect();
     made[2].1 = run(draws, 9_000.0, 800.0);
     let pairs: Vec<(&Observation, &Observation)> = made.iter().map(|(a, b)| (a, b)).collect();
-    assert_eq!(interleaved(&pairs, MARGIN).unwrap().word, Word::Undecided);
+    assert_eq!(interleaved(&pairs, MARGIN).unwrap().word, Judgement::Undecided);
 }
 
 /// Student's test passes five pairs that agree; their signed ranks cannot, and no figure may be
@@ -181,10 +184,10 @@ fn every_figure_needs_the_signed_ranks() {
     let found = interleaved(&pairs, MARGIN).unwrap();
     assert!(found.changes.iter().all(|change| change.p.unwrap() < 0.05), "{found:?}");
     assert!(
-        found.changes.iter().all(|change| change.word == Word::Undecided),
+        found.changes.iter().all(|change| change.word == Judgement::Undecided),
         "{found:?}"
     );
-    assert_eq!((found.word, found.detectable), (Word::Undecided, None));
+    assert_eq!((found.word, found.detectable), (Judgement::Undecided, None));
 }
 
 /// Of 300 comparisons of six pairs whose logarithms vary by 1 %, four in five find what the report
@@ -204,7 +207,7 @@ fn the_detectable_change_is_found_in_four_of_five_attempts() {
         };
         let made = [(); 6].map(|()| changed());
         let pairs: Vec<(&Observation, &Observation)> = made.iter().map(|b| (&a, b)).collect();
-        interleaved(&pairs, 0.0).unwrap().word == Word::Better
+        interleaved(&pairs, 0.0).unwrap().word == Judgement::Better
     });
     let found = found.count();
     assert!((225..=262).contains(&found), "{found} of 300");
@@ -218,7 +221,7 @@ fn paced_loads_are_judged_by_their_response() {
     assert_eq!(primary(&[&a, &b]), Some(Figure::Mean));
     let ranked = rank(&[&a, &b], MARGIN);
     assert_eq!(ranked.iter().map(|one| one.index).collect::<Vec<_>>(), [1, 0]);
-    assert_eq!(ranked[1].to_best.as_ref().unwrap().word, Word::Worse);
+    assert_eq!(ranked[1].to_best.as_ref().unwrap().word, Judgement::Worse);
     assert_eq!(primary(&[]), None);
 }
 
@@ -229,12 +232,15 @@ fn ranking_tells_apart_what_can_be_distinguished() {
     let ranked = rank(&made.iter().collect::<Vec<_>>(), MARGIN);
     assert_eq!(ranked[2].index, 3);
     assert_eq!(ranked[3].index, 0);
-    let words: Vec<Option<Word>> = ranked
+    let words: Vec<Option<Judgement>> = ranked
         .iter()
         .map(|one| one.to_best.as_ref().map(|change| change.word))
         .collect();
-    assert!(matches!(words[1], Some(Word::Same | Word::Undecided)), "{words:?}");
-    assert_eq!(words[2..], [Some(Word::Worse), Some(Word::Worse)]);
+    assert!(
+        matches!(words[1], Some(Judgement::Same | Judgement::Undecided)),
+        "{words:?}"
+    );
+    assert_eq!(words[2..], [Some(Judgement::Worse), Some(Judgement::Worse)]);
 }
 
 #[test]
@@ -254,5 +260,5 @@ fn what_differs_is_listed_gravest_first_and_what_is_not_reported_is_no_differenc
     let found = differences(&[facts_of_observation(&a), facts_of_observation(&b)]);
     let kinds: Vec<FactKind> = found.iter().map(|difference| difference.kind).collect();
     assert_eq!(kinds, [FactKind::Load, FactKind::Measuring, FactKind::Other]);
-    assert!(FactKind::Measuring.forbids() && !FactKind::Place.forbids());
+    assert!(FactKind::Measuring.prevents_comparison() && !FactKind::Place.prevents_comparison());
 }

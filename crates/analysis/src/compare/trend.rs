@@ -1,42 +1,42 @@
-//! The same test again and again: does a figure stay, and where did it change?
+//! The trend of a repeated test: whether a figure stayed, and when it changed.
 //!
-//! Series of runs are short. Levels are looked for from [`MIN_RUNS`] runs on, each of at least
-//! [`MIN_LEVEL`]; on uncorrelated noise a change is claimed in at most four of a hundred series of
-//! 6 to 12 runs, and in fewer of longer ones (measured on 4,000 series of each length). What
-//! differs around a change came with it, and need not be its cause.
+//! Series of runs are short. Levels of at least [`MIN_LEVEL`] runs are searched from [`MIN_RUNS`]
+//! runs on. On uncorrelated noise, at most four of a hundred series of 6 to 12 runs show a false
+//! change, and fewer of longer ones (measured on 4,000 series of each length). Facts that differ
+//! around a change came with it, and need not be its cause.
 
 use model::stats::{Segment, segments};
 use serde::Serialize;
 
-use super::change::{Figure, Word};
+use super::change::{Figure, Judgement};
 use super::fingerprint::{Difference, Fact, differences};
-use crate::figures::change;
+use crate::figures::format_change;
 
-/// Fewer runs tell nothing of levels.
+/// Fewer runs show no levels.
 pub const MIN_RUNS: usize = 6;
-/// One run is no level.
+/// A level has at least this many runs.
 pub const MIN_LEVEL: usize = 2;
-/// The latest run stands alone if it lies this many deviations from the level before it.
-const ALONE: f64 = 4.0;
-/// Each run has its own seed, or all the same: neither explains a level.
-const NO_REASON: [&str; 1] = ["seed"];
+/// The latest run is an outlier if it lies this many deviations from the level before it.
+const MIN_OUTLIER_DEVIATIONS: f64 = 4.0;
+/// Facts that cannot explain a level: seeds differ in every run, or in none.
+const IGNORED_FACTS: [&str; 1] = ["seed"];
 
 /// One run of a series.
 #[derive(Clone, Debug)]
-pub struct Moment {
+pub struct RunRecord {
     /// Its number.
     pub entry: u64,
     /// Its start.
     pub unix_ns: u64,
-    /// The day of it, in words.
+    /// Its day, as text.
     pub day: String,
     /// The figure.
     pub value: f64,
-    /// What was so then.
+    /// Facts of the run.
     pub facts: Vec<Fact>,
 }
 
-/// How a figure went over several runs.
+/// How a figure developed over several runs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Trend {
     /// Which figure.
@@ -45,17 +45,16 @@ pub struct Trend {
     pub name: String,
     /// The runs, the earliest first.
     pub points: Vec<TrendPoint>,
-    /// Levels, one after the other; one alone where nothing changed, or where the runs are too few
-    /// to tell.
+    /// Successive levels; a single one if nothing changed or the runs are too few.
     pub levels: Vec<Level>,
     /// The changes between them that are larger than the margin.
     pub changes: Vec<LevelChange>,
-    /// The share of the level that a lasting step of the latest two runs needs to be seen in about
-    /// three of four series; absent where the runs are too few.
+    /// The smallest step of the latest two runs, as a share of the level, that is detected in about
+    /// three of four series; absent with too few runs.
     pub smallest: Option<f64>,
-    /// The latest run, if it stands alone.
+    /// The latest run, if it is an outlier.
     pub alone: Option<u64>,
-    /// All of it in words.
+    /// The trend in sentences.
     pub sentences: Vec<String>,
 }
 
@@ -70,7 +69,7 @@ pub struct TrendPoint {
     pub value: f64,
 }
 
-/// Runs over which a figure stays.
+/// Runs with the same level of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Level {
     /// The first of them.
@@ -101,57 +100,57 @@ pub struct LevelChange {
     /// After / before.
     pub ratio: f64,
     /// Better or worse.
-    pub word: Word,
-    /// What else is not the same in these two runs.
+    pub word: Judgement,
+    /// Facts that differ between these two runs.
     pub differences: Vec<Difference>,
 }
 
 /// The trend of a figure; `None` without two runs. `margin` is the share up to which levels count
 /// as the same.
-pub fn trend(figure: Figure, moments: &[Moment], margin: f64) -> Option<Trend> {
-    if moments.len() < 2 {
+pub fn trend(figure: Figure, runs: &[RunRecord], margin: f64) -> Option<Trend> {
+    if runs.len() < 2 {
         return None;
     }
-    let values: Vec<f64> = moments.iter().map(|moment| moment.value).collect();
+    let values: Vec<f64> = runs.iter().map(|run| run.value).collect();
     let enough = values.len() >= MIN_RUNS;
     let found = match enough {
-        true => joined(&values, segments(&values, MIN_LEVEL), margin),
+        true => merge_close_levels(&values, segments(&values, MIN_LEVEL), margin),
         false => vec![Segment::new(&values, 0, values.len())],
     };
     let level = |segment: &Segment| Level {
-        first: moments[segment.start].entry,
-        last: moments[segment.end - 1].entry,
+        first: runs[segment.start].entry,
+        last: runs[segment.end - 1].entry,
         runs: segment.end - segment.start,
         median: segment.level,
         variation: segment.variation(),
     };
     let changes = found
         .windows(2)
-        .map(|pair| level_change(figure, moments, &pair[0], &pair[1]));
+        .map(|pair| level_change(figure, runs, &pair[0], &pair[1]));
     let last = found.last()?;
     let mut trend = Trend {
         figure,
         name: figure.name(),
-        points: moments
+        points: runs
             .iter()
-            .map(|moment| TrendPoint {
-                entry: moment.entry,
-                unix_ns: moment.unix_ns,
-                value: moment.value,
+            .map(|run| TrendPoint {
+                entry: run.entry,
+                unix_ns: run.unix_ns,
+                value: run.value,
             })
             .collect(),
         levels: found.iter().map(level).collect(),
         changes: changes.collect(),
-        smallest: enough.then(|| smallest(&found, values.len()).max(margin)),
-        alone: (enough && stands_alone(&values, last, margin)).then(|| moments[moments.len() - 1].entry),
+        smallest: enough.then(|| detectable_step(&found, values.len()).max(margin)),
+        alone: (enough && is_outlier(&values, last, margin)).then(|| runs[runs.len() - 1].entry),
         sentences: Vec::new(),
     };
-    trend.sentences = sentences(&trend, moments, last);
+    trend.sentences = sentences(&trend, runs, last);
     Some(trend)
 }
 
-/// Neighbours that differ by no more than the margin are one level.
-fn joined(values: &[f64], found: Vec<Segment>, margin: f64) -> Vec<Segment> {
+/// Merges neighbouring levels that differ by no more than the margin.
+fn merge_close_levels(values: &[f64], found: Vec<Segment>, margin: f64) -> Vec<Segment> {
     let mut levels: Vec<Segment> = Vec::new();
     for segment in found {
         match levels.last_mut() {
@@ -164,10 +163,10 @@ fn joined(values: &[f64], found: Vec<Segment>, margin: f64) -> Vec<Segment> {
     levels
 }
 
-fn level_change(figure: Figure, moments: &[Moment], from: &Segment, to: &Segment) -> LevelChange {
-    let (before, after) = (&moments[from.end - 1], &moments[to.start]);
+fn level_change(figure: Figure, runs: &[RunRecord], from: &Segment, to: &Segment) -> LevelChange {
+    let (before, after) = (&runs[from.end - 1], &runs[to.start]);
     let mut differences = differences(&[before.facts.clone(), after.facts.clone()]);
-    differences.retain(|difference| !NO_REASON.contains(&&*difference.name));
+    differences.retain(|difference| !IGNORED_FACTS.contains(&&*difference.name));
     LevelChange {
         before: before.entry,
         after: after.entry,
@@ -176,21 +175,21 @@ fn level_change(figure: Figure, moments: &[Moment], from: &Segment, to: &Segment
         to: to.level,
         ratio: to.level / from.level,
         word: match (to.level > from.level) == figure.higher_is_better() {
-            true => Word::Better,
-            false => Word::Worse,
+            true => Judgement::Better,
+            false => Judgement::Worse,
         },
         differences,
     }
 }
 
-/// A step d, in deviations, that lasts for two runs gains about 2 d, and a change costs 3 ln n; the
-/// rest is what the runs vary by.
-fn smallest(levels: &[Segment], runs: usize) -> f64 {
-    (1.5 * (runs as f64).ln() + 3.0) * pooled(levels)
+/// Smallest detectable step of two runs, as a share: a step of d deviations gains about 2 d, a
+/// change costs 3 ln n, and 3 covers the noise.
+fn detectable_step(levels: &[Segment], runs: usize) -> f64 {
+    (1.5 * (runs as f64).ln() + 3.0) * pooled_variation(levels)
 }
 
-/// The variation within levels, over all of them.
-fn pooled(levels: &[Segment]) -> f64 {
+/// The variation within levels, pooled over all of them.
+fn pooled_variation(levels: &[Segment]) -> f64 {
     let freedom = |level: &Segment| (level.end - level.start - 1) as f64;
     let squares: f64 = levels
         .iter()
@@ -199,40 +198,40 @@ fn pooled(levels: &[Segment]) -> f64 {
     (squares / levels.iter().map(freedom).sum::<f64>().max(1.0)).sqrt()
 }
 
-fn stands_alone(values: &[f64], last: &Segment, margin: f64) -> bool {
+fn is_outlier(values: &[f64], last: &Segment, margin: f64) -> bool {
     let (latest, before) = (values[last.end - 1], last.end - 1);
     if before - last.start < MIN_LEVEL + 1 {
         return false;
     }
-    let usual = Segment::new(values, last.start, before);
-    let away = (latest / usual.level - 1.0).abs();
-    away > margin.max(ALONE * usual.variation())
+    let level_before = Segment::new(values, last.start, before);
+    let deviation = (latest / level_before.level - 1.0).abs();
+    deviation > margin.max(MIN_OUTLIER_DEVIATIONS * level_before.variation())
 }
 
-fn sentences(trend: &Trend, moments: &[Moment], last: &Segment) -> Vec<String> {
+fn sentences(trend: &Trend, runs: &[RunRecord], last: &Segment) -> Vec<String> {
     let figure = trend.figure;
     let (name, stayed) = match figure {
         Figure::Iops => ("Operations per second".to_owned(), "have stayed"),
         Figure::Mean => ("Mean latency".to_owned(), "has stayed"),
         Figure::Quantile(_) => (figure.name(), "has stayed"),
     };
-    let of = |entry: u64| {
-        let moment = moments.iter().find(|moment| moment.entry == entry);
-        format!("{entry} ({})", moment.map_or("", |moment| &moment.day))
+    let run_label = |entry: u64| {
+        let run = runs.iter().find(|run| run.entry == entry);
+        format!("{entry} ({})", run.map_or("", |run| &run.day))
     };
-    let mut said = Vec::new();
-    let (first, latest) = (&moments[0], &moments[moments.len() - 1]);
+    let mut sentences = Vec::new();
+    let (first, latest) = (&runs[0], &runs[runs.len() - 1]);
     let Some(smallest) = trend.smallest else {
-        said.push(format!(
+        sentences.push(format!(
             "{name}: {} in {}, {} in {}: {}. {} runs are too few to tell a change from chance; from {MIN_RUNS} on it is looked for.",
             figure.words(first.value),
-            of(first.entry),
+            run_label(first.entry),
             figure.words(latest.value),
-            of(latest.entry),
-            change(latest.value / first.value),
-            moments.len()
+            run_label(latest.entry),
+            format_change(latest.value / first.value),
+            runs.len()
         ));
-        return said;
+        return sentences;
     };
     for found in &trend.changes {
         let runs = |entry: fn(&Level) -> u64, wanted: u64| {
@@ -240,18 +239,18 @@ fn sentences(trend: &Trend, moments: &[Moment], last: &Segment) -> Vec<String> {
             level.map_or(0, |level| level.runs)
         };
         let verb = if found.ratio < 1.0 { "fell" } else { "rose" };
-        said.push(format!(
+        sentences.push(format!(
             "{name} {verb} by {} between {} and {}, from {} ({} runs) to {} ({} runs): {}.",
-            change(1.0 + (found.ratio - 1.0).abs()).trim_start_matches('+'),
-            of(found.before),
-            of(found.after),
+            format_change(1.0 + (found.ratio - 1.0).abs()).trim_start_matches('+'),
+            run_label(found.before),
+            run_label(found.after),
             figure.words(found.from),
             runs(|level| level.last, found.before),
             figure.words(found.to),
             runs(|level| level.first, found.after),
             found.word.word()
         ));
-        said.push(match found.differences.is_empty() {
+        sentences.push(match found.differences.is_empty() {
             true => "Nothing that is known changed around it.".into(),
             false => {
                 let known = |value: &Option<String>| value.clone().unwrap_or_else(|| "not known".into());
@@ -266,26 +265,26 @@ fn sentences(trend: &Trend, moments: &[Moment], last: &Segment) -> Vec<String> {
             }
         });
     }
-    let begun = &moments[last.start];
-    said.push(format!(
+    let level_start = &runs[last.start];
+    sentences.push(format!(
         "{name} {stayed} the same since {}: {} in {} runs, which vary by {:.1} %.",
-        of(begun.entry),
+        run_label(level_start.entry),
         figure.words(last.level),
         last.end - last.start,
         100.0 * last.variation()
     ));
     if let Some(entry) = trend.alone {
-        said.push(format!(
+        sentences.push(format!(
             "The latest, {}, stands alone with {}: one run does not show a level, so repeat it.",
-            of(entry),
+            run_label(entry),
             figure.words(latest.value)
         ));
     }
-    said.push(format!(
+    sentences.push(format!(
         "A step of the latest two runs would be seen from about {:.0} % on; smaller or slower changes would not.",
         (100.0 * smallest).ceil()
     ));
-    said
+    sentences
 }
 
 #[cfg(test)]
@@ -309,8 +308,8 @@ mod tests {
         }
     }
 
-    fn moments(values: &[f64]) -> Vec<Moment> {
-        let one = |(index, value): (usize, &f64)| Moment {
+    fn runs(values: &[f64]) -> Vec<RunRecord> {
+        let one = |(index, value): (usize, &f64)| RunRecord {
             entry: 10 + index as u64,
             unix_ns: index as u64,
             day: format!("day {index}"),
@@ -331,21 +330,21 @@ mod tests {
         values.iter().enumerate().map(one).collect()
     }
 
-    fn said(values: &[f64]) -> (Trend, String) {
-        let trend = trend(Figure::Iops, &moments(values), 0.02).unwrap();
+    fn describe(values: &[f64]) -> (Trend, String) {
+        let trend = trend(Figure::Iops, &runs(values), 0.02).unwrap();
         let text = trend.sentences.join(" ");
         (trend, text)
     }
 
     #[test]
     fn a_lasting_drop_is_reported_with_what_changed_around_it() {
-        let (trend, text) = said(&[
+        let (trend, text) = describe(&[
             1000.0, 1004.0, 997.0, 1002.0, 999.0, 1001.0, 1003.0, 880.0, 882.0, 879.0,
         ]);
         let [found] = &trend.changes[..] else {
             panic!("{trend:#?}")
         };
-        assert_eq!((found.before, found.after, found.word), (16, 17, Word::Worse));
+        assert_eq!((found.before, found.after, found.word), (16, 17, Judgement::Worse));
         assert_eq!(trend.levels.iter().map(|level| level.runs).collect::<Vec<_>>(), [7, 3]);
         assert_eq!(
             text,
@@ -358,7 +357,7 @@ mod tests {
 
     #[test]
     fn a_level_that_stays_says_what_would_have_been_seen() {
-        let (trend, text) = said(&[100.0, 103.0, 98.0, 101.0, 97.0, 102.0, 99.0, 100.0]);
+        let (trend, text) = describe(&[100.0, 103.0, 98.0, 101.0, 97.0, 102.0, 99.0, 100.0]);
         assert!(trend.changes.is_empty());
         assert!(
             text.starts_with(
@@ -375,32 +374,32 @@ mod tests {
 
     #[test]
     fn one_run_is_no_level_and_five_are_no_series() {
-        let (trend, text) = said(&[100.0, 101.0, 99.0, 100.0, 101.0, 99.0, 60.0]);
+        let (trend, text) = describe(&[100.0, 101.0, 99.0, 100.0, 101.0, 99.0, 60.0]);
         assert_eq!((trend.changes.len(), trend.alone), (0, Some(16)));
         assert!(
             text.contains("The latest, 16 (day 6), stands alone with 60: one run does not show a level, so repeat it."),
             "{text}"
         );
-        let (trend, text) = said(&[100.0, 100.0, 100.0, 50.0, 50.0]);
+        let (trend, text) = describe(&[100.0, 100.0, 100.0, 50.0, 50.0]);
         assert!(trend.changes.is_empty() && trend.smallest.is_none());
         assert_eq!(
             text,
             "Operations per second: 100 in 10 (day 0), 50 in 14 (day 4): -50 %. 5 runs are too few to tell a change from chance; \
              from 6 on it is looked for."
         );
-        assert!(super::trend(Figure::Iops, &moments(&[1.0]), 0.02).is_none());
+        assert!(super::trend(Figure::Iops, &runs(&[1.0]), 0.02).is_none());
     }
 
     #[test]
     fn a_latency_that_rises_is_worse_and_a_change_within_the_margin_is_none() {
-        let rising = moments(&[1e6, 1e6, 1e6, 1e6, 1.5e6, 1.5e6, 1.5e6]);
+        let rising = runs(&[1e6, 1e6, 1e6, 1e6, 1.5e6, 1.5e6, 1.5e6]);
         let found = trend(Figure::Quantile(0.99), &rising, 0.02).unwrap();
-        assert_eq!(found.changes[0].word, Word::Worse);
+        assert_eq!(found.changes[0].word, Judgement::Worse);
         assert!(
             found.sentences[0].starts_with("p99 rose by 50 % between 13 (day 3) and 14 (day 4), from 1 ms (4 runs)"),
             "{found:#?}"
         );
-        let slight = moments(&[1000.0, 1000.0, 1000.0, 1000.0, 1015.0, 1015.0, 1015.0, 1015.0]);
+        let slight = runs(&[1000.0, 1000.0, 1000.0, 1000.0, 1015.0, 1015.0, 1015.0, 1015.0]);
         assert!(trend(Figure::Iops, &slight, 0.02).unwrap().changes.is_empty());
         assert_eq!(trend(Figure::Iops, &slight, 0.01).unwrap().changes.len(), 1);
     }
@@ -409,26 +408,31 @@ mod tests {
     #[test]
     fn chance_is_rarely_taken_for_a_change_and_steps_of_the_size_reported_are_seen() {
         let mut draws = Draws(0x2545_f491_4f6c_dd1d);
-        for runs in [6, 8, 12, 20] {
+        for length in [6, 8, 12, 20] {
             let (mut alarms, mut seen) = (0, 0);
             const SERIES: u32 = 1000;
             for _ in 0..SERIES {
-                let mut values: Vec<f64> = (0..runs).map(|_| 1000.0 * (1.0 + 0.03 * draws.normal())).collect();
-                alarms += u32::from(!trend(Figure::Iops, &moments(&values), 0.0).unwrap().changes.is_empty());
-                let step = 0.03 * (1.5 * (runs as f64).ln() + 3.0);
-                values[runs - 2..].iter_mut().for_each(|value| *value *= 1.0 - step);
-                let found = trend(Figure::Iops, &moments(&values), 0.0).unwrap();
-                seen += u32::from(found.changes.iter().any(|change| change.after == 10 + runs as u64 - 2));
+                let mut values: Vec<f64> = (0..length).map(|_| 1000.0 * (1.0 + 0.03 * draws.normal())).collect();
+                alarms += u32::from(!trend(Figure::Iops, &runs(&values), 0.0).unwrap().changes.is_empty());
+                let step = 0.03 * (1.5 * (length as f64).ln() + 3.0);
+                values[length - 2..].iter_mut().for_each(|value| *value *= 1.0 - step);
+                let found = trend(Figure::Iops, &runs(&values), 0.0).unwrap();
+                seen += u32::from(
+                    found
+                        .changes
+                        .iter()
+                        .any(|change| change.after == 10 + length as u64 - 2),
+                );
             }
             assert!(
                 alarms <= SERIES * 5 / 100,
-                "{alarms} alarms in {SERIES} series of {runs} runs"
+                "{alarms} alarms in {SERIES} series of {length} runs"
             );
             assert!(
                 seen >= SERIES * 7 / 10,
-                "a step of {runs} runs was seen {seen} times in {SERIES}"
+                "a step of {length} runs was seen {seen} times in {SERIES}"
             );
-            println!("{runs} runs: {alarms} alarms, {seen} seen");
+            println!("{length} runs: {alarms} alarms, {seen} seen");
         }
     }
 }

@@ -1,5 +1,4 @@
-//! Every known limit in terms of this load: how many of its operations it allows, and how much of
-//! it was used.
+//! Converts every known limit to operations per second of this load, with the share used.
 
 use model::diagnosis::LayerUse;
 use model::observation::Observation;
@@ -8,10 +7,10 @@ use super::context::Counts;
 use crate::caps::{self, Demand, Layer, LayerKind, Limit};
 use crate::shared_limits::sums_beyond_one_path;
 
-/// How far a rate that the test itself asks for may be missed or exceeded: schedules are exact.
-const OWN_RATE: f64 = 0.01;
+/// Tolerance around a rate that the test itself sets; narrow, because schedules are exact.
+const REQUESTED_RATE_TOLERANCE: f64 = 0.01;
 
-/// One figure of one layer.
+/// One limit of one layer, on operations or on bytes.
 #[derive(Clone, Debug)]
 pub(crate) struct Bound {
     pub(crate) layer: String,
@@ -19,32 +18,30 @@ pub(crate) struct Bound {
     pub(crate) counts: Counts,
     /// In the layer's own unit.
     pub(crate) limit: Limit,
-    /// What was used of it, in the same unit.
+    /// Measured use, in the same unit.
     pub(crate) used: f64,
-    /// Operations per second of the whole load that it allows.
-    pub(super) allows: f64,
+    /// The rate of the whole load at which this limit is reached.
+    pub(super) allowed_iops: f64,
     /// The jobs whose operations count.
     pub(crate) jobs: Vec<String>,
     pub(super) source: String,
 }
 
 impl Bound {
-    /// The use lies at the limit.
     pub(crate) fn is_met(&self) -> bool {
         self.is_met_by(self.used)
     }
 
-    /// The same for another use.
     pub(super) fn is_met_by(&self, used: f64) -> bool {
         match self.kind {
-            LayerKind::Application => (used / self.limit.low - 1.0).abs() <= OWN_RATE,
+            LayerKind::Application => (used / self.limit.low - 1.0).abs() <= REQUESTED_RATE_TOLERANCE,
             LayerKind::ControlGroup | LayerKind::Machine | LayerKind::Disk | LayerKind::Link => {
                 self.limit.is_met_by(used)
             }
         }
     }
 
-    /// More passed than it should let through.
+    /// The load passed more than the limit allows.
     pub(crate) fn is_exceeded(&self) -> bool {
         self.limit.is_exceeded_by(self.used)
     }
@@ -61,49 +58,49 @@ impl Bound {
     }
 }
 
-/// All limits that concern the load, the least first. Limits that it shares with loads beside it
-/// are held against the sum.
+/// All limits that apply to the load, the tightest first. A limit shared with concurrent loads is
+/// compared with the sum of those loads.
 pub(crate) fn bounds(observation: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<Bound> {
-    let mut found: Vec<Bound> = own_rate(observation).into_iter().collect();
-    let Some(total) = rate(observation) else {
+    let mut found: Vec<Bound> = requested_rate_bound(observation).into_iter().collect();
+    let Some(total) = total_iops(observation) else {
         return found;
     };
-    let loads = caps::at_once(observation, others);
+    let loads = caps::concurrent_loads(observation, others);
     let sums = sums_beyond_one_path(&loads, layers);
     for layer in layers.iter().chain(&sums) {
-        // What it does nothing against itself does not limit it.
+        // A layer that this load does not use cannot limit it.
         if caps::demand(layer, &[observation]).is_some()
             && let Some(demand) = caps::demand(layer, &loads)
         {
-            found.extend(of_layer(layer, demand, total));
+            found.extend(layer_bounds(layer, demand, total));
         }
     }
-    found.sort_by(|a, b| a.allows.total_cmp(&b.allows));
+    found.sort_by(|a, b| a.allowed_iops.total_cmp(&b.allowed_iops));
     found
 }
 
 /// Operations per second of the whole load.
-pub(super) fn rate(observation: &Observation) -> Option<f64> {
-    caps::rate(&observation.total, observation)
+pub(super) fn total_iops(observation: &Observation) -> Option<f64> {
+    caps::flow_iops(&observation.total, observation)
 }
 
-fn own_rate(observation: &Observation) -> Option<Bound> {
-    let (asked, used) = (observation.load.rate_iops?, rate(observation)?);
+fn requested_rate_bound(observation: &Observation) -> Option<Bound> {
+    let (asked, used) = (observation.load.rate_iops?, total_iops(observation)?);
     (asked > 0.0).then(|| Bound {
         layer: "the rate that the test asks for".into(),
         kind: LayerKind::Application,
         counts: Counts::Operations,
         limit: Limit::exactly(asked),
         used,
-        allows: asked,
+        allowed_iops: asked,
         jobs: Vec::new(),
         source: "the test itself".into(),
     })
 }
 
-/// What a layer allows a load that does `total` operations per second, if all loads that share the
-/// layer grow alike.
-pub(crate) fn of_layer(layer: &Layer, demand: Demand, total: f64) -> Vec<Bound> {
+/// The limits of a layer for a load of `total` operations per second, assuming that all loads on
+/// the layer grow in proportion.
+pub(crate) fn layer_bounds(layer: &Layer, demand: Demand, total: f64) -> Vec<Bound> {
     let Demand {
         iops,
         bytes_per_sec,
@@ -115,7 +112,7 @@ pub(crate) fn of_layer(layer: &Layer, demand: Demand, total: f64) -> Vec<Bound> 
         counts,
         limit,
         used,
-        allows: total * limit.low / used,
+        allowed_iops: total * limit.low / used,
         jobs: jobs.clone(),
         source: layer.source.clone(),
     };
@@ -147,22 +144,22 @@ impl From<&Bound> for LayerUse {
     }
 }
 
-/// The table of limits. What lies beyond the least of them is stranded: no load of this shape can
+/// The table of limits. Capacity beyond the tightest limit is stranded: no load of this shape can
 /// reach it.
-pub(super) fn uses(bounds: &[Bound]) -> Vec<LayerUse> {
-    // A rate that the test asks for strands nothing: the next test may ask for more.
-    let least = bounds
+pub(super) fn layer_uses(bounds: &[Bound]) -> Vec<LayerUse> {
+    // A rate that the test sets strands nothing: the next test may set a higher one.
+    let tightest = bounds
         .iter()
         .find(|bound| bound.kind != LayerKind::Application && !bound.is_exceeded());
     let stranded = |bound: &Bound| {
-        let beyond = bound.limit.low * (1.0 - least?.allows / bound.allows);
+        let beyond = bound.limit.low * (1.0 - tightest?.allowed_iops / bound.allowed_iops);
         (bound.kind != LayerKind::Application && beyond > 0.001 * bound.limit.low).then_some(beyond)
     };
-    let first = bounds.first().map(|first| first.allows);
-    let one = |bound: &Bound| LayerUse {
+    let first = bounds.first().map(|first| first.allowed_iops);
+    let layer_use = |bound: &Bound| LayerUse {
         stranded: stranded(bound),
-        binds: first == Some(bound.allows),
+        binds: first == Some(bound.allowed_iops),
         ..LayerUse::from(bound)
     };
-    bounds.iter().map(one).collect()
+    bounds.iter().map(layer_use).collect()
 }

@@ -1,26 +1,25 @@
-//! Saved-up credits ran out.
+//! Burst credits ran out.
 
 use model::diagnosis::Answer;
 use model::stats::Segment;
 
 use super::Signature;
-use super::bounds::rate;
+use super::bounds::total_iops;
 use super::context::{Counts, KnownBurst};
 use super::input::Input;
 use super::slc;
-use super::symptom::{Symptom, compared, figure};
+use super::symptom::{Symptom, figure, figure_vs};
 
-/// The step is at least this share of the level before it.
-const STEP: f64 = 0.10;
-/// Baselines of credits are this flat.
-const FLAT: f64 = 0.015;
-/// Or this flat: variance by mean of the operations per second. Tokens have nearly none, service
-/// has about one.
-const REGULAR: f64 = 0.1;
-/// A bucket is that of the catalogue within this share.
-const SAME_BUCKET: f64 = 0.15;
-/// A level is that of the catalogue within this share.
-const SAME_LEVEL: f64 = 0.05;
+/// Minimum drop at the step, as a share of the level before it.
+const MIN_DROP: f64 = 0.10;
+/// A baseline without credits varies by less than this.
+const MAX_FLAT_VARIATION: f64 = 0.015;
+/// Or its variance divided by its mean stays below this: token buckets come close to 0, real
+/// service to 1.
+const MAX_FLAT_DISPERSION: f64 = 0.1;
+const BUCKET_TOLERANCE: f64 = 0.15;
+/// Tolerances within which a bucket and a level match those of the catalogue.
+const LEVEL_TOLERANCE: f64 = 0.05;
 
 pub(super) const BURST_END: Signature = Signature {
     answer: Answer::BurstEnd,
@@ -29,53 +28,53 @@ pub(super) const BURST_END: Signature = Signature {
     detect,
 };
 
-/// One step down, with what lies around it.
+/// A drop of the rate, with the levels before and after it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Step {
+pub(super) struct StepDown {
     pub(super) before: Segment,
     pub(super) after: Segment,
-    /// When it came, in seconds from the first operation, warm-up included.
+    /// Seconds from the first operation, warm-up included.
     pub(super) at: f64,
 }
 
-/// The step of a series with two levels, the second lower.
-pub(super) fn step(subject: &Input<'_>) -> Option<Step> {
-    let [before, after] = subject.segments[..] else {
+/// Finds the step in a series of exactly two levels, the second lower.
+pub(super) fn find_step_down(input: &Input<'_>) -> Option<StepDown> {
+    let [before, after] = input.levels[..] else {
         return None;
     };
-    // The step lies within a second, which belongs to neither level.
-    let after = Segment::new(&subject.seconds, after.start + 1, after.end);
-    let warm_up = subject.observation.load.warm_up_ns.map_or(0.0, |time| time.as_secs());
-    (after.mean < before.mean * (1.0 - STEP)).then(|| Step {
+    // The second that contains the step belongs to neither level.
+    let after = Segment::new(&input.rates_by_second, after.start + 1, after.end);
+    let warm_up = input.observation.load.warm_up_ns.map_or(0.0, |time| time.as_secs());
+    (after.mean < before.mean * (1.0 - MIN_DROP)).then(|| StepDown {
         before,
         after,
         at: warm_up + (after.start - 1) as f64,
     })
 }
 
-/// A level at which something lets through so much and no more.
+/// The level is flat enough to be an enforced allowance.
 pub(super) fn is_flat(level: &Segment) -> bool {
-    level.variation() < FLAT || level.deviation.powi(2) < REGULAR * level.mean
+    level.variation() < MAX_FLAT_VARIATION || level.deviation.powi(2) < MAX_FLAT_DISPERSION * level.mean
 }
 
-fn detect(subject: &Input<'_>) -> Option<Symptom> {
-    let step = step(subject)?;
+fn detect(input: &Input<'_>) -> Option<Symptom> {
+    let step = find_step_down(input)?;
     let bucket = (step.before.mean - step.after.mean) * step.at;
-    let known = known(subject, &step, bucket);
-    // Without known credits, writes that slow down after an amount of bytes filled a cache, unless
-    // another rate refutes it.
-    if known.is_none() && (!is_flat(&step.after) || slc::detect(subject).is_some()) {
+    let burst = find_burst(input, &step, bucket);
+    // Without known credits, a step of a write load is attributed to a full cache if that signature
+    // matches.
+    if burst.is_none() && (!is_flat(&step.after) || slc::detect(input).is_some()) {
         return None;
     }
-    let refill = bucket / step.after.mean.max(f64::MIN_POSITIVE);
+    let refill_secs = bucket / step.after.mean.max(f64::MIN_POSITIVE);
     let fell = format!(
         "the rate fell from {:.0} to {:.0} IOPS after {:.0} s of load, warm-up included",
         step.before.mean, step.after.mean, step.at
     );
-    let sentence = match known {
+    let sentence = match burst {
         Some(burst) => {
-            let full = in_operations(subject, burst);
-            let was_full = match bucket < full * (1.0 - SAME_BUCKET) {
+            let full = bucket_in_operations(input, burst);
+            let was_full = match bucket < full * (1.0 - BUCKET_TOLERANCE) {
                 true => format!(" (the bucket was not full: {bucket:.0} of {full:.0} operations)"),
                 false => String::new(),
             };
@@ -84,66 +83,66 @@ fn detect(subject: &Input<'_>) -> Option<Symptom> {
                 burst.layer
             )
         }
-        None if subject.write_percent().is_some_and(|percent| percent > 99.0) => {
+        None if input.write_percent().is_some_and(|percent| percent > 99.0) => {
             format!("{fell}, and stayed flat, as when credits run out or a write cache is full; the lower rate lasts")
         }
         None => format!("{fell}, and stayed flat, as when credits run out; the lower rate lasts"),
     };
-    let mut sign = Symptom::new(sentence)
-        .show(figure("level before", step.before.mean, "IOPS"))
-        .show(figure("level after", step.after.mean, "IOPS"))
-        .show(compared(
+    let mut symptom = Symptom::new(sentence)
+        .with_evidence(figure("level before", step.before.mean, "IOPS"))
+        .with_evidence(figure("level after", step.after.mean, "IOPS"))
+        .with_evidence(figure_vs(
             "variation after",
             100.0 * step.after.variation(),
             "%",
-            100.0 * FLAT,
+            100.0 * MAX_FLAT_VARIATION,
             "an allowance",
         ))
-        .show(match known {
-            Some(burst) => compared(
+        .with_evidence(match burst {
+            Some(burst) => figure_vs(
                 "credits used, at least",
                 bucket,
                 "operations",
-                in_operations(subject, burst),
+                bucket_in_operations(input, burst),
                 &burst.layer,
             ),
             None => figure("credits used, at least", bucket, "operations"),
         })
-        .show(figure("full again after, without load", refill, "s"));
-    sign.layer = known.map(|burst| burst.layer.clone());
+        .with_evidence(figure("full again after, without load", refill_secs, "s"));
+    symptom.layer = burst.map(|burst| burst.layer.clone());
     Some(
-        sign.advise(format!(
-            "credits are full again after about {} without any load",
-            time(refill)
-        ))
-        .advise("to judge the disk, measure after the step; to judge what a short peak gets, before it"),
+        symptom
+            .with_advice(format!(
+                "credits are full again after about {} without any load",
+                format_duration(refill_secs)
+            ))
+            .with_advice("to judge the disk, measure after the step; to judge what a short peak gets, before it"),
     )
 }
 
-/// Credits whose levels are these, and whose bucket could have been emptied by so much.
-fn known<'a>(subject: &'a Input<'_>, step: &Step, bucket: f64) -> Option<&'a KnownBurst> {
-    subject.context.bursts.iter().find(|burst| {
-        let factor = in_operations(subject, burst) / burst.bucket;
+/// Finds known credits with these levels and a bucket that this load could have emptied.
+fn find_burst<'a>(input: &'a Input<'_>, step: &StepDown, bucket: f64) -> Option<&'a KnownBurst> {
+    input.context.bursts.iter().find(|burst| {
+        let factor = bucket_in_operations(input, burst) / burst.bucket;
         let (ceiling, refill) = (burst.ceiling * factor, burst.refill * factor);
-        // A bucket need not have been full, and the load need not have reached the ceiling.
-        (step.after.mean / refill - 1.0).abs() <= SAME_LEVEL
-            && step.before.mean <= ceiling * (1.0 + SAME_LEVEL)
-            && bucket <= burst.bucket * factor * (1.0 + SAME_BUCKET)
+        // The bucket may have started below full, and the load below the ceiling.
+        (step.after.mean / refill - 1.0).abs() <= LEVEL_TOLERANCE
+            && step.before.mean <= ceiling * (1.0 + LEVEL_TOLERANCE)
+            && bucket <= burst.bucket * factor * (1.0 + BUCKET_TOLERANCE)
     })
 }
 
-/// The bucket in operations of this load.
-fn in_operations(subject: &Input<'_>, burst: &KnownBurst) -> f64 {
-    let observation = subject.observation;
-    let length = || Some(observation.total.bytes_per_sec? / rate(observation)?);
+/// The bucket size, converted to operations of this load.
+fn bucket_in_operations(input: &Input<'_>, burst: &KnownBurst) -> f64 {
+    let observation = input.observation;
+    let length = || Some(observation.total.bytes_per_sec? / total_iops(observation)?);
     match burst.counts {
         Counts::Operations => burst.bucket,
         Counts::Bytes => burst.bucket / length().filter(|length| *length > 0.0).unwrap_or(f64::NAN),
     }
 }
 
-/// A time in words.
-fn time(seconds: f64) -> String {
+fn format_duration(seconds: f64) -> String {
     match seconds {
         seconds if seconds < 120.0 => format!("{seconds:.0} s"),
         seconds if seconds < 7200.0 => format!("{:.0} min", seconds / 60.0),

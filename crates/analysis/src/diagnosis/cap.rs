@@ -1,4 +1,4 @@
-//! A known limit of a layer was met.
+//! The load reached a known limit of a layer.
 
 use model::diagnosis::{Answer, Remark};
 use model::stats::variation;
@@ -7,19 +7,19 @@ use super::bounds::Bound;
 use super::confirm::Verdict;
 use super::context::Question;
 use super::input::Input;
-use super::symptom::{Symptom, compared, figure};
+use super::symptom::{Symptom, figure, figure_vs};
 use super::{Signature, remark};
 use crate::caps::LayerKind;
 
-/// Fewest seconds that show a level of their own.
-const SECONDS_MIN: f64 = 10.0;
-/// A limit that this share of the seconds meets holds although stalls lower the mean.
-const MET_SHARE: f64 = 0.75;
-/// Share of the seconds that may lie above such a limit: after a stall more passes than before it.
-const ABOVE_SHARE: f64 = 0.1;
+/// Fewer seconds show no level.
+const MIN_SECONDS: f64 = 10.0;
+/// A limit reached in this share of the seconds counts as reached, although stalls lower the mean.
+const MIN_SHARE_AT_LIMIT: f64 = 0.75;
+/// Share of the seconds that may lie above such a limit: after a stall the rate overshoots.
+const MAX_SHARE_ABOVE: f64 = 0.1;
 
-/// From this share of it a rate is held, so that nothing is left over.
-const HELD: f64 = 0.999;
+/// A rate that reaches this share of its target leaves no backlog.
+const KEPT_SHARE: f64 = 0.999;
 
 pub(super) const CAP: Signature = Signature {
     answer: Answer::Cap,
@@ -29,40 +29,39 @@ pub(super) const CAP: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Input<'_>) -> Option<Symptom> {
-    // With several levels the totals describe none of them.
-    let explains = |bound: &&Bound| subject.context.question == Question::Limit || bound.kind != LayerKind::Application;
-    let met = |bound: &&Bound| subject.is_level() && bound.is_met() || is_met_in_most_seconds(subject, bound);
-    let bound = subject
+fn detect(input: &Input<'_>) -> Option<Symptom> {
+    // If the rate has several levels, the totals describe none of them.
+    let explains = |bound: &&Bound| input.context.question == Question::Limit || bound.kind != LayerKind::Application;
+    let met = |bound: &&Bound| input.has_one_level() && bound.is_met() || is_met_in_most_seconds(input, bound);
+    let bound = input
         .bounds
         .iter()
-        .find(|bound| explains(bound) && met(bound) && !is_refuted(subject, bound))?;
-    Some(met_limit(subject, bound))
+        .find(|bound| explains(bound) && met(bound) && !is_refuted(input, bound))?;
+    Some(met_limit(input, bound))
 }
 
-/// The rate that a missed promise asks for, where nothing but it was met: other causes come before
-/// it. A mean that keeps the schedule is paced by it, also where single seconds were behind and
-/// caught up.
-pub(super) fn rate_asked_for(subject: &Input<'_>) -> Option<Symptom> {
-    let asked = |bound: &&Bound| bound.kind == LayerKind::Application && bound.is_met();
-    let bound = subject.bounds.iter().find(asked)?;
-    let mut sign = met_limit(subject, bound);
-    match subject.context.question {
+/// The rate that the test itself set, as the last answer when no other limit was reached. It also
+/// applies when single seconds fell behind and caught up.
+pub(super) fn requested_rate(input: &Input<'_>) -> Option<Symptom> {
+    let is_requested_rate = |bound: &&Bound| bound.kind == LayerKind::Application && bound.is_met();
+    let bound = input.bounds.iter().find(is_requested_rate)?;
+    let mut symptom = met_limit(input, bound);
+    match input.context.question {
         Question::Limit => return None,
         Question::MissedRate => {}
-        // A rate that falls short by a little has a backlog, which storage makes.
-        Question::MissedLatency if bound.share() < HELD => return None,
+        // A slightly missed rate leaves a backlog, and the storage causes it.
+        Question::MissedLatency if bound.share() < KEPT_SHARE => return None,
         Question::MissedLatency => {
-            sign.sentence += ". The test's own pace limits the rate and does not explain the latency"
+            symptom.sentence += ". The test's own pace limits the rate and does not explain the latency"
         }
     }
-    Some(sign)
+    Some(symptom)
 }
 
-fn met_limit(subject: &Input<'_>, bound: &Bound) -> Symptom {
+fn met_limit(input: &Input<'_>, bound: &Bound) -> Symptom {
     let percent = 100.0 * bound.share();
     let unit = bound.unit();
-    let (used, limit) = (words(bound.used, unit), words(bound.limit.low, unit));
+    let (used, limit) = (format_figure(bound.used, unit), format_figure(bound.limit.low, unit));
     let sentence = match bound.kind {
         LayerKind::Application => {
             format!("nothing but {}: {used} of {limit} ({percent:.1} %)", bound.layer)
@@ -81,69 +80,74 @@ fn met_limit(subject: &Input<'_>, bound: &Bound) -> Symptom {
     let sentence = match bound.is_met() {
         true => sentence,
         false => {
-            let (met, seconds) = (seconds_at(subject, bound, Bound::is_met_by), subject.seconds.len());
+            let (met, seconds) = (
+                count_seconds(input, bound, Bound::is_met_by),
+                input.rates_by_second.len(),
+            );
             format!("{sentence}, which {met} of {seconds} seconds met")
         }
     };
-    let mut sign = Symptom::new(sentence).show(compared(
+    let mut symptom = Symptom::new(sentence).with_evidence(figure_vs(
         "use of the limit", bound.used, unit, bound.limit.low, &bound.layer,
     ));
-    if subject.seconds.len() as f64 >= SECONDS_MIN {
-        sign = sign.show(figure(
+    if input.rates_by_second.len() as f64 >= MIN_SECONDS {
+        symptom = symptom.with_evidence(figure(
             "variation second by second",
-            100.0 * variation(&subject.seconds),
+            100.0 * variation(&input.rates_by_second),
             "%",
         ));
     }
-    if let Some(comparison) = subject.comparison() {
-        sign.evidence.extend(comparison.evidence());
+    if let Some(comparison) = input.comparison() {
+        symptom.evidence.extend(comparison.evidence());
     }
-    sign.layer = Some(bound.layer.clone());
-    sign.share = Some(bound.share());
-    sign.confirmed = subject.verdict().map(|verdict| verdict == Verdict::Limit);
-    for advice in advice(subject, bound) {
-        sign = sign.advise(advice);
+    symptom.layer = Some(bound.layer.clone());
+    symptom.share = Some(bound.share());
+    symptom.confirmed = input.verdict().map(|verdict| verdict == Verdict::Limit);
+    for advice in advice(input, bound) {
+        symptom = symptom.with_advice(advice);
     }
-    sign
+    symptom
 }
 
-/// Most seconds lie at a limit and hardly any above it: stalls are why the mean lies below.
-fn is_met_in_most_seconds(subject: &Input<'_>, bound: &Bound) -> bool {
-    let seconds = subject.seconds.len() as f64;
+/// Most seconds lie at the limit and few above it: only stalls pull the mean below.
+fn is_met_in_most_seconds(input: &Input<'_>, bound: &Bound) -> bool {
+    let seconds = input.rates_by_second.len() as f64;
     let above = |bound: &Bound, used: f64| used > bound.limit.high && !bound.is_met_by(used);
     bound.kind != LayerKind::Application
-        && seconds >= SECONDS_MIN
-        && seconds_at(subject, bound, Bound::is_met_by) as f64 >= MET_SHARE * seconds
-        && seconds_at(subject, bound, above) as f64 <= ABOVE_SHARE * seconds
+        && seconds >= MIN_SECONDS
+        && count_seconds(input, bound, Bound::is_met_by) as f64 >= MIN_SHARE_AT_LIMIT * seconds
+        && count_seconds(input, bound, above) as f64 <= MAX_SHARE_ABOVE * seconds
 }
 
-/// How many seconds use a layer in a certain way.
-fn seconds_at(subject: &Input<'_>, bound: &Bound, is: impl Fn(&Bound, f64) -> bool) -> usize {
-    let Some(rate) = subject.rate() else { return 0 };
-    let used = |second: &&f64| is(bound, *second * bound.used / rate);
-    subject.seconds.iter().filter(used).count()
+/// Counts the seconds whose use of a layer satisfies `matches`.
+fn count_seconds(input: &Input<'_>, bound: &Bound, matches: impl Fn(&Bound, f64) -> bool) -> usize {
+    let Some(rate) = input.rate() else { return 0 };
+    let used = |second: &&f64| matches(bound, *second * bound.used / rate);
+    input.rates_by_second.iter().filter(used).count()
 }
 
-/// At more depth the same layer let through more than its limit.
-fn is_refuted(subject: &Input<'_>, bound: &Bound) -> bool {
-    let Some(comparison) = subject.comparison().filter(|_| bound.kind != LayerKind::Application) else {
+/// A deeper run passed more through the same layer than its limit allows.
+fn is_refuted(input: &Input<'_>, bound: &Bound) -> bool {
+    let Some(comparison) = input.comparison().filter(|_| bound.kind != LayerKind::Application) else {
         return false;
     };
-    // Where jobs share the limit, one may gain what another loses: the sum at twice the depth
-    // decides.
-    let again = subject.deeper_bounds.iter().find(|again| {
-        bound.jobs.len() > 1 && again.layer == bound.layer && again.counts == bound.counts && again.jobs == bound.jobs
+    // Jobs that share a limit can gain from one another, so the sum at twice the depth decides.
+    let deeper_bound = input.deeper_bounds.iter().find(|deeper_bound| {
+        bound.jobs.len() > 1
+            && deeper_bound.layer == bound.layer
+            && deeper_bound.counts == bound.counts
+            && deeper_bound.jobs == bound.jobs
     });
-    let deeper = again.map_or(bound.used * comparison.rate, |again| again.used);
-    let alone = again.is_none() && comparison.verdict == Verdict::Latency;
-    alone || deeper > bound.used && !bound.is_met_by(deeper)
+    let deeper = deeper_bound.map_or(bound.used * comparison.rate, |deeper_bound| deeper_bound.used);
+    let grew_with_depth = deeper_bound.is_none() && comparison.verdict == Verdict::Latency;
+    grew_with_depth || deeper > bound.used && !bound.is_met_by(deeper)
 }
 
-fn advice(subject: &Input<'_>, bound: &Bound) -> Vec<String> {
+fn advice(input: &Input<'_>, bound: &Bound) -> Vec<String> {
     let mut advice = Vec::new();
     match bound.kind {
-        // The rate of a promise is what it asks for.
-        LayerKind::Application if subject.context.question != Question::Limit => {}
+        // A promised rate cannot be left out.
+        LayerKind::Application if input.context.question != Question::Limit => {}
         LayerKind::Application => advice
             .push("leave the rate out to see what the target can do: `fathom sweep --over depth=1..64`".to_owned()),
         LayerKind::ControlGroup => {
@@ -153,7 +157,7 @@ fn advice(subject: &Input<'_>, bound: &Bound) -> Vec<String> {
         LayerKind::Disk => advice.push("a faster disk, or several".into()),
         LayerKind::Link => advice.push("a faster link".into()),
     }
-    let can_repeat = subject.context.question == Question::Limit && subject.verdict().is_none();
+    let can_repeat = input.context.question == Question::Limit && input.verdict().is_none();
     if can_repeat && bound.kind != LayerKind::Application {
         advice.push(
             "`fathom run --confirm` repeats it at twice the depth: IOPS stay and latency doubles if this is the limit"
@@ -163,24 +167,23 @@ fn advice(subject: &Input<'_>, bound: &Bound) -> Vec<String> {
     advice
 }
 
-/// A limit that more passed than it lets through: it does not hold for this load.
-pub(super) fn exceeded(subject: &Input<'_>) -> Vec<Remark> {
-    let beyond = subject.bounds.iter().filter(|bound| bound.is_exceeded());
-    let one = |bound: &Bound| {
+/// Limits that the load exceeded, which therefore do not apply to it.
+pub(super) fn exceeded_limits(input: &Input<'_>) -> Vec<Remark> {
+    let beyond = input.bounds.iter().filter(|bound| bound.is_exceeded());
+    let remark_for = |bound: &Bound| {
         let what = format!(
             "{} are {:.0} % of the limit of {}: a cache or credits served the rest, or the limit is another one",
-            words(bound.used, bound.unit()),
+            format_figure(bound.used, bound.unit()),
             100.0 * bound.share(),
             bound.layer
         );
         remark("D-ABOVE-LIMIT", what)
     };
     let others = beyond.filter(|bound| bound.kind != LayerKind::Application);
-    others.map(one).collect()
+    others.map(remark_for).collect()
 }
 
-/// A figure of a bound in units for people.
-pub(super) fn words(value: f64, unit: &str) -> String {
+pub(super) fn format_figure(value: f64, unit: &str) -> String {
     match unit {
         "bytes/s" if value >= 1e6 => format!("{:.1} MB/s", value / 1e6),
         "IOPS" if value >= 1000.0 => format!("{value:.0} IOPS"),

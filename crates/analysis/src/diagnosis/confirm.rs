@@ -1,79 +1,78 @@
-//! Whether more depth brings more: the experiment that distinguishes a limit from latency.
+//! Compares a load at two depths: a higher rate means latency-bound, an unchanged one a limit.
 
 use model::diagnosis::Evidence;
 use model::observation::Observation;
 
-use super::bounds::rate;
-use super::symptom::compared;
+use super::bounds::total_iops;
+use super::symptom::figure_vs;
 
-/// The rate has not changed if it changed by less than this share, and by what chance adds to
-/// counts of that many operations: two standard errors of each.
-const SAME: f64 = 0.03;
-const ERRORS: f64 = 2.0;
+/// The rate counts as unchanged within this share plus two standard errors of each operation count.
+const RATE_TOLERANCE: f64 = 0.03;
+const STANDARD_ERRORS: f64 = 2.0;
 /// At least this share of the added depth must be in flight before an unchanged rate means a limit.
 const MIN_ADDED_IN_FLIGHT: f64 = 0.5;
-/// More operations in flight than the depth allows, by this share, contradict the depth: nothing
-/// follows from them.
+/// More operations in flight than the depth plus this share contradict the stated depth, so the
+/// comparison proves nothing.
 const MAX_OVERFULL: f64 = 0.15;
-/// Of a growth of the depth, at least this share must arrive in the rate for a load that waits for
-/// latency alone.
+/// A latency-bound load must turn at least this share of the added depth into a higher rate.
 const MIN_RATE_GAIN: f64 = 0.5;
 
 /// The same load at two depths.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Comparison {
-    /// Depth of the second by that of the first.
+    /// Second depth divided by the first.
     pub depth: f64,
-    /// Operations per second likewise.
+    /// Second rate divided by the first.
     pub rate: f64,
-    /// Mean latency likewise.
+    /// Second mean latency divided by the first.
     pub latency: f64,
     /// At least half of the added depth was in flight, and no more than the depth allows.
     pub queue_grew: bool,
-    /// What follows.
+    /// The conclusion.
     pub verdict: Verdict,
 }
 
-/// What a second depth tells.
+/// What the second depth shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The rate stayed within 3 % (and what chance adds), and the added operations waited:
-    /// something limits the rate.
+    /// The rate stayed within 3 % plus chance, and the added operations waited: something limits
+    /// the rate.
     Limit,
     /// The rate fell by more than that, and the added operations waited: beyond a limit, operations
     /// slow each other down.
     Decline,
-    /// At least half of the growth of the depth arrived in the rate: nothing limits but the time of
-    /// an operation.
+    /// At least half of the added depth became a higher rate: only the latency of an operation
+    /// limits it.
     Latency,
-    /// Neither.
-    Between,
+    /// None of the above.
+    Unclear,
 }
 
-/// Compares a load with the same at another depth, by Little's law: operations in flight = rate ×
-/// latency, so what a depth adds must show in one of them. `None` where rate, latency or depth of
-/// either is not known, or the depth is the same.
+/// Compares the same load at two depths by Little's law: operations in flight = rate × latency, so
+/// added depth must raise one of them. `None` if rate, latency or depth of either is unknown, or
+/// the depths are equal.
 pub fn compare(observation: &Observation, deeper: &Observation) -> Option<Comparison> {
-    let latency = |of: &Observation| of.total.latency.as_ref()?.mean_ns;
+    let latency = |load: &Observation| load.total.latency.as_ref()?.mean_ns;
     let depths = (observation.load.depth? as f64, deeper.load.depth? as f64);
     let in_flight = (
-        rate(observation)? * latency(observation)? / 1e9,
-        rate(deeper)? * latency(deeper)? / 1e9,
+        total_iops(observation)? * latency(observation)? / 1e9,
+        total_iops(deeper)? * latency(deeper)? / 1e9,
     );
     let depth = depths.1 / depths.0;
-    let rate = rate(deeper)? / rate(observation)?;
+    let rate = total_iops(deeper)? / total_iops(observation)?;
     let latency = latency(deeper)? / latency(observation)?;
     if !(depth > 1.0 && rate.is_finite() && latency.is_finite()) {
         return None;
     }
-    let tolerance = SAME + ERRORS * (inverse(observation) + inverse(deeper)).sqrt();
+    let tolerance =
+        RATE_TOLERANCE + STANDARD_ERRORS * (relative_variance(observation) + relative_variance(deeper)).sqrt();
     let queue_grew = in_flight.1 / in_flight.0 - 1.0 >= MIN_ADDED_IN_FLIGHT * (depth - 1.0)
         && in_flight.1 <= (1.0 + MAX_OVERFULL) * depths.1;
     let verdict = match rate - 1.0 {
         gain if queue_grew && gain < -tolerance => Verdict::Decline,
         gain if queue_grew && gain <= tolerance => Verdict::Limit,
         gain if gain >= MIN_RATE_GAIN * (depth - 1.0) => Verdict::Latency,
-        _ => Verdict::Between,
+        _ => Verdict::Unclear,
     };
     Some(Comparison {
         depth,
@@ -84,9 +83,9 @@ pub fn compare(observation: &Observation, deeper: &Observation) -> Option<Compar
     })
 }
 
-/// One by the operations counted: the variance of their share.
-fn inverse(of: &Observation) -> f64 {
-    of.total
+/// Relative variance of an operation count (Poisson): 1 / count.
+fn relative_variance(load: &Observation) -> f64 {
+    load.total
         .operations
         .map_or(0.0, |operations| 1.0 / operations.max(1) as f64)
 }
@@ -94,14 +93,14 @@ fn inverse(of: &Observation) -> f64 {
 impl Comparison {
     pub(super) fn evidence(&self) -> [Evidence; 2] {
         [
-            compared(
+            figure_vs(
                 "rate at the second depth",
                 100.0 * self.rate,
                 "%",
                 100.0,
                 "the rate at the first",
             ),
-            compared(
+            figure_vs(
                 "latency at the second depth",
                 100.0 * self.latency,
                 "%",

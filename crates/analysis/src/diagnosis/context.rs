@@ -1,4 +1,4 @@
-//! What is known beside the observation and the layers.
+//! Facts besides the observation and the layers.
 
 use model::Nanos;
 use model::environment::VolumeUse;
@@ -6,49 +6,48 @@ use model::observation::Observation;
 use model::plan::{EngineKind, Job};
 use model::results::Results;
 
-/// What is known beside the observation and the layers. Everything may be absent.
+/// Facts besides the observation and the layers. Any of them may be absent.
 #[derive(Clone, Debug, Default)]
 pub struct Context<'a> {
     /// The same load at another depth.
     pub deeper: Option<&'a Observation>,
-    /// The other loads of the same source: those that ran at the same time share its limits.
+    /// Other loads of the same source; those that ran at the same time share the limits.
     pub others: Vec<&'a Observation>,
-    /// The same loads at twice the depth.
+    /// The other loads at twice the depth.
     pub others_deeper: Vec<&'a Observation>,
-    /// The same load on the same fresh device at another rate, from its start: when a step comes
-    /// there tells its cause.
+    /// The same load at another rate on the same device, fresh again: when its step comes shows the
+    /// cause.
     pub other_rate: Option<&'a Observation>,
-    /// What the provider of the disks counted, and over which time.
+    /// The disk provider's own counters.
     pub volumes: Vec<VolumeUse>,
-    /// That time.
+    /// The time over which the provider counted.
     pub window_ns: Nanos,
-    /// Credits that layers are known to have.
+    /// Known burst credits of the layers.
     pub bursts: Vec<KnownBurst>,
     /// The network between machine and storage, where there is one.
     pub network: Option<Network>,
-    /// How hot the device became.
+    /// Temperature of the device.
     pub temperature: Option<Temperature>,
-    /// Mean latency of one operation at a time, where it was measured.
+    /// Mean latency of one operation at a time, if measured.
     pub unloaded_ns: Option<f64>,
     /// The workers take a whole processor by design: they poll.
     pub polls: bool,
-    /// The load stops for flushes, which hold up the queue and are in no latency.
+    /// The load waits for flushes, which empty the queue and count in no latency.
     pub flushes: bool,
-    /// What the answer is for.
+    /// The question to answer.
     pub question: Question,
 }
 
-/// What a diagnosis is to explain.
+/// The question that a diagnosis answers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Question {
     /// What limits the load.
     #[default]
     Limit,
-    /// Why a promised rate was not reached. `fathom verify` asks it, which has no second depth to
-    /// offer.
+    /// Why a promised rate was not reached: asked by `fathom verify`, which measures at one depth
+    /// only.
     MissedRate,
-    /// Why a latency is beyond its limit although the rate was kept: the rate itself explains
-    /// nothing.
+    /// Why a latency exceeds its limit although the rate was kept, so the rate is no explanation.
     MissedLatency,
 }
 
@@ -57,11 +56,11 @@ pub enum Question {
 pub struct KnownBurst {
     /// The layer.
     pub layer: String,
-    /// What is counted.
+    /// What the credits count.
     pub counts: Counts,
-    /// Per second, as long as there are credits.
+    /// Per second, while credits last.
     pub ceiling: f64,
-    /// Per second, for ever: what refills the bucket.
+    /// Per second, sustained: the refill of the bucket.
     pub refill: f64,
     /// Credits of a full bucket.
     pub bucket: f64,
@@ -76,7 +75,7 @@ pub enum Counts {
     Bytes,
 }
 
-/// A network over the measured window.
+/// Network figures of the measured window.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Network {
     /// Share of the link's speed that was used, in the busier direction.
@@ -90,24 +89,24 @@ pub struct Network {
 pub struct Temperature {
     /// The highest seen, in degrees Celsius.
     pub highest: f64,
-    /// From which on it slows down.
+    /// The temperature from which the device throttles.
     pub limit: f64,
 }
 
 impl Context<'_> {
-    /// What the results tell of a job.
+    /// The facts that the saved results of a job contain.
     pub fn for_job(results: &Results, step: usize, job: usize) -> Context<'static> {
         let mut context = Context::default();
-        let asked = results.plan.steps.get(step).and_then(|step| step.jobs.get(job));
-        if let Some(asked) = asked {
-            context.flushes = flushes(asked);
-            context.polls = polls(asked);
+        let planned = results.plan.steps.get(step).and_then(|step| step.jobs.get(job));
+        if let Some(planned) = planned {
+            context.flushes = flushes(planned);
+            context.polls = polls(planned);
         }
-        if let Some(found) = results.steps.get(step) {
-            context.volumes = found.volumes.iter().map(|entry| entry.volume.clone()).collect();
-            context.window_ns = found.observed_ns;
-            // Neither takes processor time that would say anything about a device.
-            context.polls |= found.jobs.get(job).is_some_and(|job| {
+        if let Some(step_results) = results.steps.get(step) {
+            context.volumes = step_results.volumes.iter().map(|entry| entry.volume.clone()).collect();
+            context.window_ns = step_results.observed_ns;
+            // Simulated engines say nothing about a device's use of the processor.
+            context.polls |= step_results.jobs.get(job).is_some_and(|job| {
                 let kinds = job.workers.iter().map(|worker| worker.engine.kind);
                 kinds.into_iter().any(EngineKind::pretends)
             });

@@ -1,4 +1,4 @@
-//! The storage became slower all the time, without a step.
+//! The storage became steadily slower, without a step.
 
 use model::diagnosis::Answer;
 
@@ -9,9 +9,9 @@ use crate::attribution::Attribution;
 use crate::requirement::Metric;
 use crate::shifts::{Shift, shift};
 
-/// From this share of the operations on that found every slot taken, the latency is that of a
+/// If at least this share of the operations found every slot taken, the latency is that of a
 /// backlog.
-const BACKLOG: f64 = 0.5;
+const MIN_BLOCKED_SHARE: f64 = 0.5;
 
 pub(super) const DRIFT: Signature = Signature {
     answer: Answer::Drift,
@@ -20,16 +20,17 @@ pub(super) const DRIFT: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Input<'_>) -> Option<Symptom> {
-    let (sentence, first, last) = match shift(subject.observation)? {
+fn detect(input: &Input<'_>) -> Option<Symptom> {
+    let (sentence, first, last) = match shift(input.observation)? {
         Shift::RateDrift { from, to } if to < from => (
             format!("the rate fell from {from:.0} to {to:.0} IOPS over the window, without a step"),
             figure("rate at the start", from, "IOPS"),
             figure("rate at the end", to, "IOPS"),
         ),
-        // A rate that is not kept lets operations wait longer and longer, and 1 % of it is enough.
+        // If the rate is missed even by 1 %, operations wait longer and longer, so latency proves
+        // nothing.
         Shift::Drift { from, to }
-            if to > from && (subject.rate_is_kept() || subject.is_closed_loop()) && !only_waits(subject) =>
+            if to > from && (input.is_rate_kept() || input.is_closed_loop()) && !is_mostly_backlog(input) =>
         {
             (
                 format!(
@@ -45,15 +46,14 @@ fn detect(subject: &Input<'_>) -> Option<Symptom> {
     };
     Some(
         Symptom::new(sentence)
-            .show(first)
-            .show(last)
-            .advise("measure until it no longer changes: `fathom run --until-steady 0.3%`")
-            .advise("a disk that fills, fragments or runs warm becomes slower like this"),
+            .with_evidence(first)
+            .with_evidence(last)
+            .with_advice("measure until it no longer changes: `fathom run --until-steady 0.3%`")
+            .with_advice("a disk that fills, fragments or runs warm becomes slower like this"),
     )
 }
 
-/// Most operations of a paced load waited for a free slot: their latency tells how far behind the
-/// load is.
-fn only_waits(subject: &Input<'_>) -> bool {
-    Attribution::new(subject.observation, None).is_some_and(|found| found.blocked_share() > BACKLOG)
+/// Most operations of a paced load waited for a free slot, so latency shows the backlog.
+fn is_mostly_backlog(input: &Input<'_>) -> bool {
+    Attribution::new(input.observation, None).is_some_and(|found| found.blocked_share() > MIN_BLOCKED_SHARE)
 }

@@ -1,5 +1,5 @@
-//! What is said of a run although nothing was asked: only causes that stand out, so that a healthy
-//! run stays silent.
+//! Turns a diagnosis into a finding of a plain run: only striking causes, so that a healthy run
+//! reports none.
 
 use model::diagnosis::{Answer, Diagnosis};
 use model::finding::{Finding, Severity};
@@ -9,11 +9,15 @@ use model::results::Results;
 use super::context::Context;
 use super::{diagnose, system_layers};
 
-/// A stall shorter than this is not worth a finding where no question was asked.
-const NEWS: f64 = 1.0;
+/// Shorter stalls are not reported.
+const MIN_STALL_SECS: f64 = 1.0;
 
-/// What the diagnosis finds in a job, with the limits that the system itself knows of.
-pub(crate) fn finding_of(results: &Results, (step, job): (usize, usize), observation: &Observation) -> Option<Finding> {
+/// Diagnoses a job with the limits that the system itself reports.
+pub(crate) fn diagnosis_finding(
+    results: &Results,
+    (step, job): (usize, usize),
+    observation: &Observation,
+) -> Option<Finding> {
     let layers = system_layers(results, step, job);
     let diagnosis = diagnose(observation, &layers, &Context::for_job(results, step, job));
     finding(&diagnosis).map(|finding| finding.at(&*observation.name))
@@ -21,7 +25,7 @@ pub(crate) fn finding_of(results: &Results, (step, job): (usize, usize), observa
 
 fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
     let severity = match diagnosis.answer {
-        // Who asked for a rate knows of it.
+        // A rate set by the user is no news.
         Answer::Cap
             if diagnosis
                 .layer
@@ -36,11 +40,11 @@ fn finding(diagnosis: &Diagnosis) -> Option<Finding> {
         }
         Answer::Stall => {
             let longest = diagnosis.evidence.iter().find(|one| one.what == "longest stall");
-            longest.filter(|longest| longest.value >= NEWS)?;
+            longest.filter(|longest| longest.value >= MIN_STALL_SECS)?;
             Severity::Warning
         }
         Answer::Noisy => Severity::Note,
-        // Other checks tell of these in every run, or they are no news at all.
+        // Other checks report these, or they are not worth a finding.
         Answer::Generator
         | Answer::Processor
         | Answer::Saturated

@@ -1,23 +1,23 @@
-//! The program that measured was the limit itself.
+//! The load generator itself was the limit.
 
 use model::diagnosis::Answer;
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared, figure};
+use super::symptom::{Symptom, figure, figure_vs};
 use crate::attribution::{Attribution, Fault};
 
 /// A worker above this share of a processor may be the limit.
-const BUSY: f64 = 0.90;
-/// Above this share of what the engine reaches without any device, the engine is a good part of the
+const BUSY_WORKER_SHARE: f64 = 0.90;
+/// Above this share of the engine's rate without a device, the engine takes a large part of the
 /// time.
-const NEAR_CEILING: f64 = 0.70;
-/// One of a hundred operations issued later than this share of the usual service time.
-const LATE: f64 = 0.10;
-/// A delay below this many nanoseconds is that of a timer.
-const LATE_NS_MIN: f64 = 50_000.0;
-/// The fault of most missing operations.
-const MAJORITY: f64 = 0.5;
+const MAX_CEILING_SHARE: f64 = 0.70;
+/// p99 of the schedule delay counts as late above this share of the median service time.
+const MAX_DELAY_SHARE: f64 = 0.10;
+/// Shorter delays come from timers.
+const MIN_DELAY_NS: f64 = 50_000.0;
+/// Share of the missing operations that makes a fault the answer.
+const MIN_FAULT_SHARE: f64 = 0.5;
 
 pub(super) const GENERATOR: Signature = Signature {
     answer: Answer::Generator,
@@ -27,77 +27,77 @@ pub(super) const GENERATOR: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Input<'_>) -> Option<Symptom> {
-    // Who gets the rate he asked for was fast enough.
-    if subject.rate_is_kept() {
+fn detect(input: &Input<'_>) -> Option<Symptom> {
+    // A generator that kept its rate was fast enough.
+    if input.is_rate_kept() {
         return None;
     }
-    busy(subject)
-        .or_else(|| near_ceiling(subject))
-        .or_else(|| not_full(subject))
-        .or_else(|| late(subject))
+    detect_busy_worker(input)
+        .or_else(|| detect_engine_ceiling(input))
+        .or_else(|| detect_underfilled_queue(input))
+        .or_else(|| detect_late_issue(input))
 }
 
-fn busy(subject: &Input<'_>) -> Option<Symptom> {
-    let generator = subject.observation.generator.filter(|_| !subject.context.polls)?;
-    (generator.busiest_worker > BUSY).then(|| {
+fn detect_busy_worker(input: &Input<'_>) -> Option<Symptom> {
+    let generator = input.observation.generator.filter(|_| !input.context.polls)?;
+    (generator.busiest_worker > BUSY_WORKER_SHARE).then(|| {
         let percent = 100.0 * generator.busiest_worker;
         let sentence =
             format!("the program itself was the limit: its busiest worker used {percent:.0} % of a processor");
         Symptom::new(sentence)
-            .show(compared(
+            .with_evidence(figure_vs(
                 "busiest worker",
                 percent,
                 "% of a processor",
-                100.0 * BUSY,
+                100.0 * BUSY_WORKER_SHARE,
                 "what leaves it time to wait",
             ))
-            .advise("use more workers, as long as there are idle processors, or larger blocks")
+            .with_advice("use more workers, as long as there are idle processors, or larger blocks")
     })
 }
 
-fn near_ceiling(subject: &Input<'_>) -> Option<Symptom> {
-    let ceiling = subject
+fn detect_engine_ceiling(input: &Input<'_>) -> Option<Symptom> {
+    let ceiling = input
         .observation
         .generator?
         .ceiling_iops
         .filter(|ceiling| *ceiling > 0.0)?;
-    let rate = subject.rate()?;
-    (rate > NEAR_CEILING * ceiling).then(|| {
+    let rate = input.rate()?;
+    (rate > MAX_CEILING_SHARE * ceiling).then(|| {
         let percent = 100.0 * rate / ceiling;
         let sentence = format!(
             "the program itself was a good part of the limit: {percent:.0} % of what it reaches without a device"
         );
         Symptom::new(sentence)
-            .show(compared("rate", rate, "IOPS", ceiling, "without a device"))
-            .advise("use more workers or larger blocks")
+            .with_evidence(figure_vs("rate", rate, "IOPS", ceiling, "without a device"))
+            .with_advice("use more workers or larger blocks")
     })
 }
 
-fn not_full(subject: &Input<'_>) -> Option<Symptom> {
-    // Flushes and pauses empty the queue without anybody being slow.
-    if !subject.is_closed_loop() || subject.context.flushes || subject.queue_is_full()? {
+fn detect_underfilled_queue(input: &Input<'_>) -> Option<Symptom> {
+    // Flushes and pauses empty the queue although the generator is fast enough.
+    if !input.is_closed_loop() || input.context.flushes || input.is_queue_full()? {
         return None;
     }
-    let depth = subject.observation.load.depth? as f64;
-    let in_flight = subject.fullness()? * depth;
+    let depth = input.observation.load.depth? as f64;
+    let in_flight = input.queue_fill()? * depth;
     let sentence = format!("the queue was not kept full: {in_flight:.1} operations in flight of {depth:.0}");
     Some(
         Symptom::new(sentence)
-            .show(compared("operations in flight", in_flight, "", depth, "the depth"))
-            .advise("use an asynchronous engine, or more workers with less depth each"),
+            .with_evidence(figure_vs("operations in flight", in_flight, "", depth, "the depth"))
+            .with_advice("use an asynchronous engine, or more workers with less depth each"),
     )
 }
 
-/// Seconds in which a paced load was issued late although slots were free. What storage held up, or
-/// others, is not the generator's.
-fn late(subject: &Input<'_>) -> Option<Symptom> {
-    let observation = subject.observation;
+/// Seconds in which a paced load was issued late although slots were free; delays by the storage or
+/// other programs do not count.
+fn detect_late_issue(input: &Input<'_>) -> Option<Symptom> {
+    let observation = input.observation;
     let Some(found) = Attribution::new(observation, None) else {
-        return late_on_average(subject);
+        return detect_late_issue_on_average(input);
     };
-    let missed = found.missing(Fault::Generator);
-    (found.share(Fault::Generator) > MAJORITY && missed > 0.0).then(|| {
+    let missed = found.missing_operations(Fault::Generator);
+    (found.share(Fault::Generator) > MIN_FAULT_SHARE && missed > 0.0).then(|| {
         let seconds = found.seconds(Fault::Generator);
         let sentence = format!(
             "the program itself was the limit: in {seconds} of {} missed seconds slots were free and operations were issued late",
@@ -105,37 +105,37 @@ fn late(subject: &Input<'_>) -> Option<Symptom> {
         );
         let used = observation.generator.map_or(0.0, |generator| 100.0 * generator.busiest_worker);
         Symptom::new(sentence)
-            .show(figure("operations missing in those seconds", missed, ""))
-            .show(figure("busiest worker", used, "% of a processor"))
-            .advise("use more workers, and leave a processor to each")
+            .with_evidence(figure("operations missing in those seconds", missed, ""))
+            .with_evidence(figure("busiest worker", used, "% of a processor"))
+            .with_advice("use more workers, and leave a processor to each")
     })
 }
 
-/// The same for results that do not tell seconds apart.
-fn late_on_average(subject: &Input<'_>) -> Option<Symptom> {
-    // Late operations with a full queue are the target's doing.
-    if subject.queue_is_full()? {
+/// The same, for results without per-second facts.
+fn detect_late_issue_on_average(input: &Input<'_>) -> Option<Symptom> {
+    // With a full queue, the target makes operations late.
+    if input.is_queue_full()? {
         return None;
     }
-    let total = &subject.observation.total;
+    let total = &input.observation.total;
     let late = total.schedule_delay.as_ref()?.quantile(0.99)?;
     let service = total.latency.as_ref()?.quantile(0.5)?;
-    // Half of all operations late tells a slow program; a few late ones are the end of a stall.
-    let usual = total.schedule_delay.as_ref()?.quantile(0.5)?;
-    (late > LATE * service && late > LATE_NS_MIN && usual > LATE * service).then(|| {
+    // A slow program makes half of all operations late; a stall, only a few.
+    let median = total.schedule_delay.as_ref()?.quantile(0.5)?;
+    (late > MAX_DELAY_SHARE * service && late > MIN_DELAY_NS && median > MAX_DELAY_SHARE * service).then(|| {
         let sentence = format!(
             "the program could not keep its schedule although the queue had room: half of the operations were issued \
              {:.3} ms or more too late",
-            usual / 1e6
+            median / 1e6
         );
         Symptom::new(sentence)
-            .show(compared(
+            .with_evidence(figure_vs(
                 "schedule delay, median",
-                usual / 1e6,
+                median / 1e6,
                 "ms",
-                LATE * service / 1e6,
+                MAX_DELAY_SHARE * service / 1e6,
                 "a tenth of the median service time",
             ))
-            .advise("use more workers, or leave a processor to each")
+            .with_advice("use more workers, or leave a processor to each")
     })
 }

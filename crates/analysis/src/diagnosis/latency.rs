@@ -1,14 +1,14 @@
-//! Nothing but the time of an operation limits: more depth would bring more.
+//! Only the latency of an operation limits the rate: more depth would raise it.
 
 use model::diagnosis::Answer;
 
 use super::Signature;
 use super::confirm::Verdict;
 use super::input::Input;
-use super::symptom::{Symptom, compared, figure};
+use super::symptom::{Symptom, figure, figure_vs};
 
-/// A latency below that many times that of an unloaded device has hardly any waiting in it.
-const HARDLY_WAITS: f64 = 1.3;
+/// Up to this multiple of the unloaded latency, an operation hardly waits.
+const MAX_LATENCY_GROWTH: f64 = 1.3;
 
 pub(super) const LATENCY_BOUND: Signature = Signature {
     answer: Answer::LatencyBound,
@@ -17,12 +17,12 @@ pub(super) const LATENCY_BOUND: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Input<'_>) -> Option<Symptom> {
-    if !subject.is_closed_loop() || !subject.is_level() || has_stalls_or_dips(subject) || !subject.queue_is_full()? {
+fn detect(input: &Input<'_>) -> Option<Symptom> {
+    if !input.is_closed_loop() || !input.has_one_level() || has_stalls_or_dips(input) || !input.is_queue_full()? {
         return None;
     }
-    let depth = subject.observation.load.depth?;
-    let sign = match (subject.comparison(), subject.context.unloaded_ns) {
+    let depth = input.observation.load.depth?;
+    let symptom = match (input.comparison(), input.context.unloaded_ns) {
         (Some(comparison), _) => {
             let [same, grown] = comparison.evidence();
             (comparison.verdict == Verdict::Latency)
@@ -30,35 +30,39 @@ fn detect(subject: &Input<'_>) -> Option<Symptom> {
                     confirmed: Some(true),
                     ..Symptom::default()
                 })?
-                .show(same)
-                .show(grown)
+                .with_evidence(same)
+                .with_evidence(grown)
         }
         (None, Some(alone)) => {
-            let latency = subject.mean_latency()?;
-            (latency <= HARDLY_WAITS * alone).then(Symptom::default)?.show(compared(
-                "mean latency",
-                latency / 1e6,
-                "ms",
-                alone / 1e6,
-                "one operation at a time",
-            ))
+            let latency = input.mean_latency()?;
+            (latency <= MAX_LATENCY_GROWTH * alone)
+                .then(Symptom::default)?
+                .with_evidence(figure_vs(
+                    "mean latency",
+                    latency / 1e6,
+                    "ms",
+                    alone / 1e6,
+                    "one operation at a time",
+                ))
         }
-        (None, None) => (depth == 1).then(Symptom::default)?.show(figure("depth", 1.0, "")),
+        (None, None) => (depth == 1)
+            .then(Symptom::default)?
+            .with_evidence(figure("depth", 1.0, "")),
     };
-    let latency = subject.mean_latency()? / 1e6;
+    let latency = input.mean_latency()? / 1e6;
     let sentence = format!(
         "the time of an operation: {depth} in flight at {latency:.3} ms each are {:.0} IOPS",
-        subject.rate()?
+        input.rate()?
     );
-    let sign = sign.advise("more depth or more workers bring more operations per second");
-    Some(Symptom { sentence, ..sign })
+    let symptom = symptom.with_advice("more depth or more workers bring more operations per second");
+    Some(Symptom { sentence, ..symptom })
 }
 
-/// Something else happened in the window, so its mean says nothing about a single operation.
-fn has_stalls_or_dips(subject: &Input<'_>) -> bool {
-    super::stall::detect(subject).is_some()
-        || super::noisy::detect(subject).is_some()
-        || super::collection::detect(subject).is_some()
-        || super::quantum::detect(subject).is_some()
-        || super::thermal::detect(subject).is_some()
+/// Another event disturbed the window, so the mean does not describe a single operation.
+fn has_stalls_or_dips(input: &Input<'_>) -> bool {
+    super::stall::detect(input).is_some()
+        || super::noisy::detect(input).is_some()
+        || super::garbage_collection::detect(input).is_some()
+        || super::quantum::detect(input).is_some()
+        || super::thermal::detect(input).is_some()
 }

@@ -1,27 +1,26 @@
 //! What limited a load: one answer, with the figures behind it.
 //!
-//! [`SIGNATURES`] is an ordered list; the first that holds is the answer, what else holds is
-//! reported beside it. The order is that of how much each source can be trusted: the layer that
-//! enforces a limit comes first, then what would make every other figure meaningless (a generator
-//! or processors that were the limit themselves), then known limits, then what two depths tell,
-//! then what the series looks like. `UNDETERMINED` is an answer: where figures are missing or
-//! contradict one another, nothing is guessed. `docs/diagnosis.md` has the rules with their
-//! sources.
+//! [`SIGNATURES`] is ordered by how far each source can be trusted. The first signature that
+//! matches is the answer; the others become remarks. First come counters of the layer that enforces
+//! a limit, then a generator or processors that were the limit themselves, which would invalidate
+//! all other figures. Then come known limits, the comparison of two depths, and the shape of the
+//! series. Missing or contradictory figures give `UNDETERMINED`, never a guess. `docs/diagnosis.md`
+//! has the rules with their sources.
 
 mod bounds;
 mod burst;
 mod cap;
-mod collection;
 mod confirm;
 mod context;
 mod drift;
 mod findings;
+mod garbage_collection;
 mod generator;
 mod input;
 mod latency;
 mod network;
 mod noisy;
-mod others;
+mod other_programs;
 mod processor;
 mod provider;
 mod quantum;
@@ -40,10 +39,10 @@ mod tests;
 
 use model::observation::Observation;
 
-pub(crate) use bounds::{Bound, bounds, of_layer};
+pub(crate) use bounds::{Bound, bounds, layer_bounds};
 pub use confirm::{Comparison, Verdict, compare};
 pub use context::{Context, Counts, KnownBurst, Network, Question, Temperature};
-pub(crate) use findings::finding_of;
+pub(crate) use findings::diagnosis_finding;
 pub use model::diagnosis::{Answer, Diagnosis, Evidence, JobDiagnosis, LayerUse, Remark};
 pub use system::system_layers;
 
@@ -56,18 +55,18 @@ use symptom::Symptom;
 pub struct Signature {
     /// The answer it gives.
     pub answer: Answer,
-    /// How it is recognised, in a sentence.
+    /// How to recognise it, in a sentence.
     pub about: &'static str,
     detect: fn(&Input<'_>) -> Option<Symptom>,
 }
 
-/// All signatures, in the order in which they are asked.
+/// All signatures, in the order in which they are tried.
 pub const SIGNATURES: &[Signature] = &[
     provider::PROVIDER,
     generator::GENERATOR,
     processor::PROCESSOR,
-    others::OTHER_PROGRAMS,
-    others::OTHER_IO,
+    other_programs::OTHER_PROGRAMS,
+    other_programs::OTHER_IO,
     cap::CAP,
     saturated::SATURATED,
     latency::LATENCY_BOUND,
@@ -77,43 +76,43 @@ pub const SIGNATURES: &[Signature] = &[
     slc::SLC_CLIFF,
     quantum::THROTTLE_QUANTUM,
     thermal::THERMAL,
-    collection::GARBAGE_COLLECTION,
+    garbage_collection::GARBAGE_COLLECTION,
     noisy::NOISY,
     stall::STALL,
     drift::DRIFT,
 ];
 
-/// What limited this load, among these layers and with what else is known.
+/// Finds what limited this load.
 pub fn diagnose(observation: &Observation, layers: &[Layer], context: &Context<'_>) -> Diagnosis {
-    let subject = Input::new(observation, layers, context);
-    let mut signs = SIGNATURES
+    let input = Input::new(observation, layers, context);
+    let mut symptoms = SIGNATURES
         .iter()
-        .filter_map(|signature| Some((signature.answer, (signature.detect)(&subject)?)));
-    let first = signs.next();
-    let mut also: Vec<Remark> = signs
+        .filter_map(|signature| Some((signature.answer, (signature.detect)(&input)?)));
+    let first = symptoms.next();
+    let mut also: Vec<Remark> = symptoms
         .filter(|(answer, _)| first.as_ref().is_none_or(|(taken, _)| answer != taken))
-        .map(|(answer, sign)| remark(answer.rule(), sign.sentence))
+        .map(|(answer, symptom)| remark(answer.rule(), symptom.sentence))
         .collect();
-    also.extend(processor::skew(&subject));
-    also.extend(cap::exceeded(&subject));
-    also.extend(subject.contradictions());
-    let (answer, sign) = first
-        .or_else(|| Some((Answer::Cap, cap::rate_asked_for(&subject)?)))
-        .unwrap_or_else(|| (Answer::Undetermined, undetermined(&subject)));
-    let mut evidence = sign.evidence;
-    subject.add_basics(&mut evidence);
+    also.extend(processor::kernel_time_skew(&input));
+    also.extend(cap::exceeded_limits(&input));
+    also.extend(input.contradictions());
+    let (answer, symptom) = first
+        .or_else(|| Some((Answer::Cap, cap::requested_rate(&input)?)))
+        .unwrap_or_else(|| (Answer::Undetermined, describe_undetermined(&input)));
+    let mut evidence = symptom.evidence;
+    input.add_basic_evidence(&mut evidence);
     Diagnosis {
         answer,
-        sentence: sign.sentence,
-        layer: sign.layer,
-        share: sign.share,
-        // A second run that an answer does not ask says neither yes nor no to it.
-        confirmed: sign.confirmed.or_else(|| subject.comparison().map(|_| false)),
+        sentence: symptom.sentence,
+        layer: symptom.layer,
+        share: symptom.share,
+        // A second run that the signature does not use neither confirms nor refutes it.
+        confirmed: symptom.confirmed.or_else(|| input.comparison().map(|_| false)),
         evidence,
-        layers: bounds::uses(&subject.bounds),
+        layers: bounds::layer_uses(&input.bounds),
         also,
-        missing: subject.missing(),
-        advice: sign.advice,
+        missing: input.missing_inputs(),
+        advice: symptom.advice,
     }
 }
 
@@ -124,9 +123,9 @@ fn remark(rule: &str, what: String) -> Remark {
     }
 }
 
-/// The answer where nothing is recognised: what is odd, and what would help to find out.
-fn undetermined(subject: &Input<'_>) -> Symptom {
-    if let Some((from, to, at)) = subject.shift() {
+/// The answer when no signature matches: what is unusual, and which measurement would help.
+fn describe_undetermined(input: &Input<'_>) -> Symptom {
+    if let Some((from, to, at)) = input.first_and_last_level() {
         let way = if to < from { "fell" } else { "rose" };
         let what =
             format!("the rate {way} from {from:.0} to {to:.0} IOPS after {at:.0} s, and the figures do not tell why");
@@ -134,9 +133,9 @@ fn undetermined(subject: &Input<'_>) -> Symptom {
             true => "repeat at half the rate: credits and write caches are distinguished by when the step comes then",
             false => "warm up longer: a cache was filling, or the device was waking up",
         };
-        return Symptom::new(what).advise(help);
+        return Symptom::new(what).with_advice(help);
     }
-    if let Some(comparison) = subject.comparison() {
+    if let Some(comparison) = input.comparison() {
         let what = format!(
             "{:.1} times the depth brought {:+.0} % operations and {:.1} times the latency",
             comparison.depth,
@@ -147,21 +146,21 @@ fn undetermined(subject: &Input<'_>) -> Symptom {
             return Symptom::new(
                 what + ": the operations in flight do not match the two depths, which therefore show no limit",
             )
-            .advise("use an asynchronous engine or more workers, so that the whole depth is in flight");
+            .with_advice("use an asynchronous engine or more workers, so that the whole depth is in flight");
         }
         return Symptom::new(what + ": the rate still grows, but much less than the depth")
-            .advise("the knee is near this depth: measure at more depths");
+            .with_advice("the knee is near this depth: measure at more depths");
     }
-    let sign = Symptom::new("these figures do not show what limited this load".into());
-    if subject.context.question != Question::Limit {
-        return sign
-            .advise("`fathom sweep --over depth=1..64` measures more depths: it shows whether more depth brings more");
+    let symptom = Symptom::new("these figures do not show what limited this load".into());
+    if input.context.question != Question::Limit {
+        return symptom.with_advice(
+            "`fathom sweep --over depth=1..64` measures more depths: it shows whether more depth brings more",
+        );
     }
-    match subject.queue_is_full() {
-        Some(true) => {
-            sign.advise("repeat it with `fathom run --confirm`: if twice the depth brings no more, it is at a limit")
-        }
-        Some(false) | None => sign.advise(
+    match input.is_queue_full() {
+        Some(true) => symptom
+            .with_advice("repeat it with `fathom run --confirm`: if twice the depth brings no more, it is at a limit"),
+        Some(false) | None => symptom.with_advice(
             "repeat it without a rate and with a full queue, with `fathom run --confirm`: if twice the depth brings no \
              more, it is at a limit",
         ),

@@ -4,10 +4,10 @@ use model::diagnosis::Answer;
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared};
+use super::symptom::{Symptom, figure_vs};
 
 /// A link above this share of its speed is full.
-const FULL: f64 = 0.90;
+const FULL_LINK_SHARE: f64 = 0.90;
 
 pub(super) const NETWORK: Signature = Signature {
     answer: Answer::Network,
@@ -15,14 +15,20 @@ pub(super) const NETWORK: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Input<'_>) -> Option<Symptom> {
-    let network = subject.context.network?;
-    if let Some(share) = network.link_share.filter(|share| *share > FULL) {
+fn detect(input: &Input<'_>) -> Option<Symptom> {
+    let network = input.context.network?;
+    if let Some(share) = network.link_share.filter(|share| *share > FULL_LINK_SHARE) {
         let percent = 100.0 * share;
         return Some(
             Symptom::new(format!("the network: its link was used to {percent:.0} % of its speed"))
-                .show(compared("use of the link", percent, "%", 100.0 * FULL, "full"))
-                .advise("a faster link, or several paths"),
+                .with_evidence(figure_vs(
+                    "use of the link",
+                    percent,
+                    "%",
+                    100.0 * FULL_LINK_SHARE,
+                    "full",
+                ))
+                .with_advice("a faster link, or several paths"),
         );
     }
     let losses = network.losses.filter(|losses| *losses > 0)?;
@@ -30,9 +36,9 @@ fn detect(subject: &Input<'_>) -> Option<Symptom> {
         Symptom::new(format!(
             "the network: {losses} packets were lost or sent again during the test"
         ))
-        .show(compared(
+        .with_evidence(figure_vs(
             "lost or sent again", losses as f64, "packets", 0.0, "a sound network",
         ))
-        .advise("look at cables, flow control and MTU before anything else"),
+        .with_advice("look at cables, flow control and MTU before anything else"),
     )
 }

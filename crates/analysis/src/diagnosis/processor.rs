@@ -5,27 +5,26 @@ use model::observation::CoreShare;
 use model::stats::median;
 
 use super::input::Input;
-use super::symptom::{Symptom, compared, figure};
+use super::symptom::{Symptom, figure, figure_vs};
 use super::{Signature, remark};
-use crate::attribution::{Attribution, Fault, describe_fault, others};
+use crate::attribution::{Attribution, Fault, describe_fault, other_activity};
 
 /// A processor above this share of its time is full.
-const FULL: f64 = 0.95;
-/// A full processor that works for the kernel at least so much carries interrupts and the paths of
-/// I/O.
-const KERNEL: f64 = 0.5;
-/// Workers that use less of a processor than this do not wait for one.
-const IDLE_WORKER: f64 = 0.25;
-/// Others keep the processors busy from this share of their time on.
-const OTHERS: f64 = 0.3;
-/// Threads lacked a processor if they waited for one for this share of their time.
-const WAITED: f64 = 0.1;
-/// A worker that uses this share of a processor leaves it no time to wait.
-const BUSY: f64 = 0.9;
-/// Kernel time of one processor above that many times the median is skewed ...
-const SKEW: f64 = 3.0;
+const FULL_SHARE: f64 = 0.95;
+/// A full processor with at least this kernel share handles interrupts and the I/O path.
+const MIN_KERNEL_SHARE: f64 = 0.5;
+/// Workers that use less of a processor are idle: they do not wait for one.
+const MAX_IDLE_WORKER_SHARE: f64 = 0.25;
+/// From this share on, other programs keep the processors busy.
+const MIN_OTHERS_SHARE: f64 = 0.3;
+/// Threads that waited for a processor for this share of their time lacked one.
+const MIN_WAITED_SHARE: f64 = 0.1;
+/// A worker above this share of a processor is busy.
+const BUSY_WORKER_SHARE: f64 = 0.9;
+/// Kernel time of one processor above this multiple of the median is skewed ...
+const MIN_SKEW: f64 = 3.0;
 /// ... if it is at least this share of its time.
-const FELT: f64 = 0.10;
+const MIN_SKEWED_SHARE: f64 = 0.10;
 
 pub(super) const PROCESSOR: Signature = Signature {
     answer: Answer::Processor,
@@ -35,20 +34,19 @@ pub(super) const PROCESSOR: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Input<'_>) -> Option<Symptom> {
-    let cores = &subject.observation.cores;
-    if cores.is_empty() || subject.rate_is_kept() || sleeps_at_a_limit(subject) || storage_missed_beside_others(subject)
-    {
+fn detect(input: &Input<'_>) -> Option<Symptom> {
+    let cores = &input.observation.cores;
+    if cores.is_empty() || input.is_rate_kept() || is_idle_at_a_limit(input) || is_mostly_storage_fault(input) {
         return None;
     }
-    let full = |core: &&CoreShare| core.busy() > FULL;
-    let in_kernel = cores.iter().filter(full).find(|core| core.kernel >= KERNEL);
+    let full = |core: &&CoreShare| core.busy() > FULL_SHARE;
+    let in_kernel = cores.iter().filter(full).find(|core| core.kernel >= MIN_KERNEL_SHARE);
     let busiest = cores.iter().max_by(|a, b| a.busy().total_cmp(&b.busy()))?;
     let all = cores.iter().all(|core| full(&core));
-    if let Some(sign) = used_by_others(subject, busiest.busy(), all || in_kernel.is_some()) {
-        return Some(sign);
+    if let Some(symptom) = used_by_others(input, busiest.busy(), all || in_kernel.is_some()) {
+        return Some(symptom);
     }
-    if !waited_to_run(subject) {
+    if !waited_to_run(input) {
         return None;
     }
     let (core, sentence) = match in_kernel {
@@ -65,56 +63,56 @@ fn detect(subject: &Input<'_>) -> Option<Symptom> {
     };
     Some(
         Symptom::new(sentence)
-            .show(compared(
+            .with_evidence(figure_vs(
                 &format!("processor {}", core.cpu),
                 100.0 * core.busy(),
                 "% busy",
-                100.0 * FULL,
+                100.0 * FULL_SHARE,
                 "full",
             ))
-            .advise(
+            .with_advice(
                 "spread interrupts and workers over more processors, or use larger blocks; stop other programs on this machine",
             ),
     )
 }
 
-/// Processors that other programs keep busy while our threads wait for one: theirs is named, with
-/// its share.
-fn used_by_others(subject: &Input<'_>, busiest: f64, full: bool) -> Option<Symptom> {
-    let others = others(subject.observation, |_| true);
+/// Other programs kept the processors busy while our threads waited for one.
+fn used_by_others(input: &Input<'_>, busiest: f64, full: bool) -> Option<Symptom> {
+    let others = other_activity(input.observation, |_| true);
     let theirs = others.cpu_share.max(others.stolen_share);
-    if !full || theirs <= OTHERS || theirs <= others.own_share || share_waited(subject)? < WAITED {
+    if !full || theirs <= MIN_OTHERS_SHARE || theirs <= others.own_share || share_waited(input)? < MIN_WAITED_SHARE {
         return None;
     }
     let sentence = describe_fault(Fault::OtherCpu, &others) + ": operations waited for them, not for the storage";
     Some(
         Symptom::new(sentence)
-            .show(compared(
+            .with_evidence(figure_vs(
                 "busiest processor",
                 100.0 * busiest,
                 "% busy",
-                100.0 * FULL,
+                100.0 * FULL_SHARE,
                 "full",
             ))
-            .show(figure(
+            .with_evidence(figure(
                 "other programs",
                 100.0 * others.cpu_share,
                 "% of all processors",
             ))
-            .advise("stop the other programs, or measure while they are idle"),
+            .with_advice("stop the other programs, or measure while they are idle"),
     )
 }
 
-/// Our own threads were held up for lack of a processor, or it is not known whether they were.
-fn waited_to_run(subject: &Input<'_>) -> bool {
-    let used = subject.observation.generator.map(|generator| generator.busiest_worker);
-    share_waited(subject).is_none_or(|waited| waited >= WAITED) || used.is_some_and(|used| used >= BUSY)
+/// Our threads waited for a processor, or it is unknown whether they did.
+fn waited_to_run(input: &Input<'_>) -> bool {
+    let used = input.observation.generator.map(|generator| generator.busiest_worker);
+    share_waited(input).is_none_or(|waited| waited >= MIN_WAITED_SHARE)
+        || used.is_some_and(|used| used >= BUSY_WORKER_SHARE)
 }
 
-/// The share of their time for which our threads could have run and waited for a processor.
-fn share_waited(subject: &Input<'_>) -> Option<f64> {
-    let seconds = &subject.observation.seconds;
-    let workers = f64::from(subject.observation.load.workers?.max(1));
+/// The share of their time for which our runnable threads waited for a processor.
+fn share_waited(input: &Input<'_>) -> Option<f64> {
+    let seconds = &input.observation.seconds;
+    let workers = f64::from(input.observation.load.workers?.max(1));
     let waited: f64 = seconds
         .iter()
         .map(|second| second.facts.threads.run_delay_ns.as_secs())
@@ -123,37 +121,37 @@ fn share_waited(subject: &Input<'_>) -> Option<f64> {
     (all > 0.0).then(|| waited / (workers * all))
 }
 
-/// A load that lies at a known limit and whose workers sleep nearly all the time is held by that
-/// limit, whatever else uses the processors.
-fn sleeps_at_a_limit(subject: &Input<'_>) -> bool {
-    let sleeps = |generator: model::observation::Generator| generator.busiest_worker < IDLE_WORKER;
-    subject.observation.generator.is_some_and(sleeps) && subject.bounds.iter().any(|bound| bound.is_met())
+/// The load is at a known limit and its workers mostly sleep: that limit decides, whatever else
+/// uses the processors.
+fn is_idle_at_a_limit(input: &Input<'_>) -> bool {
+    let sleeps = |generator: model::observation::Generator| generator.busiest_worker < MAX_IDLE_WORKER_SHARE;
+    input.observation.generator.is_some_and(sleeps) && input.bounds.iter().any(|bound| bound.is_met())
 }
 
-/// Other programs kept the processors busier than this one did, and most of what is missing is
-/// still the storage's: it was in the storage while the processors were busy.
-fn storage_missed_beside_others(subject: &Input<'_>) -> bool {
-    let Some(attribution) = Attribution::new(subject.observation, None) else {
+/// Other programs used more of the processors than fathom, yet the storage caused most of the
+/// missing operations.
+fn is_mostly_storage_fault(input: &Input<'_>) -> bool {
+    let Some(attribution) = Attribution::new(input.observation, None) else {
         return false;
     };
-    let others = others(subject.observation, |_| true);
+    let others = other_activity(input.observation, |_| true);
     others.cpu_share > others.own_share && attribution.share(Fault::Storage) > 0.5
 }
 
-/// One processor does most of the kernel's work.
-pub(super) fn skew(subject: &Input<'_>) -> Option<Remark> {
-    let cores = &subject.observation.cores;
+/// Reports that one processor does most of the kernel's work.
+pub(super) fn kernel_time_skew(input: &Input<'_>) -> Option<Remark> {
+    let cores = &input.observation.cores;
     if cores.len() < 3 {
         return None;
     }
     let shares: Vec<f64> = cores.iter().map(|core| core.kernel).collect();
     let middle = median(&shares);
-    let most = cores.iter().max_by(|a, b| a.kernel.total_cmp(&b.kernel))?;
-    (most.kernel >= FELT && most.kernel > SKEW * middle).then(|| {
+    let busiest = cores.iter().max_by(|a, b| a.kernel.total_cmp(&b.kernel))?;
+    (busiest.kernel >= MIN_SKEWED_SHARE && busiest.kernel > MIN_SKEW * middle).then(|| {
         let what = format!(
             "processor {} spent {:.1} % of its time in the kernel, the others {:.1} %: interrupts go to one processor",
-            most.cpu,
-            100.0 * most.kernel,
+            busiest.cpu,
+            100.0 * busiest.kernel,
             100.0 * middle
         );
         remark("D-IRQ-SKEW", what)

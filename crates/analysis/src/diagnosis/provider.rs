@@ -6,10 +6,10 @@ use model::environment::VolumeUse;
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared};
+use super::symptom::{Symptom, figure_vs};
 use crate::caps::LayerKind;
 
-/// Chance bursts can exceed a limit for up to this share of the time.
+/// Random bursts can exceed a limit for up to this share of the time.
 const MIN_EXCEEDED_SHARE: f64 = 0.05;
 
 pub(super) const PROVIDER: Signature = Signature {
@@ -19,8 +19,8 @@ pub(super) const PROVIDER: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Input<'_>) -> Option<Symptom> {
-    let window = subject.context.window_ns;
+fn detect(input: &Input<'_>) -> Option<Symptom> {
+    let window = input.context.window_ns;
     if window == Nanos(0) {
         return None;
     }
@@ -33,7 +33,7 @@ fn detect(subject: &Input<'_>) -> Option<Symptom> {
         ]
         .map(|(kind, of, time)| (kind, of, time.0 as f64 / window.0 as f64, volume.provider.clone()))
     };
-    let all = subject.context.volumes.iter().flat_map(of_volume);
+    let all = input.context.volumes.iter().flat_map(of_volume);
     let (kind, of, share, provider) = all
         .filter(|found| found.2 > MIN_EXCEEDED_SHARE)
         .max_by(|a, b| a.2.total_cmp(&b.2))?;
@@ -41,10 +41,10 @@ fn detect(subject: &Input<'_>) -> Option<Symptom> {
         LayerKind::Machine => "instance",
         _ => "volume",
     };
-    let known = subject.bounds.iter().find(|bound| bound.kind == kind && bound.is_met());
-    let layer = known.map_or_else(|| format!("{what} ({provider})"), |bound| bound.layer.clone());
+    let met_bound = input.bounds.iter().find(|bound| bound.kind == kind && bound.is_met());
+    let layer = met_bound.map_or_else(|| format!("{what} ({provider})"), |bound| bound.layer.clone());
     let percent = 100.0 * share.min(1.0);
-    let evidence: Evidence = compared(
+    let evidence: Evidence = figure_vs(
         &format!("time in which the {what}'s limit of {of} was exceeded"),
         percent,
         "%",
@@ -60,8 +60,8 @@ fn detect(subject: &Input<'_>) -> Option<Symptom> {
     };
     Some(Symptom {
         layer: Some(layer),
-        share: known.map(|bound| bound.share()),
+        share: met_bound.map(|bound| bound.share()),
         confirmed: Some(true),
-        ..Symptom::new(sentence).show(evidence).advise(help)
+        ..Symptom::new(sentence).with_evidence(evidence).with_advice(help)
     })
 }

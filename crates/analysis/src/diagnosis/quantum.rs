@@ -1,21 +1,21 @@
-//! A throttle that releases operations in portions.
+//! A throttle that releases operations in batches.
 
 use model::diagnosis::Answer;
 use model::stats::{period, two_modes, variation};
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared, figure};
+use super::symptom::{Symptom, figure, figure_vs};
 
-/// Throttles refill at least this often, in seconds.
+/// Throttles refill at least once in this many seconds.
 const MAX_PERIOD_SECONDS: f64 = 1.0;
 /// Autocorrelation from which the series counts as periodic.
 const MIN_AUTOCORRELATION: f64 = 0.5;
-/// Within this share of the latency, the period is that of the operations themselves.
+/// A period this close to the latency comes from the operations themselves.
 const LATENCY_TOLERANCE: f64 = 0.1;
-/// Variation between intervals from which a series shows portions.
+/// From this variation between intervals on, a series shows batches.
 const MIN_VARIATION: f64 = 0.4;
-/// The same where latencies have two modes. Below it, the period is that of waves in the queue.
+/// The same if latencies have two modes; below it, waves in the queue explain the period.
 const MIN_VARIATION_WITH_MODES: f64 = 0.05;
 
 pub(super) const THROTTLE_QUANTUM: Signature = Signature {
@@ -25,20 +25,20 @@ pub(super) const THROTTLE_QUANTUM: Signature = Signature {
     detect,
 };
 
-pub(super) fn detect(subject: &Input<'_>) -> Option<Symptom> {
-    if subject.fine_secs <= 0.0 || subject.fine_secs > MAX_PERIOD_SECONDS / 2.0 {
+pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
+    if input.interval_secs <= 0.0 || input.interval_secs > MAX_PERIOD_SECONDS / 2.0 {
         return None;
     }
-    let found = period(&subject.fine).filter(|found| found.correlation > MIN_AUTOCORRELATION)?;
-    let seconds = found.lag as f64 * subject.fine_secs;
-    let latency = subject.observation.total.latency.as_ref();
+    let found = period(&input.interval_rates).filter(|found| found.correlation > MIN_AUTOCORRELATION)?;
+    let seconds = found.lag as f64 * input.interval_secs;
+    let latency = input.observation.total.latency.as_ref();
     let modes = latency
         .and_then(|latency| latency.histogram.as_ref())
         .and_then(two_modes);
-    let varies = variation(&subject.fine);
+    let varies = variation(&input.interval_rates);
     // Operations of equal latency complete in waves one latency apart, even without a throttle.
-    let wave = subject.mean_latency().unwrap_or(0.0) / 1e9;
-    if modes.is_none() && (seconds - wave).abs() <= subject.fine_secs.max(LATENCY_TOLERANCE * wave) {
+    let wave = input.mean_latency().unwrap_or(0.0) / 1e9;
+    if modes.is_none() && (seconds - wave).abs() <= input.interval_secs.max(LATENCY_TOLERANCE * wave) {
         return None;
     }
     if seconds > MAX_PERIOD_SECONDS + 1e-9
@@ -51,29 +51,30 @@ pub(super) fn detect(subject: &Input<'_>) -> Option<Symptom> {
     {
         return None;
     }
-    let rate = subject.rate()?;
+    let rate = input.rate()?;
     let sentence = format!(
         "a throttle that lets through {:.0} operations every {seconds:.1} s",
         rate * seconds
     );
-    let mut sign = Symptom::new(sentence)
-        .show(figure("period", seconds, "s"))
-        .show(compared(
+    let mut symptom = Symptom::new(sentence)
+        .with_evidence(figure("period", seconds, "s"))
+        .with_evidence(figure_vs(
             "autocorrelation at the period",
             found.correlation,
             "",
             MIN_AUTOCORRELATION,
             "chance",
         ))
-        .show(figure("variation between intervals", 100.0 * varies, "%"));
+        .with_evidence(figure("variation between intervals", 100.0 * varies, "%"));
     if let Some(modes) = modes {
-        sign = sign
-            .show(figure("operations that pass", modes.low / 1e6, "ms"))
-            .show(figure("operations that wait", modes.high / 1e6, "ms"));
+        symptom = symptom
+            .with_evidence(figure("operations that pass", modes.low / 1e6, "ms"))
+            .with_evidence(figure("operations that wait", modes.high / 1e6, "ms"));
     }
     let limit = format!("look for a limit of about {rate:.0} IOPS: in the hypervisor, or `io.max` of a control group");
     Some(
-        sign.advise(limit)
-            .advise("pace the load below the limit: the waits disappear"),
+        symptom
+            .with_advice(limit)
+            .with_advice("pace the load below the limit: the waits disappear"),
     )
 }

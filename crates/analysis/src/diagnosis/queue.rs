@@ -4,7 +4,7 @@ use model::diagnosis::Answer;
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared};
+use super::symptom::{Symptom, figure_vs};
 
 pub(super) const QUEUE_ABOVE: Signature = Signature {
     answer: Answer::QueueAbove,
@@ -13,23 +13,25 @@ pub(super) const QUEUE_ABOVE: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Input<'_>) -> Option<Symptom> {
-    if !subject.waits_above() {
+fn detect(input: &Input<'_>) -> Option<Symptom> {
+    if !input.waits_above_device() {
         return None;
     }
-    let (device, load) = subject.in_device()?;
+    let (device, load) = input.requests_in_device()?;
     let sentence = format!(
         "a queue above the device: {load:.1} operations are in flight, and only {device:.1} of them have reached the device"
     );
     Some(
         Symptom::new(sentence)
-            .show(compared(
+            .with_evidence(figure_vs(
                 "operations in the device",
                 device,
                 "",
                 load,
                 "those in flight",
             ))
-            .advise("look at the I/O scheduler, locks of the file system, a throttle, or a driver with a single queue"),
+            .with_advice(
+                "look at the I/O scheduler, locks of the file system, a throttle, or a driver with a single queue",
+            ),
     )
 }

@@ -1,11 +1,11 @@
-//! More depth brings no more, and no known limit explains it.
+//! More depth does not raise the rate, and no known limit explains it.
 
 use model::diagnosis::Answer;
 
 use super::Signature;
 use super::confirm::Verdict;
 use super::input::Input;
-use super::symptom::{Symptom, compared};
+use super::symptom::{Symptom, figure_vs};
 
 /// A latency this many times that of the unloaded device is mostly waiting.
 const MIN_LATENCY_GROWTH: f64 = 3.0;
@@ -17,15 +17,15 @@ pub(super) const SATURATED: Signature = Signature {
     detect,
 };
 
-fn detect(subject: &Input<'_>) -> Option<Symptom> {
-    if !subject.is_level() || subject.waits_above() {
+fn detect(input: &Input<'_>) -> Option<Symptom> {
+    if !input.has_one_level() || input.waits_above_device() {
         return None;
     }
-    let rate = subject.rate()?;
-    let comparison = subject.comparison();
-    let sign = match (comparison, subject.context.unloaded_ns) {
-        // Operations that wait for one another show a limit by themselves, whether or not flushes
-        // emptied the queue at times and whether or not a report says that the loop was closed.
+    let rate = input.rate()?;
+    let comparison = input.comparison();
+    let symptom = match (comparison, input.context.unloaded_ns) {
+        // Waiting operations prove a limit, even if flushes emptied the queue at times or the
+        // report does not state a closed loop.
         (Some(comparison), _) => {
             let [same, grown] = comparison.evidence();
             matches!(comparison.verdict, Verdict::Limit | Verdict::Decline)
@@ -33,14 +33,14 @@ fn detect(subject: &Input<'_>) -> Option<Symptom> {
                     confirmed: Some(true),
                     ..Symptom::default()
                 })?
-                .show(same)
-                .show(grown)
+                .with_evidence(same)
+                .with_evidence(grown)
         }
-        (None, Some(alone)) if subject.is_closed_loop() && subject.queue_is_full()? => {
-            let latency = subject.mean_latency()?;
+        (None, Some(alone)) if input.is_closed_loop() && input.is_queue_full()? => {
+            let latency = input.mean_latency()?;
             (latency >= MIN_LATENCY_GROWTH * alone)
                 .then(Symptom::default)?
-                .show(compared(
+                .with_evidence(figure_vs(
                     "mean latency",
                     latency / 1e6,
                     "ms",
@@ -60,8 +60,8 @@ fn detect(subject: &Input<'_>) -> Option<Symptom> {
         );
     }
     let known = format!("if this is a limit, name it: --cap iops={rate:.0}");
-    let sign = sign
-        .advise("reduce the depth: the rate stays the same and latency falls; only a faster device delivers more")
-        .advise(known);
-    Some(Symptom { sentence, ..sign })
+    let symptom = symptom
+        .with_advice("reduce the depth: the rate stays the same and latency falls; only a faster device delivers more")
+        .with_advice(known);
+    Some(Symptom { sentence, ..symptom })
 }

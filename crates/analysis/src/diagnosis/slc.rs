@@ -1,19 +1,19 @@
-//! The fast part of a flash disk was full.
+//! The SLC write cache of a flash disk was full.
 
 use model::diagnosis::Answer;
 
 use super::Signature;
-use super::burst::{Step, is_flat, step};
+use super::burst::{StepDown, find_step_down, is_flat};
 use super::input::Input;
-use super::symptom::{Symptom, compared, figure};
+use super::symptom::{Symptom, figure, figure_vs};
 
-/// Cliffs are steep: this share of the level is lost.
-const CLIFF: f64 = 0.25;
-/// And come at once: what lies within this many seconds of the step has the levels of its sides.
-const SIDES: usize = 5;
-const SHARP: f64 = 0.25;
-/// The same amount within this share.
-const SAME: f64 = 0.15;
+/// Minimum drop at the cliff, as a share of the level before it.
+const MIN_DROP: f64 = 0.25;
+/// The seconds on either side of the step that must already have the levels before and after ...
+const SIDE_SECONDS: usize = 5;
+const MAX_BLUR: f64 = 0.25;
+/// Byte counts within this share count as equal.
+const BYTES_TOLERANCE: f64 = 0.15;
 
 pub(super) const SLC_CLIFF: Signature = Signature {
     answer: Answer::SlcCliff,
@@ -23,16 +23,16 @@ pub(super) const SLC_CLIFF: Signature = Signature {
     detect,
 };
 
-pub(super) fn detect(subject: &Input<'_>) -> Option<Symptom> {
-    let step = step(subject)?;
-    let at_the_same_bytes = same_bytes(subject, &step);
-    let writes_alone = subject.write_percent()? > 99.0;
-    let steep = step.after.mean < step.before.mean * (1.0 - CLIFF) && is_sharp(subject, &step);
+pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
+    let step = find_step_down(input)?;
+    let at_the_same_bytes = is_at_same_bytes(input, &step);
+    let writes_alone = input.write_percent()? > 99.0;
+    let steep = step.after.mean < step.before.mean * (1.0 - MIN_DROP) && is_sharp(input, &step);
     if !writes_alone || !steep || at_the_same_bytes == Some(false) {
         return None;
     }
-    let bytes = bytes_before(subject, &step)?;
-    // At another rate, a full cache and spent credits show at different times.
+    let bytes = bytes_before(input, &step)?;
+    // Only a run at another rate distinguishes a full cache from spent credits.
     let or_credits = match at_the_same_bytes.is_none() && is_flat(&step.after) {
         true => ", or credits ran out",
         false => "",
@@ -43,75 +43,76 @@ pub(super) fn detect(subject: &Input<'_>) -> Option<Symptom> {
         step.before.mean,
         step.after.mean
     );
-    let mut sign = Symptom::new(sentence)
-        .show(figure("level before", step.before.mean, "IOPS"))
-        .show(figure("level after", step.after.mean, "IOPS"))
-        .show(figure("variation after", 100.0 * step.after.variation(), "%"));
-    sign = match at_other_rate(subject) {
-        Some((other, ..)) => sign.show(compared(
+    let mut symptom = Symptom::new(sentence)
+        .with_evidence(figure("level before", step.before.mean, "IOPS"))
+        .with_evidence(figure("level after", step.after.mean, "IOPS"))
+        .with_evidence(figure("variation after", 100.0 * step.after.variation(), "%"));
+    symptom = match other_run_summary(input) {
+        Some((other, ..)) => symptom.with_evidence(figure_vs(
             "written before the step",
             bytes / 1e9,
             "GB",
             other / 1e9,
             "at the other rate",
         )),
-        None => sign.show(figure("written before the step", bytes / 1e9, "GB")),
+        None => symptom.with_evidence(figure("written before the step", bytes / 1e9, "GB")),
     };
     if at_the_same_bytes.is_none() {
-        sign = sign.advise(
+        symptom = symptom.with_advice(
             "repeat at half the rate: the step comes after the same number of bytes if it is a cache, and not if credits \
              ran out",
         );
     }
-    Some(sign.advise(
+    Some(symptom.with_advice(
         "what counts for long writes is the second level; the cache is free again after a while without writes",
     ))
 }
 
-/// Whether the step came after the same number of bytes at another rate: `None` without such a run,
-/// or where that run did not write so much.
-fn same_bytes(subject: &Input<'_>, step: &Step) -> Option<bool> {
-    let bytes = bytes_before(subject, step)?;
-    let (at_step, written, stepped) = at_other_rate(subject)?;
+/// Whether the step came after the same number of bytes at another rate; `None` without such a run,
+/// or if it wrote too little.
+fn is_at_same_bytes(input: &Input<'_>, step: &StepDown) -> Option<bool> {
+    let bytes = bytes_before(input, step)?;
+    let (at_step, written, stepped) = other_run_summary(input)?;
     if stepped {
-        return Some((at_step / bytes - 1.0).abs() <= SAME);
+        return Some((at_step / bytes - 1.0).abs() <= BYTES_TOLERANCE);
     }
-    // It wrote more and had no step: bytes are not what counts.
-    (written > bytes * (1.0 + SAME)).then_some(false)
+    // It wrote more without a step, so the byte count is not the cause.
+    (written > bytes * (1.0 + BYTES_TOLERANCE)).then_some(false)
 }
 
-/// Bytes before the step in the other run (all of them, if there was none), bytes of that run, and
-/// whether it had one.
-fn at_other_rate(subject: &Input<'_>) -> Option<(f64, f64, bool)> {
-    let other = Input::new(subject.context.other_rate?, &[], &super::Context::default()).summary()?;
+/// Of the run at another rate: bytes before its step (all if it had none), all bytes, and whether
+/// it had a step.
+fn other_run_summary(input: &Input<'_>) -> Option<(f64, f64, bool)> {
+    let other = Input::new(input.context.other_rate?, &[], &super::Context::default()).bytes_at_step()?;
     Some(other)
 }
 
-fn bytes_before(subject: &Input<'_>, step: &Step) -> Option<f64> {
-    Some(step.before.mean * step.at * subject.bytes_each()?)
+fn bytes_before(input: &Input<'_>, step: &StepDown) -> Option<f64> {
+    Some(step.before.mean * step.at * input.bytes_per_operation()?)
 }
 
 impl Input<'_> {
-    fn bytes_each(&self) -> Option<f64> {
-        let each = self.observation.total.bytes_per_sec? / self.rate()?;
-        (each > 0.0).then_some(each)
+    fn bytes_per_operation(&self) -> Option<f64> {
+        let bytes = self.observation.total.bytes_per_sec? / self.rate()?;
+        (bytes > 0.0).then_some(bytes)
     }
 
-    fn summary(&self) -> Option<(f64, f64, bool)> {
+    fn bytes_at_step(&self) -> Option<(f64, f64, bool)> {
         let written = self.observation.total.bytes.map(|bytes| bytes.0 as f64);
-        let written = written.or_else(|| Some(self.observation.total.bytes_per_sec? * self.seconds.len() as f64))?;
-        match step(self) {
+        let written =
+            written.or_else(|| Some(self.observation.total.bytes_per_sec? * self.rates_by_second.len() as f64))?;
+        match find_step_down(self) {
             Some(step) => Some((bytes_before(self, &step)?, written, true)),
             None => Some((written, written, false)),
         }
     }
 }
 
-fn is_sharp(subject: &Input<'_>, step: &Step) -> bool {
+fn is_sharp(input: &Input<'_>, step: &StepDown) -> bool {
     let at = step.after.start;
     let mean = |values: &[f64]| model::stats::mean(values);
-    let before = mean(&subject.seconds[step.before.end.saturating_sub(SIDES)..step.before.end]);
-    let after = mean(&subject.seconds[at..(at + SIDES).min(subject.seconds.len())]);
+    let before = mean(&input.rates_by_second[step.before.end.saturating_sub(SIDE_SECONDS)..step.before.end]);
+    let after = mean(&input.rates_by_second[at..(at + SIDE_SECONDS).min(input.rates_by_second.len())]);
     let height = step.before.mean - step.after.mean;
-    before - after >= (1.0 - SHARP) * height
+    before - after >= (1.0 - MAX_BLUR) * height
 }

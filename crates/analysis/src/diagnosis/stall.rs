@@ -1,18 +1,18 @@
-//! For some time nothing was served at all.
+//! For a while the storage completed nothing.
 
 use model::diagnosis::Answer;
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared, figure};
-use crate::attribution::{Attribution, Fault, Missed};
+use super::symptom::{Symptom, figure, figure_vs};
+use crate::attribution::{Attribution, Fault, MissedSecond};
 
-/// An interval is empty by chance where this many operations or fewer are usual in it.
-const EXPECTED: f64 = 5.0;
+/// With fewer operations per interval on average, an empty interval may be chance.
+const MIN_EXPECTED_OPERATIONS: f64 = 5.0;
 /// Shortest stall in seconds: one interval may fall between two batches of completions.
-const MIN_STALL: f64 = 0.2;
-/// Longer than that many median latencies.
-const UNUSUAL: f64 = 5.0;
+const MIN_STALL_SECS: f64 = 0.2;
+/// A stall is longer than this many median latencies.
+const MIN_MEDIAN_LATENCIES: f64 = 5.0;
 
 pub(super) const STALL: Signature = Signature {
     answer: Answer::Stall,
@@ -21,10 +21,10 @@ pub(super) const STALL: Signature = Signature {
     detect,
 };
 
-pub(super) fn detect(subject: &Input<'_>) -> Option<Symptom> {
-    let mut stalls = stalls(subject);
-    if let Some(attribution) = Attribution::new(subject.observation, None) {
-        stalls.retain(|stall| !is_of_generator(&attribution, *stall));
+pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
+    let mut stalls = stalls(input);
+    if let Some(attribution) = Attribution::new(input.observation, None) {
+        stalls.retain(|stall| !is_generator_pause(&attribution, *stall));
     }
     let longest = stalls.iter().map(|stall| stall.1).max_by(f64::total_cmp)?;
     let all: f64 = stalls.iter().map(|stall| stall.1).sum();
@@ -34,51 +34,51 @@ pub(super) fn detect(subject: &Input<'_>) -> Option<Symptom> {
         "nothing was served for {all:.1} s in all, at {}{more}: the longest time was {longest:.1} s",
         times.join(", ")
     );
-    let span = subject.fine.len() as f64 * subject.fine_secs;
+    let span = input.interval_rates.len() as f64 * input.interval_secs;
     Some(
         Symptom::new(sentence)
-            .show(figure("longest stall", longest, "s"))
-            .show(figure("stalls", stalls.len() as f64, ""))
-            .show(compared(
+            .with_evidence(figure("longest stall", longest, "s"))
+            .with_evidence(figure("stalls", stalls.len() as f64, ""))
+            .with_evidence(figure_vs(
                 "time in stalls",
                 100.0 * all / span,
                 "%",
                 0.0,
                 "a sound device",
             ))
-            .advise("look at the system's log at these moments: resets, path changes, snapshots"),
+            .with_advice("look at the system's log at these moments: resets, path changes, snapshots"),
     )
 }
 
-/// Start and length of each, in seconds, whether the storage or the host paused.
-pub(super) fn stalls(subject: &Input<'_>) -> Vec<(f64, f64)> {
-    let usual = model::stats::median(&subject.fine) * subject.fine_secs;
-    let latency = subject
+/// Start and length of each stall in seconds, whether the storage or the host paused.
+pub(super) fn stalls(input: &Input<'_>) -> Vec<(f64, f64)> {
+    let usual_operations = model::stats::median(&input.interval_rates) * input.interval_secs;
+    let latency = input
         .observation
         .total
         .latency
         .as_ref()
         .and_then(|latency| latency.quantile(0.5));
-    let shortest = (UNUSUAL * latency.unwrap_or(0.0) / 1e9).max(MIN_STALL);
+    let shortest = (MIN_MEDIAN_LATENCIES * latency.unwrap_or(0.0) / 1e9).max(MIN_STALL_SECS);
     let mut found = Vec::new();
-    if usual < EXPECTED {
+    if usual_operations < MIN_EXPECTED_OPERATIONS {
         return found;
     }
     let mut at = 0;
-    for run in subject.fine.chunk_by(|a, b| (*a == 0.0) == (*b == 0.0)) {
-        let length = run.len() as f64 * subject.fine_secs;
+    for run in input.interval_rates.chunk_by(|a, b| (*a == 0.0) == (*b == 0.0)) {
+        let length = run.len() as f64 * input.interval_secs;
         if run[0] == 0.0 && length >= shortest - 1e-9 {
-            found.push((at as f64 * subject.fine_secs, length));
+            found.push((at as f64 * input.interval_secs, length));
         }
         at += run.len();
     }
     found
 }
 
-/// Most operations missing around a stall were never issued: the host paused, not the storage.
-fn is_of_generator(attribution: &Attribution, (start, length): (f64, f64)) -> bool {
+/// Most operations missing in the stall were never issued: the host paused, not the storage.
+fn is_generator_pause(attribution: &Attribution, (start, length): (f64, f64)) -> bool {
     let (mut storage, mut others) = (0.0, 0.0);
-    let touches = |missed: &&Missed| missed.at < start + length && missed.at + 1.0 > start;
+    let touches = |missed: &&MissedSecond| missed.at < start + length && missed.at + 1.0 > start;
     for missed in attribution.missed.iter().filter(touches) {
         match missed.fault {
             Fault::Storage | Fault::OtherIo => storage += missed.operations,

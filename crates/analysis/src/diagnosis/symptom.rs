@@ -1,8 +1,8 @@
-//! What a signature says when it holds.
+//! What a matching signature reports.
 
 use model::diagnosis::Evidence;
 
-/// An answer without its name.
+/// An answer, without its name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Symptom {
     pub(super) sentence: String,
@@ -21,19 +21,18 @@ impl Symptom {
         }
     }
 
-    /// Adds a figure.
-    pub(super) fn show(mut self, evidence: Evidence) -> Symptom {
+    pub(super) fn with_evidence(mut self, evidence: Evidence) -> Symptom {
         self.evidence.push(evidence);
         self
     }
 
-    pub(super) fn advise(mut self, advice: impl Into<String>) -> Symptom {
+    pub(super) fn with_advice(mut self, advice: impl Into<String>) -> Symptom {
         self.advice.push(advice.into());
         self
     }
 }
 
-/// A figure on its own.
+/// A figure without a reference value.
 pub(super) fn figure(what: &str, value: f64, unit: &str) -> Evidence {
     Evidence {
         what: what.into(),
@@ -43,8 +42,8 @@ pub(super) fn figure(what: &str, value: f64, unit: &str) -> Evidence {
     }
 }
 
-/// A figure and what it is held against.
-pub(super) fn compared(what: &str, value: f64, unit: &str, against: f64, which: &str) -> Evidence {
+/// A figure with the reference value it is compared with.
+pub(super) fn figure_vs(what: &str, value: f64, unit: &str, against: f64, which: &str) -> Evidence {
     Evidence {
         against: Some(against),
         which: which.into(),

@@ -31,12 +31,12 @@ fn layers_of_targets(environment: &Environment, targets: &BTreeSet<u32>) -> Vec<
         facts.is_some_and(|facts| facts.devices.iter().any(|device| device.number == number))
     };
     let limited = environment.limits.devices.iter().map(|limit| {
-        let on = targets.iter().copied().filter(|target| lies_on(*target, &limit.device));
-        (limit, on.collect::<BTreeSet<u32>>())
+        let used_targets = targets.iter().copied().filter(|target| lies_on(*target, &limit.device));
+        (limit, used_targets.collect::<BTreeSet<u32>>())
     });
     let (whole, parts): (Vec<_>, Vec<_>) = limited
-        .filter(|(_, on)| !on.is_empty())
-        .partition(|(_, on)| on == targets);
+        .filter(|(_, used_targets)| !used_targets.is_empty())
+        .partition(|(_, used_targets)| used_targets == targets);
     let layers = whole
         .into_iter()
         .flat_map(|(limit, _)| layers_of_limit(limit, "device"));
@@ -49,7 +49,7 @@ fn combined_layers(parts: &[(&DeviceLimit, BTreeSet<u32>)], targets: &BTreeSet<u
         let limited = || parts.iter().filter_map(|(limit, on)| Some((of(limit)?, on)));
         let count: usize = limited().map(|(_, on)| on.len()).sum();
         let covered: BTreeSet<u32> = limited().flat_map(|(_, on)| on).copied().collect();
-        // As many as the targets, and covering them all: each target exactly once.
+        // Equal counts and full coverage: each target occurs exactly once.
         (count > 0 && count == targets.len() && covered == *targets).then(|| limited().map(|(value, _)| value).sum())
     };
     let names: Vec<&str> = parts.iter().map(|(limit, _)| limit.device.as_str()).collect();
@@ -64,7 +64,7 @@ fn combined_layers(parts: &[(&DeviceLimit, BTreeSet<u32>)], targets: &BTreeSet<u
 }
 
 fn layers_of_limit(limit: &DeviceLimit, word: &str) -> Vec<Layer> {
-    let one = |which: &str, applies: Applies, iops: Option<u64>, bytes: Option<u64>| {
+    let layer = |which: &str, applies: Applies, iops: Option<u64>, bytes: Option<u64>| {
         let exactly = |value: u64| Limit::exactly(value as f64);
         (iops.is_some() || bytes.is_some()).then(|| Layer {
             name: format!("control group, {which} of {word} {}", limit.device),
@@ -77,8 +77,8 @@ fn layers_of_limit(limit: &DeviceLimit, word: &str) -> Vec<Layer> {
             ..Layer::default()
         })
     };
-    let reads = one("reads", Applies::Reads, limit.read_iops, limit.read_bytes);
-    let writes = one("writes", Applies::Writes, limit.write_iops, limit.write_bytes);
+    let reads = layer("reads", Applies::Reads, limit.read_iops, limit.read_bytes);
+    let writes = layer("writes", Applies::Writes, limit.write_iops, limit.write_bytes);
     reads.into_iter().chain(writes).collect()
 }
 

@@ -5,10 +5,10 @@ use model::stats::fit_line;
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared, figure};
+use super::symptom::{Symptom, figure, figure_vs};
 
-/// The rate falls by at least this share over the window.
-const FALLS: f64 = 0.05;
+/// Minimum decline of the rate over the window, as a share.
+const MIN_DECLINE: f64 = 0.05;
 
 pub(super) const THERMAL: Signature = Signature {
     answer: Answer::Thermal,
@@ -16,25 +16,28 @@ pub(super) const THERMAL: Signature = Signature {
     detect,
 };
 
-pub(super) fn detect(subject: &Input<'_>) -> Option<Symptom> {
-    let temperature = subject.context.temperature.filter(|is| is.highest >= is.limit)?;
-    let lost = decline(&subject.seconds)?;
-    (lost >= FALLS).then(|| {
+pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
+    let temperature = input
+        .context
+        .temperature
+        .filter(|temperature| temperature.highest >= temperature.limit)?;
+    let lost = decline(&input.rates_by_second)?;
+    (lost >= MIN_DECLINE).then(|| {
         let sentence = format!(
             "the device was too hot: it reached {:.0} °C, and the rate fell by {:.0} %",
             temperature.highest,
             100.0 * lost
         );
         Symptom::new(sentence)
-            .show(compared(
+            .with_evidence(figure_vs(
                 "temperature", temperature.highest, "°C", temperature.limit, "where it slows down",
             ))
-            .show(figure("decline over the window", 100.0 * lost, "%"))
-            .advise("cool the device; what it does cold it does for minutes only")
+            .with_evidence(figure("decline over the window", 100.0 * lost, "%"))
+            .with_advice("cool the device; it keeps the rate of its first minutes only while it is cold")
     })
 }
 
-/// By what share a series falls from its beginning to its end, along the line through it.
+/// Share by which a fitted line falls from its start to its end.
 pub(super) fn decline(seconds: &[f64]) -> Option<f64> {
     if seconds.len() < 20 {
         return None;

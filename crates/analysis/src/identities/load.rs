@@ -1,4 +1,4 @@
-//! Little's law, the rate and the mix against what was asked for.
+//! Compares Little's law, the rate and the mix with the requested load.
 
 use model::finding::{Finding, Severity};
 use model::observation::Observation;
@@ -7,23 +7,23 @@ use serde::Serialize;
 
 use super::Rule;
 
-/// Share of the depth by which a full queue may seem less or more than full.
+/// Tolerance, as a share of the depth, within which a queue counts as full.
 const TOLERANCE: f64 = 0.01;
-/// A queue that was less full than this misleads.
-const MISLEADS: f64 = 0.95;
-/// Percentage points of the mix.
-const DRIFT_POINTS: f64 = 1.0;
+/// A queue below this share of its depth is a warning.
+const MISLEADING_BELOW: f64 = 0.95;
+/// Tolerated deviation of the mix, in percentage points.
+const MAX_DRIFT_POINTS: f64 = 1.0;
 
 /// Operations in flight by Little's law (1961).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Little {
     /// Rate × mean latency.
     pub in_flight: f64,
-    /// Places in the queue, where known.
+    /// Queue depth, if known.
     pub depth: Option<u64>,
-    /// The first as a share of the second.
+    /// Operations in flight divided by the depth.
     pub share: Option<f64>,
-    /// What rounding and the edges of the measured window may make of that share.
+    /// Allowed error of `share` from rounding and window edges.
     pub tolerance: f64,
 }
 
@@ -35,50 +35,50 @@ pub fn little(load: &Observation) -> Option<Little> {
     let edges = depth
         .zip(load.total.operations)
         .map_or(0.0, |(depth, operations)| depth as f64 / operations.max(1) as f64);
-    let rounding = rounding(load, mean);
+    let print_rounding = print_rounding(load, mean);
     Some(Little {
         in_flight,
         depth,
         share: depth.map(|depth| in_flight / depth as f64),
-        tolerance: TOLERANCE + edges + rounding,
+        tolerance: TOLERANCE + edges + print_rounding,
     })
 }
 
-/// What printing may make of a mean, as a share of it: DiskSpd and Vdbench print thousandths of a
+/// Rounding error of a printed mean, as a share of it: DiskSpd and Vdbench print thousandths of a
 /// millisecond.
-fn rounding(load: &Observation, mean: f64) -> f64 {
+fn print_rounding(load: &Observation, mean: f64) -> f64 {
     match load.tool.as_str() {
         "DiskSpd" | "Vdbench" if mean > 0.0 => 500.0 / mean,
         _ => 0.0,
     }
 }
 
-/// What a queue holds against the places it has.
+/// How a queue differs from a full one.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Filled {
-    /// More than there are places: something is wrong.
+pub(crate) enum QueueFill {
+    /// More operations than slots: a figure is wrong.
     Beyond,
-    /// Less, with how much that matters.
+    /// Not full, with the severity of that.
     Short(Severity),
 }
 
 impl Little {
-    /// How full the queue was; `None` where it was full, or nothing is known of it. `above` is what
-    /// a share beyond 1 may have on top of the tolerance.
-    pub(crate) fn filled(&self, above: f64) -> Option<Filled> {
+    /// How the queue differed from full; `None` if it was full or the depth is unknown. `above` is
+    /// the tolerance added for shares above 1.
+    pub(crate) fn queue_fill(&self, above: f64) -> Option<QueueFill> {
         let share = self.share?;
         if share > 1.0 + self.tolerance + above {
-            return Some(Filled::Beyond);
+            return Some(QueueFill::Beyond);
         }
-        let severity = if share < MISLEADS {
+        let severity = if share < MISLEADING_BELOW {
             Severity::Warning
         } else {
             Severity::Note
         };
-        (share < 1.0 - self.tolerance).then_some(Filled::Short(severity))
+        (share < 1.0 - self.tolerance).then_some(QueueFill::Short(severity))
     }
 
-    /// The law for figures that are exact.
+    /// Little's law for exact counts.
     pub(crate) fn exact(found: &InFlight) -> Little {
         Little {
             in_flight: found.average,
@@ -102,8 +102,8 @@ fn judge(load: &Observation) -> Option<Finding> {
         "{:.2} operations were in flight on average, of {depth}",
         found.in_flight
     );
-    let severity = match found.filled(0.0)? {
-        Filled::Beyond => {
+    let severity = match found.queue_fill(0.0)? {
+        QueueFill::Beyond => {
             let finding = Finding::new("LITTLE-MISMATCH", Severity::Error, what).at(&*load.name);
             let why =
                 "more than the queue holds: rate, latency or depth of this report is wrong, or they are not of one run";
@@ -113,9 +113,9 @@ fn judge(load: &Observation) -> Option<Finding> {
                     .help("check the queue depth, the number of threads and the unit of the latency"),
             );
         }
-        // A load that is held to a rate leaves places free on purpose.
-        Filled::Short(_) if load.load.closed_loop != Some(true) => return None,
-        Filled::Short(severity) => severity,
+        // A paced load leaves slots free on purpose.
+        QueueFill::Short(_) if load.load.closed_loop != Some(true) => return None,
+        QueueFill::Short(severity) => severity,
     };
     let finding = Finding::new("QD-NOT-ACHIEVED", severity, what).at(&*load.name);
     let (why, help) = match load.load.direct {
@@ -138,15 +138,18 @@ pub(super) const STATED: Rule = Rule {
     names: &["IN-FLIGHT-MISMATCH"],
     about: "Operations in flight that the report states, against rate × latency.",
     detect: |load, _, findings| {
-        let (Some(said), Some(counted)) = (load.stated.in_flight, load.in_flight()) else {
+        let (Some(stated_in_flight), Some(counted)) = (load.stated.in_flight, load.in_flight()) else {
             return;
         };
         let mean = load.total.latency.as_ref().and_then(|latency| latency.mean_ns);
-        let allowed = IN_FLIGHT_ROUNDING + (TOLERANCE + rounding(load, mean.unwrap_or(0.0))) * counted.max(said);
-        if (counted - said).abs() > allowed {
-            let what = format!("rate × latency makes {counted:.2} operations in flight; the report says {said:.2}");
-            // A tool may count what is in flight in a way of its own, so this alone does not make
-            // the figures invalid.
+        let allowed = IN_FLIGHT_ROUNDING
+            + (TOLERANCE + print_rounding(load, mean.unwrap_or(0.0))) * counted.max(stated_in_flight);
+        if (counted - stated_in_flight).abs() > allowed {
+            let what = format!(
+                "rate × latency makes {counted:.2} operations in flight; the report says {stated_in_flight:.2}"
+            );
+            // Tools count operations in flight differently, so this alone does not make the figures
+            // invalid.
             let finding = Finding::new("IN-FLIGHT-MISMATCH", Severity::Warning, what).at(&*load.name);
             let finding = finding.why("by Little's law the two are one figure: rate, latency or queue depth may have been changed, mistyped or come from another run");
             findings.push(finding.help("go back to the report as the tool wrote it"));
@@ -187,7 +190,7 @@ pub(super) const MIX: Rule = Rule {
             .total
             .operations
             .map_or(0.0, |n| 300.0 * (share * (1.0 - share) / n.max(1) as f64).sqrt());
-        if (found - asked).abs() > DRIFT_POINTS + chance {
+        if (found - asked).abs() > MAX_DRIFT_POINTS + chance {
             let what = format!("{found:.1} % of the operations were writes, {asked:.1} % were asked for");
             let finding = Finding::new("MIX-DRIFT", Severity::Warning, what).at(&*load.name);
             let finding = finding.why("the figures belong to another load than the one that was described");

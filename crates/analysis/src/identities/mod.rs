@@ -1,6 +1,6 @@
-//! What can be said of a measured load without a device: whether its figures agree with each other,
-//! how far they can be trusted, and what weakens them. They may come from any tool, rounded as it
-//! rounds and with gaps; what is absent is not judged.
+//! Judges the figures of a load without its device: whether they agree with each other, how far
+//! they can be trusted, and what weakens them. They may come from any tool, rounded and incomplete;
+//! absent figures are not judged.
 
 mod load;
 mod modes;
@@ -12,25 +12,25 @@ mod validity;
 use model::finding::Finding;
 use model::observation::Observation;
 
-pub(crate) use load::Filled;
+pub(crate) use load::QueueFill;
 pub use load::{Little, little};
 pub(crate) use modes::find_two_modes;
 pub use percentiles::{PercentileRow, PercentileValue, Trust, percentiles};
 
-/// A rule, with what it looks at.
+/// A rule about a load.
 #[derive(Clone, Copy, Debug)]
 pub struct Rule {
-    /// Names of the findings it can make.
+    /// Rule names of its findings.
     pub names: &'static [&'static str],
-    /// What it looks at, in a sentence.
+    /// What it checks, in a sentence.
     pub about: &'static str,
     detect: fn(&Observation, Purpose, &mut Vec<Finding>),
 }
 
-/// What the figures are wanted for.
+/// What the figures are used for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Purpose {
-    /// A promise is judged by them, which asks for more than a look does.
+    /// They judge a promise, which needs longer measurements.
     pub promise: bool,
 }
 
@@ -58,7 +58,7 @@ pub const RULES: &[Rule] = &[
     validity::LATENCY,
 ];
 
-/// What every rule finds in a load.
+/// Applies every rule to a load.
 pub fn examine(observation: &Observation, purpose: Purpose) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in RULES {

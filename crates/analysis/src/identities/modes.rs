@@ -18,11 +18,11 @@ pub(super) const MODES: Rule = Rule {
     detect: |load, _, findings| findings.extend(find_two_modes(load)),
 };
 
-/// A finding for each direction whose latencies have two modes. Only whole distributions show them;
-/// percentiles do not.
+/// One finding for each direction whose latencies have two modes. Only full histograms show them,
+/// not percentiles.
 ///
-/// Directions are judged apart, because reads and writes together have two modes wherever they take
-/// different times.
+/// Directions are judged separately: reads and writes of different latency would show two modes
+/// together.
 pub(crate) fn find_two_modes(load: &Observation) -> Vec<Finding> {
     let directions = [
         ("reads", load.directions.read.as_ref()),
@@ -72,9 +72,9 @@ fn describe(name: &str, latency: &Latency) -> Option<String> {
     (high as f64 >= MIN_RATIO * low as f64).then(|| {
         format!(
             "{} % of the {name} take about {}, the other {} % about {}: two modes",
-            figures::plain(100.0 * fast),
+            figures::format_number(100.0 * fast),
             Nanos(low),
-            figures::plain(100.0 * slow),
+            figures::format_number(100.0 * slow),
             Nanos(high)
         )
     })

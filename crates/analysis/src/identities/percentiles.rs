@@ -1,5 +1,5 @@
-//! The table of percentiles, with how far each can be trusted: with fewer than ten values beyond
-//! it, a percentile is as random as the maximum.
+//! The table of percentiles and how far to trust each: with fewer than ten values beyond it, a
+//! percentile is as random as the maximum.
 
 use model::finding::{Finding, Severity};
 use model::observation::{Latency, Observation};
@@ -48,8 +48,7 @@ pub struct PercentileRow {
     pub total: Option<PercentileValue>,
 }
 
-/// Percentiles that are shown for a full histogram. A report that states its own percentiles shows
-/// those.
+/// Percentiles shown for a histogram. A report with its own percentiles shows those instead.
 const DEFAULT_SHARES: [f64; 9] = [0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 0.999, 0.9999, 0.99999];
 
 /// Builds a row for every percentile that the source states, in ascending order.

@@ -1,6 +1,6 @@
 //! Figures that follow from each other: operations × block size = bytes, IOPS = operations / time,
-//! throughput = IOPS × block size, reads + writes = all, the threads together = all. A report that
-//! a tool wrote cannot break them by more than its rounding.
+//! throughput = IOPS × block size, the sum of directions or threads = total. An unedited report
+//! breaks them by rounding only.
 
 use model::finding::{Finding, Severity};
 use model::observation::{Flow, Observation};
@@ -11,8 +11,8 @@ use super::Rule;
 const RATE_ROUNDING: f64 = 0.005;
 /// Times are printed in hundredths of a second.
 const TIME_ROUNDING_S: f64 = 0.006;
-/// A few operations may have fallen short of their block.
-const SHORT: f64 = 0.001;
+/// Some operations may have moved less than a block.
+const MAX_SHORT_SHARE: f64 = 0.001;
 
 pub(super) const OPERATIONS: Rule = Rule {
     names: &["BYTES-MISMATCH"],
@@ -23,7 +23,7 @@ pub(super) const OPERATIONS: Rule = Rule {
                 continue;
             };
             let expected = operations as f64 * block.0 as f64;
-            if off(expected, bytes.0 as f64) > SHORT {
+            if relative_difference(expected, bytes.0 as f64) > MAX_SHORT_SHARE {
                 let what = format!(
                     "{operations} {name} of {block} make {expected:.0} bytes; the report says {}",
                     bytes.0
@@ -46,7 +46,7 @@ pub(super) const RATES: Rule = Rule {
             if let (Some(iops), Some(operations), Some(seconds)) = (flow.iops, flow.operations, seconds) {
                 let counted = operations as f64 / seconds;
                 let allowed = RATE_ROUNDING + TIME_ROUNDING_S / seconds;
-                if off(counted, iops) > allowed && (counted - iops).abs() > 0.01 {
+                if relative_difference(counted, iops) > allowed && (counted - iops).abs() > 0.01 {
                     let what = format!(
                         "{operations} {name} in {seconds:.2} s make {counted:.2} per second; the report says {iops:.2}"
                     );
@@ -54,26 +54,26 @@ pub(super) const RATES: Rule = Rule {
                 }
             }
             if let (Some(iops), Some(block), Some(rate)) = (flow.iops, load.load.block, flow.bytes_per_sec) {
-                let (counted, said) = (mib(iops * block.0 as f64), mib(rate));
-                if off(counted, said) > RATE_ROUNDING && (counted - said).abs() > 0.01 {
+                let (counted, stated) = (to_mib(iops * block.0 as f64), to_mib(rate));
+                if relative_difference(counted, stated) > RATE_ROUNDING && (counted - stated).abs() > 0.01 {
                     let what = format!(
-                        "{iops:.2} {name} of {block} per second make {counted:.2} MiB/s; the report says {said:.2}"
+                        "{iops:.2} {name} of {block} per second make {counted:.2} MiB/s; the report says {stated:.2}"
                     );
                     findings.push(disagreement("THROUGHPUT-MISMATCH", what, load));
                 }
             }
         }
-        findings.extend(mean_size(load));
+        findings.extend(check_mean_size(load));
     },
 };
 
 /// Throughput against IOPS × the mean size that the report states.
-fn mean_size(load: &Observation) -> Option<Finding> {
+fn check_mean_size(load: &Observation) -> Option<Finding> {
     let (iops, size) = (load.total.iops?, load.stated.bytes_per_operation?);
-    let (counted, said) = (mib(iops * size), mib(load.total.bytes_per_sec?));
-    (off(counted, said) > RATE_ROUNDING && (counted - said).abs() > 0.01).then(|| {
+    let (counted, stated) = (to_mib(iops * size), to_mib(load.total.bytes_per_sec?));
+    (relative_difference(counted, stated) > RATE_ROUNDING && (counted - stated).abs() > 0.01).then(|| {
         let what = format!(
-            "{iops:.2} operations of {size:.0} bytes on average per second make {counted:.2} MiB/s; the report says {said:.2}"
+            "{iops:.2} operations of {size:.0} bytes on average per second make {counted:.2} MiB/s; the report says {stated:.2}"
         );
         disagreement("THROUGHPUT-MISMATCH", what, load)
     })
@@ -83,9 +83,9 @@ pub(super) const DIRECTIONS: Rule = Rule {
     names: &["DIRECTIONS-MISMATCH"],
     about: "Reads, writes and trims together against all operations.",
     detect: |load, _, findings| {
-        let each: Vec<&Flow> = load.directions.iter().filter_map(|(_, flow)| flow.as_ref()).collect();
-        if !each.is_empty()
-            && let Some(what) = sum_differs(&each, &load.total, "the directions")
+        let flows_by_direction: Vec<&Flow> = load.directions.iter().filter_map(|(_, flow)| flow.as_ref()).collect();
+        if !flows_by_direction.is_empty()
+            && let Some(what) = describe_sum_mismatch(&flows_by_direction, &load.total, "the directions")
         {
             findings.push(disagreement("DIRECTIONS-MISMATCH", what, load));
         }
@@ -99,15 +99,15 @@ pub(super) const PARTS: Rule = Rule {
         let rows = load.parts.iter().filter(|part| part.direction.is_none());
         let rows: Vec<&Flow> = rows.map(|part| &part.flow).collect();
         if !rows.is_empty()
-            && let Some(what) = sum_differs(&rows, &load.total, "the threads")
+            && let Some(what) = describe_sum_mismatch(&rows, &load.total, "the threads")
         {
             findings.push(disagreement("PARTS-MISMATCH", what, load));
         }
     },
 };
 
-/// What is wrong with a sum, if anything is.
-fn sum_differs(each: &[&Flow], total: &Flow, whose: &str) -> Option<String> {
+/// Describes a sum that does not match the total.
+fn describe_sum_mismatch(each: &[&Flow], total: &Flow, parts_name: &str) -> Option<String> {
     let operations: Option<u64> = each
         .iter()
         .map(|flow| flow.operations)
@@ -116,18 +116,18 @@ fn sum_differs(each: &[&Flow], total: &Flow, whose: &str) -> Option<String> {
         && sum != total
     {
         return Some(format!(
-            "{whose} did {sum} operations together; the report says {total}"
+            "{parts_name} did {sum} operations together; the report says {total}"
         ));
     }
     let iops: Option<f64> = each.iter().map(|flow| flow.iops).sum();
     let (sum, total) = iops.zip(total.iops)?;
-    // Each row is rounded for itself, and clones of fio end at times of their own.
+    // Each row is rounded separately, and fio's clones end at different times.
     let rounding = 0.01 * (each.len() as f64 + 1.0);
-    ((sum - total).abs() > rounding && off(sum, total) > RATE_ROUNDING)
-        .then(|| format!("{whose} did {sum:.2} operations per second together; the report says {total:.2}"))
+    ((sum - total).abs() > rounding && relative_difference(sum, total) > RATE_ROUNDING)
+        .then(|| format!("{parts_name} did {sum:.2} operations per second together; the report says {total:.2}"))
 }
 
-/// Names and flows of all and of each direction.
+/// The total and each direction, with their names.
 fn flows(load: &Observation) -> impl Iterator<Item = (&'static str, &Flow)> {
     let each = load.directions.iter().filter_map(|(direction, flow)| {
         let name = match direction {
@@ -140,12 +140,12 @@ fn flows(load: &Observation) -> impl Iterator<Item = (&'static str, &Flow)> {
     std::iter::once(("operations", &load.total)).chain(each)
 }
 
-fn mib(bytes: f64) -> f64 {
+fn to_mib(bytes: f64) -> f64 {
     bytes / f64::from(1 << 20)
 }
 
-/// How far two figures are apart, as a share of the larger.
-fn off(one: f64, other: f64) -> f64 {
+/// Difference of two figures as a share of the larger.
+fn relative_difference(one: f64, other: f64) -> f64 {
     let largest = one.abs().max(other.abs());
     if largest > 0.0 {
         (one - other).abs() / largest

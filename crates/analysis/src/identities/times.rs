@@ -7,26 +7,28 @@ use model::stats::{Support, support};
 
 use super::Rule;
 
-/// Bins and decimals may turn neighbours around by as much.
-const ROUNDING: f64 = 0.01;
-/// From here on the tail is not the end of one distribution but another one.
-const JUMP: f64 = 5.0;
+/// Bins and decimals can put neighbouring percentiles out of order by this share.
+const MAX_ROUNDING: f64 = 0.01;
+/// From this ratio on, the tail is a second distribution.
+const MIN_TAIL_RATIO: f64 = 5.0;
 
 pub(super) const ORDER: Rule = Rule {
     names: &["PCT-DISORDER"],
     about: "A higher percentile is never shorter than a lower one.",
     detect: |load, _, findings| {
-        for (whose, latency) in latencies(load) {
+        for (whose, latency) in latencies_by_direction(load) {
             let mut values: Vec<(f64, f64)> = latency.quantiles.clone();
             values.extend(latency.max_ns.map(|max| (1.0, max)));
-            let broken = values.windows(2).find(|pair| pair[1].1 < pair[0].1 * (1.0 - ROUNDING));
-            let min_above = latency.min_ns.zip(latency.max_ns).is_some_and(|(min, max)| min > max);
-            let what = match (broken, min_above) {
+            let descending_pair = values
+                .windows(2)
+                .find(|pair| pair[1].1 < pair[0].1 * (1.0 - MAX_ROUNDING));
+            let is_min_above_max = latency.min_ns.zip(latency.max_ns).is_some_and(|(min, max)| min > max);
+            let what = match (descending_pair, is_min_above_max) {
                 (Some(pair), _) => format!(
                     "{whose}: {} at {:.4} % and {} at {:.4} %",
-                    time(pair[0].1),
+                    to_nanos(pair[0].1),
                     100.0 * pair[0].0,
-                    time(pair[1].1),
+                    to_nanos(pair[1].1),
                     100.0 * pair[1].0
                 ),
                 (None, true) => format!("{whose}: the smallest value is above the largest"),
@@ -43,8 +45,8 @@ pub(super) const TAIL: Rule = Rule {
     names: &["TAIL"],
     about: "p99.9 against p99: a jump shows a second kind of operation.",
     detect: |load, _, findings| {
-        let lines: Vec<String> = latencies(load)
-            .filter_map(|(whose, latency)| tail(whose, latency))
+        let lines: Vec<String> = latencies_by_direction(load)
+            .filter_map(|(whose, latency)| describe_tail(whose, latency))
             .collect();
         if lines.is_empty() {
             return;
@@ -60,9 +62,9 @@ pub(super) const TAIL: Rule = Rule {
     },
 };
 
-fn tail(whose: &str, latency: &Latency) -> Option<String> {
+fn describe_tail(whose: &str, latency: &Latency) -> Option<String> {
     let (p99, p999) = (latency.quantile(0.99)?, latency.quantile(0.999)?);
-    // What nothing supports shows nothing.
+    // Too few samples beyond p99.9 show nothing.
     if latency
         .samples
         .is_some_and(|samples| support(0.999, samples) == Support::None)
@@ -70,11 +72,11 @@ fn tail(whose: &str, latency: &Latency) -> Option<String> {
         return None;
     }
     let ratio = p999 / p99.max(1.0);
-    (ratio >= JUMP).then(|| {
+    (ratio >= MIN_TAIL_RATIO).then(|| {
         format!(
             "{whose}: p99.9 ({}) is {ratio:.1} times p99 ({})",
-            time(p999),
-            time(p99)
+            to_nanos(p999),
+            to_nanos(p99)
         )
     })
 }
@@ -91,8 +93,8 @@ pub(super) const SPREAD: Rule = Rule {
         if ratio > 1.0 {
             let what = format!(
                 "the standard deviation of the latency ({}) is {ratio:.2} times its mean ({})",
-                time(deviation),
-                time(mean)
+                to_nanos(deviation),
+                to_nanos(mean)
             );
             let finding = Finding::new("LATENCY-SPREAD", Severity::Note, what).at(&*load.name);
             let finding =
@@ -114,14 +116,14 @@ pub(super) const LARGEST: Rule = Rule {
                 Some(_) => "response time",
                 None => "latency",
             };
-            let what = format!("the largest {which} ({}) is one operation of {samples}", time(max));
+            let what = format!("the largest {which} ({}) is one operation of {samples}", to_nanos(max));
             let finding = Finding::new("MAX-ONE-SAMPLE", Severity::Note, what).at(&*load.name);
             findings.push(finding.why("it grows with the length of a test and says nothing about the next"));
         }
     },
 };
 
-fn latencies(load: &Observation) -> impl Iterator<Item = (&'static str, &Latency)> {
+fn latencies_by_direction(load: &Observation) -> impl Iterator<Item = (&'static str, &Latency)> {
     let flows = [
         ("all", Some(&load.total)),
         ("reads", load.directions.read.as_ref()),
@@ -132,7 +134,7 @@ fn latencies(load: &Observation) -> impl Iterator<Item = (&'static str, &Latency
         .filter_map(|(whose, flow)| Some((whose, flow?.waited()?)))
 }
 
-fn time(ns: f64) -> Nanos {
+fn to_nanos(ns: f64) -> Nanos {
     Nanos(ns.round() as u64)
 }
 

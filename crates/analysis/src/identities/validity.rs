@@ -1,5 +1,4 @@
-//! What weakens a test whatever its figures: its length, caches, the size of its file, the
-//! processors.
+//! What weakens a test regardless of its figures: length, caches, target size, busy processors.
 
 use model::Nanos;
 use model::finding::{Finding, Severity};
@@ -7,24 +6,24 @@ use model::observation::Observation;
 
 use super::Rule;
 
-/// Shorter tests show bursts and caches.
-const EXPLORED: Nanos = Nanos::secs(60);
-/// What a promise asks for.
-const PROMISED: Nanos = Nanos::secs(300);
-/// A file that caches of hosts and arrays hold, and on which the head of a disk barely moves.
-const SMALL: u64 = 8 << 30;
-/// A processor that is busier than this may be what limits.
-const BUSY: f64 = 0.95;
+/// Shorter tests measure bursts and caches.
+const MIN_LENGTH: Nanos = Nanos::secs(60);
+/// Minimum length to judge a promise.
+const PROMISE_LENGTH: Nanos = Nanos::secs(300);
+/// Smaller files fit into caches of hosts and arrays, and barely move a disk's head.
+const MIN_TARGET_BYTES: u64 = 8 << 30;
+/// A busier processor may be the limit.
+const BUSY_SHARE: f64 = 0.95;
 
 pub(super) const LENGTH: Rule = Rule {
     names: &["SHORT-RUN", "NO-WARM-UP"],
     about: "The length of the measured time and of the warm-up.",
     detect: |load, purpose, findings| {
         if let Some(measured) = load.measured_ns {
-            let wanted = if purpose.promise { PROMISED } else { EXPLORED };
+            let wanted = if purpose.promise { PROMISE_LENGTH } else { MIN_LENGTH };
             if measured < wanted {
-                let whom = if purpose.promise { " for a promise" } else { "" };
-                let what = format!("{measured} were measured; {} s are needed{whom}", wanted.as_secs());
+                let suffix = if purpose.promise { " for a promise" } else { "" };
+                let what = format!("{measured} were measured; {} s are needed{suffix}", wanted.as_secs());
                 let finding = Finding::new("SHORT-RUN", Severity::Warning, what).at(&*load.name);
                 let finding =
                     finding.why("caches have not filled, credits for bursts have not run out, rare events are missing");
@@ -67,7 +66,7 @@ pub(super) const SIZE: Rule = Rule {
         let Some(size) = load.load.size else { return };
         let files = load.load.targets.len().max(1) as u64;
         let all = size.0.saturating_mul(files);
-        if all < SMALL {
+        if all < MIN_TARGET_BYTES {
             let what = match files {
                 1 => format!("the file has only {size}"),
                 _ => format!("the {files} files have only {size} each"),
@@ -87,7 +86,7 @@ pub(super) const PROCESSORS: Rule = Rule {
     names: &["IRQ-SKEW", "CPU-BUSY"],
     about: "Whether one processor did most of the kernel's work, or had no time left.",
     detect: |load, _, findings| {
-        findings.extend(all_busy(load));
+        findings.extend(find_busy_processors(load));
         let mut kernel: Vec<f64> = load.cores.iter().map(|core| core.kernel).collect();
         kernel.sort_by(f64::total_cmp);
         let (Some(median), Some(busiest)) = (
@@ -105,7 +104,7 @@ pub(super) const PROCESSORS: Rule = Rule {
                 100.0 * busiest.kernel,
                 100.0 * median
             );
-            let severity = if busiest.busy() > BUSY {
+            let severity = if busiest.busy() > BUSY_SHARE {
                 Severity::Warning
             } else {
                 Severity::Note
@@ -118,24 +117,24 @@ pub(super) const PROCESSORS: Rule = Rule {
         let full: Vec<String> = load
             .cores
             .iter()
-            .filter(|core| core.busy() > BUSY)
+            .filter(|core| core.busy() > BUSY_SHARE)
             .map(|core| core.cpu.to_string())
             .collect();
         if !full.is_empty() {
             let what = format!("processors were busy all the time: {}", full.join(", "));
-            findings.push(too_busy(what, load));
+            findings.push(busy_finding(what, load));
         }
     },
 };
 
-/// All processors together, where the report does not tell them apart.
-fn all_busy(load: &Observation) -> Option<Finding> {
-    let busy = load.stated.processors_busy.filter(|busy| *busy > BUSY)?;
+/// The total of all processors, if the report does not list them.
+fn find_busy_processors(load: &Observation) -> Option<Finding> {
+    let busy = load.stated.processors_busy.filter(|busy| *busy > BUSY_SHARE)?;
     let what = format!("all processors together were {:.1} % busy", 100.0 * busy);
-    load.cores.is_empty().then(|| too_busy(what, load))
+    load.cores.is_empty().then(|| busy_finding(what, load))
 }
 
-fn too_busy(what: String, load: &Observation) -> Finding {
+fn busy_finding(what: String, load: &Observation) -> Finding {
     let finding = Finding::new("CPU-BUSY", Severity::Warning, what).at(&*load.name);
     let finding = finding.why("the machine that issued the load may be the limit, not the storage");
     finding.help("spread the load over more threads and processors, or use larger blocks")

@@ -5,40 +5,40 @@ use serde::Serialize;
 
 use super::Point;
 
-/// What no load can exceed: with N operations in flight the rate is at most min(N / R₀, X_max) and
-/// the latency at least max(R₀, N / X_max).
+/// Bounds for any load: with N operations in flight the rate is at most min(N / R₀, X_max), the
+/// latency at least max(R₀, N / X_max).
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Bounds {
-    /// R₀: latency in nanoseconds with as little in flight as was measured.
+    /// R₀: latency in nanoseconds at the smallest measured load.
     pub alone_ns: f64,
-    /// How much that was. Above 1, R₀ is an upper bound of the latency of one operation alone.
+    /// That load. Above 1, R₀ is an upper bound of the latency of a single operation.
     pub alone_at: f64,
     /// X_max: the largest rate that was measured. The device may be able to do more.
     pub most_iops: f64,
-    /// Where it was measured.
+    /// The load at which it was measured.
     pub most_at: f64,
-    /// N* = R₀ · X_max: where the two bounds meet. Less in flight leaves the device idle at times,
-    /// more has to wait.
+    /// N* = R₀ · X_max: where the two bounds meet. Fewer operations leave the device idle at times,
+    /// more have to wait.
     pub meet_at: f64,
 }
 
 impl Bounds {
-    /// How many times R₀ an operation takes.
+    /// Latency as a multiple of R₀.
     pub fn times_alone(&self, point: &Point) -> f64 {
         point.mean_ns / self.alone_ns
     }
 }
 
-/// The bounds that points give, which are in the order of their load. `None` for fewer than two.
+/// The bounds from points in order of load. `None` for fewer than two.
 pub fn bounds(points: &[Point]) -> Option<Bounds> {
     let (first, rest) = points.split_first()?;
     if rest.is_empty() || first.mean_ns <= 0.0 {
         return None;
     }
-    // The first of equal ones: more load than that brought nothing.
-    let most = points
+    // The first of equal maxima: more load did not help.
+    let peak = points
         .iter()
-        .fold(first, |most, point| if point.iops > most.iops { point } else { most });
+        .fold(first, |peak, point| if point.iops > peak.iops { point } else { peak });
     // A load counts operations in flight, or something that multiplies them, such as targets.
     let in_flight_each = first.iops * first.mean_ns / 1e9 / first.load;
     let unit = if (0.9..1.1).contains(&in_flight_each) {
@@ -49,8 +49,8 @@ pub fn bounds(points: &[Point]) -> Option<Bounds> {
     Some(Bounds {
         alone_ns: first.mean_ns,
         alone_at: first.load,
-        most_iops: most.iops,
-        most_at: most.load,
-        meet_at: first.mean_ns * most.iops / 1e9 / unit,
+        most_iops: peak.iops,
+        most_at: peak.load,
+        meet_at: first.mean_ns * peak.iops / 1e9 / unit,
     })
 }

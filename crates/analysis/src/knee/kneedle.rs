@@ -1,13 +1,13 @@
 //! Kneedle (Satopää, Albrecht, Irwin and Raghavan, *Finding a "Kneedle" in a Haystack*, ICDCS
 //! workshops 2011).
 
-/// How far the difference must fall for a bend to count as a knee; 1 is what its authors use.
+/// How far the difference must fall after a knee; the authors use 1.
 const SENSITIVITY: f64 = 1.0;
 
-/// The index of the knee of a rising, concave curve, whose points are in the order of x. Both axes
-/// are scaled to 0 … 1; a knee is a local maximum of y − x after which that difference falls by one
-/// average step of x before the next maximum. Of several the one with the largest difference.
-/// `None` where there is none, or the curve does not rise.
+/// The index of the knee of a rising, concave curve in order of x. With both axes scaled to 0 … 1,
+/// a knee is a local maximum of y − x after which that difference falls by one average step of x
+/// before the next maximum. Returns the knee with the largest difference; `None` if there is none
+/// or the curve does not rise.
 pub fn kneedle(curve: &[(f64, f64)]) -> Option<usize> {
     let (first, last) = (curve.first()?, curve.last()?);
     let low = curve.iter().map(|(_, y)| *y).fold(f64::INFINITY, f64::min);
@@ -24,7 +24,7 @@ pub fn kneedle(curve: &[(f64, f64)]) -> Option<usize> {
     let is_maximum = |i: usize| difference[i] > difference[i - 1] && difference[i] >= difference[i + 1];
     let maxima: Vec<usize> = (1..curve.len() - 1).filter(|i| is_maximum(*i)).collect();
     let is_knee = |(number, at): (usize, &usize)| {
-        // Equal differences are those of a straight part: rounding must not make it a fall.
+        // A straight part has equal differences, which rounding must not turn into a fall.
         let threshold = difference[*at] - SENSITIVITY * step + 1e-12;
         let until = maxima.get(number + 1).copied().unwrap_or(curve.len());
         difference[at + 1..until].iter().any(|after| *after < threshold)

@@ -1,4 +1,4 @@
-//! The most load that keeps a limit on a latency.
+//! The largest load that keeps a latency limit.
 
 use std::fmt;
 use std::str::FromStr;
@@ -22,35 +22,35 @@ pub enum LimitedFigure {
 /// A limit on a latency, such as `p99<=3ms`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Limit {
-    /// Of what.
+    /// The limited figure.
     pub figure: LimitedFigure,
-    /// What it may be at most.
+    /// Its maximum.
     pub most_ns: Nanos,
 }
 
 impl FromStr for Limit {
     type Err = RequirementError;
 
-    /// Reads one clause of a requirement that is about the latency of all operations.
+    /// Parses one requirement clause on the latency of all operations.
     fn from_str(text: &str) -> Result<Limit, RequirementError> {
-        let refused = |why: &str| RequirementError {
+        let refuse = |why: &str| RequirementError {
             clause: text.to_owned(),
             why: why.to_owned(),
             help: "for example p99<=3ms or mean<=500us".into(),
         };
         let clauses = requirement::parse(text).map_err(|mut errors| errors.remove(0))?;
         let [clause] = &clauses[..] else {
-            return Err(refused("only one limit on a latency is possible here"));
+            return Err(refuse("only one limit on a latency is possible here"));
         };
         let figure = match clause.metric {
             Metric::Mean => LimitedFigure::Mean,
             Metric::Quantile { share } => LimitedFigure::Quantile(share),
             Metric::Iops | Metric::Throughput | Metric::Availability => {
-                return Err(refused("this is not a limit on a latency"));
+                return Err(refuse("this is not a limit on a latency"));
             }
         };
         if clause.direction.is_some() {
-            return Err(refused("the limit is on the latency of all operations"));
+            return Err(refuse("the limit is on the latency of all operations"));
         }
         Ok(Limit {
             figure,
@@ -64,7 +64,7 @@ impl fmt::Display for LimitedFigure {
         match self {
             LimitedFigure::Mean => out.pad("mean"),
             // 99.9 and not 99.90000000000001.
-            LimitedFigure::Quantile(share) => out.pad(&format!("p{}", (share * 1e8).round() / 1e6)),
+            LimitedFigure::Quantile(fraction) => out.pad(&format!("p{}", (fraction * 1e8).round() / 1e6)),
         }
     }
 }
@@ -75,50 +75,50 @@ impl fmt::Display for Limit {
     }
 }
 
-/// How far a limit is kept.
+/// Up to which load a limit is kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Kept {
-    /// The largest measured load up to which every point keeps it, upper bounds of the intervals
-    /// included.
+pub struct LimitResult {
+    /// The largest measured load up to which every point keeps it, by the upper bounds of the
+    /// intervals.
     pub kept_at: Option<f64>,
-    /// The next measured load, which does not keep it, or not certainly.
+    /// The next measured load, which does not keep it with certainty.
     pub missed_at: Option<f64>,
-    /// The next point has too few operations to say.
+    /// The next point has too few operations to decide.
     pub unknown: bool,
-    /// Where the upper bound meets the limit, interpolated between the two on the logarithm of the
-    /// load; the largest measured load where all keep it; absent where none does.
+    /// The load at which the upper bound meets the limit, interpolated on the logarithm of the
+    /// load; the largest measured load if all keep it; absent if none does.
     pub depth: Option<f64>,
-    /// The rate there, likewise.
+    /// The interpolated rate at that load.
     pub iops: Option<f64>,
-    /// The smallest measured load that keeps the limit and reaches the highest rate within the
-    /// limit (`iops`, or a measured one) within 2 %; absent where none does.
+    /// The smallest measured load that keeps the limit and comes within 2 % of the highest rate
+    /// within it; absent if none does.
     pub smallest_at: Option<f64>,
 }
 
 /// Loads whose rates differ by less than this share reach the same rate.
-const SAME_RATE: f64 = 0.02;
+const RATE_TOLERANCE: f64 = 0.02;
 
-/// How far the points, in the order of their load, keep a limit: as far as the upper bounds of the
-/// 95 % intervals do, without a gap.
-pub fn kept(points: &[Point], limit: &Limit) -> Kept {
-    let most = limit.most_ns.0 as f64;
-    let keeps = |point: &Point| point.limited_ns_high.is_some_and(|high| high <= most);
+/// Finds up to which load the points, in order of load, keep a limit by the upper bounds of their
+/// 95 % intervals, without a gap.
+pub fn evaluate_limit(points: &[Point], limit: &Limit) -> LimitResult {
+    let max_ns = limit.most_ns.0 as f64;
+    let keeps = |point: &Point| point.limited_ns_high.is_some_and(|high| high <= max_ns);
     let count = points.iter().take_while(|point| keeps(point)).count();
     let next = points.get(count);
     let unknown = next.is_some_and(|next| next.limited_ns_high.is_none());
     let missed_at = next.map(|next| next.load);
     let Some(last) = count.checked_sub(1).map(|index| &points[index]) else {
-        return Kept {
+        return LimitResult {
             missed_at,
             unknown,
-            ..Kept::default()
+            ..LimitResult::default()
         };
     };
-    let share = match (next.and_then(|next| next.limited_ns_high), last.limited_ns_high) {
-        (Some(above), Some(below)) if above > below => ((most - below) / (above - below)).clamp(0.0, 1.0),
+    let fraction = match (next.and_then(|next| next.limited_ns_high), last.limited_ns_high) {
+        (Some(above), Some(below)) if above > below => ((max_ns - below) / (above - below)).clamp(0.0, 1.0),
         _ => 0.0,
     };
-    let between = |from: f64, to: f64| from + share * (to - from);
+    let between = |from: f64, to: f64| from + fraction * (to - from);
     let (load, iops) = next.map_or((last.load, last.iops), |next| {
         (
             between(last.load.ln(), next.load.ln()).exp(),
@@ -127,8 +127,8 @@ pub fn kept(points: &[Point], limit: &Limit) -> Kept {
     });
     let keeping = &points[..count];
     let most_iops = keeping.iter().map(|point| point.iops).fold(iops, f64::max);
-    let reaches = |point: &&Point| point.iops >= (1.0 - SAME_RATE) * most_iops;
-    Kept {
+    let reaches = |point: &&Point| point.iops >= (1.0 - RATE_TOLERANCE) * most_iops;
+    LimitResult {
         kept_at: Some(last.load),
         missed_at,
         unknown,

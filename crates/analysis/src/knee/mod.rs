@@ -1,28 +1,28 @@
-//! How much load a device bears before more only waits: bounds, knee, limit, scalability.
+//! How much load a device takes before more load only waits: bounds, knee, limit, scalability.
 //!
-//! A sweep gives points: operations in flight, rate, latency. Several ways of reading such a curve
-//! are in use, and they do not always agree; each is worked out, and one sentence says what is
-//! known, and between which points.
+//! A sweep gives points of operations in flight, rate and latency. Several methods of reading such
+//! a curve are in use and can disagree. All are computed, and one sentence states the conclusion
+//! and between which points it lies.
 
+mod advice;
 mod bounds;
 mod kneedle;
 mod limit;
 mod usl;
-mod words;
 
 use serde::Serialize;
 
+pub use advice::{Advice, AdviceKind};
 pub use bounds::{Bounds, bounds};
 pub use kneedle::kneedle;
-pub use limit::{Kept, Limit, LimitedFigure, kept};
+pub use limit::{Limit, LimitResult, LimitedFigure, evaluate_limit};
 pub use usl::{Scalability, usl};
-pub use words::{Advice, AdviceKind};
 
 /// One measured load of a sweep.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Point {
-    /// Operations that were kept in flight, or what else was varied: workers, targets, offered
-    /// operations per second.
+    /// The varied quantity: operations in flight, workers, targets, or offered operations per
+    /// second.
     pub load: f64,
     /// Operations per second.
     pub iops: f64,
@@ -30,17 +30,15 @@ pub struct Point {
     pub iops_half_width: Option<f64>,
     /// Mean latency in nanoseconds.
     pub mean_ns: f64,
-    /// The figure that a limit is put on, in nanoseconds, where there is a limit.
+    /// The limited figure in nanoseconds, if there is a limit.
     pub limited_ns: Option<f64>,
-    /// The upper bound of its 95 % confidence interval; absent where too few operations support
-    /// one.
+    /// The upper bound of its 95 % confidence interval; absent with too few operations.
     pub limited_ns_high: Option<f64>,
 }
 
 impl Point {
-    /// A closed loop of which only depth and rate are known: the mean latency follows by Little's
-    /// law.
-    pub fn of_closed_loop(depth: f64, iops: f64) -> Point {
+    /// A point of a closed loop; its mean latency follows from depth and rate by Little's law.
+    pub fn from_closed_loop(depth: f64, iops: f64) -> Point {
         Point {
             load: depth,
             iops,
@@ -58,68 +56,68 @@ pub enum Axis {
     InFlight,
     /// Targets, each with the same load.
     Targets,
-    /// Operations per second that are due, whatever the device does: an open loop.
+    /// Offered operations per second: an open loop.
     Rate,
 }
 
-/// Everything that was read from a curve.
+/// The analysis of a curve.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Knee {
     /// The points in the order of their load.
     pub points: Vec<Point>,
-    /// What no device of this kind can exceed; absent for offered rates.
+    /// Asymptotic bounds; absent for offered rates.
     pub bounds: Option<Bounds>,
-    /// The load at which the curve bends most (Kneedle); absent where it does not bend enough to
-    /// say so.
+    /// The load of the sharpest bend (Kneedle); absent if no bend is sharp enough.
     pub kneedle: Option<f64>,
     /// The load with the largest rate for its latency (Kleinrock's power).
     pub power: Option<f64>,
-    /// How far a limit on a latency is kept; absent without one.
-    pub kept: Option<Kept>,
+    /// Up to which load a latency limit is kept; absent without a limit.
+    pub kept: Option<LimitResult>,
     /// The universal scalability law, fitted; absent for offered rates and fewer than three points.
     pub usl: Option<Scalability>,
-    /// The rate falls again under more load, by more than its confidence intervals leave open.
+    /// The rate falls again under more load, beyond the confidence intervals.
     pub retrograde: bool,
-    /// What to do, and what is known.
+    /// The recommendation.
     pub advice: Advice,
 }
 
-/// Reads a curve. Points without operations are left out.
+/// Analyses a curve. Points without operations are left out.
 pub fn analyse(points: &[Point], axis: Axis, limit: Option<&Limit>) -> Knee {
     let mut points: Vec<Point> = points.iter().copied().filter(|point| point.iops > 0.0).collect();
     points.sort_by(|a, b| a.load.total_cmp(&b.load));
-    let closed = axis != Axis::Rate;
+    let is_closed_loop = axis != Axis::Rate;
     let curve: Vec<(f64, f64)> = points.iter().map(|point| (point.load.log2(), point.iops)).collect();
     let knee = Knee {
-        bounds: closed.then(|| bounds(&points)).flatten(),
-        kneedle: closed
+        bounds: is_closed_loop.then(|| bounds(&points)).flatten(),
+        kneedle: is_closed_loop
             .then(|| kneedle(&curve))
             .flatten()
             .map(|index| points[index].load),
-        power: closed.then(|| power(&points)).flatten(),
-        kept: limit.map(|limit| kept(&points, limit)),
-        usl: closed.then(|| usl(&points)).flatten(),
-        retrograde: closed && falls_again(&points),
+        power: is_closed_loop.then(|| max_power_load(&points)).flatten(),
+        kept: limit.map(|limit| evaluate_limit(&points, limit)),
+        usl: is_closed_loop.then(|| usl(&points)).flatten(),
+        retrograde: is_closed_loop && is_retrograde(&points),
         advice: Advice::default(),
         points,
     };
-    let advice = words::advice(&knee, axis, limit);
+    let advice = advice::advice(&knee, axis, limit);
     Knee { advice, ..knee }
 }
 
 /// The point with the largest rate per latency (Kleinrock 1979).
-fn power(points: &[Point]) -> Option<f64> {
-    let of = |point: &Point| point.iops / point.mean_ns;
+fn max_power_load(points: &[Point]) -> Option<f64> {
+    let rate_per_latency = |point: &Point| point.iops / point.mean_ns;
     let best = points.iter().filter(|point| point.mean_ns > 0.0);
-    best.max_by(|a, b| of(a).total_cmp(&of(b))).map(|point| point.load)
+    best.max_by(|a, b| rate_per_latency(a).total_cmp(&rate_per_latency(b)))
+        .map(|point| point.load)
 }
 
-/// Less than this share below the largest rate is no fall, however narrow the intervals.
+/// A smaller fall from the largest rate does not count, however narrow the intervals.
 const MIN_FALL: f64 = 0.02;
 
-/// True if the last point lies below the best one by more than 2 %, and their intervals do not even
-/// touch: the best of many points is partly luck.
-fn falls_again(points: &[Point]) -> bool {
+/// True if the last point lies more than 2 % below the best, and their intervals do not touch: the
+/// best of many points is partly luck.
+fn is_retrograde(points: &[Point]) -> bool {
     let (Some(first), Some(last)) = (points.first(), points.last()) else {
         return false;
     };
@@ -131,12 +129,11 @@ fn falls_again(points: &[Point]) -> bool {
     best.load < last.load && best.iops - last.iops > doubt.max(MIN_FALL * best.iops)
 }
 
-/// Where to measure once more: half as much again as the knee and as the point below it, so that
-/// the knee is enclosed on both sides. With a limit the same holds for the smallest load that
-/// reaches the rate, which is recommended, and for the largest that keeps the limit. Whole numbers
-/// in rising order, none of them measured already.
+/// Further loads to measure, in ascending order: 1.5 times the knee and 1.5 times the point below
+/// it, which enclose the knee. With a limit, the same around the smallest load that reaches the
+/// rate and the largest that keeps the limit.
 pub fn refinement(knee: &Knee) -> Vec<u64> {
-    let edges = match (&knee.kept, knee.kneedle.or(knee.power)) {
+    let edge_loads = match (&knee.kept, knee.kneedle.or(knee.power)) {
         (Some(kept), _) if kept.depth.is_some() => [kept.smallest_at, kept.kept_at],
         (_, at) => [at, None],
     };
@@ -145,15 +142,15 @@ pub fn refinement(knee: &Knee) -> Vec<u64> {
         let middle = (low * 1.5).round();
         (high / low > 1.6 && middle > low && middle < high).then_some(middle as u64)
     };
-    // Beyond the last point nothing was asked for; beside a point that is as near, there is nothing
-    // to learn.
-    let beside = |at: f64| {
+    // No load beyond the last point was requested, and a load close to a measured one shows nothing
+    // new.
+    let midpoints_around = |at: f64| {
         let pairs = loads.windows(2).map(|pair| (pair[0], pair[1]));
         pairs
             .filter(move |(low, high)| *low == at || *high == at)
             .filter_map(between)
     };
-    let mut found: Vec<u64> = edges.into_iter().flatten().flat_map(beside).collect();
+    let mut found: Vec<u64> = edge_loads.into_iter().flatten().flat_map(midpoints_around).collect();
     found.sort_unstable();
     found.dedup();
     found

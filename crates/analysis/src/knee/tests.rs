@@ -7,7 +7,7 @@ use model::Nanos;
 use super::*;
 
 fn closed(points: &[(f64, f64)]) -> Vec<Point> {
-    points.iter().map(|(n, x)| Point::of_closed_loop(*n, *x)).collect()
+    points.iter().map(|(n, x)| Point::from_closed_loop(*n, *x)).collect()
 }
 
 const DEPTHS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
@@ -230,7 +230,7 @@ fn the_smallest_load_that_reaches_the_rate_within_a_limit_is_recommended() {
     let point = |load: f64, iops: f64| Point {
         limited_ns: Some(1e5),
         limited_ns_high: Some(1e5),
-        ..Point::of_closed_loop(load, iops)
+        ..Point::from_closed_loop(load, iops)
     };
     let advice = |points: &[Point]| analyse(points, Axis::InFlight, Some(&limit)).advice;
     let same = advice(&[point(6.0, 35_000.0), point(12.0, 39_500.0), point(24.0, 40_000.0)]);
@@ -255,7 +255,7 @@ fn where_the_rate_still_grows_the_most_lies_between_two_points() {
     let point = |load: f64, iops: f64, found: f64, high: f64| Point {
         limited_ns: Some(found),
         limited_ns_high: Some(high),
-        ..Point::of_closed_loop(load, iops)
+        ..Point::from_closed_loop(load, iops)
     };
     let first = point(8.0, 40_000.0, 4e5, 5e5);
     // Half of the way from 500 us to 1500 us.

@@ -9,24 +9,24 @@ use super::Point;
 /// The law, fitted with α and β not negative.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Scalability {
-    /// λ: operations per second that one in flight would bring.
+    /// λ: operations per second with one operation in flight.
     pub lambda: f64,
-    /// α: share of the work that is done one after the other. With β = 0 the rate approaches λ / α.
+    /// α: serial share of the work. With β = 0 the rate approaches λ / α.
     pub alpha: f64,
-    /// β: cost of agreement between any two operations in flight. Above 0 the rate falls again
-    /// beyond its peak.
+    /// β: cost of coherence between any two operations in flight. Above 0 the rate falls beyond its
+    /// peak.
     pub beta: f64,
     /// β in a fit without constraint is above 0 by more than chance (one-sided, 95 %).
     pub beta_is_significant: bool,
     /// N_peak = ⌊√((1−α)/β)⌋; absent where β is 0.
     pub peak_at: Option<f64>,
-    /// λ / α: what the rate approaches; absent where β is not 0, or α is.
+    /// λ / α: the limit of the rate; absent unless β = 0 and α > 0.
     pub roof_iops: Option<f64>,
 }
 
-/// Fits the law to points of different loads. Little's form of it, N/X = 1/λ + (α/λ)(N−1) +
-/// (β/λ)N(N−1), is linear, so that the optimum is found exactly; each point counts by the relative
-/// error of its rate. `None` for fewer than three points.
+/// Fits the law to points of different loads. Its form N/X = 1/λ + (α/λ)(N−1) + (β/λ)N(N−1) is
+/// linear, so the optimum is exact; points are weighted by the relative error of their rates.
+/// `None` for fewer than three points.
 pub fn usl(points: &[Point]) -> Option<Scalability> {
     if points.len() < 3 {
         return None;

@@ -1,4 +1,4 @@
-//! Rules about what is done: threads, depth, patterns, caches, contents.
+//! Rules about the load: threads, depth, patterns, caches, contents.
 
 use model::access::Access;
 use model::content::Content;
@@ -10,11 +10,11 @@ use model::{Bytes, Direction};
 use super::{Intent, Rule, is_random, streams, streams_of};
 
 /// Blocks of at most this size are small.
-const SMALL: Bytes = Bytes(8 << 10);
+const MAX_SMALL_BLOCK: Bytes = Bytes(8 << 10);
 /// Blocks from this size on are large.
-const LARGE: Bytes = Bytes(64 << 10);
+const MIN_LARGE_BLOCK: Bytes = Bytes(64 << 10);
 /// Synchronous threads below this number leave most storage idle.
-const FEW_THREADS: usize = 8;
+const MIN_THREADS: usize = 8;
 
 pub(super) const SEQUENTIAL_OVERLAP: Rule = Rule {
     name: "SEQ-OVERLAP",
@@ -27,19 +27,19 @@ pub(super) const SEQUENTIAL_OVERLAP: Rule = Rule {
             let mut seen: Vec<(u32, u64)> = Vec::new();
             let overlaps = job.workers.iter().any(|worker| {
                 let starts: Vec<_> = worker.streams.iter().filter_map(sequential_start).flatten().collect();
-                let again = starts.iter().any(|start| seen.contains(start));
+                let is_repeated = starts.iter().any(|start| seen.contains(start));
                 seen.extend(starts);
-                again
+                is_repeated
             });
             if overlaps {
                 let what = format!("{} threads read or write the same sequence", job.workers.len());
-                findings.push(rule.found(what, &job.name));
+                findings.push(rule.finding(what, &job.name));
             }
         }
     },
 };
 
-/// Targets that a stream goes through in sequence, with where it starts in each.
+/// The targets of a sequential stream, with its start offset in each.
 fn sequential_start(stream: &Stream) -> Option<Vec<(u32, u64)>> {
     let Some(Access::Sequential(sequence)) = stream.pattern.access.first() else {
         return None;
@@ -49,7 +49,7 @@ fn sequential_start(stream: &Stream) -> Option<Vec<(u32, u64)>> {
     Some(stream.target.ids().iter().map(start).collect())
 }
 
-pub(super) const SYNCHRONOUS: Rule = Rule {
+pub(super) const SYNCHRONOUS_ENGINE: Rule = Rule {
     name: "SYNC-ENGINE",
     severity: Severity::Warning,
     about: "The queue depth is above 1, but the engine issues one operation at a time.",
@@ -66,7 +66,7 @@ pub(super) const SYNCHRONOUS: Rule = Rule {
             };
             if let Some((worker, depth)) = found {
                 let what = format!("depth {depth} with the engine {}", worker.engine.kind.name());
-                findings.push(rule.found(what, &job.name));
+                findings.push(rule.finding(what, &job.name));
             }
         }
     },
@@ -81,8 +81,8 @@ pub(super) const SYNCHRONOUS_FEW_THREADS: Rule = Rule {
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|_| test.is(Intent::MostIops)) {
             let one_each = !job.workers.is_empty() && job.workers.iter().all(|w| w.slots() == 1 || is_synchronous(w));
-            if one_each && job.workers.len() < FEW_THREADS {
-                findings.push(rule.found(
+            if one_each && job.workers.len() < MIN_THREADS {
+                findings.push(rule.finding(
                     format!("{} threads with one operation each", job.workers.len()),
                     &job.name,
                 ));
@@ -104,7 +104,7 @@ pub(super) const BUFFERED: Rule = Rule {
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|_| !test.is(Intent::Buffered)) {
             if uses_files(test, job) && streams_of(job).any(|stream| !stream.cache.direct) {
-                findings.push(rule.found("operations go through the page cache", &job.name));
+                findings.push(rule.finding("operations go through the page cache", &job.name));
             }
         }
     },
@@ -124,21 +124,21 @@ fn uses_files(test: &super::Test<'_>, job: &Job) -> bool {
 pub(super) const COMPRESSIBLE: Rule = Rule {
     name: "COMPRESSIBLE-DATA",
     severity: Severity::Warning,
-    about: "What is written can be compressed or is the same again and again.",
+    about: "The written data is compressible or repeats itself.",
     why: "storage that compresses or knows duplicates writes less than it was given, and looks faster than it is",
     fix: "write fresh random data (native content=random, fio refill_buffers, DiskSpd -Zr)",
     detect: |rule, test, findings| {
         for job in test.jobs() {
             let written = streams_of(job).filter(|stream| stream.mix.includes(Direction::Write));
-            let Some(word) = written.filter_map(|stream| repeats(&stream.content)).next() else {
+            let Some(word) = written.filter_map(|stream| describe_repetition(&stream.content)).next() else {
                 continue;
             };
-            findings.push(rule.found(format!("it writes {word}"), &job.name));
+            findings.push(rule.finding(format!("it writes {word}"), &job.name));
         }
     },
 };
 
-fn repeats(content: &Content) -> Option<&'static str> {
+fn describe_repetition(content: &Content) -> Option<&'static str> {
     match content {
         Content::Fresh | Content::Drawn | Content::Stamped | Content::Source { .. } => None,
         Content::Once => Some("the same random data again and again"),
@@ -158,13 +158,13 @@ pub(super) const SIMPLE_TEST: Rule = Rule {
     why: "hardly any use of shared storage looks like this: it shows the latency of a single stream and not what the storage can do",
     fix: "use several threads and a queue, with reads among the writes; `--intent sequential-stream` or `--intent latency` if one stream is what you mean",
     detect: |rule, test, findings| {
-        let meant = test.is(Intent::SequentialStream) || test.is(Intent::Latency);
+        let is_single_stream_intended = test.is(Intent::SequentialStream) || test.is(Intent::Latency);
         let jobs: Vec<&Job> = test.jobs().collect();
         let [job] = jobs.as_slice() else { return };
         let writes = |stream: &Stream| stream.mix.includes(Direction::Write) && !stream.mix.includes(Direction::Read);
-        let alone = job.workers.len() == 1 && job.depth() == 1 && streams_of(job).all(writes);
-        if alone && !meant && uses_files(test, job) {
-            findings.push(rule.found("one thread with one write at a time", &job.name));
+        let is_single_write = job.workers.len() == 1 && job.depth() == 1 && streams_of(job).all(writes);
+        if is_single_write && !is_single_stream_intended && uses_files(test, job) {
+            findings.push(rule.finding("one thread with one write at a time", &job.name));
         }
     },
 };
@@ -172,14 +172,14 @@ pub(super) const SIMPLE_TEST: Rule = Rule {
 pub(super) const WRITE_ONLY: Rule = Rule {
     name: "WRITE-ONLY-SUITE",
     severity: Severity::Note,
-    about: "Nothing is ever read.",
+    about: "The test only writes.",
     why: "in nearly all uses reads are the larger part, and caches make writes look better than they are",
     fix: "add a job that reads, or a mix",
     detect: |rule, test, findings| {
         let writes = streams(test.plan).any(|stream| stream.mix.includes(Direction::Write));
         let reads = streams(test.plan).any(|stream| stream.mix.includes(Direction::Read));
         if writes && !reads && !test.is(Intent::SequentialStream) && test.targets().next().is_some() {
-            findings.push(rule.found("the test only writes", &test.plan.name));
+            findings.push(rule.finding("the test only writes", &test.plan.name));
         }
     },
 };
@@ -191,10 +191,14 @@ pub(super) const BANDWIDTH_SMALL_BLOCK: Rule = Rule {
     why: "the limit on operations per second is reached long before that on bytes per second",
     fix: "use blocks of 64 KiB to 1 MiB",
     detect: |rule, test, findings| {
-        let wanted = |job: &&Job| streams_of(job).any(|stream| longest(stream) < LARGE);
-        for job in test.jobs().filter(|_| test.is(Intent::MostThroughput)).filter(wanted) {
-            let longest = streams_of(job).map(longest).max().unwrap_or_default();
-            findings.push(rule.found(format!("blocks of {longest}"), &job.name));
+        let has_small_blocks = |job: &&Job| streams_of(job).any(|stream| longest_block(stream) < MIN_LARGE_BLOCK);
+        for job in test
+            .jobs()
+            .filter(|_| test.is(Intent::MostThroughput))
+            .filter(has_small_blocks)
+        {
+            let longest = streams_of(job).map(longest_block).max().unwrap_or_default();
+            findings.push(rule.finding(format!("blocks of {longest}"), &job.name));
         }
     },
 };
@@ -208,7 +212,7 @@ pub(super) const BANDWIDTH_RANDOM: Rule = Rule {
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|_| test.is(Intent::MostThroughput)) {
             if streams_of(job).any(is_random) {
-                findings.push(rule.found("positions are random", &job.name));
+                findings.push(rule.finding("positions are random", &job.name));
             }
         }
     },
@@ -222,15 +226,15 @@ pub(super) const SEQUENTIAL_SMALL: Rule = Rule {
     fix: "use random positions for operations per second, large blocks for throughput",
     detect: |rule, test, findings| {
         for job in test.jobs().filter(|job| uses_files(test, job)) {
-            let small = streams_of(job).find(|stream| !is_random(stream) && longest(stream) <= SMALL);
+            let small = streams_of(job).find(|stream| !is_random(stream) && longest_block(stream) <= MAX_SMALL_BLOCK);
             if let Some(stream) = small {
-                findings.push(rule.found(format!("{} blocks in sequence", longest(stream)), &job.name));
+                findings.push(rule.finding(format!("{} blocks in sequence", longest_block(stream)), &job.name));
             }
         }
     },
 };
 
-fn longest(stream: &Stream) -> Bytes {
+fn longest_block(stream: &Stream) -> Bytes {
     stream.pattern.longest(&stream.mix)
 }
 
@@ -242,7 +246,7 @@ pub(super) const DEPTH_ABOVE_DEVICE: Rule = Rule {
     fix: "use a smaller depth, or raise queue/nr_requests of the device",
     detect: |rule, test, findings| {
         for job in test.jobs() {
-            let (depth, mut room, mut names) = (job.depth(), 0, Vec::new());
+            let (depth, mut queue_requests_total, mut names) = (job.depth(), 0, Vec::new());
             let ids = || streams_of(job).flat_map(|stream| stream.target.ids());
             let facts = ids().filter_map(|id| test.environment.targets.get(id.0 as usize));
             for device in facts.filter_map(|facts| facts.devices.first()) {
@@ -250,11 +254,14 @@ pub(super) const DEPTH_ABOVE_DEVICE: Rule = Rule {
                     continue;
                 };
                 names.push(&device.name);
-                room += u64::from(requests);
+                queue_requests_total += u64::from(requests);
             }
-            if room > 0 && depth > room {
-                let what = format!("{depth} operations for a queue of {room} ({})", join(&names));
-                findings.push(rule.found(what, &job.name));
+            if queue_requests_total > 0 && depth > queue_requests_total {
+                let what = format!(
+                    "{depth} operations for a queue of {queue_requests_total} ({})",
+                    join(&names)
+                );
+                findings.push(rule.finding(what, &job.name));
             }
         }
     },
@@ -268,28 +275,28 @@ pub(super) const MIX_NOT_PINNED: Rule = Rule {
     name: "MIX-NOT-PINNED",
     severity: Severity::Warning,
     about: "Reads and writes have rates of their own, and their shares are left to follow from them.",
-    why: "whichever falls behind changes the mix, so that the load is no longer the one that was promised",
+    why: "if one direction falls behind, the mix changes, and the load is no longer the promised one",
     fix: "give the share of reads as well (fio rwmixread), and one rate for both",
     detect: |rule, test, findings| {
         for job in test.jobs() {
-            let loose = |stream: &&Stream| {
+            let has_separate_rates = |stream: &&Stream| {
                 let both = stream.mix.includes(Direction::Read) && stream.mix.includes(Direction::Write);
                 both && matches!(stream.pacing, Pacing::PerDirection { .. })
             };
-            if let Some(stream) = streams_of(job).find(loose) {
-                let word = if uneven(stream) {
+            if let Some(stream) = streams_of(job).find(has_separate_rates) {
+                let word = if changes_mix(stream) {
                     "other shares than the mix says"
                 } else {
                     "no share that holds"
                 };
-                findings.push(rule.found(format!("reads and writes have a rate each, and so {word}"), &job.name));
+                findings.push(rule.finding(format!("reads and writes have a rate each, and so {word}"), &job.name));
             }
         }
     },
 };
 
-/// The rates make another share of writes than the mix says, by more than a percentage point.
-fn uneven(stream: &Stream) -> bool {
+/// The rates imply a share of writes that differs from the mix by more than a percentage point.
+fn changes_mix(stream: &Stream) -> bool {
     let Pacing::PerDirection { rates } = &stream.pacing else {
         return false;
     };

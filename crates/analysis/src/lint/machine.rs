@@ -7,12 +7,12 @@ use model::plan::ThreadPlacement;
 
 use super::{Rule, streams_of};
 
-/// An idle state that takes longer to leave is felt in the latency of single operations.
-const DEEP_SLEEP: Nanos = Nanos::micros(50);
-/// I/O of others beyond this share of what the test asks for disturbs it; without a rate, beyond
-/// that many a second.
-const FOREIGN_SHARE: f64 = 0.01;
-const FOREIGN_IOPS: f64 = 10.0;
+/// A longer exit from an idle state shows in the latency of single operations.
+const MAX_IDLE_EXIT: Nanos = Nanos::micros(50);
+/// I/O of other programs above this share of the test's rate disturbs it; without a rate, above
+/// this many operations per second.
+const MAX_OTHERS_SHARE: f64 = 0.01;
+const MAX_OTHERS_IOPS: f64 = 10.0;
 
 pub(super) const THREADS: Rule = Rule {
     name: "THREADS-GT-CORES",
@@ -26,13 +26,13 @@ pub(super) const THREADS: Rule = Rule {
             let threads: usize = step.jobs.iter().map(|job| job.workers.len()).sum();
             if usable > 0 && threads > usable {
                 let what = format!("{threads} threads on {usable} processors");
-                findings.push(rule.found(what, step.jobs.first().map_or("", |job| &job.name)));
+                findings.push(rule.finding(what, step.jobs.first().map_or("", |job| &job.name)));
             }
         }
     },
 };
 
-pub(super) const POWER: Rule = Rule {
+pub(super) const POWER_SAVING: Rule = Rule {
     name: "POWER-PLAN",
     severity: Severity::Note,
     about: "Processors may slow down or sleep deeply (frequency governor `powersave`, idle states of over 50 µs).",
@@ -41,14 +41,14 @@ pub(super) const POWER: Rule = Rule {
     detect: |rule, test, findings| {
         let cpu = &test.environment.cpu;
         if cpu.governor.as_deref() == Some("powersave") {
-            findings.push(rule.found("the frequency governor is `powersave`", &cpu.model));
+            findings.push(rule.finding("the frequency governor is `powersave`", &cpu.model));
         }
-        if let Some(state) = cpu.deepest_idle.as_ref().filter(|state| state.exit_ns > DEEP_SLEEP) {
+        if let Some(state) = cpu.deepest_idle.as_ref().filter(|state| state.exit_ns > MAX_IDLE_EXIT) {
             let what = format!(
                 "processors may sleep in {}, which takes {} to leave",
                 state.name, state.exit_ns
             );
-            findings.push(rule.found(what, &cpu.model));
+            findings.push(rule.finding(what, &cpu.model));
         }
     },
 };
@@ -69,7 +69,7 @@ pub(super) const EFFICIENCY_CORES: Rule = Rule {
             .jobs()
             .filter(|job| job.workers.iter().any(|worker| !placed(&worker.placement)))
         {
-            findings.push(rule.found("there are frugal and fast cores", &job.name));
+            findings.push(rule.finding("there are frugal and fast cores", &job.name));
         }
     },
 };
@@ -90,12 +90,12 @@ pub(super) const REMOTE_NODE: Rule = Rule {
             let node = facts
                 .flat_map(|facts| &facts.devices)
                 .find_map(|device| Some((device.numa_node?, &device.name)));
-            let loose = job
+            let is_unplaced = job
                 .workers
                 .iter()
                 .any(|worker| worker.placement == ThreadPlacement::default());
-            if let Some((node, name)) = node.filter(|_| loose) {
-                findings.push(rule.found(
+            if let Some((node, name)) = node.filter(|_| is_unplaced) {
+                findings.push(rule.finding(
                     format!("{name} is attached to node {node}, and threads run anywhere"),
                     &job.name,
                 ));
@@ -108,7 +108,7 @@ pub(super) const BUSY_DISK: Rule = Rule {
     name: "BUSY-DISK",
     severity: Severity::Warning,
     about: "Others used the devices under the targets before the test began, by more than 1 % of the rate that it asks for.",
-    why: "their operations and ours slow each other down: neither the figures nor their work come out right",
+    why: "their operations and those of the test slow each other down: the figures are wrong, and their work suffers",
     fix: "stop what loads the disk; never test a disk in production",
     detect: |rule, test, findings| {
         let Some(before) = test
@@ -120,11 +120,11 @@ pub(super) const BUSY_DISK: Rule = Rule {
             return;
         };
         let seconds = before.watched_ns.as_secs();
-        let asked = test.purpose.promised_iops.or_else(|| rate_of(test));
-        let most = asked.map_or(FOREIGN_IOPS, |iops| iops * FOREIGN_SHARE);
+        let requested = test.purpose.promised_iops.or_else(|| requested_iops(test));
+        let max_iops = requested.map_or(MAX_OTHERS_IOPS, |iops| iops * MAX_OTHERS_SHARE);
         for device in &before.devices {
             let iops = device.operations.iter().sum::<u64>() as f64 / seconds;
-            if iops > most {
+            if iops > max_iops {
                 let programs: Vec<String> = before
                     .programs
                     .iter()
@@ -137,15 +137,14 @@ pub(super) const BUSY_DISK: Rule = Rule {
                     format!("; busiest: {}", programs.join(", "))
                 };
                 let what = format!("{iops:.0} operations per second of others in {}{by}", before.watched_ns);
-                findings.push(rule.found(what, &device.name));
+                findings.push(rule.finding(what, &device.name));
             }
         }
     },
 };
 
-/// Operations per second that all jobs of the first step ask for; absent where one of them asks for
-/// all it can get.
-fn rate_of(test: &super::Test<'_>) -> Option<f64> {
+/// The total rate of the first step's jobs; `None` if one of them is unpaced.
+fn requested_iops(test: &super::Test<'_>) -> Option<f64> {
     let jobs = &test.plan.steps.first()?.jobs;
     jobs.iter()
         .map(rate_iops)
@@ -156,7 +155,7 @@ fn rate_of(test: &super::Test<'_>) -> Option<f64> {
 pub(super) const UNHEALTHY: Rule = Rule {
     name: "DEGRADED-RAID",
     severity: Severity::Warning,
-    about: "A device under a target says that it is not well: a degraded array, spare blocks used up, a critical warning.",
+    about: "A device under a target reports bad health: a degraded array, spare blocks used up, a critical warning.",
     why: "rebuilding and repairing take their share of the device, and what fails is slower before it is gone",
     fix: "let the array rebuild or replace the device before you measure",
     detect: |rule, test, findings| {
@@ -170,7 +169,7 @@ pub(super) const UNHEALTHY: Rule = Rule {
                     .into_iter()
                     .flat_map(|(source, list)| list.iter().map(move |c| (source, c)))
                 {
-                    findings.push(rule.found(format!("{}: {complaint} ({source})", device.name), &facts.path));
+                    findings.push(rule.finding(format!("{}: {complaint} ({source})", device.name), &facts.path));
                 }
             }
         }

@@ -1,10 +1,8 @@
-//! Is the test valid? Rules about a plan and the machine it is to run on, before anything has been
-//! measured.
+//! Is the test valid? Rules about a plan and its machine, checked before the run.
 //!
-//! One row of [`RULES`] for each. A rule says nothing when all is well; each can be silenced by its
-//! name. The rules about results are the checks of [`crate::checks`]; [`names`] and the page in
-//! `docs/` list both. What a target is in use for is judged by the guard of the run, whose reasons
-//! have rule names too ([`GUARDED`]).
+//! [`RULES`] lists them. A rule reports only problems, and users can silence it by its name. Rules
+//! about results are in [`crate::checks`]; [`rule_names`] and the page in `docs/` list both. The
+//! run's guard checks whether a target is in use; its reasons are [`GUARD_RULES`].
 
 mod load;
 mod machine;
@@ -33,9 +31,9 @@ pub use target::lies_on_array;
 pub struct Rule {
     /// Its name, by which it can be silenced.
     pub name: &'static str,
-    /// How grave it is at most.
+    /// Its highest severity.
     pub severity: Severity,
-    /// When it speaks, in a sentence.
+    /// When it applies, in a sentence.
     pub about: &'static str,
     /// Why it matters.
     pub why: &'static str,
@@ -64,7 +62,7 @@ pub const RULES: &[Rule] = &[
     network::NFS_OPTIONS,
     network::NFS_ONE_CONNECTION,
     load::SEQUENTIAL_OVERLAP,
-    load::SYNCHRONOUS,
+    load::SYNCHRONOUS_ENGINE,
     load::SYNCHRONOUS_FEW_THREADS,
     load::BUFFERED,
     load::COMPRESSIBLE,
@@ -82,16 +80,15 @@ pub const RULES: &[Rule] = &[
     promise::UNDERSIZED,
     promise::BANDWIDTH_BINDS_FIRST,
     machine::THREADS,
-    machine::POWER,
+    machine::POWER_SAVING,
     machine::EFFICIENCY_CORES,
     machine::REMOTE_NODE,
     machine::BUSY_DISK,
     machine::UNHEALTHY,
 ];
 
-/// Rules of the guard: a target that is in use or holds something. They refuse, and are never
-/// silenced.
-pub const GUARDED: &[(&str, &str)] = &[
+/// Rules of the guard, for targets in use or with data. They refuse the run and cannot be silenced.
+pub const GUARD_RULES: &[(&str, &str)] = &[
     (
         "MOUNTED",
         "a file system on the device, on a partition of it or on what is made of it is mounted",
@@ -118,7 +115,7 @@ pub const GUARDED: &[(&str, &str)] = &[
     ),
 ];
 
-/// What a test is for: what the plan itself does not say.
+/// The purpose of a test, which its plan does not contain.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Purpose {
     /// What it is meant to show.
@@ -127,32 +124,33 @@ pub struct Purpose {
     pub promised_iops: Option<f64>,
     /// Latency that was promised, in nanoseconds.
     pub promised_latency_ns: Option<f64>,
-    /// Limits that are known to stand in the way.
+    /// Known limits between the test and its storage.
     pub layers: Vec<Layer>,
-    /// How long a burst of the storage lasts from full credits.
+    /// Length of a burst from full credits.
     pub burst_ns: Option<Nanos>,
     /// Size of the cache in front of the disks, such as a virtual machine's host cache.
     pub host_cache: Option<Bytes>,
-    /// What is remembered of warming that cache, for each target of the plan in its order.
+    /// Recorded warm-ups of that cache, one for each target of the plan.
     pub warmed: Vec<Option<Warmed>>,
     /// The file system may be filled further than 80 %.
     pub allow_full: bool,
-    /// Depths above 1 that jobs ask for and whose engines have one operation in flight, by the
-    /// job's name, where the dialect has capped them in the plan already.
+    /// Depths above 1, by job name, that the dialect reduced to 1 in the plan because the engine is
+    /// synchronous.
     pub capped_depths: Vec<(String, u32)>,
 }
 
-/// What was read of a target to warm the cache in front of it.
+/// The ranges of a target that were read to warm the cache in front of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Warmed {
-    /// The boot (`boot_id`) in which; absent where the system reports none.
+    /// The `boot_id` at that time; absent if the system reports none.
     pub boot: Option<String>,
     /// First byte, first byte beyond, and whether it was read through the page cache.
     pub ranges: Vec<(u64, u64, bool)>,
 }
 
 impl Warmed {
-    /// The first byte from `from` to `to` that was not read in one of the ways that count.
+    /// The first byte from `from` to `to` that no counted read covers; `counts` takes whether a
+    /// read was buffered.
     pub fn first_cold(&self, from: u64, to: u64, counts: impl Fn(bool) -> bool) -> Option<u64> {
         let mut cold = from;
         while cold < to {
@@ -187,7 +185,7 @@ pub enum Intent {
 }
 
 impl Intent {
-    /// All of them, with the words by which users name them.
+    /// All intents, with their names on the command line.
     pub const NAMED: [(&'static str, Intent); 6] = [
         ("most-iops", Intent::MostIops),
         ("most-throughput", Intent::MostThroughput),
@@ -198,18 +196,18 @@ impl Intent {
     ];
 }
 
-/// A test before it runs: what rules look at.
+/// A test before its run: the input of every rule.
 #[derive(Clone, Copy, Debug)]
 pub struct Test<'a> {
-    /// What will be done.
+    /// The plan.
     pub plan: &'a Plan,
     /// The machine and the targets as they are now.
     pub environment: &'a Environment,
-    /// What it is for.
+    /// Its purpose.
     pub purpose: &'a Purpose,
 }
 
-/// What every rule finds, the gravest first.
+/// Applies every rule; the most severe findings come first.
 pub fn lint(test: &Test<'_>) -> Vec<Finding> {
     let mut findings = Vec::new();
     for rule in RULES {
@@ -219,9 +217,9 @@ pub fn lint(test: &Test<'_>) -> Vec<Finding> {
     findings
 }
 
-/// What the rules find about a test that has run, for its report: warnings and errors that the
-/// checks of the results have not reported in their own way.
-pub fn beside(results: &Results) -> Vec<Finding> {
+/// Applies the rules to a finished test, for its report: only warnings and errors that the checks
+/// of results have not reported.
+pub fn lint_results(results: &Results) -> Vec<Finding> {
     let Some(host) = results.hosts.first() else {
         return Vec::new();
     };
@@ -244,9 +242,8 @@ pub fn beside(results: &Results) -> Vec<Finding> {
         .collect()
 }
 
-/// Every name that a finding of this program can have before or after a run, apart from the
-/// guard's.
-pub fn names() -> impl Iterator<Item = &'static str> {
+/// The names of all rules and checks, without the guard's.
+pub fn rule_names() -> impl Iterator<Item = &'static str> {
     let checked = crate::checks::CHECKS.iter().flat_map(|check| check.rules);
     RULES.iter().map(|rule| rule.name).chain(checked.copied())
 }
@@ -258,19 +255,17 @@ pub fn filter_silenced(findings: Vec<Finding>, silenced: &[String]) -> Vec<Findi
 }
 
 impl Rule {
-    /// A finding of this rule, with its reason and its advice.
-    fn found(&self, what: impl Into<String>, at: &str) -> Finding {
+    fn finding(&self, what: impl Into<String>, at: &str) -> Finding {
         Finding::new(self.name, self.severity, what)
             .at(at)
             .why(self.why)
             .help(self.fix)
     }
 
-    /// The same, but no graver than that.
-    fn noted(&self, severity: Severity, what: impl Into<String>, at: &str) -> Finding {
+    fn finding_with_severity(&self, severity: Severity, what: impl Into<String>, at: &str) -> Finding {
         Finding {
             severity,
-            ..self.found(what, at)
+            ..self.finding(what, at)
         }
     }
 }
@@ -284,7 +279,7 @@ impl<'a> Test<'a> {
         self.purpose.intent == Some(intent)
     }
 
-    /// Targets that are real, with what is known of them and the streams that use them.
+    /// The real targets, with their facts and the streams that use them.
     fn targets(&self) -> impl Iterator<Item = TargetUse<'a>> {
         let (plan, environment) = (self.plan, self.environment);
         let real = |(_, target): &(usize, &Target)| matches!(target.kind, TargetKind::Path);
@@ -303,14 +298,14 @@ impl<'a> Test<'a> {
             })
     }
 
-    /// The same for those of which something is known.
+    /// Like `targets`, without targets that have no facts.
     fn known_targets(&self) -> impl Iterator<Item = (TargetUse<'a>, &'a TargetFacts)> {
         self.targets()
-            .filter_map(|subject| subject.facts.map(|facts| (subject, facts)))
+            .filter_map(|usage| usage.facts.map(|facts| (usage, facts)))
     }
 }
 
-/// A target with what concerns it.
+/// A target with its facts and streams.
 struct TargetUse<'a> {
     number: usize,
     target: &'a Target,
@@ -331,8 +326,8 @@ impl TargetUse<'_> {
             .any(|stream| stream.mix.includes(model::Direction::Write))
     }
 
-    /// Size that the target will have.
-    fn planned(&self) -> Option<Bytes> {
+    /// The size that the test will give the target.
+    fn planned_size(&self) -> Option<Bytes> {
         use model::plan::Prepare;
         match &self.target.prepare {
             Prepare::Filled { size } => *size,
@@ -341,14 +336,14 @@ impl TargetUse<'_> {
         }
     }
 
-    /// Size that it has or will have.
+    /// The planned size, otherwise the current one.
     fn size(&self) -> Option<Bytes> {
         let now = self.facts.map(|facts| facts.size).filter(|size| size.0 > 0);
-        self.planned().or(now)
+        self.planned_size().or(now)
     }
 
-    /// It is known to lie on a device that spins.
-    fn spins(&self) -> bool {
+    /// It lies on a rotating disk.
+    fn is_rotational(&self) -> bool {
         let devices = self.facts.map(|facts| &facts.devices);
         devices.is_some_and(|devices| devices.iter().any(|device| device.rotational))
     }
@@ -363,7 +358,7 @@ fn streams_of(job: &Job) -> impl Iterator<Item = &Stream> {
     job.workers.iter().flat_map(|worker| &worker.streams)
 }
 
-/// Every operation of a stream jumps or may jump.
+/// The stream has random positions.
 fn is_random(stream: &Stream) -> bool {
     stream.pattern.access.iter().any(model::access::Access::jumps)
 }

@@ -7,14 +7,14 @@ use model::network_mount::mount_option;
 
 use super::{Rule, TargetUse, Test};
 
-/// Operations of a target below which one connection is not what limits them.
-const MANY: u32 = 32;
+/// Below this depth, a single connection is not the limit.
+const MIN_CONNECTION_LIMITED_DEPTH: u32 = 32;
 
-/// The targets on NFS with their mounts.
-fn on_nfs<'a>(test: &'a Test<'a>) -> impl Iterator<Item = (TargetUse<'a>, &'a TargetFacts, &'a FileSystem)> {
-    test.known_targets().filter_map(|(subject, facts)| {
+/// The targets on NFS, with their mounts.
+fn nfs_targets<'a>(test: &'a Test<'a>) -> impl Iterator<Item = (TargetUse<'a>, &'a TargetFacts, &'a FileSystem)> {
+    test.known_targets().filter_map(|(usage, facts)| {
         let file_system = facts.file_system.as_ref()?;
-        matches!(file_system.kind.as_str(), "nfs" | "nfs4").then_some((subject, facts, file_system))
+        matches!(file_system.kind.as_str(), "nfs" | "nfs4").then_some((usage, facts, file_system))
     })
 }
 
@@ -25,10 +25,10 @@ pub(super) const NFS_SMALL_TRANSFERS: Rule = Rule {
     why: "each operation of the test is cut into several requests, which are waited for together",
     fix: "mount with a larger rsize and wsize, such as 1048576, or test with smaller blocks",
     detect: |rule, test, findings| {
-        for (subject, facts, file_system) in on_nfs(test) {
-            for (name, concerned) in [("rsize", subject.reads()), ("wsize", subject.writes())] {
+        for (usage, facts, file_system) in nfs_targets(test) {
+            for (name, concerned) in [("rsize", usage.reads()), ("wsize", usage.writes())] {
                 let limit = mount_option(&file_system.options, name).and_then(|value| value.parse::<u64>().ok());
-                let longest = subject
+                let longest = usage
                     .streams
                     .iter()
                     .map(|stream| stream.pattern.longest(&stream.mix))
@@ -37,7 +37,7 @@ pub(super) const NFS_SMALL_TRANSFERS: Rule = Rule {
                     && Bytes(limit) < longest
                 {
                     let what = format!("{name}={limit} ({}) is less than the block of {longest}", Bytes(limit));
-                    findings.push(rule.found(what, &facts.path));
+                    findings.push(rule.finding(what, &facts.path));
                 }
             }
         }
@@ -52,13 +52,13 @@ pub(super) const NFS_OPTIONS: Rule = Rule {
           delays into errors",
     fix: "test with the options that applications will have",
     detect: |rule, test, findings| {
-        for (_, facts, file_system) in on_nfs(test) {
+        for (_, facts, file_system) in nfs_targets(test) {
             let names = ["sync", "noac", "soft"].into_iter();
             let found: Vec<&str> = names
                 .filter(|name| mount_option(&file_system.options, name).is_some())
                 .collect();
             if !found.is_empty() {
-                findings.push(rule.found(format!("mounted with {}", found.join(",")), &facts.path));
+                findings.push(rule.finding(format!("mounted with {}", found.join(",")), &facts.path));
             }
         }
     },
@@ -71,14 +71,14 @@ pub(super) const NFS_ONE_CONNECTION: Rule = Rule {
     why: "one TCP connection is served by one processor at a time and has one window",
     fix: "mount with nconnect=4 or more and compare (`fathom ab`)",
     detect: |rule, test, findings| {
-        for (subject, facts, file_system) in on_nfs(test) {
-            let depth: u32 = subject.streams.iter().map(|stream| stream.depth).sum();
+        for (usage, facts, file_system) in nfs_targets(test) {
+            let depth: u32 = usage.streams.iter().map(|stream| stream.depth).sum();
             let is_tcp = mount_option(&file_system.options, "proto") == Some("tcp");
-            if depth >= MANY
+            if depth >= MIN_CONNECTION_LIMITED_DEPTH
                 && is_tcp
                 && mount_option(&file_system.options, "nconnect").is_none_or(|value| value == "1")
             {
-                findings.push(rule.found(format!("{depth} operations in flight use one connection"), &facts.path));
+                findings.push(rule.finding(format!("{depth} operations in flight use one connection"), &facts.path));
             }
         }
     },

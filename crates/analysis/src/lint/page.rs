@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{GUARDED, RULES, Rule};
+use super::{GUARD_RULES, RULES, Rule};
 use crate::checks::CHECKS;
 
 const HEAD: &str = "# Is the test valid?\n\n\
@@ -30,7 +30,7 @@ pub fn page() -> String {
     }
     text +=
         "\n## The guard\n\nA test that would write is refused (exit code 3) where:\n\n| rule | when |\n| --- | --- |\n";
-    for (name, about) in GUARDED {
+    for (name, about) in GUARD_RULES {
         let _ = writeln!(text, "| {name} | {about} |");
     }
     text += "\n## After the run\n\n[How fathom measures](measuring.md) explains each of them.\n\n| rules | what is looked at |\n| --- | --- |\n";

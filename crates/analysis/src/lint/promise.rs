@@ -1,4 +1,5 @@
-//! Rules about promises: does the test ask for what was promised, and can it show it?
+//! Rules about promises: whether the test issues the promised load, and can show that the promise
+//! is kept.
 
 use model::finding::Severity;
 use model::plan::{Job, Pacing, Stream};
@@ -17,7 +18,7 @@ pub(super) const UNCAPPED: Rule = Rule {
         }
         for job in test.jobs() {
             if streams_of(job).any(|stream| stream.pacing == Pacing::Unpaced) {
-                findings.push(rule.found("the test has no rate", &job.name));
+                findings.push(rule.finding("the test has no rate", &job.name));
             }
         }
     },
@@ -41,7 +42,7 @@ pub(super) const UNDERSIZED: Rule = Rule {
                     "{depth} operations in flight, {needed} are needed for {iops:.0} IOPS at {:.3} ms",
                     latency / 1e6
                 );
-                findings.push(rule.found(what, step.jobs.first().map_or("", |job| &job.name)));
+                findings.push(rule.finding(what, step.jobs.first().map_or("", |job| &job.name)));
             }
         }
     },
@@ -58,7 +59,7 @@ pub(super) const BANDWIDTH_BINDS_FIRST: Rule = Rule {
             return;
         };
         for job in test.jobs() {
-            let block = streams_of(job).map(longest).max().unwrap_or(0);
+            let block = streams_of(job).map(longest_block).max().unwrap_or(0);
             for layer in test.purpose.layers.iter().filter(|_| block > 0) {
                 let Some(limit) = layer.bytes_per_sec else { continue };
                 let reachable = limit.high / block as f64;
@@ -69,13 +70,13 @@ pub(super) const BANDWIDTH_BINDS_FIRST: Rule = Rule {
                         layer.name,
                         limit.high / 1e6
                     );
-                    findings.push(rule.found(what, &job.name));
+                    findings.push(rule.finding(what, &job.name));
                 }
             }
         }
     },
 };
 
-fn longest(stream: &Stream) -> u64 {
+fn longest_block(stream: &Stream) -> u64 {
     stream.pattern.longest(&stream.mix).0
 }

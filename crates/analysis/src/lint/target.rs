@@ -1,5 +1,4 @@
-//! Rules about files and devices: is there room, is there data, is it large enough, is it the right
-//! one?
+//! Rules about files and devices: free space, holes, size, and the right device.
 
 use model::Bytes;
 use model::finding::Severity;
@@ -7,18 +6,18 @@ use model::plan::{AllocateMode, Prepare};
 
 use super::{Intent, Rule, TargetUse, Warmed};
 
-/// Share of a file system beyond which it behaves differently.
-const FULL: f64 = 0.80;
-/// Share that makes no difference to how full it is.
-const UNNOTICED: f64 = 0.01;
-/// Share beyond which even a small test looks for space.
-const NEARLY_FULL: f64 = 0.95;
-/// Share below which it is hardly used.
-const EMPTY: f64 = 0.10;
-/// Share of a spinning device that a test should cover: the arm must have to move.
-const STROKE: f64 = 0.05;
-/// Volumes that an array wants to be tested with.
-const VOLUMES: usize = 16;
+/// A file system that is fuller than this behaves differently.
+const MAX_FILL_SHARE: f64 = 0.80;
+/// A test that needs at most this share of the file system is small.
+const SMALL_TEST_SHARE: f64 = 0.01;
+/// Above this share, even a small test has to search for space.
+const MAX_FILL_SHARE_OF_SMALL_TEST: f64 = 0.95;
+/// A file system below this share is hardly used.
+const EMPTY_BELOW: f64 = 0.10;
+/// Minimum share of a rotating disk to test: the arm must move.
+const MIN_COVERED_SHARE: f64 = 0.05;
+/// Minimum number of volumes to test an array with.
+const MIN_ARRAY_VOLUMES: usize = 16;
 
 pub(super) const IS_DIRECTORY: Rule = Rule {
     name: "TARGET-IS-DIR",
@@ -27,11 +26,11 @@ pub(super) const IS_DIRECTORY: Rule = Rule {
     why: "operations go to a file, and this way of testing makes none of its own",
     fix: "name a file in that directory",
     detect: |rule, test, findings| {
-        for (subject, facts) in test.known_targets() {
-            let makes_one = matches!(subject.target.prepare, Prepare::Filled { .. });
-            if facts.kind == "directory" && !makes_one {
+        for (usage, facts) in test.known_targets() {
+            let creates_file = matches!(usage.target.prepare, Prepare::Filled { .. });
+            if facts.kind == "directory" && !creates_file {
                 let example = format!("{}/test.dat", facts.path.trim_end_matches('/'));
-                let finding = rule.found("the target is a directory", &facts.path);
+                let finding = rule.finding("the target is a directory", &facts.path);
                 findings.push(finding.help(format!("name a file in it, such as {example}")));
             }
         }
@@ -45,14 +44,14 @@ pub(super) const SPACE: Rule = Rule {
     why: "the test would fail while it lays them out",
     fix: "use smaller files, fewer of them, or another file system",
     detect: |rule, test, findings| {
-        for room in rooms(test) {
-            if room.needed > room.available {
+        for space in spaces(test) {
+            if space.needed > space.available {
                 let what = format!(
                     "{} of files are to be made, {} are left",
-                    Bytes(room.needed),
-                    Bytes(room.available)
+                    Bytes(space.needed),
+                    Bytes(space.available)
                 );
-                findings.push(rule.found(what, &room.mount_point));
+                findings.push(rule.finding(what, &space.mount_point));
             }
         }
     },
@@ -65,21 +64,21 @@ pub(super) const FILL_80: Rule = Rule {
     why: "nearly full file systems and thin volumes look for space with every write, so the figures are not those of the storage",
     fix: "use smaller files or make room; `--silence FILL-80` leaves this out where a full file system is what you test",
     detect: |rule, test, findings| {
-        for room in rooms(test).into_iter().filter(|_| !test.purpose.allow_full) {
-            let used = room.size - room.available.min(room.size) + room.needed;
-            let share = used as f64 / room.size.max(1) as f64;
-            if share > FULL && room.needed <= room.available {
-                // A small test finds its space on a file system that was filled before.
-                let severity = match room.needed as f64 > UNNOTICED * room.size as f64 {
+        for space in spaces(test).into_iter().filter(|_| !test.purpose.allow_full) {
+            let used = space.size - space.available.min(space.size) + space.needed;
+            let share = used as f64 / space.size.max(1) as f64;
+            if share > MAX_FILL_SHARE && space.needed <= space.available {
+                // A small test finds space even on a fairly full file system.
+                let severity = match space.needed as f64 > SMALL_TEST_SHARE * space.size as f64 {
                     true => rule.severity,
-                    false if share > NEARLY_FULL => Severity::Warning,
+                    false if share > MAX_FILL_SHARE_OF_SMALL_TEST => Severity::Warning,
                     false => continue,
                 };
                 let what = format!(
                     "{:.0} % of the file system will be in use, reserved blocks included",
                     100.0 * share
                 );
-                findings.push(rule.noted(severity, what, &room.mount_point));
+                findings.push(rule.finding_with_severity(severity, what, &space.mount_point));
             }
         }
     },
@@ -92,38 +91,40 @@ pub(super) const FILE_SYSTEM_EMPTY: Rule = Rule {
     why: "an empty file system or volume is quicker than one in use: its space lies together, and thin or flash storage has nothing to clear",
     fix: "fill it to a usual degree first, or use a larger file",
     detect: |rule, test, findings| {
-        for room in rooms(test) {
-            let used = room.size - room.available.min(room.size) + room.needed;
-            let share = used as f64 / room.size.max(1) as f64;
-            if room.size > 0 && share < EMPTY {
+        for space in spaces(test) {
+            let used = space.size - space.available.min(space.size) + space.needed;
+            let share = used as f64 / space.size.max(1) as f64;
+            if space.size > 0 && share < EMPTY_BELOW {
                 let what = format!("{:.1} % of the file system will be in use", 100.0 * share);
-                findings.push(rule.found(what, &room.mount_point));
+                findings.push(rule.finding(what, &space.mount_point));
             }
         }
     },
 };
 
-/// A file system with what the test wants of it.
-struct Room {
+/// A file system with the space that the test needs.
+struct Space {
     mount_point: String,
     size: u64,
     available: u64,
-    /// Bytes that the files will need beyond what they have.
+    /// Bytes that the files need in addition to their current size.
     needed: u64,
 }
 
-fn rooms(test: &super::Test<'_>) -> Vec<Room> {
-    let mut rooms: Vec<Room> = Vec::new();
-    for (subject, facts) in test.known_targets() {
+fn spaces(test: &super::Test<'_>) -> Vec<Space> {
+    let mut spaces: Vec<Space> = Vec::new();
+    for (usage, facts) in test.known_targets() {
         let Some(system) = &facts.file_system else { continue };
         if facts.kind == "block device" {
             continue;
         }
-        let has = if facts.kind == "directory" { 0 } else { facts.size.0 };
-        let needed = subject.planned().map_or(0, |size| size.0.saturating_sub(has));
-        match rooms.iter_mut().find(|room| room.mount_point == system.mount_point) {
-            Some(room) => room.needed += needed,
-            None => rooms.push(Room {
+        let current_size = if facts.kind == "directory" { 0 } else { facts.size.0 };
+        let needed = usage
+            .planned_size()
+            .map_or(0, |size| size.0.saturating_sub(current_size));
+        match spaces.iter_mut().find(|space| space.mount_point == system.mount_point) {
+            Some(space) => space.needed += needed,
+            None => spaces.push(Space {
                 mount_point: system.mount_point.clone(),
                 size: system.size.0,
                 available: system.available.0,
@@ -131,7 +132,7 @@ fn rooms(test: &super::Test<'_>) -> Vec<Room> {
             }),
         }
     }
-    rooms
+    spaces
 }
 
 pub(super) const SPARSE: Rule = Rule {
@@ -141,14 +142,14 @@ pub(super) const SPARSE: Rule = Rule {
     why: "the file system answers such reads with zeros and asks no device: the figures are too good",
     fix: "give a size and a new file name, or remove the file: the test then creates and fills it",
     detect: |rule, test, findings| {
-        for (subject, facts) in test.known_targets().filter(|(subject, _)| subject.reads()) {
-            let Some(space) = facts.allocation.filter(|_| !is_made_anew(&subject.target.prepare)) else {
+        for (usage, facts) in test.known_targets().filter(|(usage, _)| usage.reads()) {
+            let Some(space) = facts.allocation.filter(|_| !is_rewritten(&usage.target.prepare)) else {
                 continue;
             };
-            let nowhere = space.holes.0 + space.unwritten.0;
-            if nowhere > 0 {
-                let share = 100.0 * nowhere as f64 / facts.size.0.max(1) as f64;
-                findings.push(rule.found(format!("{share:.1} % of the file was never written"), &facts.path));
+            let never_written = space.holes.0 + space.unwritten.0;
+            if never_written > 0 {
+                let share = 100.0 * never_written as f64 / facts.size.0.max(1) as f64;
+                findings.push(rule.finding(format!("{share:.1} % of the file was never written"), &facts.path));
             }
         }
     },
@@ -161,27 +162,27 @@ pub(super) const NOT_PREALLOCATED: Rule = Rule {
     why: "the file system allocates it on the way, which adds latency that later writes do not have",
     fix: "write the whole file once before, or let the test fill it",
     detect: |rule, test, findings| {
-        for (subject, facts) in test.known_targets().filter(|(subject, _)| subject.writes()) {
+        for (usage, facts) in test.known_targets().filter(|(usage, _)| usage.writes()) {
             let holes = facts.allocation.map_or(0, |space| space.holes.0);
-            let left_out = matches!(
-                &subject.target.prepare,
+            let is_unallocated = matches!(
+                &usage.target.prepare,
                 Prepare::LayOut {
                     content: None,
                     allocate: AllocateMode::None | AllocateMode::Truncate,
                     ..
                 }
             );
-            if left_out && facts.size.0 == 0 {
-                findings.push(rule.found("the file will be made without any space of its own", &facts.path));
-            } else if holes > 0 && !is_made_anew(&subject.target.prepare) {
-                findings.push(rule.found(format!("{} of the file have no space yet", Bytes(holes)), &facts.path));
+            if is_unallocated && facts.size.0 == 0 {
+                findings.push(rule.finding("the file will be made without any space of its own", &facts.path));
+            } else if holes > 0 && !is_rewritten(&usage.target.prepare) {
+                findings.push(rule.finding(format!("{} of the file have no space yet", Bytes(holes)), &facts.path));
             }
         }
     },
 };
 
-/// Whatever the file holds now will be written anew.
-fn is_made_anew(prepare: &Prepare) -> bool {
+/// The test will rewrite the whole file.
+fn is_rewritten(prepare: &Prepare) -> bool {
     match prepare {
         Prepare::Filled { .. } | Prepare::Recreate { .. } => true,
         Prepare::Existing | Prepare::LayOut { .. } => false,
@@ -196,13 +197,13 @@ pub(super) const FILE_BELOW_TWICE_MEMORY: Rule = Rule {
     fix: "bypass the cache, or use files of at least twice the memory",
     detect: |rule, test, findings| {
         let memory = test.environment.memory;
-        for subject in test.targets().filter(|_| memory.0 > 0 && !test.is(Intent::Buffered)) {
-            let buffered = subject.streams.iter().any(|stream| !stream.cache.direct);
-            let Some(size) = subject.size().filter(|size| buffered && size.0 < 2 * memory.0) else {
+        for usage in test.targets().filter(|_| memory.0 > 0 && !test.is(Intent::Buffered)) {
+            let buffered = usage.streams.iter().any(|stream| !stream.cache.direct);
+            let Some(size) = usage.size().filter(|size| buffered && size.0 < 2 * memory.0) else {
                 continue;
             };
             let what = format!("{size} are used through the cache of a machine with {memory} of memory");
-            findings.push(rule.found(what, &subject.target.path));
+            findings.push(rule.finding(what, &usage.target.path));
         }
     },
 };
@@ -217,12 +218,9 @@ pub(super) const FILE_ABOVE_HOST_CACHE: Rule = Rule {
         let Some(cache) = test.purpose.host_cache.filter(|_| test.is(Intent::CachedReads)) else {
             return;
         };
-        for subject in test.targets() {
-            if let Some(size) = subject.size().filter(|size| *size > cache) {
-                findings.push(rule.found(
-                    format!("{size} do not fit into a cache of {cache}"),
-                    &subject.target.path,
-                ));
+        for usage in test.targets() {
+            if let Some(size) = usage.size().filter(|size| *size > cache) {
+                findings.push(rule.finding(format!("{size} do not fit into a cache of {cache}"), &usage.target.path));
             }
         }
     },
@@ -235,21 +233,21 @@ pub(super) const SHORT_STROKE: Rule = Rule {
     why: "seeks are short, so the disk looks much faster than in real use",
     fix: "use a file that covers a good part of the disk",
     detect: |rule, test, findings| {
-        for (subject, facts) in test.known_targets() {
+        for (usage, facts) in test.known_targets() {
             let is_virtual = facts.devices.iter().any(|device| device.virtual_kind.is_some());
             let Some(device) = facts.devices.first().filter(|device| device.size.0 > 0) else {
                 continue;
             };
-            let Some(size) = subject.size().filter(|_| subject.spins() || is_virtual) else {
+            let Some(size) = usage.size().filter(|_| usage.is_rotational() || is_virtual) else {
                 continue;
             };
             let share = size.0 as f64 / device.size.0 as f64;
-            if share >= STROKE {
+            if share >= MIN_COVERED_SHARE {
                 continue;
             }
-            if subject.spins() {
+            if usage.is_rotational() {
                 let what = format!("{size} are {:.1} % of {} ({})", 100.0 * share, device.name, device.size);
-                findings.push(rule.found(what, &facts.path));
+                findings.push(rule.finding(what, &facts.path));
                 continue;
             }
             // The media under a virtual disk are unknown.
@@ -259,7 +257,7 @@ pub(super) const SHORT_STROKE: Rule = Rule {
                 device.name,
                 device.size
             );
-            let finding = rule.noted(Severity::Note, what, &facts.path);
+            let finding = rule.finding_with_severity(Severity::Note, what, &facts.path);
             findings.push(
                 finding.why("the host may keep other regions of a virtual disk on other media, or out of its cache"),
             );
@@ -274,19 +272,19 @@ pub(super) const SNAPSHOT_COLD: Rule = Rule {
     why: "blocks of a restored volume are fetched from afar when they are first read, which is slow only once",
     fix: "read the whole volume once before you measure, unless it was made empty",
     detect: |rule, test, findings| {
-        for (_, facts) in test.known_targets().filter(|(subject, _)| subject.reads()) {
+        for (_, facts) in test.known_targets().filter(|(usage, _)| usage.reads()) {
             let model = |device: &model::environment::Device| device.model.clone().unwrap_or_default();
-            let elastic = facts
+            let ebs_volume = facts
                 .devices
                 .iter()
                 .find(|device| model(device).contains("Elastic Block Store"));
-            if let Some(device) = elastic {
+            if let Some(device) = ebs_volume {
                 let what = format!(
                     "{} is {}; whether it was restored from a snapshot is not visible here",
                     device.name,
                     model(device)
                 );
-                findings.push(rule.found(what, &facts.path));
+                findings.push(rule.finding(what, &facts.path));
             }
         }
     },
@@ -303,11 +301,11 @@ pub(super) const CACHE_COLD: Rule = Rule {
             return;
         }
         let boot = test.environment.host.boot_id.as_ref();
-        for subject in test.targets().filter(TargetUse::reads) {
-            let warmed = test.purpose.warmed.get(subject.number).and_then(Option::as_ref);
+        for usage in test.targets().filter(TargetUse::reads) {
+            let warmed = test.purpose.warmed.get(usage.number).and_then(Option::as_ref);
             let what = match warmed.map(|warmed| (warmed, warmed.boot.as_ref(), boot)) {
                 None => Some("nothing says that the cache was warmed".to_owned()),
-                Some((warmed, Some(then), Some(now))) if then == now => cold(&subject, warmed),
+                Some((warmed, Some(then), Some(now))) if then == now => describe_cold_range(&usage, warmed),
                 Some((_, Some(_), Some(_))) => {
                     Some("the cache was warmed before the machine was last started".to_owned())
                 }
@@ -316,32 +314,32 @@ pub(super) const CACHE_COLD: Rule = Rule {
                 }
             };
             if let Some(what) = what {
-                findings.push(rule.found(what, &subject.target.path));
+                findings.push(rule.finding(what, &usage.target.path));
             }
         }
     },
 };
 
-/// What of a target a test reads and nothing has warmed, in words.
-fn cold(subject: &TargetUse<'_>, warmed: &Warmed) -> Option<String> {
-    let Some(size) = subject.size() else {
+/// Describes a range that the test reads and that no warm-up covered.
+fn describe_cold_range(usage: &TargetUse<'_>, warmed: &Warmed) -> Option<String> {
+    let Some(size) = usage.size() else {
         return Some(
             "how much of the target the test reads is unknown, so whether all of it was warmed is unknown too".into(),
         );
     };
-    let reading = subject
+    let reading = usage
         .streams
         .iter()
         .filter(|stream| stream.mix.includes(model::Direction::Read));
     reading.into_iter().find_map(|stream| {
         let (from, length) = stream.region.resolve(size.0);
         let to = from + length;
-        // What bypassed the page cache is not in it; what went through it came by the cache of the
-        // host.
+        // A read that bypassed the page cache did not warm it; a read through it warmed the host's
+        // cache too.
         let counts = |buffered: bool| buffered || stream.cache.direct;
         let first = warmed.first_cold(from, to, counts)?;
-        let other_way = warmed.first_cold(from, to, |_| true).is_none();
-        Some(match other_way {
+        let is_warm_in_cache_only = warmed.first_cold(from, to, |_| true).is_none();
+        Some(match is_warm_in_cache_only {
             true => "the warm-up bypassed the page cache, and the test reads through it".to_owned(),
             false => format!(
                 "the test reads {} from byte {from} on, and what was read to warm the cache ends, or has a gap, at byte {first}",
@@ -358,15 +356,22 @@ pub(super) const NOT_COORDINATOR: Rule = Rule {
     why: "every write, and some reads, take another hop over the network",
     fix: "run on the owner, or move the volume: Get-ClusterSharedVolume | Move-ClusterSharedVolume -Node THIS-NODE",
     detect: |rule, test, findings| {
-        let here = &test.environment.host.name;
+        let host_name = &test.environment.host.name;
         for (_, facts) in test.known_targets() {
-            let Some(owner) = facts.owner.as_ref().filter(|owner| !owner.eq_ignore_ascii_case(here)) else {
+            let Some(owner) = facts
+                .owner
+                .as_ref()
+                .filter(|owner| !owner.eq_ignore_ascii_case(host_name))
+            else {
                 continue;
             };
-            let found = rule.found(format!("the volume belongs to {owner}, this is {here}"), &facts.path);
+            let found = rule.finding(
+                format!("the volume belongs to {owner}, this is {host_name}"),
+                &facts.path,
+            );
             findings.push(match &facts.cluster_volume {
                 Some(name) => found.help(format!(
-                    "run on {owner}, or move the volume: Move-ClusterSharedVolume -Name \"{name}\" -Node {here}"
+                    "run on {owner}, or move the volume: Move-ClusterSharedVolume -Name \"{name}\" -Node {host_name}"
                 )),
                 None => found,
             });
@@ -384,7 +389,7 @@ pub(super) const NOT_ON_POOL: Rule = Rule {
         let clustered = test.known_targets().any(|(_, facts)| facts.owner.is_some());
         for (_, facts) in test.known_targets().filter(|_| clustered) {
             if facts.owner.is_none() {
-                findings.push(rule.found("it lies beside the cluster's volumes, not on one of them", &facts.path));
+                findings.push(rule.finding("it lies beside the cluster's volumes, not on one of them", &facts.path));
             }
         }
     },
@@ -398,14 +403,14 @@ pub(super) const FEW_TARGETS: Rule = Rule {
     fix: "test as many volumes as the hosts will use; sixteen is a good number",
     detect: |rule, test, findings| {
         let on_array: Vec<_> = test.known_targets().filter(|(_, facts)| lies_on_array(facts)).collect();
-        if (1..VOLUMES).contains(&on_array.len()) && test.is(Intent::MostIops) {
+        if (1..MIN_ARRAY_VOLUMES).contains(&on_array.len()) && test.is(Intent::MostIops) {
             let path = &on_array[0].1.path;
-            findings.push(rule.found(format!("{} volumes of an array are tested", on_array.len()), path));
+            findings.push(rule.finding(format!("{} volumes of an array are tested", on_array.len()), path));
         }
     },
 };
 
-/// A target that lies on a volume of an array, as far as its device tells.
+/// Whether the target is on a volume of an array, as far as its device shows.
 pub fn lies_on_array(facts: &model::environment::TargetFacts) -> bool {
     let devices = &facts.devices;
     devices

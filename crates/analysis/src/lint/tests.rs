@@ -49,7 +49,7 @@ impl Case {
         plan
     }
 
-    fn found(&self) -> Vec<Finding> {
+    fn findings(&self) -> Vec<Finding> {
         lint(&Test {
             plan: &self.plan(),
             environment: &self.environment,
@@ -58,7 +58,7 @@ impl Case {
     }
 
     fn rules(&self) -> BTreeSet<String> {
-        self.found().into_iter().map(|finding| finding.rule).collect()
+        self.findings().into_iter().map(|finding| finding.rule).collect()
     }
 
     fn part(&mut self) -> &mut Part {
@@ -170,7 +170,7 @@ fn a_depth_that_the_dialect_has_capped_is_found() {
     case.workload.depth = 1;
     assert!(!case.rules().contains("SYNC-ENGINE"));
     case.purpose.capped_depths = vec![("job".into(), 32)];
-    let found = case.found();
+    let found = case.findings();
     let finding = found.iter().find(|finding| finding.rule == "SYNC-ENGINE").unwrap();
     assert_eq!(finding.what, "depth 32 with the engine psync");
 }
@@ -182,7 +182,7 @@ fn a_minute_is_long_enough_unless_a_promise_is_judged() {
         let mut case = sound();
         case.workload.stop = Stop::after(Nanos::secs(seconds));
         case.purpose.promised_iops = promised;
-        let found = case.found();
+        let found = case.findings();
         let mut found = found.into_iter().filter(|finding| finding.rule == "SHORT-RUN");
         found.next().map(|finding| finding.severity)
     };
@@ -198,14 +198,14 @@ fn a_minute_is_long_enough_unless_a_promise_is_judged() {
 fn a_short_run_is_said_of_the_plan() {
     let mut case = sound();
     case.workload.stop = Stop::after(Nanos::secs(30));
-    let found = case.found();
+    let found = case.findings();
     let short = found.iter().find(|finding| finding.rule == "SHORT-RUN").unwrap();
     assert_eq!(short.what, "the plan measures only 30 s");
 }
 
 #[test]
 fn a_sound_test_is_passed_over_in_silence() {
-    let found = sound().found();
+    let found = sound().findings();
     assert!(found.is_empty(), "{found:#?}");
 }
 
@@ -410,7 +410,7 @@ fn a_small_part_of_a_virtual_disk_is_noted_without_talk_of_heads() {
     case.device().rotational = false;
     case.device().virtual_kind = Some("virtio disk".into());
     case.device().size = Bytes(500_000 * GIB);
-    let found = case.found();
+    let found = case.findings();
     let finding = found
         .iter()
         .find(|finding| finding.rule == "SHORT-STROKE")
@@ -536,7 +536,7 @@ fn azure_p30_at_64_kib_is_limited_by_its_throughput() {
         bytes_per_sec,
         ..Layer::default()
     }];
-    let found = case.found();
+    let found = case.findings();
     let finding = found
         .iter()
         .find(|finding| finding.rule == "BW-BINDS-FIRST")
@@ -554,7 +554,7 @@ fn a_little_more_matters_only_on_a_file_system_that_is_nearly_full() {
         case.file_system().available = Bytes(available * GIB);
         case.facts().size = Bytes(0);
         case.target.prepare = Prepare::Filled { size: Some(size) };
-        let found = case.found().into_iter().find(|finding| finding.rule == "FILL-80");
+        let found = case.findings().into_iter().find(|finding| finding.rule == "FILL-80");
         found.map(|finding| finding.severity)
     };
     assert_eq!(severity(Bytes(5 * GIB), 50), None);
@@ -566,9 +566,9 @@ fn a_little_more_matters_only_on_a_file_system_that_is_nearly_full() {
 fn silenced_rules_are_left_out() {
     let mut case = sound();
     case.workload.cache.direct = false;
-    let kept = filter_silenced(case.found(), &["buffered".into()]);
+    let kept = filter_silenced(case.findings(), &["buffered".into()]);
     assert!(kept.iter().all(|finding| finding.rule != "BUFFERED"));
-    assert_eq!(kept.len() + 1, case.found().len());
+    assert_eq!(kept.len() + 1, case.findings().len());
 }
 
 #[test]
@@ -586,7 +586,7 @@ fn a_cold_cache_says_why_it_is_cold() {
         case.purpose.intent = Some(Intent::CachedReads);
         case.purpose.warmed = warmed("boot-1", &[(0, 100 * GIB, false)]);
         change(&mut case);
-        let found = case.found().into_iter().find(|finding| finding.rule == "CACHE-COLD");
+        let found = case.findings().into_iter().find(|finding| finding.rule == "CACHE-COLD");
         found.map_or_else(String::new, |finding| finding.what)
     };
     assert_eq!(said(|_| ()), "");

@@ -1,4 +1,4 @@
-//! Rules about how long it takes: runs that are too short, warm-up, bursts.
+//! Rules about duration: short runs, warm-up, bursts.
 
 use model::Nanos;
 use model::finding::Severity;
@@ -6,10 +6,10 @@ use model::plan::{Job, TargetKind};
 
 use super::{Rule, streams_of};
 
-/// Below this a run shows an order of magnitude.
-const EXPLORATORY: Nanos = Nanos::secs(60);
-/// What promises are judged by.
-const FOR_PROMISES: Nanos = Nanos::secs(300);
+/// A shorter window shows only an order of magnitude.
+const MIN_WINDOW: Nanos = Nanos::secs(60);
+/// Minimum window to judge a promise.
+const MIN_WINDOW_FOR_PROMISE: Nanos = Nanos::secs(300);
 
 pub(super) const SHORT_RUN: Rule = Rule {
     name: "SHORT-RUN",
@@ -19,13 +19,13 @@ pub(super) const SHORT_RUN: Rule = Rule {
     fix: "measure for a minute at least, two for figures that are to be shown, five for a promise",
     detect: |rule, test, findings| {
         let promised = test.purpose.promised_iops.is_some() || test.purpose.promised_latency_ns.is_some();
-        for job in test.jobs().filter(|job| is_real(test, job)) {
+        for job in test.jobs().filter(|job| uses_real_targets(test, job)) {
             let Some(time) = job.stop.after_ns else { continue };
-            if time >= if promised { FOR_PROMISES } else { EXPLORATORY } {
+            if time >= if promised { MIN_WINDOW_FOR_PROMISE } else { MIN_WINDOW } {
                 continue;
             }
-            let word = if time < EXPLORATORY { "only " } else { "" };
-            findings.push(rule.found(format!("the plan measures {word}{time}"), &job.name));
+            let word = if time < MIN_WINDOW { "only " } else { "" };
+            findings.push(rule.finding(format!("the plan measures {word}{time}"), &job.name));
         }
     },
 };
@@ -34,13 +34,13 @@ pub(super) const NO_WARM_UP: Rule = Rule {
     name: "NO-WARMUP",
     severity: Severity::Note,
     about: "The measured window begins with the first operation.",
-    why: "the first seconds fill caches and wake up what sleeps: they are not what follows",
+    why: "the first seconds fill caches and wake up devices: they do not represent the rest of the run",
     fix: "give it a warm-up of some seconds",
     detect: |rule, test, findings| {
-        for job in test.jobs().filter(|job| is_real(test, job)) {
-            let warms = job.phases.warm_up_ns > Nanos(0) || job.phases.warm_up_bytes.is_some();
-            if !warms && job.stop.after_ns.is_some() {
-                findings.push(rule.found("there is no warm-up", &job.name));
+        for job in test.jobs().filter(|job| uses_real_targets(test, job)) {
+            let has_warm_up = job.phases.warm_up_ns > Nanos(0) || job.phases.warm_up_bytes.is_some();
+            if !has_warm_up && job.stop.after_ns.is_some() {
+                findings.push(rule.finding("there is no warm-up", &job.name));
             }
         }
     },
@@ -54,19 +54,19 @@ pub(super) const BURST_WINDOW: Rule = Rule {
     fix: "measure for longer than the burst, or use up the credits first",
     detect: |rule, test, findings| {
         let Some(burst) = test.purpose.burst_ns else { return };
-        for job in test.jobs().filter(|job| is_real(test, job)) {
+        for job in test.jobs().filter(|job| uses_real_targets(test, job)) {
             let Some(time) = job.stop.after_ns else { continue };
-            let whole = job.phases.warm_up_ns + time;
-            if whole <= burst {
-                let what = format!("{whole} of I/O, and a burst from full credits lasts {burst}");
-                findings.push(rule.found(what, &job.name));
+            let total = job.phases.warm_up_ns + time;
+            if total <= burst {
+                let what = format!("{total} of I/O, and a burst from full credits lasts {burst}");
+                findings.push(rule.finding(what, &job.name));
             }
         }
     },
 };
 
 /// The job uses files or devices, not only simulated ones.
-fn is_real(test: &super::Test<'_>, job: &Job) -> bool {
+fn uses_real_targets(test: &super::Test<'_>, job: &Job) -> bool {
     let mut ids = streams_of(job).flat_map(|stream| stream.target.ids());
     ids.any(|id| {
         test.plan

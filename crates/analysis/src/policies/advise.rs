@@ -1,28 +1,26 @@
-//! Which entries of the catalogue satisfy a need, with what has to be ordered, and why the others
-//! do not.
+//! Finds catalogue entries that satisfy a need, what to order, and why others do not.
 
 use model::{Bytes, Nanos};
 use serde::Serialize;
 
 use super::file::InputKind;
-use super::resolve::{Wanted, show_input};
+use super::resolve::{InputGoals, show_input};
 use super::{BurstOf, Catalogue, InputValue, Inputs, Overrides, Policy, PolicyError, PolicyKind, Resolved};
 use crate::caps::{Applies, Layer};
 use crate::requirement::Metric;
 
-/// The block size for which IOPS are looked at where none is given: short enough for no limit on
-/// bytes to bind first.
-const SHORT: Bytes = Bytes::kib(4);
+/// Default block size for IOPS: small enough that no limit on bytes binds first.
+const DEFAULT_BLOCK: Bytes = Bytes::kib(4);
 
-/// No vendor has larger disks: how far is looked where an entry names no bound.
-const LARGEST: Bytes = Bytes::gib(64 << 10);
+/// Upper bound of the search if an entry names none: no vendor has larger disks.
+const MAX_DISK_SIZE: Bytes = Bytes::gib(64 << 10);
 
-/// Machines of one entry that are shown.
+/// At most this many machines of an entry are shown.
 const MAX_MACHINES: usize = 8;
 
-/// What is needed.
+/// The storage that a user needs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Wish {
+pub struct Need {
     /// Operations per second.
     pub iops: Option<f64>,
     /// Bytes per second.
@@ -37,7 +35,7 @@ pub struct Wish {
     pub read_percent: Option<f64>,
 }
 
-/// What one entry has to offer.
+/// What one entry offers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Advice {
     /// The entry.
@@ -46,28 +44,28 @@ pub struct Advice {
     pub kind: PolicyKind,
     /// The row of its table.
     pub tier: Option<String>,
-    /// It satisfies the need, as far as its figures go.
+    /// Its figures satisfy the need.
     pub fits: bool,
-    /// What has to be ordered: inputs with their values.
+    /// What to order: inputs with their values.
     pub with: Vec<(String, String)>,
-    /// What it then allows, in operations per second at the block size of the need.
+    /// Operations per second that it allows at the block size of the need.
     pub iops: Option<f64>,
-    /// Bytes per second, with blocks that are long enough.
+    /// Bytes per second with large blocks.
     pub bytes_per_sec: Option<f64>,
-    /// The latency that its words promise, in nanoseconds.
+    /// The latency that it promises, in nanoseconds.
     pub latency_ns: Option<f64>,
-    /// Why it does not satisfy the need; where it does, what to mind.
+    /// Unmet needs; if there are none, remarks about the entry.
     pub remarks: Vec<String>,
 }
 
-/// Goes through the catalogue: what satisfies the need comes first, by name.
-pub fn advise(catalogue: &Catalogue, wish: &Wish) -> Vec<Advice> {
+/// Judges every entry of the catalogue: those that satisfy the need come first, by name.
+pub fn advise(catalogue: &Catalogue, need: &Need) -> Vec<Advice> {
     let mut list: Vec<Advice> = Vec::new();
     for policy in catalogue.entries() {
         match policy.kind() {
-            PolicyKind::Disk => list.push(of_disk(policy, wish)),
-            PolicyKind::Machine => list.extend(of_machines(policy, wish)),
-            // A contract is for those who have it.
+            PolicyKind::Disk => list.push(advise_disk(policy, need)),
+            PolicyKind::Machine => list.extend(advise_machines(policy, need)),
+            // A contract cannot be ordered.
             PolicyKind::Whole => {}
         }
     }
@@ -75,27 +73,27 @@ pub fn advise(catalogue: &Catalogue, wish: &Wish) -> Vec<Advice> {
     list
 }
 
-/// The smallest disk of a kind that satisfies the need, or the largest with what it lacks.
-fn of_disk(policy: &Policy, wish: &Wish) -> Advice {
-    let least = wish.size.map_or(Bytes::gib(1).0 as f64, |size| size.0 as f64);
-    let largest = policy.largest_size().unwrap_or(LARGEST.0 as f64);
-    if least > largest {
-        let most = Bytes(largest as u64);
-        return refused(policy, format!("its disks have at most {most}"));
+/// The smallest disk that satisfies the need, otherwise the largest with its unmet needs.
+fn advise_disk(policy: &Policy, need: &Need) -> Advice {
+    let smallest = need.size.map_or(Bytes::gib(1).0 as f64, |size| size.0 as f64);
+    let largest = policy.largest_size().unwrap_or(MAX_DISK_SIZE.0 as f64);
+    if smallest > largest {
+        let max = Bytes(largest as u64);
+        return refusal(policy, format!("its disks have at most {max}"));
     }
-    let found = |size: f64| attempt(policy, wish, size);
-    let most = match found(largest) {
-        Ok(most) => most,
-        Err(error) => return refused(policy, error.to_string()),
+    let found = |size: f64| resolve_disk(policy, need, size);
+    let largest_disk = match found(largest) {
+        Ok(largest_disk) => largest_disk,
+        Err(error) => return refusal(policy, error.to_string()),
     };
-    if !lacks(&most, wish).is_empty() {
-        return advice(policy, &most, wish);
+    if !unmet_needs(&largest_disk, need).is_empty() {
+        return build_advice(policy, &largest_disk, need);
     }
-    // Limits never fall as a disk grows, so the sizes that satisfy lie above one that can be found
-    // by halving. Whole GiB: less cannot be ordered.
+    // Limits never fall as a disk grows, so bisection finds the smallest sufficient size, in whole
+    // GiB as vendors sell them.
     let gib = Bytes::gib(1).0 as f64;
-    let (mut low, mut high) = ((least / gib).ceil() as u64, (largest / gib).floor() as u64);
-    let satisfies = |count: u64| found(count as f64 * gib).is_ok_and(|one| lacks(&one, wish).is_empty());
+    let (mut low, mut high) = ((smallest / gib).ceil() as u64, (largest / gib).floor() as u64);
+    let satisfies = |count: u64| found(count as f64 * gib).is_ok_and(|one| unmet_needs(&one, need).is_empty());
     while low < high {
         let middle = low + (high - low) / 2;
         match satisfies(middle) {
@@ -104,42 +102,41 @@ fn of_disk(policy: &Policy, wish: &Wish) -> Advice {
         }
     }
     match found(high as f64 * gib) {
-        Ok(one) if lacks(&one, wish).is_empty() => advice(policy, &one, wish),
-        _ => advice(policy, &most, wish),
+        Ok(one) if unmet_needs(&one, need).is_empty() => build_advice(policy, &one, need),
+        _ => build_advice(policy, &largest_disk, need),
     }
 }
 
-/// A disk of a size, with as much ordered beside as the need takes. Where the throughput that can
-/// be ordered depends on the operations that are, more operations are ordered; where operations
-/// come with the throughput, more throughput.
-fn attempt(policy: &Policy, wish: &Wish, size: f64) -> Result<Resolved, PolicyError> {
-    let with = |iops: Option<f64>, bytes_per_sec: Option<f64>| {
-        let inputs = policy.inputs_for(&Wanted {
+/// A disk of a size, with the IOPS and throughput that the need takes. If the maximum throughput
+/// depends on the ordered IOPS, or the reverse, more of the other is ordered.
+fn resolve_disk(policy: &Policy, need: &Need, size: f64) -> Result<Resolved, PolicyError> {
+    let resolve_with = |iops: Option<f64>, bytes_per_sec: Option<f64>| {
+        let inputs = policy.inputs_for(&InputGoals {
             size: Some(size),
             iops,
             bytes_per_sec,
         })?;
-        resolve(policy, &inputs, wish)
+        resolve(policy, &inputs, need)
     };
-    let first = with(wish.iops, wish.bytes_per_sec)?;
-    let takes = |name: &str| policy.inputs().any(|(known, ..)| known == name);
-    let (by_iops, by_bytes) = (takes("iops"), takes("mbps"));
+    let first = resolve_with(need.iops, need.bytes_per_sec)?;
+    let has_input = |name: &str| policy.inputs().any(|(known, ..)| known == name);
+    let (by_iops, by_bytes) = (has_input("iops"), has_input("mbps"));
     let is_short = |resolved: &Resolved| {
-        let bytes = wish.bytes_per_sec.zip(most_bytes(resolved));
-        let iops = wish.iops.zip(resolved.reach.as_ref());
+        let bytes = need.bytes_per_sec.zip(max_throughput(resolved));
+        let iops = need.iops.zip(resolved.reach.as_ref());
         (by_iops && bytes.is_some_and(|(wanted, most)| most < wanted))
             || (by_bytes && iops.is_some_and(|(wanted, reach)| reach.iops.low < wanted))
     };
     if !is_short(&first) {
         return Ok(first);
     }
-    let (mut iops, mut bytes) = (wish.iops.unwrap_or(100.0), wish.bytes_per_sec.unwrap_or(1e6));
-    // Doubling reaches the most that any vendor sells.
+    let (mut iops, mut bytes) = (need.iops.unwrap_or(100.0), need.bytes_per_sec.unwrap_or(1e6));
+    // Twenty doublings exceed what any vendor sells.
     for _ in 0..20 {
         (iops, bytes) = (iops * 2.0, bytes * 2.0);
-        let more = with(
-            if by_iops { Some(iops) } else { wish.iops },
-            if by_iops { wish.bytes_per_sec } else { Some(bytes) },
+        let more = resolve_with(
+            if by_iops { Some(iops) } else { need.iops },
+            if by_iops { need.bytes_per_sec } else { Some(bytes) },
         )?;
         if !is_short(&more) {
             return Ok(more);
@@ -148,22 +145,23 @@ fn attempt(policy: &Policy, wish: &Wish, size: f64) -> Result<Resolved, PolicyEr
     Ok(first)
 }
 
-fn resolve(policy: &Policy, inputs: &Inputs, wish: &Wish) -> Result<Resolved, PolicyError> {
+fn resolve(policy: &Policy, inputs: &Inputs, need: &Need) -> Result<Resolved, PolicyError> {
     let other = Overrides {
-        block: Some(wish.block.unwrap_or(SHORT)),
-        read_percent: wish.read_percent,
+        block: Some(need.block.unwrap_or(DEFAULT_BLOCK)),
+        read_percent: need.read_percent,
         random: None,
     };
     policy.resolve_with(inputs, &other)
 }
 
-/// The machines of least IOPS that satisfy the need; where none does, the table as one refusal.
-fn of_machines(policy: &Policy, wish: &Wish) -> Vec<Advice> {
-    let one = |tier: &str| {
+/// The machines with the lowest sufficient IOPS; if none suffices, the best one with its unmet
+/// needs.
+fn advise_machines(policy: &Policy, need: &Need) -> Vec<Advice> {
+    let resolve_tier = |tier: &str| {
         let inputs = Inputs::from([("tier".to_owned(), tier.to_owned())]);
-        resolve(policy, &inputs, wish).map(|resolved| advice(policy, &resolved, wish))
+        resolve(policy, &inputs, need).map(|resolved| build_advice(policy, &resolved, need))
     };
-    let all: Vec<Advice> = policy.tiers().filter_map(|tier| one(tier).ok()).collect();
+    let all: Vec<Advice> = policy.tiers().filter_map(|tier| resolve_tier(tier).ok()).collect();
     let (mut fit, others): (Vec<Advice>, Vec<Advice>) = all.into_iter().partition(|advice| advice.fits);
     if !fit.is_empty() || others.is_empty() {
         fit.sort_by(|a, b| a.iops.unwrap_or(0.0).total_cmp(&b.iops.unwrap_or(0.0)));
@@ -175,13 +173,13 @@ fn of_machines(policy: &Policy, wish: &Wish) -> Vec<Advice> {
         }
         return fit;
     }
-    let most = others
+    let best = others
         .into_iter()
         .max_by(|a, b| a.iops.unwrap_or(0.0).total_cmp(&b.iops.unwrap_or(0.0)));
-    most.into_iter().collect()
+    best.into_iter().collect()
 }
 
-fn refused(policy: &Policy, why: String) -> Advice {
+fn refusal(policy: &Policy, why: String) -> Advice {
     Advice {
         policy: policy.id().to_owned(),
         kind: policy.kind(),
@@ -195,10 +193,10 @@ fn refused(policy: &Policy, why: String) -> Advice {
     }
 }
 
-fn advice(policy: &Policy, resolved: &Resolved, wish: &Wish) -> Advice {
-    let missing = lacks(resolved, wish);
+fn build_advice(policy: &Policy, resolved: &Resolved, need: &Need) -> Advice {
+    let missing = unmet_needs(resolved, need);
     let fits = missing.is_empty();
-    let of_input = |input: &InputValue| {
+    let describe_input = |input: &InputValue| {
         let value = match input.kind {
             InputKind::Size => show_input(input.kind, input.value),
             InputKind::Number => format!("{:.0}", input.value),
@@ -210,19 +208,19 @@ fn advice(policy: &Policy, resolved: &Resolved, wish: &Wish) -> Advice {
         kind: policy.kind(),
         tier: resolved.tier.clone(),
         fits,
-        with: resolved.inputs.iter().map(of_input).collect(),
+        with: resolved.inputs.iter().map(describe_input).collect(),
         iops: resolved.reach.as_ref().map(|reach| reach.iops.low),
-        bytes_per_sec: most_bytes(resolved),
+        bytes_per_sec: max_throughput(resolved),
         latency_ns: resolved.latency_ns,
         remarks: match fits {
-            true => remarks(resolved, wish),
+            true => remarks(resolved, need),
             false => missing,
         },
     }
 }
 
 /// Bytes per second with blocks that are long enough.
-fn most_bytes(resolved: &Resolved) -> Option<f64> {
+fn max_throughput(resolved: &Resolved) -> Option<f64> {
     let all = resolved.layers.iter().filter(|layer| layer.applies == Applies::All);
     let limit = |layer: &Layer| layer.bytes_per_sec.map(|limit| limit.low);
     all.filter_map(limit)
@@ -236,11 +234,11 @@ fn most_bytes(resolved: &Resolved) -> Option<f64> {
         .min_by(f64::total_cmp)
 }
 
-/// What of the need is not satisfied, a sentence each.
-fn lacks(resolved: &Resolved, wish: &Wish) -> Vec<String> {
+/// The unmet needs, one sentence each.
+fn unmet_needs(resolved: &Resolved, need: &Need) -> Vec<String> {
     let mut missing = Vec::new();
-    let block = wish.block.unwrap_or(SHORT);
-    if let Some(wanted) = wish.iops {
+    let block = need.block.unwrap_or(DEFAULT_BLOCK);
+    if let Some(wanted) = need.iops {
         match &resolved.reach {
             Some(reach) if reach.iops.low < wanted * (1.0 - 1e-9) => missing.push(format!(
                 "at most {} IOPS at {block}, of {} that are needed",
@@ -251,8 +249,8 @@ fn lacks(resolved: &Resolved, wish: &Wish) -> Vec<String> {
             None => missing.push("its IOPS are not in the catalogue".into()),
         }
     }
-    if let Some(wanted) = wish.bytes_per_sec {
-        match most_bytes(resolved) {
+    if let Some(wanted) = need.bytes_per_sec {
+        match max_throughput(resolved) {
             Some(most) if most < wanted * (1.0 - 1e-9) => missing.push(format!(
                 "at most {}, of {} that are needed",
                 Metric::Throughput.show(most),
@@ -262,7 +260,7 @@ fn lacks(resolved: &Resolved, wish: &Wish) -> Vec<String> {
             None => missing.push("its throughput is not in the catalogue".into()),
         }
     }
-    if let (Some(wanted), PolicyKind::Disk) = (wish.latency_ns, resolved.kind) {
+    if let (Some(wanted), PolicyKind::Disk) = (need.latency_ns, resolved.kind) {
         let (wanted, time) = (wanted * (1.0 + 1e-9), |ns: f64| Nanos(ns as u64));
         match resolved.latency_ns {
             Some(promised) if promised > wanted => missing.push(format!(
@@ -277,19 +275,16 @@ fn lacks(resolved: &Resolved, wish: &Wish) -> Vec<String> {
     missing
 }
 
-/// What to mind about an entry that satisfies.
-fn remarks(resolved: &Resolved, wish: &Wish) -> Vec<String> {
+/// Remarks about an entry that satisfies the need.
+fn remarks(resolved: &Resolved, need: &Need) -> Vec<String> {
     let mut remarks = Vec::new();
     for burst in &resolved.bursts {
         let lasts = Nanos((burst.lasts_secs() * 1e9) as u64);
         if burst.of == BurstOf::Iops {
-            remarks.push(format!(
-                "without end; with credits {:.0} IOPS for {lasts}",
-                burst.ceiling
-            ));
+            remarks.push(format!("sustained; with credits {:.0} IOPS for {lasts}", burst.ceiling));
         }
     }
-    if let (Some(_), None, PolicyKind::Machine) = (wish.latency_ns, resolved.latency_ns, resolved.kind) {
+    if let (Some(_), None, PolicyKind::Machine) = (need.latency_ns, resolved.latency_ns, resolved.kind) {
         remarks.push("a machine's limits say nothing about latency".into());
     }
     remarks

@@ -1,4 +1,4 @@
-//! The files of the catalogue that are part of the program.
+//! The built-in files of the catalogue.
 
 macro_rules! file {
     ($name:literal) => {
@@ -6,7 +6,7 @@ macro_rules! file {
     };
 }
 
-/// Name and text of each. A test sees to it that none in the folder is missing here.
+/// Name and text of each file. A test compares the list with the folder.
 pub(super) const FILES: &[(&str, &str)] = &[
     file!("alibaba-autopl"),
     file!("aws-gp2"),

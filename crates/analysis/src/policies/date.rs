@@ -1,12 +1,12 @@
-//! Dates of entries, as coarse as their sources give them. Nothing here knows what day it is.
+//! Dates of entries, as coarse as their sources. Callers pass in the current day.
 
 use std::fmt;
 
 use model::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Entries are old after that many months: vendors raise their limits every year or two.
-pub const LASTS_MONTHS: i32 = 12;
+/// Older entries are outdated: vendors raise their limits every year or two.
+pub const MAX_AGE_MONTHS: i32 = 12;
 
 /// A day, a month or a year: `2026-11-21`, `2025-09`, `2023`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,9 +41,9 @@ impl Date {
         months - i32::from(to_day < day)
     }
 
-    /// True if an entry of this date is older than [`LASTS_MONTHS`] on a day.
+    /// True if the date is at least [`MAX_AGE_MONTHS`] before `today`.
     pub fn is_old_on(self, today: Date) -> bool {
-        self.months_until(today) >= LASTS_MONTHS
+        self.months_until(today) >= MAX_AGE_MONTHS
     }
 }
 

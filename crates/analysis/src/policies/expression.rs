@@ -1,8 +1,8 @@
 //! The arithmetic of policy files: `+ − × ÷`, parentheses, a few functions, numbers with units, and
 //! named values.
 //!
-//! Small on purpose: a policy is data that people read, so it has no conditions, no assignments and
-//! nothing that could fail to end. Every complaint says at which character it is about.
+//! Small on purpose: a policy is data for people to read, so it has no conditions, assignments or
+//! loops. Every error names its character position.
 
 use std::fmt;
 
@@ -35,15 +35,14 @@ const UNITS: [(&str, f64); 16] = [
     ("%", 0.01),
 ];
 
-/// Parentheses and functions may be nested this deep: no formula needs more, and a file must not
-/// exhaust the stack.
-const DEEPEST: usize = 64;
+/// Maximum nesting of parentheses and functions: no formula needs more, and a file must not exhaust
+/// the stack.
+const MAX_DEPTH: usize = 64;
 
-/// The most operators of one formula. Its tree is as deep as it has operators, and is walked by
-/// recursion.
+/// Maximum number of operators in a formula: its tree can be as deep, and evaluation recurses.
 const MAX_OPERATORS: usize = 1000;
 
-/// A formula that was understood.
+/// A parsed formula.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Expression {
     text: String,
@@ -55,7 +54,7 @@ pub struct Expression {
 pub struct ExpressionError {
     /// The formula.
     pub text: String,
-    /// The character that it is about, counted from 1.
+    /// Position of the error in characters, counted from 1.
     pub position: usize,
     /// What is wrong.
     pub why: String,
@@ -96,10 +95,9 @@ enum Function {
 }
 
 impl Expression {
-    /// Reads a formula.
+    /// Parses a formula.
     ///
-    /// # Errors
-    /// [`ExpressionError`] with the place and what would have been right.
+    /// # Errors [`ExpressionError`] with the position and what was expected.
     pub fn parse(text: &str) -> Result<Expression, ExpressionError> {
         let mut reader = Reader {
             text,
@@ -108,7 +106,7 @@ impl Expression {
             depth: 0,
             operators: 0,
         };
-        let root = reader.sum()?;
+        let root = reader.parse_sum()?;
         reader.skip_blanks();
         match reader.peek() {
             None => Ok(Expression {
@@ -142,7 +140,7 @@ impl Expression {
     /// The names that it uses, each once, in the order of their first use.
     pub fn names(&self) -> Vec<&str> {
         let mut names = Vec::new();
-        collect(&self.root, &mut names);
+        collect_names(&self.root, &mut names);
         names
     }
 
@@ -165,12 +163,12 @@ impl Expression {
             }
             Node::Call(function, arguments, at) => {
                 let values = arguments.iter().map(|argument| self.evaluate_node(argument, find));
-                self.call(*function, &values.collect::<Result<Vec<f64>, _>>()?, *at)?
+                self.evaluate_call(*function, &values.collect::<Result<Vec<f64>, _>>()?, *at)?
             }
         })
     }
 
-    fn call(&self, function: Function, values: &[f64], at: usize) -> Result<f64, ExpressionError> {
+    fn evaluate_call(&self, function: Function, values: &[f64], at: usize) -> Result<f64, ExpressionError> {
         Ok(match (function, values) {
             (Function::Min, values) => values.iter().copied().fold(f64::INFINITY, f64::min),
             (Function::Max, values) => values.iter().copied().fold(f64::NEG_INFINITY, f64::max),
@@ -181,8 +179,8 @@ impl Expression {
                     format!("the lower bound of clamp, {low}, is above the upper one, {high}"),
                 ));
             }
-            (Function::Ceil, [value]) => tidy(*value).ceil(),
-            (Function::Floor, [value]) => tidy(*value).floor(),
+            (Function::Ceil, [value]) => snap_to_integer(*value).ceil(),
+            (Function::Floor, [value]) => snap_to_integer(*value).floor(),
             (Function::Clamp | Function::Ceil | Function::Floor, _) => {
                 unreachable!("the number of arguments was checked when the formula was read")
             }
@@ -198,9 +196,8 @@ impl Expression {
     }
 }
 
-/// A value without the last digits, in which a product such as 4000 × 0.003 × 1.25 misses the whole
-/// number that it is.
-fn tidy(value: f64) -> f64 {
+/// Rounds a value next to a whole number, which 4000 × 0.003 × 1.25 misses in its last digits.
+fn snap_to_integer(value: f64) -> f64 {
     let rounded = value.round();
     match (value - rounded).abs() <= 1e-9 * value.abs().max(1.0) {
         true => rounded,
@@ -208,17 +205,17 @@ fn tidy(value: f64) -> f64 {
     }
 }
 
-fn collect<'a>(node: &'a Node, names: &mut Vec<&'a str>) {
+fn collect_names<'a>(node: &'a Node, names: &mut Vec<&'a str>) {
     match node {
         Node::Number(_) => {}
         Node::Name(name, _) if names.contains(&name.as_str()) => {}
         Node::Name(name, _) => names.push(name),
-        Node::Negative(inner) => collect(inner, names),
+        Node::Negative(inner) => collect_names(inner, names),
         Node::Binary(_, left, right, _) => {
-            collect(left, names);
-            collect(right, names);
+            collect_names(left, names);
+            collect_names(right, names);
         }
-        Node::Call(_, arguments, _) => arguments.iter().for_each(|argument| collect(argument, names)),
+        Node::Call(_, arguments, _) => arguments.iter().for_each(|argument| collect_names(argument, names)),
     }
 }
 
@@ -253,41 +250,41 @@ impl Reader<'_> {
         }
     }
 
-    /// The operator at this place, if it is one of those that `known` names.
-    fn operator(&mut self, known: impl Fn(char) -> Option<Operator>) -> Option<(Operator, usize)> {
+    /// Consumes an operator that `known` accepts.
+    fn parse_operator(&mut self, known: impl Fn(char) -> Option<Operator>) -> Option<(Operator, usize)> {
         self.skip_blanks();
         let found = known(self.peek()?)?;
         self.at += 1;
         Some((found, self.at - 1))
     }
 
-    fn sum(&mut self) -> Result<Node, ExpressionError> {
-        let mut left = self.product()?;
-        while let Some((operator, at)) = self.operator(|sign| match sign {
+    fn parse_sum(&mut self) -> Result<Node, ExpressionError> {
+        let mut left = self.parse_product()?;
+        while let Some((operator, at)) = self.parse_operator(|sign| match sign {
             '+' => Some(Operator::Add),
             '-' | '−' => Some(Operator::Subtract),
             _ => None,
         }) {
-            let right = self.product()?;
-            left = self.binary(operator, left, right, at)?;
+            let right = self.parse_product()?;
+            left = self.binary_node(operator, left, right, at)?;
         }
         Ok(left)
     }
 
-    fn product(&mut self) -> Result<Node, ExpressionError> {
-        let mut left = self.signed()?;
-        while let Some((operator, at)) = self.operator(|sign| match sign {
+    fn parse_product(&mut self) -> Result<Node, ExpressionError> {
+        let mut left = self.parse_signed()?;
+        while let Some((operator, at)) = self.parse_operator(|sign| match sign {
             '*' | '×' | '·' => Some(Operator::Multiply),
             '/' | '÷' => Some(Operator::Divide),
             _ => None,
         }) {
-            let right = self.signed()?;
-            left = self.binary(operator, left, right, at)?;
+            let right = self.parse_signed()?;
+            left = self.binary_node(operator, left, right, at)?;
         }
         Ok(left)
     }
 
-    fn binary(&mut self, operator: Operator, left: Node, right: Node, at: usize) -> Result<Node, ExpressionError> {
+    fn binary_node(&mut self, operator: Operator, left: Node, right: Node, at: usize) -> Result<Node, ExpressionError> {
         self.operators += 1;
         match self.operators > MAX_OPERATORS {
             true => Err(self.error_at(at, format!("the formula has more than {MAX_OPERATORS} operators"))),
@@ -295,40 +292,43 @@ impl Reader<'_> {
         }
     }
 
-    fn signed(&mut self) -> Result<Node, ExpressionError> {
+    fn parse_signed(&mut self) -> Result<Node, ExpressionError> {
         self.skip_blanks();
         let mut negative = false;
         while let Some('-' | '−') = self.peek() {
             (negative, self.at) = (!negative, self.at + 1);
             self.skip_blanks();
         }
-        let value = self.value()?;
+        let value = self.parse_value()?;
         Ok(match negative {
             true => Node::Negative(Box::new(value)),
             false => value,
         })
     }
 
-    fn value(&mut self) -> Result<Node, ExpressionError> {
+    fn parse_value(&mut self) -> Result<Node, ExpressionError> {
         match self.peek() {
             None => Err(self.error("a value is missing at the end")),
             Some('(') => {
                 let opened = self.at;
-                let inner = self.nested(Reader::sum)?;
-                self.close(opened)?;
+                let inner = self.parse_nested(Reader::parse_sum)?;
+                self.expect_closing(opened)?;
                 Ok(inner)
             }
-            Some(first) if first.is_ascii_digit() || first == '.' => self.number(),
-            Some(first) if first.is_alphabetic() || first == '_' => self.name_or_call(),
+            Some(first) if first.is_ascii_digit() || first == '.' => self.parse_number(),
+            Some(first) if first.is_alphabetic() || first == '_' => self.parse_name_or_call(),
             Some(other) => Err(self.error(format!("a number, a name or a parenthesis is expected, not `{other}`"))),
         }
     }
 
-    /// What stands behind an opening parenthesis.
-    fn nested<T>(&mut self, read: impl FnOnce(&mut Self) -> Result<T, ExpressionError>) -> Result<T, ExpressionError> {
+    /// Parses the inside of a parenthesis, within the depth limit.
+    fn parse_nested<T>(
+        &mut self,
+        read: impl FnOnce(&mut Self) -> Result<T, ExpressionError>,
+    ) -> Result<T, ExpressionError> {
         self.depth += 1;
-        if self.depth > DEEPEST {
-            return Err(self.error(format!("parentheses are nested more than {DEEPEST} deep")));
+        if self.depth > MAX_DEPTH {
+            return Err(self.error(format!("parentheses are nested more than {MAX_DEPTH} deep")));
         }
         self.at += 1;
         let found = read(self)?;
@@ -336,7 +336,7 @@ impl Reader<'_> {
         Ok(found)
     }
 
-    fn close(&mut self, opened: usize) -> Result<(), ExpressionError> {
+    fn expect_closing(&mut self, opened: usize) -> Result<(), ExpressionError> {
         self.skip_blanks();
         match self.peek() {
             Some(')') => {
@@ -347,7 +347,7 @@ impl Reader<'_> {
         }
     }
 
-    fn number(&mut self) -> Result<Node, ExpressionError> {
+    fn parse_number(&mut self) -> Result<Node, ExpressionError> {
         let start = self.at;
         let mut digits = String::new();
         while let Some(next) = self.peek() {
@@ -370,11 +370,11 @@ impl Reader<'_> {
         let value: f64 = digits
             .parse()
             .map_err(|_| self.error_at(start, format!("`{digits}` is not a number")))?;
-        Ok(Node::Number(value * self.unit()?))
+        Ok(Node::Number(value * self.parse_unit()?))
     }
 
     /// The factor of the unit that follows a number; 1 where there is none.
-    fn unit(&mut self) -> Result<f64, ExpressionError> {
+    fn parse_unit(&mut self) -> Result<f64, ExpressionError> {
         let start = self.at;
         let unit: String = self.characters[start..]
             .iter()
@@ -394,7 +394,7 @@ impl Reader<'_> {
         })
     }
 
-    fn name_or_call(&mut self) -> Result<Node, ExpressionError> {
+    fn parse_name_or_call(&mut self) -> Result<Node, ExpressionError> {
         let start = self.at;
         while self
             .peek()
@@ -415,8 +415,8 @@ impl Reader<'_> {
             ));
         };
         let opened = self.at;
-        let arguments = self.nested(Reader::arguments)?;
-        self.close(opened)?;
+        let arguments = self.parse_nested(Reader::parse_arguments)?;
+        self.expect_closing(opened)?;
         let (least, most) = FUNCTIONS
             .iter()
             .find(|(known, ..)| *known == name)
@@ -428,15 +428,15 @@ impl Reader<'_> {
         Ok(Node::Call(function, arguments, start))
     }
 
-    fn arguments(&mut self) -> Result<Vec<Node>, ExpressionError> {
-        let mut arguments = vec![self.sum()?];
+    fn parse_arguments(&mut self) -> Result<Vec<Node>, ExpressionError> {
+        let mut arguments = vec![self.parse_sum()?];
         loop {
             self.skip_blanks();
             if self.peek() != Some(',') {
                 return Ok(arguments);
             }
             self.at += 1;
-            arguments.push(self.sum()?);
+            arguments.push(self.parse_sum()?);
         }
     }
 }

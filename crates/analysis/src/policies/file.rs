@@ -1,7 +1,6 @@
 //! The form of a policy file: TOML whose limits, targets and times are formulas over named inputs.
 //!
-//! What a file says is checked when it is read; what its formulas give is found out when it is
-//! resolved.
+//! Parsing checks the structure of a file; resolving evaluates its formulas.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +25,7 @@ pub(super) struct File {
     pub(super) input: Vec<Input>,
     #[serde(default)]
     pub(super) tier: Vec<Tier>,
-    /// More rows of the table of sizes, in a compact form; they follow those of `tier`.
+    /// More rows of the size table in compact form, after those of `tier`.
     pub(super) table: Option<Table>,
     #[serde(default)]
     pub(super) layer: Vec<LayerForm>,
@@ -62,7 +61,7 @@ pub(super) struct Header {
     pub(super) disks: Vec<String>,
 }
 
-/// Something that a user says about his disk.
+/// A property of the disk that the user states.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Input {
@@ -73,8 +72,7 @@ pub(super) struct Input {
     pub(super) min: Option<Formula>,
     pub(super) max: Option<Formula>,
     pub(super) default: Option<Formula>,
-    /// Bytes per second that one unit of a throughput stands for: vendors differ on what they call
-    /// a MB.
+    /// Bytes per second of one unit of throughput: vendors define MB differently.
     pub(super) scale: Option<Formula>,
 }
 
@@ -88,8 +86,7 @@ pub enum InputKind {
     Number,
 }
 
-/// A row of a table of sizes: the first whose `size` is not smaller than the input of that name, or
-/// the one that is named.
+/// A row of the size table, chosen by its name or as the first with a sufficient `size`.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct Tier {
     pub(super) name: Option<String>,
@@ -159,7 +156,7 @@ pub(super) struct LayerForm {
     pub(super) unit: Option<Formula>,
     #[serde(default)]
     pub(super) applies: Applies,
-    /// It limits what the host's cache serves, and nothing else.
+    /// It limits only what the host's cache serves.
     #[serde(default)]
     pub(super) cached: bool,
 }
@@ -212,11 +209,11 @@ pub(super) struct BurstForm {
     pub(super) ceiling: Formula,
     pub(super) refill: Formula,
     pub(super) bucket: Formula,
-    /// Seconds from empty to full without load, where the vendor tells that and no rate of refill.
+    /// Seconds from empty to full without load, if the vendor states that instead of a refill rate.
     pub(super) full_after: Option<Formula>,
 }
 
-/// A formula, or a number that stands for itself.
+/// A formula, or a plain number.
 #[derive(Clone, Debug)]
 pub(super) struct Formula(pub(super) Expression);
 
@@ -237,7 +234,7 @@ impl<'de> Deserialize<'de> for Formula {
 }
 
 impl File {
-    /// Reads a file. `name` is what complaints call it.
+    /// Parses a file. Errors begin with `name`.
     pub(super) fn parse(name: &str, text: &str) -> Result<File, String> {
         let mut file: File =
             toml::from_str(text).map_err(|error| format!("{name}: {}", error.to_string().trim_end()))?;

@@ -1,8 +1,8 @@
-//! What disks and virtual machines promise, as data: a catalogue of dated, sourced entries, and
-//! what an entry means for the disk at hand.
+//! The catalogue of what disks and virtual machines promise, with dates and sources, and how an
+//! entry applies to a given disk.
 //!
-//! An entry is a TOML file in `policies/` of this crate, or one of the user's, which comes first.
-//! Nothing here opens a file or knows what day it is: texts and the day are passed in.
+//! An entry is a TOML file in `policies/` of this crate, or a user's file, which takes precedence.
+//! Callers pass in the texts and the current day.
 
 mod advise;
 mod built_in;
@@ -22,24 +22,23 @@ use crate::caps::Layer;
 use crate::requirement::Clause;
 use file::File;
 
-pub use advise::{Advice, Wish, advise};
-pub use date::{Date, LASTS_MONTHS};
+pub use advise::{Advice, Need, advise};
+pub use date::{Date, MAX_AGE_MONTHS};
 pub use expression::{Expression, ExpressionError};
 pub use file::InputKind;
 pub use resolve::{Overrides, PolicyError};
 pub use stack::{Bound, Disks, Reach, Stranded, credits, has_machine, reach, stack, stack_of_paths};
 
-/// The latency that concurrency is sized by where nothing promises one: the queue guidelines of
-/// three clouds (one operation in flight for each 500 IOPS) come to it by Little's law.
+/// Default latency for sizing concurrency: it follows by Little's law from the queue guideline of
+/// three clouds, one operation in flight per 500 IOPS.
 pub const DEFAULT_LATENCY_SECS: f64 = 0.002;
-/// A latency that even a busy hard disk keeps, and the operations in flight that are plenty for
-/// storage of which nothing says how fast it answers: what it does not do with as many, or within
-/// that latency, it does not do.
+/// A latency that even a busy hard disk keeps, for storage of unknown speed. [`SLOW_STORAGE_SLOTS`]
+/// is the matching number of operations in flight.
 pub const SLOW_LATENCY_SECS: f64 = 0.020;
 /// See [`SLOW_LATENCY_SECS`].
-pub const PLENTY: u32 = 32;
-/// Fewest slots of an open loop.
-const SLOTS_MIN: u32 = 32;
+pub const SLOW_STORAGE_SLOTS: u32 = 32;
+/// Minimum number of slots of an open loop.
+const MIN_SLOTS: u32 = 32;
 
 /// Queue slots for an open loop with `in_flight` operations in flight on average. A free slot
 /// costs nothing, and operations that arrive at random need four deviations of a Poisson
@@ -47,7 +46,7 @@ const SLOTS_MIN: u32 = 32;
 pub fn open_loop_slots(in_flight: f64) -> u32 {
     // 4000 × 0.003 is 12, not 12.000000000000002.
     let slots = (in_flight + 4.0 * in_flight.sqrt()) * (1.0 - 1e-12);
-    (slots.ceil().clamp(1.0, 65_536.0) as u32).max(SLOTS_MIN)
+    (slots.ceil().clamp(1.0, 65_536.0) as u32).max(MIN_SLOTS)
 }
 
 /// What an entry is about.
@@ -70,9 +69,9 @@ pub enum Confidence {
     Contract,
     /// From the vendor's documentation or software.
     Documented,
-    /// From others who tell what the vendor says.
+    /// From third parties who quote the vendor.
     Secondary,
-    /// Not read again at its source: an order of magnitude.
+    /// Not verified at its source: an order of magnitude.
     Unverified,
 }
 
@@ -117,7 +116,7 @@ pub struct Catalogue {
 const FORMER_PREFIXES: [&str; 3] = ["s0/", "s1/", "s4/"];
 
 impl Catalogue {
-    /// What is part of the program.
+    /// The built-in entries.
     pub fn built_in() -> Catalogue {
         let read = |(name, text): &(&str, &str)| {
             let policy = Policy::parse(name, text, Origin::BuiltIn).expect("a test reads every file of the catalogue");
@@ -128,12 +127,12 @@ impl Catalogue {
         }
     }
 
-    /// The same with files of the user's (name and text), which take the place of entries with the
-    /// same id.
+    /// The built-in entries and the user's files (name and text), which replace entries of the same
+    /// id.
     ///
     /// # Errors
     /// What is wrong with each of the files.
-    pub fn with(files: &[(String, String)]) -> Result<Catalogue, Vec<String>> {
+    pub fn with_user_files(files: &[(String, String)]) -> Result<Catalogue, Vec<String>> {
         let mut catalogue = Catalogue::built_in();
         let mut faults = Vec::new();
         for (name, text) in files {
@@ -155,13 +154,13 @@ impl Catalogue {
         self.entries.values()
     }
 
-    /// The entry of a name, whatever the case of its letters; without the part before the slash
-    /// where only one has it.
+    /// Finds an entry by name, ignoring case; the part before the slash is optional if the rest is
+    /// unique.
     ///
     /// # Errors
     /// A sentence that names what comes nearest.
     pub fn find(&self, name: &str) -> Result<&Policy, String> {
-        match &self.matching(name)[..] {
+        match &self.find_all(name)[..] {
             [one] => Ok(one),
             [] => Err(match self.nearest(name) {
                 Some(near) => format!("there is no policy `{name}`; did you mean `{near}`?"),
@@ -174,8 +173,8 @@ impl Catalogue {
         }
     }
 
-    /// The entry with this id; without one, those whose id ends with the name behind the slash.
-    fn matching(&self, name: &str) -> Vec<&Policy> {
+    /// The entry with this id, otherwise all whose part after the slash is `name`.
+    fn find_all(&self, name: &str) -> Vec<&Policy> {
         if let Some(found) = self.entries().find(|policy| policy.id().eq_ignore_ascii_case(name)) {
             return vec![found];
         }
@@ -193,29 +192,28 @@ impl Catalogue {
         self.entries().filter(short).collect()
     }
 
-    /// The name that an unknown one was probably meant to be: its whole or its last part is at most
-    /// two letters away.
+    /// The entry that was probably meant: its id or last part is within two edits.
     fn nearest(&self, name: &str) -> Option<&str> {
         let wanted = name.to_ascii_lowercase();
-        let away = |policy: &&Policy| {
+        let distance = |policy: &&Policy| {
             let last = policy.id().rsplit('/').next().unwrap_or_default();
-            letters_apart(&wanted, policy.id()).min(letters_apart(&wanted, last))
+            edit_distance(&wanted, policy.id()).min(edit_distance(&wanted, last))
         };
-        let best = self.entries().min_by_key(away)?;
-        (away(&best) <= 2 && wanted.len() > 2).then(|| best.id())
+        let best = self.entries().min_by_key(distance)?;
+        (distance(&best) <= 2 && wanted.len() > 2).then(|| best.id())
     }
 }
 
-/// The three names that are most like a word, with commas between them. Each candidate comes with
-/// the form that is compared.
-fn three_nearest<'a>(word: &str, candidates: impl Iterator<Item = (String, &'a str)>) -> String {
-    three_best(candidates.map(|(compared, name)| (letters_apart(word, &compared), name)))
+/// The three names nearest to a word, joined by commas. Each candidate has a form to compare and a
+/// name to show.
+fn nearest_three<'a>(word: &str, candidates: impl Iterator<Item = (String, &'a str)>) -> String {
+    best_three(candidates.map(|(compared, name)| (edit_distance(word, &compared), name)))
 }
 
-/// The three names with the smallest keys, with commas between them.
-fn three_best<'a, K: Ord>(candidates: impl Iterator<Item = (K, &'a str)>) -> String {
+/// The three names with the smallest keys, joined by commas.
+fn best_three<'a, K: Ord>(candidates: impl Iterator<Item = (K, &'a str)>) -> String {
     let mut scored: Vec<(K, &str)> = candidates.collect();
-    // Stable, so that names that are equally near stay in the order of the catalogue.
+    // The sort is stable: equally near names keep the catalogue's order.
     scored.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut names: Vec<&str> = Vec::new();
     for (_, name) in scored {
@@ -229,8 +227,8 @@ fn three_best<'a, K: Ord>(candidates: impl Iterator<Item = (K, &'a str)>) -> Str
     names.join(", ")
 }
 
-/// Letters to change, leave out or put in (Levenshtein 1965).
-fn letters_apart(a: &str, b: &str) -> usize {
+/// Levenshtein distance (1965).
+fn edit_distance(a: &str, b: &str) -> usize {
     let b: Vec<char> = b.chars().collect();
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, of_a) in a.chars().enumerate() {
@@ -246,7 +244,7 @@ fn letters_apart(a: &str, b: &str) -> usize {
 }
 
 impl Policy {
-    /// Reads a policy file. `name` is what complaints call it.
+    /// Parses a policy file. Errors begin with `name`.
     ///
     /// # Errors
     /// What is wrong, with the line.
@@ -303,13 +301,12 @@ impl Policy {
         &self.origin
     }
 
-    /// Its file, as a model for one of the user's.
+    /// Its file, as a template for a user's own.
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// What a user may say about the disk: name, what it counts, what it is, whether there is a
-    /// default.
+    /// The inputs: name, kind, description, and whether there is a default.
     pub fn inputs(&self) -> impl Iterator<Item = (&str, InputKind, &str, bool)> {
         self.file.input.iter().map(|input| {
             (
@@ -336,7 +333,7 @@ impl Policy {
         &self.file.policy.disks
     }
 
-    /// A sentence, if the entry was old on that day.
+    /// A warning, if the entry is outdated on `today`.
     pub fn expired(&self, today: Date) -> Option<String> {
         self.as_of().is_old_on(today).then(|| {
             format!(
@@ -350,8 +347,8 @@ impl Policy {
     }
 }
 
-/// What a user says about his disk: values by input name, as written (`500GiB`, `6000`), and the
-/// row of a table (`tier`).
+/// What the user states about the disk: values by input name, as written (`500GiB`, `6000`), and
+/// the table row (`tier`).
 pub type Inputs = BTreeMap<String, String>;
 
 /// A policy for one disk.
@@ -371,11 +368,11 @@ pub struct Resolved {
     pub confidence: Confidence,
     /// What it promises in words.
     pub wording: Option<String>,
-    /// What was said about the disk or taken as usual.
+    /// The stated inputs and the defaults.
     pub inputs: Vec<InputValue>,
     /// The row of its table.
     pub tier: Option<String>,
-    /// Size of the disk, if one was said.
+    /// Size of the disk, if stated.
     pub size: Option<Bytes>,
     /// The latency that its words promise, in nanoseconds.
     pub latency_ns: Option<f64>,
@@ -406,7 +403,7 @@ pub struct InputValue {
     pub value: f64,
     /// What it counts.
     pub kind: InputKind,
-    /// The user said it; otherwise it is the default.
+    /// Stated by the user; otherwise the default.
     pub said: bool,
 }
 
@@ -450,7 +447,7 @@ pub struct Burst {
     pub refill: f64,
     /// Credits of a full bucket.
     pub bucket: f64,
-    /// Seconds from empty to full, where the vendor tells that and no rate of refill.
+    /// Seconds from empty to full, if the vendor states that instead of a refill rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub full_after_secs: Option<f64>,
 }
@@ -470,13 +467,11 @@ impl Burst {
 /// Figures that follow from a policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Derived {
-    /// The block size at which the limit on bytes binds as soon as that on operations: throughput ÷
-    /// IOPS, in bytes.
+    /// The block size, in bytes, at which both limits bind: throughput ÷ IOPS.
     pub crossover_bytes: Option<f64>,
-    /// Operations in flight that the promised IOPS take at the promised latency (Little's law), and
-    /// at which latency.
+    /// Operations in flight that the promised IOPS need at the promised latency (Little's law).
     pub concurrency: Option<u64>,
-    /// The same with a quarter more, which the generator needs.
+    /// Slots of an open loop for that concurrency.
     pub concurrency_with_headroom: Option<u64>,
     /// The latency that both are for, in nanoseconds.
     pub at_latency_ns: Option<f64>,

@@ -1,4 +1,4 @@
-//! From an entry and what is known of the disk to limits, a workload and clauses.
+//! Resolves an entry for one disk: limits, workload and clauses.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,13 +9,13 @@ use model::plan::CachePath;
 use super::file::{BurstForm, ClauseForm, Formula, Input, InputKind, LayerForm, PatternForm, Range, Tier};
 use super::stack::{Reach, reach};
 use super::{
-    Burst, BurstOf, DEFAULT_LATENCY_SECS, Derived, InputValue, Inputs, Policy, Resolved, Workload, open_loop_slots,
-    three_nearest,
+    Burst, BurstOf, DEFAULT_LATENCY_SECS, Derived, InputValue, Inputs, Policy, Resolved, Workload, nearest_three,
+    open_loop_slots,
 };
 use crate::caps::{Applies, Layer, Limit};
 use crate::requirement::{self, Clause, Metric};
 
-/// Rows of a table that an error still lists by name.
+/// Longer tables are not listed in errors.
 const MAX_LISTED_ROWS: usize = 20;
 /// The block size that is used where a policy names none: the operation sizes that vendors quote
 /// IOPS for lie at or below it.
@@ -27,7 +27,7 @@ const DEFAULT_DURATION: f64 = 300.0;
 /// I/O before it.
 const DEFAULT_WARM_UP: f64 = 30.0;
 
-/// What a user wants otherwise than the policy has it.
+/// Settings of the user that replace those of the policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Overrides {
     /// Bytes of an operation.
@@ -38,15 +38,15 @@ pub struct Overrides {
     pub random: Option<bool>,
 }
 
-/// What inputs are to come near to.
+/// Figures that chosen inputs should reach.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Wanted {
+pub(super) struct InputGoals {
     pub(super) size: Option<f64>,
     pub(super) iops: Option<f64>,
     pub(super) bytes_per_sec: Option<f64>,
 }
 
-/// Why a policy says nothing about a disk.
+/// Why a policy cannot be resolved for a disk.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PolicyError {
     /// It has no such input.
@@ -85,14 +85,14 @@ pub enum PolicyError {
     },
     /// No row of the table has this name or is large enough.
     NoTier {
-        /// What was looked for.
+        /// The name or size.
         wanted: String,
         /// What there is.
         known: Vec<String>,
     },
     /// A formula has no value, or a clause cannot be read.
     Formula {
-        /// Where it stands.
+        /// Where in the file.
         place: String,
         /// What is wrong.
         why: String,
@@ -115,7 +115,7 @@ impl fmt::Display for PolicyError {
             }
             PolicyError::NoTier { wanted, known } if known.len() > MAX_LISTED_ROWS => {
                 let names = known.iter().map(|name| (name.to_ascii_lowercase(), name.as_str()));
-                let near = three_nearest(&wanted.to_ascii_lowercase(), names);
+                let near = nearest_three(&wanted.to_ascii_lowercase(), names);
                 write!(
                     out,
                     "it has no row for `{wanted}`; the nearest of its {} are {near}",
@@ -151,27 +151,27 @@ impl Values {
         })
     }
 
-    fn maybe(&self, place: &str, formula: Option<&Formula>) -> Result<Option<f64>, PolicyError> {
+    fn evaluate_optional(&self, place: &str, formula: Option<&Formula>) -> Result<Option<f64>, PolicyError> {
         formula.map(|formula| self.evaluate(place, formula)).transpose()
     }
 
-    fn put(&mut self, name: &str, value: f64) {
+    fn insert(&mut self, name: &str, value: f64) {
         self.known.insert(name.to_owned(), value);
     }
 
-    /// An input under all the names that formulas know it by.
-    fn put_input(&mut self, name: &str, kind: InputKind, value: f64) {
-        self.put(name, value);
+    /// Inserts an input under all its names in formulas.
+    fn insert_input(&mut self, name: &str, kind: InputKind, value: f64) {
+        self.insert(name, value);
         if kind == InputKind::Size {
-            self.put(&format!("{name}_gb"), value / 1e9);
-            self.put(&format!("{name}_gib"), value / Bytes::gib(1).0 as f64);
-            self.put(&format!("{name}_tib"), value / Bytes::gib(1024).0 as f64);
+            self.insert(&format!("{name}_gb"), value / 1e9);
+            self.insert(&format!("{name}_gib"), value / Bytes::gib(1).0 as f64);
+            self.insert(&format!("{name}_tib"), value / Bytes::gib(1024).0 as f64);
         }
     }
 }
 
 impl Policy {
-    /// What the policy says about a disk.
+    /// Resolves the policy for a disk.
     ///
     /// # Errors
     /// [`PolicyError`] if an input is missing, unknown or out of bounds, or a formula of the file
@@ -180,32 +180,32 @@ impl Policy {
         self.resolve_with(inputs, &Overrides::default())
     }
 
-    /// The same for another workload than the policy's own.
+    /// Like [`Policy::resolve`], with settings that replace the policy's workload.
     ///
     /// # Errors
     /// As [`Policy::resolve`].
     pub fn resolve_with(&self, inputs: &Inputs, other: &Overrides) -> Result<Resolved, PolicyError> {
-        self.refuse_unknown(inputs)?;
+        self.reject_unknown_inputs(inputs)?;
         let mut values = Values {
             known: BTreeMap::new(),
             columns: Vec::new(),
         };
-        let named = inputs.get("tier").map(|name| self.tier_named(name)).transpose()?;
-        let shown = self.take_inputs(inputs, named, &mut values)?;
-        let tier = self.take_tier(named, &mut values)?;
+        let named = inputs.get("tier").map(|name| self.find_tier(name)).transpose()?;
+        let shown = self.read_inputs(inputs, named, &mut values)?;
+        let tier = self.select_tier(named, &mut values)?;
         let tier_name = tier.and_then(|tier| tier.name.as_deref()).unwrap_or_default();
         let (layers, cached) = self.layers(tier_name, &values)?;
-        let latency = values.maybe("latency", self.file.policy.latency.as_ref())?;
+        let latency = values.evaluate_optional("latency", self.file.policy.latency.as_ref())?;
         if let Some(latency) = latency {
-            values.put("latency", latency);
+            values.insert("latency", latency);
         }
         let mut workload = self.workload(other, &values)?;
         let reached = reach(&layers, workload.block, workload.read_percent, 1);
         if let Some(reached) = &reached {
-            values.put("limits.iops", reached.iops.low);
-            values.put("limits.bytes_per_sec", reached.bytes_per_sec.low);
+            values.insert("limits.iops", reached.iops.low);
+            values.insert("limits.bytes_per_sec", reached.bytes_per_sec.low);
         }
-        self.take_rate(&mut workload, latency, reached.as_ref(), &values)?;
+        self.resolve_rate(&mut workload, latency, reached.as_ref(), &values)?;
         let bursts = self.bursts(&values)?;
         let clauses = self.clauses(&values)?;
         Ok(Resolved {
@@ -220,7 +220,7 @@ impl Policy {
             inputs: shown,
             tier: tier.and_then(|tier| tier.name.clone()),
             latency_ns: latency.map(|seconds| seconds * 1e9),
-            derived: derived(&layers, latency, &bursts, &workload),
+            derived: derive_figures(&layers, latency, &bursts, &workload),
             layers,
             cached,
             workload,
@@ -231,8 +231,8 @@ impl Policy {
         })
     }
 
-    /// Inputs that come as near to what is wanted as their bounds allow, in the order of the file.
-    pub(super) fn inputs_for(&self, wanted: &Wanted) -> Result<Inputs, PolicyError> {
+    /// Inputs as close to the goals as their bounds allow.
+    pub(super) fn inputs_for(&self, wanted: &InputGoals) -> Result<Inputs, PolicyError> {
         let mut values = Values {
             known: BTreeMap::new(),
             columns: Vec::new(),
@@ -240,42 +240,40 @@ impl Policy {
         let mut inputs = Inputs::new();
         for input in &self.file.input {
             let place = format!("input `{}`", input.name);
-            let low = values.maybe(&place, input.min.as_ref())?.unwrap_or(0.0);
-            let high = values.maybe(&place, input.max.as_ref())?.unwrap_or(f64::INFINITY);
-            let scale = values.maybe(&place, input.scale.as_ref())?.unwrap_or(1.0);
-            let usual = values.maybe(&place, input.default.as_ref())?;
-            let asked = match input.name.as_str() {
+            let low = values.evaluate_optional(&place, input.min.as_ref())?.unwrap_or(0.0);
+            let high = values
+                .evaluate_optional(&place, input.max.as_ref())?
+                .unwrap_or(f64::INFINITY);
+            let scale = values.evaluate_optional(&place, input.scale.as_ref())?.unwrap_or(1.0);
+            let default = values.evaluate_optional(&place, input.default.as_ref())?;
+            let goal_value = match input.name.as_str() {
                 "size" => wanted.size,
                 "iops" => wanted.iops,
                 "mbps" => wanted.bytes_per_sec.map(|bytes| (bytes / scale).ceil()),
                 _ => None,
             };
             // Providers sell whole units.
-            let wished = [asked, usual].into_iter().flatten().max_by(f64::total_cmp);
-            let value = wished
-                .unwrap_or(low)
-                .clamp(low, high.max(low))
-                .ceil()
-                .min(high.max(low));
-            values.put_input(&input.name, input.kind, value);
+            let goal = [goal_value, default].into_iter().flatten().max_by(f64::total_cmp);
+            let value = goal.unwrap_or(low).clamp(low, high.max(low)).ceil().min(high.max(low));
+            values.insert_input(&input.name, input.kind, value);
             inputs.insert(input.name.clone(), format!("{value}"));
         }
         Ok(inputs)
     }
 
-    /// The largest size that the policy allows, in bytes; `None` where it has none.
+    /// The maximum size in bytes; `None` if the policy has none.
     pub(super) fn largest_size(&self) -> Option<f64> {
         let values = Values {
             known: BTreeMap::new(),
             columns: Vec::new(),
         };
         let input = self.file.input.iter().find(|input| input.name == "size")?;
-        let of_tiers = self.file.tier.last().and_then(|tier| tier.size.as_ref());
-        let formula = input.max.as_ref().or(of_tiers)?;
+        let largest_tier = self.file.tier.last().and_then(|tier| tier.size.as_ref());
+        let formula = input.max.as_ref().or(largest_tier)?;
         values.evaluate("size", formula).ok()
     }
 
-    fn refuse_unknown(&self, inputs: &Inputs) -> Result<(), PolicyError> {
+    fn reject_unknown_inputs(&self, inputs: &Inputs) -> Result<(), PolicyError> {
         let has_tiers = self.tiers().next().is_some();
         let known = || {
             let names = self.file.input.iter().map(|input| input.name.clone());
@@ -292,7 +290,7 @@ impl Policy {
         }
     }
 
-    fn tier_named(&self, name: &str) -> Result<&Tier, PolicyError> {
+    fn find_tier(&self, name: &str) -> Result<&Tier, PolicyError> {
         let same = |tier: &&Tier| tier.name.as_ref().is_some_and(|known| known.eq_ignore_ascii_case(name));
         self.file.tier.iter().find(same).ok_or_else(|| PolicyError::NoTier {
             wanted: name.to_owned(),
@@ -302,7 +300,7 @@ impl Policy {
 
     /// Reads the inputs in the order of the file, so that bounds and defaults can depend on those
     /// before.
-    fn take_inputs(
+    fn read_inputs(
         &self,
         inputs: &Inputs,
         tier: Option<&Tier>,
@@ -311,14 +309,14 @@ impl Policy {
         let mut shown = Vec::new();
         for input in &self.file.input {
             let place = format!("input `{}`", input.name);
-            let of_tier = match input.name.as_str() {
+            let tier_size = match input.name.as_str() {
                 "size" => tier.and_then(|tier| tier.size.as_ref()),
                 _ => None,
             };
-            let said = inputs.get(&input.name);
-            let value = match said {
+            let stated = inputs.get(&input.name);
+            let value = match stated {
                 Some(text) => read_input(input, text)?,
-                None => match of_tier.or(input.default.as_ref()) {
+                None => match tier_size.or(input.default.as_ref()) {
                     Some(formula) => values.evaluate(&place, formula)?,
                     None => {
                         return Err(PolicyError::Missing {
@@ -328,9 +326,11 @@ impl Policy {
                     }
                 },
             };
-            let low = values.maybe(&place, input.min.as_ref())?.unwrap_or(0.0);
-            let high = values.maybe(&place, input.max.as_ref())?.unwrap_or(f64::INFINITY);
-            // Formulas such as 0.25 × p miss their own whole numbers by the last digit.
+            let low = values.evaluate_optional(&place, input.min.as_ref())?.unwrap_or(0.0);
+            let high = values
+                .evaluate_optional(&place, input.max.as_ref())?
+                .unwrap_or(f64::INFINITY);
+            // Formulas such as 0.25 × p are inexact in the last digit.
             let slack = 1e-9 * value.abs();
             if value < low - slack || value > high + slack {
                 return Err(PolicyError::OutOfBounds {
@@ -340,20 +340,23 @@ impl Policy {
                     high: show_input(input.kind, high),
                 });
             }
-            values.put_input(&input.name, input.kind, value);
+            values.insert_input(&input.name, input.kind, value);
             shown.push(InputValue {
                 name: input.name.clone(),
                 value,
                 kind: input.kind,
-                said: said.is_some(),
+                said: stated.is_some(),
             });
         }
         Ok(shown)
     }
 
-    /// The row that is named, or the first that is large enough: sizes are rounded up to the next
-    /// row.
-    fn take_tier<'a>(&'a self, named: Option<&'a Tier>, values: &mut Values) -> Result<Option<&'a Tier>, PolicyError> {
+    /// The named row, otherwise the first that is large enough: sizes round up to the next row.
+    fn select_tier<'a>(
+        &'a self,
+        named: Option<&'a Tier>,
+        values: &mut Values,
+    ) -> Result<Option<&'a Tier>, PolicyError> {
         if self.file.tier.is_empty() {
             return Ok(None);
         }
@@ -371,7 +374,7 @@ impl Policy {
                 let size = values.known.get("size").copied();
                 let mut found = None;
                 for tier in &self.file.tier {
-                    let largest = values.maybe("tier", tier.size.as_ref())?;
+                    let largest = values.evaluate_optional("tier", tier.size.as_ref())?;
                     if size.zip(largest).is_some_and(|(size, largest)| size <= largest) {
                         found = Some(tier);
                         break;
@@ -394,7 +397,7 @@ impl Policy {
             }
         };
         for (column, value) in &tier.values {
-            values.put(&format!("tier.{column}"), *value);
+            values.insert(&format!("tier.{column}"), *value);
         }
         Ok(Some(tier))
     }
@@ -403,7 +406,7 @@ impl Policy {
         let (mut layers, mut cached) = (Vec::new(), Vec::new());
         for form in &self.file.layer {
             let layer = self.layer(form, tier, values)?;
-            // A row of a table that says nothing about a figure limits nothing.
+            // A row without a figure sets no limit.
             if layer.iops.is_none() && layer.bytes_per_sec.is_none() {
                 continue;
             }
@@ -415,11 +418,13 @@ impl Policy {
         Ok((layers, cached))
     }
 
-    /// One limit. `{tier}` in its name stands for the row of the table.
+    /// One limit. `{tier}` in its name is replaced by the table row.
     fn layer(&self, form: &LayerForm, tier: &str, values: &Values) -> Result<Layer, PolicyError> {
         let place = format!("layer `{}`", form.name);
         let positive = |limit: Limit| (limit.low > 0.0).then_some(limit);
-        let iops = values.maybe(&place, form.iops.as_ref())?.map(Limit::exactly);
+        let iops = values
+            .evaluate_optional(&place, form.iops.as_ref())?
+            .map(Limit::exactly);
         let bytes = match &form.bytes_per_sec {
             None => None,
             Some(Range::Exact(formula)) => Some(Limit::exactly(values.evaluate(&place, formula)?)),
@@ -431,7 +436,7 @@ impl Policy {
                 })
             }
         };
-        let unit = values.maybe(&place, form.unit.as_ref())?;
+        let unit = values.evaluate_optional(&place, form.unit.as_ref())?;
         Ok(Layer {
             name: form.name.replace("{tier}", tier).trim().to_owned(),
             kind: form.kind,
@@ -439,15 +444,15 @@ impl Policy {
             bytes_per_sec: bytes.and_then(positive),
             unit: unit.map(|bytes| Bytes(bytes as u64)),
             applies: form.applies,
-            path: self.path_of(form),
+            path: self.cache_path(form),
             source: format!("{}, {} ({})", self.id(), self.as_of(), self.source()),
             ..Layer::default()
         })
     }
 
-    /// The path that a layer limits: where an entry has limits of the host's cache, the others are
-    /// those of the way past it.
-    fn path_of(&self, form: &LayerForm) -> Option<CachePath> {
+    /// The path that a layer limits: if an entry has host-cache limits, its other limits are for
+    /// uncached I/O.
+    fn cache_path(&self, form: &LayerForm) -> Option<CachePath> {
         let has_cache = self.file.layer.iter().any(|layer| layer.cached);
         match form.cached {
             true => Some(CachePath::Cached),
@@ -457,13 +462,13 @@ impl Policy {
 
     fn workload(&self, other: &Overrides, values: &Values) -> Result<Workload, PolicyError> {
         let form = &self.file.workload;
-        let of = |name: &str, formula: Option<&Formula>, usual: f64| {
+        let evaluate_or = |name: &str, formula: Option<&Formula>, default: f64| {
             values
-                .maybe(&format!("workload.{name}"), formula)
-                .map(|value| value.unwrap_or(usual))
+                .evaluate_optional(&format!("workload.{name}"), formula)
+                .map(|value| value.unwrap_or(default))
         };
-        let block = of("block", form.block.as_ref(), DEFAULT_BLOCK.0 as f64)?;
-        let reads = of("read_percent", form.read_percent.as_ref(), DEFAULT_READS)?;
+        let block = evaluate_or("block", form.block.as_ref(), DEFAULT_BLOCK.0 as f64)?;
+        let reads = evaluate_or("read_percent", form.read_percent.as_ref(), DEFAULT_READS)?;
         let random = form.pattern.unwrap_or(PatternForm::Random) == PatternForm::Random;
         Ok(Workload {
             block: other.block.unwrap_or(Bytes(block as u64)),
@@ -471,13 +476,13 @@ impl Policy {
             read_percent: other.read_percent.unwrap_or(reads),
             rate_iops: None,
             concurrency: None,
-            duration_secs: of("duration", form.duration.as_ref(), DEFAULT_DURATION)?,
-            warm_up_secs: of("warm_up", form.warm_up.as_ref(), DEFAULT_WARM_UP)?,
+            duration_secs: evaluate_or("duration", form.duration.as_ref(), DEFAULT_DURATION)?,
+            warm_up_secs: evaluate_or("warm_up", form.warm_up.as_ref(), DEFAULT_WARM_UP)?,
         })
     }
 
-    /// The total rate, and as many operations in flight as it takes by Little's law.
-    fn take_rate(
+    /// Sets the total rate, and the concurrency that it needs by Little's law.
+    fn resolve_rate(
         &self,
         workload: &mut Workload,
         latency: Option<f64>,
@@ -485,13 +490,13 @@ impl Policy {
         values: &Values,
     ) -> Result<(), PolicyError> {
         let form = &self.file.workload;
-        workload.rate_iops = match values.maybe("workload.rate", form.rate.as_ref())? {
+        workload.rate_iops = match values.evaluate_optional("workload.rate", form.rate.as_ref())? {
             Some(rate) => Some(rate),
             None => reached.map(|reached| reached.iops.low),
         };
-        let by_formula = values.maybe("workload.concurrency", form.concurrency.as_ref())?;
+        let by_formula = values.evaluate_optional("workload.concurrency", form.concurrency.as_ref())?;
         workload.concurrency = match (by_formula, workload.rate_iops) {
-            (Some(operations), _) => Some(whole(operations)),
+            (Some(operations), _) => Some(ceil_to_count(operations)),
             (None, Some(rate)) => Some(u64::from(open_loop_slots(
                 rate * latency.unwrap_or(DEFAULT_LATENCY_SECS),
             ))),
@@ -501,7 +506,7 @@ impl Policy {
     }
 
     fn clauses(&self, values: &Values) -> Result<Vec<Clause>, PolicyError> {
-        self.file.clause.iter().map(|form| clause(form, values)).collect()
+        self.file.clause.iter().map(|form| build_clause(form, values)).collect()
     }
 
     fn bursts(&self, values: &Values) -> Result<Vec<Burst>, PolicyError> {
@@ -519,7 +524,7 @@ impl Policy {
                 ceiling: values.evaluate("burst.ceiling", ceiling)?,
                 refill: values.evaluate("burst.refill", refill)?,
                 bucket: values.evaluate("burst.bucket", bucket)?,
-                full_after_secs: values.maybe("burst.full_after", full_after.as_ref())?,
+                full_after_secs: values.evaluate_optional("burst.full_after", full_after.as_ref())?,
             };
             // Larger disks have a baseline above the ceiling, and no credits.
             if burst.ceiling > burst.refill && burst.bucket > 0.0 {
@@ -530,9 +535,9 @@ impl Policy {
     }
 }
 
-fn clause(form: &ClauseForm, values: &Values) -> Result<Clause, PolicyError> {
+fn build_clause(form: &ClauseForm, values: &Values) -> Result<Clause, PolicyError> {
     let place = format!("clause `{}`", form.metric);
-    let (metric, direction) = requirement::metric(&form.metric).map_err(|(why, help)| PolicyError::Formula {
+    let (metric, direction) = requirement::parse_metric(&form.metric).map_err(|(why, help)| PolicyError::Formula {
         place: place.clone(),
         why: format!("{why}; {help}"),
     })?;
@@ -548,7 +553,7 @@ fn clause(form: &ClauseForm, values: &Values) -> Result<Clause, PolicyError> {
         direction,
         side: metric.side(),
         target,
-        tolerance: form.tolerance.unwrap_or(requirement::usual_tolerance(metric)),
+        tolerance: form.tolerance.unwrap_or(requirement::default_tolerance(metric)),
     };
     clause.text = clause.to_string();
     Ok(clause)
@@ -579,7 +584,7 @@ fn read_input(input: &Input, text: &str) -> Result<f64, PolicyError> {
         })
 }
 
-/// A value of an input for people.
+/// An input's value as text.
 pub(super) fn show_input(kind: InputKind, value: f64) -> String {
     match kind {
         _ if value.is_infinite() => "any".into(),
@@ -593,35 +598,35 @@ pub(super) fn show_input(kind: InputKind, value: f64) -> String {
     }
 }
 
-/// The next whole number, at least one. 4000 × 0.003 × 1.25 is 15 and not 15.000000000000002.
-fn whole(value: f64) -> u64 {
+/// Rounds up to a whole number of at least 1, tolerating float error: 4000 × 0.003 × 1.25 is 15.
+fn ceil_to_count(value: f64) -> u64 {
     let rounded = value.round();
-    let tidy = if (value - rounded).abs() < 1e-9 * value.abs().max(1.0) {
+    let snapped = if (value - rounded).abs() < 1e-9 * value.abs().max(1.0) {
         rounded
     } else {
         value
     };
-    (tidy.ceil() as u64).max(1)
+    (snapped.ceil() as u64).max(1)
 }
 
-fn derived(layers: &[Layer], latency: Option<f64>, bursts: &[Burst], workload: &Workload) -> Derived {
+fn derive_figures(layers: &[Layer], latency: Option<f64>, bursts: &[Burst], workload: &Workload) -> Derived {
     let all = || layers.iter().filter(|layer| layer.applies != Applies::Reads);
     let smallest = |of: fn(&Layer) -> Option<Limit>| all().filter_map(of).map(|limit| limit.low).min_by(f64::total_cmp);
     let iops = smallest(|layer| layer.iops);
     let bytes = smallest(|layer| layer.bytes_per_sec);
-    let at = latency.unwrap_or(DEFAULT_LATENCY_SECS);
+    let latency_secs = latency.unwrap_or(DEFAULT_LATENCY_SECS);
     let promised = workload.rate_iops.or(iops);
     Derived {
         crossover_bytes: bytes.zip(iops).map(|(bytes, iops)| bytes / iops),
-        concurrency: promised.map(|iops| whole(iops * at)),
-        concurrency_with_headroom: promised.map(|iops| u64::from(open_loop_slots(iops * at))),
-        at_latency_ns: promised.map(|_| at * 1e9),
+        concurrency: promised.map(|iops| ceil_to_count(iops * latency_secs)),
+        concurrency_with_headroom: promised.map(|iops| u64::from(open_loop_slots(iops * latency_secs))),
+        at_latency_ns: promised.map(|_| latency_secs * 1e9),
         past_burst_secs: bursts.iter().map(Burst::lasts_secs).max_by(f64::total_cmp),
     }
 }
 
 impl Burst {
-    /// What it counts, for people.
+    /// The unit, as text.
     pub fn unit(&self) -> &'static str {
         match self.of {
             BurstOf::Iops => "IOPS",

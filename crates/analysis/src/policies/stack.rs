@@ -1,15 +1,15 @@
-//! Limits one above the other: a machine and its disks, what can be reached through them, and what
-//! of each is out of reach.
+//! The stacked limits of a machine and its disks: what can be reached through all, and what stays
+//! out of reach.
 
 use model::JsonSchema;
 use model::plan::{CachePath, StoragePath};
 use model::{Bytes, Direction};
 use serde::Serialize;
 
-use super::{Burst, Catalogue, Inputs, Policy, PolicyKind, Resolved, letters_apart, three_best, three_nearest};
+use super::{Burst, Catalogue, Inputs, Policy, PolicyKind, Resolved, best_three, edit_distance, nearest_three};
 use crate::caps::{Applies, Layer, LayerKind, Limit};
 
-/// What a user says about the machine and its disks.
+/// The machine and disks that the user names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Disks {
     /// Name of the virtual machine's size, such as `Standard_B2ms`.
@@ -17,7 +17,7 @@ pub struct Disks {
     /// Disks: a name such as `P30` or `aws/gp3`, with inputs behind a colon
     /// (`aws/gp3:size=500GiB,iops=6000`).
     pub disks: Vec<String>,
-    /// How many there are of each.
+    /// Number of disks of each kind.
     pub count: u32,
     /// The host's cache serves the operations: its limits count instead of those of the disks.
     pub cached: bool,
@@ -32,9 +32,9 @@ pub struct Reach {
     pub bytes_per_sec: Limit,
     /// Name of the limit that binds.
     pub layer: String,
-    /// Which of its figures does.
+    /// Which of its figures binds.
     pub bound: Bound,
-    /// What of the others is out of reach.
+    /// Unreachable parts of the other limits.
     pub stranded: Vec<Stranded>,
 }
 
@@ -48,23 +48,23 @@ pub enum Bound {
     Bytes,
 }
 
-/// What of a limit cannot be reached because another binds first.
+/// The part of a limit that is unreachable because another binds first.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Stranded {
     /// Name of the limit.
     pub layer: String,
     /// Operations per second that it would allow beyond what can be reached.
     pub iops: f64,
-    /// The same as a share of what it allows.
+    /// That excess as a share of the limit.
     pub share: f64,
 }
 
-/// What a mix of operations of one size can reach through all of these limits; `None` if none of
-/// them limits it. Disks below write each block `replicas` times.
+/// The rate that a mix of operations of one size can reach through all layers; `None` if none
+/// limits it. Disks write each block `replicas` times.
 pub fn reach(layers: &[Layer], block: Bytes, read_percent: f64, replicas: u32) -> Option<Reach> {
     let each = layers
         .iter()
-        .filter_map(|layer| allowed(layer, block, read_percent, replicas));
+        .filter_map(|layer| allowed_iops(layer, block, read_percent, replicas));
     let each: Vec<(&Layer, Limit, Bound)> = each.collect();
     let (layer, iops, bound) = each.iter().min_by(|a, b| a.1.low.total_cmp(&b.1.low)).copied()?;
     let others = each.iter().filter(|(other, ..)| !std::ptr::eq(*other, layer));
@@ -89,7 +89,7 @@ pub fn reach(layers: &[Layer], block: Bytes, read_percent: f64, replicas: u32) -
 }
 
 /// Operations per second of the whole mix that one limit allows.
-fn allowed(layer: &Layer, block: Bytes, read_percent: f64, replicas: u32) -> Option<(&Layer, Limit, Bound)> {
+fn allowed_iops(layer: &Layer, block: Bytes, read_percent: f64, replicas: u32) -> Option<(&Layer, Limit, Bound)> {
     let storage = StoragePath {
         replicas: Some(replicas),
         ..StoragePath::default()
@@ -104,7 +104,7 @@ fn allowed(layer: &Layer, block: Bytes, read_percent: f64, replicas: u32) -> Opt
     if share <= 0.0 {
         return None;
     }
-    // A long operation counts as several, one for each begun unit.
+    // A long operation counts once per started unit.
     let units = layer.unit.map_or(1, |unit| block.0.div_ceil(unit.0.max(1)).max(1)) as f64;
     let scaled = |limit: Limit, by: f64| Limit {
         low: limit.low / by,
@@ -125,12 +125,12 @@ fn allowed(layer: &Layer, block: Bytes, read_percent: f64, replicas: u32) -> Opt
 /// The limits of a machine and its disks: the machine's, and the sum over all disks.
 ///
 /// # Errors
-/// What was not found, with what comes near.
+/// A name that was not found, with the nearest names.
 pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String> {
     let mut layers = Vec::new();
     if let Some(name) = &wanted.machine {
-        let resolved = machine(catalogue, name, &wanted.disks)?;
-        let of_machine = match wanted.cached {
+        let resolved = resolve_machine(catalogue, name, &wanted.disks)?;
+        let from_machine_name = match wanted.cached {
             true if resolved.cached.is_empty() => {
                 return Err(format!(
                     "the catalogue has no limits of the host's cache of {name}; leave --host-cache out"
@@ -139,7 +139,7 @@ pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String
             true => resolved.cached,
             false => resolved.layers,
         };
-        layers.extend(of_machine);
+        layers.extend(from_machine_name);
     }
     if wanted.cached {
         // What the cache serves never reaches a disk.
@@ -148,52 +148,52 @@ pub fn stack(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String
     let mut sums: Vec<Layer> = Vec::new();
     for text in &wanted.disks {
         let count = wanted.count.max(1);
-        let (resolved, pooled) = disk(catalogue, text, count)?;
+        let (resolved, pooled) = resolve_disk(catalogue, text, count)?;
         let times = if pooled { 1 } else { count };
         let uncached = |layer: &Layer| Layer {
             path: Some(CachePath::Uncached),
-            ..several(layer, times)
+            ..multiply_limits(layer, times)
         };
         sums.extend(resolved.layers.iter().map(uncached));
     }
-    layers.extend(together(sums));
+    layers.extend(sum_alike_disks(sums));
     Ok(layers)
 }
 
-/// The limits of both paths: those of a machine's host cache, where it has one, before those of the
-/// way past it. [`Disks::cached`] makes an absent host cache an error.
+/// The limits of both paths: of the machine's host cache, if it has one, then of uncached I/O. With
+/// [`Disks::cached`] a missing host cache is an error.
 ///
 /// # Errors
 /// As [`stack`].
 pub fn stack_of_paths(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<Layer>, String> {
-    let with = |cached: bool| Disks {
+    let with_cache = |cached: bool| Disks {
         cached,
         ..wanted.clone()
     };
-    let mut layers = match (stack(catalogue, &with(true)), wanted.cached) {
+    let mut layers = match (stack(catalogue, &with_cache(true)), wanted.cached) {
         (Ok(cached), _) => cached,
         (Err(why), true) => return Err(why),
         (Err(_), false) => Vec::new(),
     };
-    layers.extend(stack(catalogue, &with(false))?);
+    layers.extend(stack(catalogue, &with_cache(false))?);
     Ok(layers)
 }
 
-/// The credits of the machine and the disks, each with the name of what has them. `count` disks of
-/// a kind have that many buckets.
+/// The burst credits of the machine and the disks, each with its owner's name. `count` disks have
+/// `count` buckets.
 ///
 /// # Errors
-/// What was not found, with what comes near.
+/// A name that was not found, with the nearest names.
 pub fn credits(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<(String, Burst)>, String> {
     let mut found = Vec::new();
     if let Some(name) = wanted.machine.as_ref().filter(|_| !wanted.cached) {
-        let resolved = machine(catalogue, name, &wanted.disks)?;
+        let resolved = resolve_machine(catalogue, name, &wanted.disks)?;
         let layer = resolved.layers.first().map_or(name, |layer| &layer.name);
         found.extend(resolved.bursts.iter().map(|burst| (layer.clone(), *burst)));
     }
     for text in &wanted.disks {
         let count = wanted.count.max(1);
-        let (resolved, pooled) = disk(catalogue, text, count)?;
+        let (resolved, pooled) = resolve_disk(catalogue, text, count)?;
         let times = if pooled { 1 } else { count };
         let name = match times {
             1 => text.clone(),
@@ -210,25 +210,24 @@ pub fn credits(catalogue: &Catalogue, wanted: &Disks) -> Result<Vec<(String, Bur
     Ok(found)
 }
 
-/// True if the catalogue has limits of the machine of this name that hold for these disks; without
-/// any, for every disk.
+/// True if the catalogue has limits of this machine for these disks, or for any disk if none is
+/// named.
 pub fn has_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> bool {
-    let mut found = machines(catalogue).filter(|(_, tier)| bare(tier) == bare(name));
+    let mut found = machines(catalogue).filter(|(_, tier)| normalise_name(tier) == normalise_name(name));
     match disks.is_empty() {
         true => found.any(|(policy, _)| policy.disks().is_empty()),
-        false => machine(catalogue, name, disks).is_ok(),
+        false => resolve_machine(catalogue, name, disks).is_ok(),
     }
 }
 
-/// The name of a machine as it is compared: whatever the case of its letters, without the vendor's
-/// prefix.
-fn bare(name: &str) -> String {
+/// The name of a machine for comparison: lower case, without the vendor's prefix.
+fn normalise_name(name: &str) -> String {
     name.to_ascii_lowercase()
         .trim_start_matches("standard_")
         .replace('-', "_")
 }
 
-/// Every machine, with the entry that has its figures.
+/// Every machine, with its entry.
 fn machines(catalogue: &Catalogue) -> impl Iterator<Item = (&Policy, &str)> {
     let entries = catalogue
         .entries()
@@ -236,11 +235,12 @@ fn machines(catalogue: &Catalogue) -> impl Iterator<Item = (&Policy, &str)> {
     entries.flat_map(|policy| policy.tiers().map(move |tier| (policy, tier)))
 }
 
-/// The machine of a name, with its figures for the disks that are named. Without any, the first
-/// entry that has it counts.
-fn machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Result<Resolved, String> {
-    let wanted = bare(name);
-    let found: Vec<(&Policy, &str)> = machines(catalogue).filter(|(_, tier)| bare(tier) == wanted).collect();
+/// Resolves a machine for the named disks; without disks, by the first entry that lists it.
+fn resolve_machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Result<Resolved, String> {
+    let wanted = normalise_name(name);
+    let found: Vec<(&Policy, &str)> = machines(catalogue)
+        .filter(|(_, tier)| normalise_name(tier) == wanted)
+        .collect();
     if found.is_empty() {
         return Err(format!(
             "no machine `{name}` is in the catalogue; the nearest names are {}",
@@ -251,11 +251,11 @@ fn machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Result<Resolv
         .iter()
         .filter_map(|text| Some(find_disk(catalogue, text.split(':').next()?).ok()?.0.id()))
         .collect();
-    let holds = |policy: &Policy| {
+    let covers_disks = |policy: &Policy| {
         let disks = policy.disks();
         named.is_empty() || disks.is_empty() || named.iter().all(|id| disks.iter().any(|known| known == id))
     };
-    let Some((policy, tier)) = found.iter().find(|(policy, _)| holds(policy)) else {
+    let Some((policy, tier)) = found.iter().find(|(policy, _)| covers_disks(policy)) else {
         let known: Vec<&str> = found
             .iter()
             .flat_map(|(policy, _)| policy.disks())
@@ -271,27 +271,26 @@ fn machine(catalogue: &Catalogue, name: &str, disks: &[String]) -> Result<Resolv
     policy.resolve(&inputs).map_err(|error| error.to_string())
 }
 
-/// The three machines most like a name: of the same cloud, then of the same series, then by
-/// letters.
+/// The three machines nearest to a name: same cloud first, then same series, then edit distance.
 fn nearest_machines(catalogue: &Catalogue, name: &str) -> String {
-    let wanted = Series::of_machine(name);
+    let wanted = Series::from_machine_name(name);
     let is_series = |other: &Series| other.letters == wanted.letters;
-    // A bare series such as m8g has nothing that tells its cloud, except machines of that series.
+    // Only machines of the same series show the cloud of a bare series such as m8g.
     let cloud = wanted.cloud.or_else(|| {
-        let mut known = machines(catalogue).map(|(_, tier)| Series::of_machine(tier));
+        let mut known = machines(catalogue).map(|(_, tier)| Series::from_machine_name(tier));
         known.find(is_series)?.cloud
     });
     let key = |tier: &str| {
-        let series = Series::of_machine(tier);
+        let series = Series::from_machine_name(tier);
         let other_cloud = cloud.is_some() && series.cloud != cloud;
         let other_class = series.letters.chars().next() != wanted.letters.chars().next();
-        let apart = letters_apart(&bare(name), &bare(tier));
-        (other_cloud, !is_series(&series), other_class, apart)
+        let distance = edit_distance(&normalise_name(name), &normalise_name(tier));
+        (other_cloud, !is_series(&series), other_class, distance)
     };
-    three_best(machines(catalogue).map(|(_, tier)| (key(tier), tier)))
+    best_three(machines(catalogue).map(|(_, tier)| (key(tier), tier)))
 }
 
-/// What machines of different sizes have in common, by the way that each cloud writes names.
+/// The series of a machine, read from its cloud's naming style.
 struct Series {
     cloud: Option<NameStyle>,
     /// `m8g` of m8g.large, `e2` of e2-micro, `dds_v5` of Standard_D8ds_v5.
@@ -310,7 +309,7 @@ enum NameStyle {
 }
 
 impl Series {
-    fn of_machine(name: &str) -> Series {
+    fn from_machine_name(name: &str) -> Series {
         let lower = name.to_ascii_lowercase();
         let bare = lower.trim_start_matches("standard_");
         let series = |cloud: NameStyle, letters: &str| Series {
@@ -337,7 +336,7 @@ impl Series {
     }
 }
 
-/// The entry of a disk, by its name or that of a row of its table, and the row.
+/// Finds the entry of a disk by its name or a table row, and that row.
 fn find_disk<'a>(catalogue: &'a Catalogue, name: &str) -> Result<(&'a Policy, Option<&'a str>), String> {
     let disks = || catalogue.entries().filter(|policy| policy.kind() == PolicyKind::Disk);
     let with_tier = disks().find_map(|policy| {
@@ -347,7 +346,7 @@ fn find_disk<'a>(catalogue: &'a Catalogue, name: &str) -> Result<(&'a Policy, Op
     if let Some(found) = with_tier {
         return Ok(found);
     }
-    if !catalogue.matching(name).is_empty() {
+    if !catalogue.find_all(name).is_empty() {
         return Ok((catalogue.find(name)?, None));
     }
     let candidates = disks().flat_map(|policy| {
@@ -358,13 +357,13 @@ fn find_disk<'a>(catalogue: &'a Catalogue, name: &str) -> Result<(&'a Policy, Op
     let candidates = candidates.map(|(compared, name)| (compared.to_ascii_lowercase(), name));
     Err(format!(
         "no disk `{name}` is in the catalogue; the nearest names are {}",
-        three_nearest(&name.to_ascii_lowercase(), candidates)
+        nearest_three(&name.to_ascii_lowercase(), candidates)
     ))
 }
 
-/// A disk by the name of a policy or of a row of its table, with inputs behind a colon; and whether
-/// `count` of them share one limit, which is that of their sizes together.
-fn disk(catalogue: &Catalogue, text: &str, count: u32) -> Result<(Resolved, bool), String> {
+/// Resolves a disk, named by a policy or table row with inputs after a colon, and whether `count`
+/// of them share one limit of their total size.
+fn resolve_disk(catalogue: &Catalogue, text: &str, count: u32) -> Result<(Resolved, bool), String> {
     let (name, rest) = text.split_once(':').unwrap_or((text, ""));
     let mut inputs = Inputs::new();
     for pair in rest.split(',').filter(|pair| !pair.is_empty()) {
@@ -387,7 +386,7 @@ fn disk(catalogue: &Catalogue, text: &str, count: u32) -> Result<(Resolved, bool
 }
 
 /// The same limit for several disks that share the load.
-fn several(layer: &Layer, count: u32) -> Layer {
+fn multiply_limits(layer: &Layer, count: u32) -> Layer {
     let times = |limit: Limit| Limit {
         low: limit.low * f64::from(count),
         high: limit.high * f64::from(count),
@@ -404,19 +403,18 @@ fn several(layer: &Layer, count: u32) -> Layer {
     }
 }
 
-/// Disks of different kinds that share the load add up, direction by direction. A load that is
-/// spread evenly cannot use more of each than the smallest allows, but how it is spread is not
-/// known here: the sum is the most there is.
-fn together(layers: Vec<Layer>) -> Vec<Layer> {
+/// Adds up the limits of disks that share the load. The distribution of the load is unknown here,
+/// so the sum is an upper bound.
+fn sum_alike_disks(layers: Vec<Layer>) -> Vec<Layer> {
     let mut sums: Vec<Layer> = Vec::new();
     for layer in layers {
-        let alike = |sum: &&mut Layer| {
+        let is_alike = |sum: &&mut Layer| {
             sum.applies == layer.applies
                 && sum.unit == layer.unit
                 && layer.kind == LayerKind::Disk
                 && sum.kind == layer.kind
         };
-        let Some(sum) = sums.iter_mut().find(alike) else {
+        let Some(sum) = sums.iter_mut().find(is_alike) else {
             sums.push(layer);
             continue;
         };

@@ -1,4 +1,4 @@
-//! A verdict with all that belongs to it: what programs read, and what is kept.
+//! The saved and machine-readable forms of a verdict.
 
 use model::JsonSchema;
 use model::diagnosis::JobDiagnosis;
@@ -29,7 +29,7 @@ pub struct Verified {
     pub promise: Promise,
     /// What was issued to find out.
     pub issued: Issued,
-    /// How the depth was found, where no latency is promised that would say how much is needed.
+    /// The search for a sufficient depth, if no promised latency determines it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub climb: Option<Climb>,
     /// The processes and hosts that issued it together, in words, where there were several. They
@@ -38,7 +38,7 @@ pub struct Verified {
     pub issued_by: Option<String>,
     /// The limits of machine and disks that were named.
     pub machine: Option<Machine>,
-    /// What came of it.
+    /// The verdict.
     pub verdict: Verdict,
     /// What limited the load, where the promise is not kept.
     pub diagnoses: Vec<JobDiagnosis>,
@@ -59,7 +59,7 @@ pub enum VerifiedKind {
 pub struct Promise {
     /// The policy, for this disk.
     pub policy: Option<Resolved>,
-    /// What was required beside it, as written.
+    /// The user's own requirement, as written.
     pub requirement: Option<String>,
     /// A sentence, if the entry of the catalogue is old.
     pub expired: Option<String>,
@@ -84,9 +84,9 @@ pub struct Issued {
     pub targets: u32,
     /// I/O before the measured window.
     pub warm_up_ns: Nanos,
-    /// Length of the measured window that was asked for.
+    /// Planned length of the measured window.
     pub measured_ns: Nanos,
-    /// The short form was asked for.
+    /// The user chose the short form.
     pub quick: bool,
     /// Which full window this was. Another one follows where operations had to wait for a free
     /// slot.
@@ -102,7 +102,7 @@ pub struct Machine {
     pub reach: Option<Reach>,
 }
 
-/// Results that are held to a requirement as they are.
+/// Existing results judged by a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Judged {
     /// What is required, as it was understood.
@@ -113,7 +113,7 @@ pub struct Judged {
     pub jobs: Vec<JudgedJob>,
 }
 
-/// What came of a job.
+/// The judgement of one job.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct JudgedJob {
     /// Its name.
@@ -155,7 +155,7 @@ pub enum SuiteKind {
     Suite,
 }
 
-/// A workload that was held to a requirement.
+/// A workload of a suite, judged by a requirement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Held {
     /// Its name.
@@ -170,7 +170,7 @@ pub struct Held {
     pub required: String,
     /// The whole test as flags or a job file of ours.
     pub settings: String,
-    /// What came of it; absent where nothing was measured.
+    /// The verdict; absent if nothing was measured.
     pub verdict: Option<Verdict>,
     /// Why nothing was measured.
     pub failure: Option<String>,
@@ -179,14 +179,14 @@ pub struct Held {
 }
 
 impl Held {
-    /// What came of it. What was not measured is not known.
+    /// The outcome; inconclusive if nothing was measured.
     pub fn outcome(&self) -> Outcome {
         self.verdict
             .as_ref()
             .map_or(Outcome::Inconclusive, |verdict| verdict.outcome)
     }
 
-    /// Why, beyond the clauses.
+    /// The reasons beyond the clauses.
     pub fn reasons(&self) -> Vec<String> {
         let of_verdict = self
             .verdict

@@ -1,28 +1,26 @@
-//! Why a figure may not decide a clause: the generator, others, the load, or the length of the test
-//! may be behind it.
+//! Reasons why a figure does not decide a clause: the generator, other programs, the load, or the
+//! length of the test.
 
 use model::finding::Finding;
 
 use super::census::IntervalSums;
 use super::estimate;
-use super::judgement::{breaks, is_rate};
+use super::judgement::{breaks_clause, is_rate};
 use super::load::SlotsNeeded;
 use super::{Case, Cause};
-use crate::attribution::{self, Attribution, Fault, Missed, Others, describe_fault};
+use crate::attribution::{self, Attribution, Fault, MissedSecond, OtherActivity, describe_fault};
 use crate::policies::open_loop_slots;
 use crate::requirement::{Clause, Metric};
 use crate::shifts;
 
-/// A promise is broken by the storage if at least this share of the missing operations is its
-/// fault.
+/// The storage breaks a promise if it caused at least this share of the missing operations.
 const STORAGE_SHARE: f64 = 0.9;
-/// A latency is disturbed from this share of its excess on that falls in seconds with other causes.
+/// A latency is disturbed if at least this share of its excess falls in seconds with other causes.
 const DISTURBED_SHARE: f64 = 0.1;
-/// Operations that found every slot taken distort latencies from this share on.
+/// From this share on, operations that found every slot taken distort latencies.
 pub const BLOCKED_SHARE: f64 = 0.01;
-/// Latencies at a rate that falls short of the promised one by more than this say nothing about the
-/// promise.
-const RATE_SHORT: f64 = 0.03;
+/// If the rate falls short of the promise by more than this, its latencies say nothing about it.
+const MAX_RATE_SHORTFALL: f64 = 0.03;
 
 /// Why a figure does not decide a clause.
 #[derive(Clone, Debug, PartialEq)]
@@ -30,7 +28,7 @@ pub(super) struct Doubt {
     pub(super) cause: Cause,
     /// What was observed, in a sentence.
     pub(super) why: String,
-    /// What to do about it, where the cause alone does not say.
+    /// What to do, if the cause alone does not imply it.
     pub(super) action: Option<String>,
 }
 
@@ -43,7 +41,7 @@ impl Doubt {
         }
     }
 
-    pub(super) fn advise(self, action: String) -> Doubt {
+    pub(super) fn with_action(self, action: String) -> Doubt {
         Doubt {
             action: Some(action),
             ..self
@@ -53,26 +51,26 @@ impl Doubt {
 
 impl From<SlotsNeeded> for Doubt {
     fn from(slots: SlotsNeeded) -> Doubt {
-        Doubt::new(Cause::Generator, slots.why).advise(format!("give it more slots: --depth {}", slots.enough))
+        Doubt::new(Cause::Generator, slots.why).with_action(format!("give it more slots: --depth {}", slots.enough))
     }
 }
 
 impl Case<'_> {
     /// Why a good figure does not show that the clause is kept.
-    pub(super) fn against_passing(&self, clause: &Clause) -> Option<Doubt> {
-        if let Some(finding) = self.answered_elsewhere() {
+    pub(super) fn doubt_pass(&self, clause: &Clause) -> Option<Doubt> {
+        if let Some(finding) = self.find_cache_answer() {
             return Some(Doubt::new(Cause::Invalid, finding));
         }
         match clause.metric {
-            // The short form says on the same line that it saw credits.
+            // A short test reports credits on the line of its figure.
             Metric::Iops | Metric::Throughput if !self.has_full_time() => None,
             Metric::Iops | Metric::Throughput => {
-                let credits = self.on_credit(clause.metric, clause.target)?;
+                let credits = self.describe_credit_use(clause.metric, clause.target)?;
                 Some(Doubt::new(Cause::Burst, credits))
             }
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability => {
                 let (promised, found) = (self.promised_iops()?, self.observation.total.iops?);
-                (found < promised * (1.0 - RATE_SHORT)).then(|| {
+                (found < promised * (1.0 - MAX_RATE_SHORTFALL)).then(|| {
                     let why =
                         format!("it was measured at {found:.0} operations per second, and {promised:.0} are promised");
                     Doubt::new(Cause::Load, why)
@@ -82,65 +80,67 @@ impl Case<'_> {
     }
 
     /// Why a bad figure does not show that the clause is broken.
-    pub(super) fn against_failing(&self, clause: &Clause) -> Option<Doubt> {
+    pub(super) fn doubt_fail(&self, clause: &Clause) -> Option<Doubt> {
         match clause.metric {
             Metric::Iops | Metric::Throughput => {
                 let target = self.target_iops(clause)?;
-                let stall = || self.rate_rests_on_one_stall(clause, target);
-                self.rate_not_of_storage(target).or_else(stall)
+                let stall = || self.doubt_stall_of_rate(clause, target);
+                self.doubt_missed_rate(target).or_else(stall)
             }
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability if self.is_uncapped() => {
                 let why = "the load was not held at the promised rate, and beyond it operations wait for one another";
                 Some(Doubt::new(Cause::Uncapped, why.to_owned()))
             }
-            Metric::Mean | Metric::Quantile { .. } | Metric::Availability => self.latency_not_of_storage(clause),
+            Metric::Mean | Metric::Quantile { .. } | Metric::Availability => self.doubt_missed_latency(clause),
         }
     }
 
-    /// Why a figure on neither side of the limit decides nothing, where the spread alone is not
-    /// why.
-    pub(super) fn against_deciding(&self, clause: &Clause, value: f64) -> Option<Doubt> {
-        let stall = || breaks(clause, value).then(|| self.rests_on_one_stall(clause)).flatten();
-        self.others_disturbed(clause).or_else(stall)
+    /// Why an undecided figure stays undecided, if its spread is not the only reason.
+    pub(super) fn doubt_decision(&self, clause: &Clause, value: f64) -> Option<Doubt> {
+        let stall = || breaks_clause(clause, value).then(|| self.doubt_stall(clause)).flatten();
+        self.doubt_others(clause).or_else(stall)
     }
 
     /// Why a missed rate may not be the storage's fault.
-    fn rate_not_of_storage(&self, target: f64) -> Option<Doubt> {
-        if let Some(doubt) = self.asked_for_less(target) {
+    fn doubt_missed_rate(&self, target: f64) -> Option<Doubt> {
+        if let Some(doubt) = self.doubt_requested_rate(target) {
             return Some(doubt);
         }
         let limit_ns = self.promised_latency_secs().map(|secs| secs * 1e9);
         let Some(found) = Attribution::new(self.observation, limit_ns) else {
-            let held_up = self.held_up_elsewhere();
+            let held_up = self.find_other_limit();
             return held_up
                 .map(|finding| Doubt::new(Cause::Invalid, finding))
-                .or_else(|| Some(Doubt::new(Cause::Generator, self.not_free(target)?)));
+                .or_else(|| Some(Doubt::new(Cause::Generator, self.describe_generator_limit(target)?)));
         };
         if found.share(Fault::Storage) < STORAGE_SHARE
-            && let Some(fault) = found.worst_other()
+            && let Some(fault) = found.main_other_fault()
         {
             return Some(Doubt::new(cause_of(fault), self.fault_sentence(&found, fault)));
         }
         self.too_few_slots(target).map(Doubt::from)
     }
 
-    /// Why a latency beyond its limit may not be the storage's doing.
-    fn latency_not_of_storage(&self, clause: &Clause) -> Option<Doubt> {
+    /// Why an exceeded latency limit may not be the storage's fault.
+    fn doubt_missed_latency(&self, clause: &Clause) -> Option<Doubt> {
         let observation = self.observation;
         let attribution = Attribution::new(observation, Some(clause.target));
         if attribution.is_none()
-            && let Some(finding) = self.held_up_elsewhere()
+            && let Some(finding) = self.find_other_limit()
         {
             return Some(Doubt::new(Cause::Invalid, finding));
         }
         if let Some(service) = self.service_figure(clause)
-            && !breaks(clause, service)
+            && !breaks_clause(clause, service)
             && self.stalled_share(clause) < STORAGE_SHARE
         {
-            return Some(self.waited_in_program(clause, service, attribution.as_ref()));
+            return Some(self.doubt_program_wait(clause, service, attribution.as_ref()));
         }
-        if let Some((fault, share)) = self.disturbed(clause).filter(|(_, share)| *share > DISTURBED_SHARE) {
-            let others = attribution::others(observation, |_| true);
+        if let Some((fault, share)) = self
+            .main_disturbance(clause)
+            .filter(|(_, share)| *share > DISTURBED_SHARE)
+        {
+            let others = attribution::other_activity(observation, |_| true);
             let found = match fault {
                 Fault::Generator => "fathom itself was late".to_owned(),
                 _ => self.name_fault(fault, &others),
@@ -148,13 +148,11 @@ impl Case<'_> {
             let why = format!("{:.0} % of the excess falls in seconds in which {found}", 100.0 * share);
             return Some(Doubt::new(cause_of(fault), why));
         }
-        (!self.has_full_time())
-            .then(|| self.rests_on_one_stall(clause))
-            .flatten()
+        (!self.has_full_time()).then(|| self.doubt_stall(clause)).flatten()
     }
 
-    /// Operations that waited in the program, and storage that kept the limit.
-    fn waited_in_program(&self, clause: &Clause, service: f64, attribution: Option<&Attribution>) -> Doubt {
+    /// The storage kept the limit, but operations waited in the program.
+    fn doubt_program_wait(&self, clause: &Clause, service: f64, attribution: Option<&Attribution>) -> Doubt {
         let show = |value: f64| clause.metric.show(value);
         let kept = format!(
             "the storage itself took {}, within {}",
@@ -169,22 +167,24 @@ impl Case<'_> {
                     100.0 * found.blocked_share(),
                     found.blocked_secs_max
                 );
-                let needed = self.promised_iops().map(|rate| open_loop_slots(self.needed(rate).0));
+                let needed = self
+                    .promised_iops()
+                    .map(|rate| open_loop_slots(self.needed_in_flight(rate).0));
                 let enough = needed.map_or(0, u64::from).max(2 * slots);
-                Doubt::new(Cause::Generator, why).advise(format!("give it more slots: --depth {enough}"))
+                Doubt::new(Cause::Generator, why).with_action(format!("give it more slots: --depth {enough}"))
             }
             _ => {
                 let why = format!("operations were issued later than they were due; {kept}");
                 let action = "raise --workers, or use a machine with more processors";
-                Doubt::new(Cause::Generator, why).advise(action.into())
+                Doubt::new(Cause::Generator, why).with_action(action.into())
             }
         }
     }
 
-    /// The same figure without the time that operations waited in the program; `None` where the
-    /// load was not paced, or it is not known.
+    /// The figure of the clause as service time, without waits in the program; `None` for an
+    /// unpaced load or if unknown.
     pub(super) fn service_figure(&self, clause: &Clause) -> Option<f64> {
-        let flow = estimate::flow(self.observation, clause.direction)?;
+        let flow = estimate::direction_flow(self.observation, clause.direction)?;
         flow.response.as_ref()?;
         let service = flow.latency.as_ref()?;
         match clause.metric {
@@ -194,41 +194,41 @@ impl Case<'_> {
         }
     }
 
-    /// The share of the excess over a latency limit that lies in stalls of the storage. While
-    /// nothing comes back, operations wait in the program for no other reason.
+    /// The share of the excess over a latency limit that lies in stalls of the storage, which alone
+    /// make operations wait in the program then.
     fn stalled_share(&self, clause: &Clause) -> f64 {
-        let stalls = self.stalls();
+        let stalls = self.stalls_with_backlog();
         let (mut stalled, mut all) = (0.0, 0.0);
         for interval in self.interval_sums(clause) {
             let excess = interval.excess(clause);
             all += excess;
-            if stalls.iter().any(|stall| touches(&interval, *stall)) {
+            if stalls.iter().any(|stall| overlaps(&interval, *stall)) {
                 stalled += excess;
             }
         }
         if all > 0.0 { stalled / all } else { 0.0 }
     }
 
-    /// Stalls of the storage: when each began, and how long it took. Seconds in which the generator
-    /// paused, or others used the device, do not count.
+    /// Start and length of each stall of the storage, without seconds that missed for another
+    /// cause.
     fn stalls_of_storage(&self) -> Vec<(f64, f64)> {
         let found = Attribution::new(self.observation, None);
         let missed = found.iter().flat_map(|found| &found.missed);
-        let elsewhere: Vec<f64> = missed
+        let other_seconds: Vec<f64> = missed
             .filter(|missed| missed.fault != Fault::Storage)
             .map(|missed| missed.at)
             .collect();
-        let mut stalls = shifts::stall_list(self.observation);
+        let mut stalls = shifts::find_stalls(self.observation);
         stalls.retain(|(at, length)| {
-            !elsewhere
+            !other_seconds
                 .iter()
                 .any(|second| second + 1.0 > *at && *second < at + length)
         });
         stalls
     }
 
-    /// Each stall of the storage: when it began, and when what waited for its end had been served.
-    fn stalls(&self) -> Vec<(f64, f64)> {
+    /// Each stall of the storage: its start, and when its backlog had been served.
+    fn stalls_with_backlog(&self) -> Vec<(f64, f64)> {
         let served = |(at, length): (f64, f64)| {
             let mut until = at + length + 1.0;
             let after = self.observation.seconds.iter().map(|second| &second.facts);
@@ -243,8 +243,9 @@ impl Case<'_> {
         self.stalls_of_storage().into_iter().map(served).collect()
     }
 
-    /// The cause beside the storage with the largest share of the excess over a latency limit.
-    fn disturbed(&self, clause: &Clause) -> Option<(Fault, f64)> {
+    /// The largest cause besides the storage, and the share of the excess over a latency limit that
+    /// all such causes have.
+    fn main_disturbance(&self, clause: &Clause) -> Option<(Fault, f64)> {
         let (mut all, mut by_fault) = (
             0.0,
             [(Fault::Generator, 0.0), (Fault::OtherIo, 0.0), (Fault::OtherCpu, 0.0)],
@@ -255,7 +256,7 @@ impl Case<'_> {
             all += excess;
             let backlog = backlogs
                 .iter()
-                .find(|backlog| touches(&interval, (backlog.from, backlog.until)));
+                .find(|backlog| overlaps(&interval, (backlog.from, backlog.until)));
             let fault = backlog.map(|backlog| backlog.fault);
             if let Some(fault) =
                 fault.or_else(|| attribution::disturbance(self.observation, interval.at, Some(clause.target)))
@@ -270,30 +271,34 @@ impl Case<'_> {
     }
 
     /// The only stall of a short test, if the clause would be kept without it.
-    fn rests_on_one_stall(&self, clause: &Clause) -> Option<Doubt> {
-        let ([(at, length)], [stall]) = (&self.stalls_of_storage()[..], &self.stalls()[..]) else {
+    fn doubt_stall(&self, clause: &Clause) -> Option<Doubt> {
+        let ([(at, length)], [stall]) = (&self.stalls_of_storage()[..], &self.stalls_with_backlog()[..]) else {
             return None;
         };
         let (mut sum, mut beyond, mut n) = (0.0, 0.0, 0.0);
-        for interval in self.interval_sums(clause).filter(|interval| !touches(interval, *stall)) {
+        for interval in self
+            .interval_sums(clause)
+            .filter(|interval| !overlaps(interval, *stall))
+        {
             (sum, beyond, n) = (sum + interval.sum, beyond + interval.beyond, n + interval.n);
         }
         let kept = match clause.metric {
             Metric::Quantile { share } => beyond <= (1.0 - share) * n,
             _ => sum <= clause.target * n,
         };
-        (kept && n > 0.0).then(|| self.one_stall(*at, *length))
+        (kept && n > 0.0).then(|| self.stall_doubt(*at, *length))
     }
 
-    /// The only stall of a short test, if a rate that every other second kept is missed by nothing
-    /// else, and if so few operations are missing that the full time would allow for them.
-    fn rate_rests_on_one_stall(&self, clause: &Clause, target: f64) -> Option<Doubt> {
+    /// The only stall of a short test, if every other second kept the rate and the full time would
+    /// tolerate the missing operations.
+    fn doubt_stall_of_rate(&self, clause: &Clause, target: f64) -> Option<Doubt> {
         let [(at, length)] = self.stalls_of_storage()[..] else {
             return None;
         };
         let missed = Attribution::new(self.observation, None)?.missed;
-        let in_stall = |missed: &&Missed| missed.at + 1.0 > at && missed.at < at + length;
-        let missing = |missed: &mut dyn Iterator<Item = &Missed>| missed.map(|missed| missed.operations).sum::<f64>();
+        let in_stall = |missed: &&MissedSecond| missed.at + 1.0 > at && missed.at < at + length;
+        let missing =
+            |missed: &mut dyn Iterator<Item = &MissedSecond>| missed.map(|missed| missed.operations).sum::<f64>();
         let (stalled, all) = (
             missing(&mut missed.iter().filter(in_stall)),
             missing(&mut missed.iter()),
@@ -302,10 +307,10 @@ impl Case<'_> {
         let allowed = |secs: f64| clause.tolerance * target * secs;
         let decides =
             !self.has_full_time() && all - stalled <= allowed(measured) && all <= allowed(self.full_time_secs());
-        decides.then(|| self.one_stall(at, length))
+        decides.then(|| self.stall_doubt(at, length))
     }
 
-    fn one_stall(&self, at: f64, length: f64) -> Doubt {
+    fn stall_doubt(&self, at: f64, length: f64) -> Doubt {
         let measured = self.observation.measured_ns.unwrap_or_default().as_secs();
         let why = format!(
             "one stall of {length:.1} s at {at:.0} s decides it; {measured:.0} s do not show whether stalls recur"
@@ -313,22 +318,22 @@ impl Case<'_> {
         Doubt::new(Cause::Stall, why)
     }
 
-    /// Others who took part in the seconds that a rate missed: a longer test would not be better.
-    fn others_disturbed(&self, clause: &Clause) -> Option<Doubt> {
+    /// Other programs took part in the missed seconds, so a longer test would not help.
+    fn doubt_others(&self, clause: &Clause) -> Option<Doubt> {
         let found = Attribution::new(self.observation, None).filter(|_| is_rate(clause))?;
-        let fault = found.worst_other().filter(|fault| *fault != Fault::Generator)?;
+        let fault = found.main_other_fault().filter(|fault| *fault != Fault::Generator)?;
         (found.share(fault) > DISTURBED_SHARE).then(|| Doubt::new(Cause::Others, self.fault_sentence(&found, fault)))
     }
 
-    /// Whose fault most missing operations are, with what was observed.
+    /// Describes what was observed in the seconds of a fault.
     fn fault_sentence(&self, found: &Attribution, fault: Fault) -> String {
-        let of_fault = |at: f64| {
+        let has_fault = |at: f64| {
             found
                 .missed
                 .iter()
                 .any(|missed| missed.fault == fault && missed.at == at)
         };
-        let others = attribution::others(self.observation, of_fault);
+        let others = attribution::other_activity(self.observation, has_fault);
         format!(
             "in {} of {} missed seconds {}",
             found.seconds(fault),
@@ -337,8 +342,8 @@ impl Case<'_> {
         )
     }
 
-    /// What others did, with the programs that the self-check of the device named.
-    fn name_fault(&self, fault: Fault, others: &Others) -> String {
+    /// Describes a fault, with the programs that the OTHER-LOAD check named.
+    fn name_fault(&self, fault: Fault, others: &OtherActivity) -> String {
         let of_device = |finding: &&Finding| fault == Fault::OtherIo && finding.rule == "OTHER-LOAD";
         let named = self.context.findings.iter().find(of_device);
         let named = named.map(|finding| format!("; {}", finding.what)).unwrap_or_default();
@@ -353,7 +358,7 @@ fn cause_of(fault: Fault) -> Cause {
     }
 }
 
-/// True if an interval has operations that a stall delayed.
-fn touches(interval: &IntervalSums, (from, until): (f64, f64)) -> bool {
+/// True if an interval overlaps a period.
+fn overlaps(interval: &IntervalSums, (from, until): (f64, f64)) -> bool {
     interval.at + interval.length > from && interval.at < until
 }

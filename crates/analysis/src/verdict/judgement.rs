@@ -1,20 +1,21 @@
-//! From figures to outcomes.
+//! Turns estimates into outcomes.
 
 use model::observation::Observation;
 
 use super::census::Slump;
 use super::doubt::Doubt;
-use super::estimate::{self, Estimate, Unknown};
+use super::estimate::{self, Estimate, NoEstimate};
 use super::{Case, Cause, ClauseVerdict, Context, Outcome, Reason, Verdict};
 use crate::requirement::{Clause, Metric, Side};
 use crate::shifts::Shift;
 
 /// The chance of a wrong PASS over all clauses together.
 pub const ALPHA: f64 = 0.01;
-/// The chance of a wrong FAIL over all clauses together: a complaint has to stand.
+/// The chance of a wrong FAIL over all clauses together: lower, because a complaint to a provider
+/// must hold.
 pub const ALPHA_FAIL: f64 = 0.001;
 
-/// Judges every clause, and the whole.
+/// Judges every clause and the whole requirement.
 pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_>) -> Verdict {
     let case = Case {
         clauses,
@@ -22,16 +23,16 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
         context,
     };
     let reasons = case.reasons();
-    let estimates: Vec<Result<Estimate, Unknown>> = clauses.iter().map(|clause| case.estimate(clause)).collect();
+    let estimates: Vec<Result<Estimate, NoEstimate>> = clauses.iter().map(|clause| case.estimate(clause)).collect();
     let probabilities = |if_kept: bool| {
-        let of = clauses.iter().zip(&estimates);
-        let of = of.map(|(clause, estimate)| {
+        let pairs = clauses.iter().zip(&estimates);
+        let found = pairs.map(|(clause, estimate)| {
             estimate
                 .as_ref()
                 .ok()
                 .map(|estimate| probability(clause, estimate, if_kept))
         });
-        holm(&of.collect::<Vec<_>>())
+        holm(&found.collect::<Vec<_>>())
     };
     let (if_broken, if_kept) = (probabilities(false), probabilities(true));
     let judged = clauses
@@ -40,16 +41,16 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
         .enumerate()
         .map(|(number, (clause, estimate))| {
             if clause.metric == Metric::Availability {
-                return case.availability(clause, &reasons);
+                return case.judge_availability(clause, &reasons);
             }
             match estimate {
                 Ok(estimate) => case.decide(clause, estimate, if_broken[number], if_kept[number], &reasons),
-                Err(unknown) => case.unknown(clause, *unknown, &reasons),
+                Err(unknown) => case.judge_without_estimate(clause, *unknown, &reasons),
             }
         });
     let judged: Vec<ClauseVerdict> = judged.collect();
     Verdict {
-        outcome: together(&judged, &reasons),
+        outcome: combine_outcomes(&judged, &reasons),
         clauses: judged,
         reasons,
         notes: case.notes(),
@@ -57,70 +58,69 @@ pub fn judge(clauses: &[Clause], observation: &Observation, context: &Context<'_
 }
 
 /// Failed operations or a broken clause fail the whole; it passes if every clause that can pass
-/// does.
-fn together(clauses: &[ClauseVerdict], reasons: &[Reason]) -> Outcome {
+/// passes.
+fn combine_outcomes(clauses: &[ClauseVerdict], reasons: &[Reason]) -> Outcome {
     let any = |outcome: Outcome| clauses.iter().any(|clause| clause.outcome == outcome);
     if reasons.iter().any(|reason| reason.cause.is_none()) || any(Outcome::Fail) {
         Outcome::Fail
-    } else if any(Outcome::Inconclusive) && judgeable(clauses) || !any(Outcome::Pass) {
+    } else if any(Outcome::Inconclusive) && has_open_clause(clauses) || !any(Outcome::Pass) {
         Outcome::Inconclusive
     } else {
         Outcome::Pass
     }
 }
 
-/// True if a clause other than one about a long time is inconclusive.
-fn judgeable(clauses: &[ClauseVerdict]) -> bool {
-    let open = |judged: &&ClauseVerdict| judged.outcome == Outcome::Inconclusive;
+/// True if a clause other than availability is inconclusive.
+fn has_open_clause(clauses: &[ClauseVerdict]) -> bool {
+    let is_undecided = |judged: &&ClauseVerdict| judged.outcome == Outcome::Inconclusive;
     clauses
         .iter()
-        .filter(open)
+        .filter(is_undecided)
         .any(|judged| judged.clause.metric != Metric::Availability)
 }
 
-/// The figure on which a clause turns: its target less the tolerance.
-fn limit(clause: &Clause) -> f64 {
+/// The deciding value of a clause: its target with the tolerance applied.
+fn clause_limit(clause: &Clause) -> f64 {
     match clause.side {
         Side::AtLeast => clause.target * (1.0 - clause.tolerance),
         Side::AtMost => clause.target * (1.0 + clause.tolerance),
     }
 }
 
-/// True if a figure does not keep a clause.
-pub(super) fn breaks(clause: &Clause, value: f64) -> bool {
+pub(super) fn breaks_clause(clause: &Clause, value: f64) -> bool {
     match clause.side {
-        Side::AtLeast => value < limit(clause),
-        Side::AtMost => value > limit(clause),
+        Side::AtLeast => value < clause_limit(clause),
+        Side::AtMost => value > clause_limit(clause),
     }
 }
 
 /// The probability of the figure if the clause were just kept, or just broken.
 fn probability(clause: &Clause, estimate: &Estimate, if_kept: bool) -> f64 {
-    let limit = limit(clause);
+    let limit = clause_limit(clause);
     match (clause.side, if_kept) {
-        (Side::AtLeast, false) | (Side::AtMost, true) => estimate.above(limit),
-        (Side::AtLeast, true) | (Side::AtMost, false) => estimate.below(limit),
+        (Side::AtLeast, false) | (Side::AtMost, true) => estimate.p_if_at_most(limit),
+        (Side::AtLeast, true) | (Side::AtMost, false) => estimate.p_if_at_least(limit),
     }
 }
 
-/// Holm's method (1979): the chance of any false alarm among several tests stays what it is for
-/// one. Those without a figure are no tests.
+/// Holm's method (1979): keeps the chance of any false alarm among several tests at that of one.
+/// Clauses without a figure are not counted.
 fn holm(probabilities: &[Option<f64>]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len())
         .filter(|index| probabilities[*index].is_some())
         .collect();
-    let of = |index: usize| probabilities[index].unwrap_or(1.0);
-    order.sort_by(|a, b| of(*a).total_cmp(&of(*b)));
-    let (mut adjusted, mut least, tests) = (vec![1.0; probabilities.len()], 0.0_f64, order.len());
+    let probability_at = |index: usize| probabilities[index].unwrap_or(1.0);
+    order.sort_by(|a, b| probability_at(*a).total_cmp(&probability_at(*b)));
+    let (mut adjusted, mut running_max, tests) = (vec![1.0; probabilities.len()], 0.0_f64, order.len());
     for (rank, index) in order.into_iter().enumerate() {
-        least = least.max(of(index) * (tests - rank) as f64).min(1.0);
-        adjusted[index] = least;
+        running_max = running_max.max(probability_at(index) * (tests - rank) as f64).min(1.0);
+        adjusted[index] = running_max;
     }
     adjusted
 }
 
 impl Case<'_> {
-    fn estimate(&self, clause: &Clause) -> Result<Estimate, Unknown> {
+    fn estimate(&self, clause: &Clause) -> Result<Estimate, NoEstimate> {
         let (observation, direction) = (self.observation, clause.direction);
         if let Some(unknown) = estimate::not_issued(observation, direction) {
             return Err(unknown);
@@ -132,38 +132,37 @@ impl Case<'_> {
             Metric::Quantile { share } => {
                 estimate::quantile(observation, direction, (share, clause.target), self.context.intervals)
             }
-            // It is counted, not estimated.
-            Metric::Availability => Err(Unknown::Absent),
+            // Availability is counted, not estimated.
+            Metric::Availability => Err(NoEstimate::Absent),
         }
     }
 
-    fn unknown(&self, clause: &Clause, unknown: Unknown, reasons: &[Reason]) -> ClauseVerdict {
+    fn judge_without_estimate(&self, clause: &Clause, unknown: NoEstimate, reasons: &[Reason]) -> ClauseVerdict {
         let measured = match (unknown, clause.metric) {
-            (Unknown::TooFew { .. }, Metric::Quantile { share }) => {
+            (NoEstimate::TooFew { .. }, Metric::Quantile { share }) => {
                 estimate::unsupported_quantile(self.observation, clause.direction, share)
             }
             _ => None,
         };
-        let (cause, reason) =
-            match unknown {
-                Unknown::Absent => (
-                    Cause::Absent,
-                    format!("{} does not report this figure", source(self.observation)),
-                ),
-                Unknown::NotIssued(direction) => (Cause::Mix, format!("not one {} was issued", direction.word())),
-                Unknown::TooFew { needed, found } => spoilt(reasons)
-                    .map(|doubt| (doubt.cause, doubt.why))
-                    .unwrap_or_else(|| {
-                        let why = format!(
-                            "{found} operations are too few for {}: fewer than {} lie beyond it; {needed} are needed",
-                            clause.metric.name(),
-                            estimate::MIN_BEYOND
-                        );
-                        (Cause::Samples, why)
-                    }),
-            };
+        let (cause, reason) = match unknown {
+            NoEstimate::Absent => (
+                Cause::Absent,
+                format!("{} does not report this figure", source_name(self.observation)),
+            ),
+            NoEstimate::NotIssued(direction) => (Cause::Mix, format!("not one {} was issued", direction.word())),
+            NoEstimate::TooFew { needed, found } => find_test_failure(reasons)
+                .map(|doubt| (doubt.cause, doubt.why))
+                .unwrap_or_else(|| {
+                    let why = format!(
+                        "{found} operations are too few for {}: fewer than {} lie beyond it; {needed} are needed",
+                        clause.metric.name(),
+                        estimate::MIN_BEYOND
+                    );
+                    (Cause::Samples, why)
+                }),
+        };
         let action = match (cause, unknown, self.observation.measured_ns) {
-            (Cause::Samples, Unknown::TooFew { needed, found }, Some(measured)) if found > 0 => {
+            (Cause::Samples, NoEstimate::TooFew { needed, found }, Some(measured)) if found > 0 => {
                 let seconds = (measured.as_secs() * needed as f64 / found as f64).ceil();
                 format!("measure for at least {seconds:.0} s, with --time {seconds:.0}s, or at a higher rate")
             }
@@ -178,7 +177,7 @@ impl Case<'_> {
             probability_if_kept: None,
             cause: Some(cause),
             action: Some(action),
-            reason: with_value(clause, measured, reason),
+            reason: prefix_measured(clause, measured, reason),
         }
     }
 
@@ -190,7 +189,7 @@ impl Case<'_> {
         if_kept: f64,
         reasons: &[Reason],
     ) -> ClauseVerdict {
-        let whole = reasons
+        let of_test = reasons
             .iter()
             .find_map(|reason| Some(Doubt::new(reason.cause?, reason.what.clone())));
         let outcome = match (if_broken <= ALPHA, if_kept <= ALPHA_FAIL) {
@@ -200,21 +199,21 @@ impl Case<'_> {
             _ if self.passes_by_census(clause, estimate) => Outcome::Pass,
             _ => Outcome::Inconclusive,
         };
-        let against = match outcome {
-            Outcome::Pass => whole.or_else(|| self.against_passing(clause)),
-            Outcome::Fail => whole.or_else(|| self.against_failing(clause)),
-            // A longer test does not mend one that went wrong.
-            Outcome::Inconclusive | Outcome::Consistent => spoilt(reasons)
-                .or_else(|| self.against_deciding(clause, estimate.value))
-                .or_else(|| Some(Doubt::new(Cause::Spread, self.open(clause, estimate)))),
+        let doubt = match outcome {
+            Outcome::Pass => of_test.or_else(|| self.doubt_pass(clause)),
+            Outcome::Fail => of_test.or_else(|| self.doubt_fail(clause)),
+            // A longer run does not repair a failed test.
+            Outcome::Inconclusive | Outcome::Consistent => find_test_failure(reasons)
+                .or_else(|| self.doubt_decision(clause, estimate.value))
+                .or_else(|| Some(Doubt::new(Cause::Spread, self.describe_undecided(clause, estimate)))),
         };
-        let (outcome, cause, reason, action) = match against {
+        let (outcome, cause, reason, action) = match doubt {
             Some(doubt) => {
                 let action = doubt.action.unwrap_or_else(|| self.action(clause, doubt.cause));
-                let why = with_value(clause, Some(estimate.value), doubt.why);
+                let why = prefix_measured(clause, Some(estimate.value), doubt.why);
                 (Outcome::Inconclusive, Some(doubt.cause), why, Some(action))
             }
-            None => (outcome, None, self.explain(clause, estimate, outcome), None),
+            None => (outcome, None, self.describe_outcome(clause, estimate, outcome), None),
         };
         ClauseVerdict {
             clause: clause.clone(),
@@ -229,20 +228,20 @@ impl Case<'_> {
         }
     }
 
-    /// A figure held against its clause, with what else was observed.
-    fn explain(&self, clause: &Clause, estimate: &Estimate, outcome: Outcome) -> String {
+    /// Compares a figure with its clause, and adds what else was observed.
+    fn describe_outcome(&self, clause: &Clause, estimate: &Estimate, outcome: Outcome) -> String {
         let slump = self
             .slump(clause)
             .filter(|_| is_rate(clause) && outcome == Outcome::Fail);
         let mut text = match slump {
             Some(slump) => self.describe_slump(clause, estimate, &slump),
-            None => plainly(clause, estimate, outcome),
+            None => compare_with_target(clause, estimate, outcome),
         };
         if estimate::lacks_split(self.observation, clause.direction) && clause.metric == Metric::Mean {
             text += "; the source does not tell directions apart, so this is the mean of all operations";
         }
-        // A slump says when and how much. What changed for the better is no matter of a promise
-        // that is kept.
+        // A slump already reports when and how much. For a kept promise, improvements are not
+        // reported.
         let shift = self.shift(clause).filter(|_| slump.is_none());
         let shift = shift.filter(|shift| outcome == Outcome::Fail || is_adverse(shift));
         text += &shift.map(|shift| describe_shift(&shift)).unwrap_or_default();
@@ -253,18 +252,18 @@ impl Case<'_> {
             text += &format!("; saturated: up to {slots} operations in flight brought no more");
         }
         if outcome == Outcome::Pass
-            && let Some(credits) = self.on_credit(clause.metric, clause.target)
+            && let Some(credits) = self.describe_credit_use(clause.metric, clause.target)
         {
             text += &format!("; credits were not exhausted: {credits}");
         }
         text
     }
 
-    /// A rate with the seconds in which it was not there.
+    /// Describes a missed rate and its slump.
     fn describe_slump(&self, clause: &Clause, estimate: &Estimate, slump: &Slump) -> String {
         let measured = self.observation.measured_ns.map_or(0.0, |length| length.as_secs());
-        let lasts = slump.count == 1 && slump.at + slump.seconds as f64 > measured - 1.0;
-        if !lasts || !breaks(clause, estimate.value) {
+        let lasts_to_end = slump.count == 1 && slump.at + slump.seconds as f64 > measured - 1.0;
+        if !lasts_to_end || !breaks_clause(clause, estimate.value) {
             return describe_stretches(clause, estimate, slump);
         }
         let before = self.observation.seconds.iter().map(|second| &second.facts);
@@ -272,24 +271,27 @@ impl Case<'_> {
         let (operations, time) = before.fold((0, 0.0), |sum, facts| {
             (sum.0 + facts.operations, sum.1 + facts.length_ns.as_secs())
         });
-        let figure = plainly(clause, estimate, Outcome::Fail);
+        let figure = compare_with_target(clause, estimate, Outcome::Fail);
         match time >= 1.0 {
             true => {
                 let show = |iops: f64| Metric::Iops.show(iops.round());
                 let (before, after) = (show(operations as f64 / time), show(slump.iops));
                 format!("{figure}; {before} IOPS for {:.0} s, then {after}", slump.at)
             }
-            // It was so from the start.
+            // The slump began with the window.
             false => figure,
         }
     }
 
     /// Why the figure itself does not decide it.
-    fn open(&self, clause: &Clause, estimate: &Estimate) -> String {
-        let (figure, target) = (shown(clause, estimate), clause.metric.show(limit(clause)));
+    fn describe_undecided(&self, clause: &Clause, estimate: &Estimate) -> String {
+        let (figure, target) = (
+            format_estimate(clause, estimate),
+            clause.metric.show(clause_limit(clause)),
+        );
         let side = match estimate.interval() {
-            (Some(low), _) if low > limit(clause) => "above",
-            (_, Some(high)) if high < limit(clause) => "below",
+            (Some(low), _) if low > clause_limit(clause) => "above",
+            (_, Some(high)) if high < clause_limit(clause) => "below",
             _ if clause.metric.show(estimate.value) == target => return format!("{figure} is on the limit itself"),
             _ => return format!("{figure} is too close to {target} to tell"),
         };
@@ -374,7 +376,7 @@ fn is_adverse(shift: &Shift) -> bool {
     }
 }
 
-/// The seconds in which a rate was not there.
+/// Describes the periods of a slump.
 fn describe_stretches(clause: &Clause, estimate: &Estimate, slump: &Slump) -> String {
     let (mean, target) = (clause.metric.show(estimate.value), clause.metric.show(clause.target));
     let served = match slump.iops.round() {
@@ -388,32 +390,35 @@ fn describe_stretches(clause: &Clause, estimate: &Estimate, slump: &Slump) -> St
             slump.seconds, slump.at
         ),
     };
-    match breaks(clause, estimate.value) {
-        true => format!("{}; {stretches} {served}", plainly(clause, estimate, Outcome::Fail)),
+    match breaks_clause(clause, estimate.value) {
+        true => format!(
+            "{}; {stretches} {served}",
+            compare_with_target(clause, estimate, Outcome::Fail)
+        ),
         false => {
             format!("{stretches} {served}; what was served later raised the mean to {mean}, against {target}")
         }
     }
 }
 
-fn source(observation: &Observation) -> &str {
+fn source_name(observation: &Observation) -> &str {
     match observation.tool.is_empty() {
         true => "the source",
         false => &observation.tool,
     }
 }
 
-/// What went wrong with the test itself, if anything did.
-fn spoilt(reasons: &[Reason]) -> Option<Doubt> {
-    let spoils = |cause: &Cause| matches!(cause, Cause::Invalid | Cause::Interrupted);
+/// A failure of the test itself, if any.
+fn find_test_failure(reasons: &[Reason]) -> Option<Doubt> {
+    let is_test_failure = |cause: &Cause| matches!(cause, Cause::Invalid | Cause::Interrupted);
     reasons.iter().find_map(|reason| {
-        let cause = reason.cause.filter(spoils)?;
+        let cause = reason.cause.filter(is_test_failure)?;
         Some(Doubt::new(cause, reason.what.clone()))
     })
 }
 
 /// The figure with its interval, for people.
-fn shown(clause: &Clause, estimate: &Estimate) -> String {
+fn format_estimate(clause: &Clause, estimate: &Estimate) -> String {
     let show = |value: f64| clause.metric.show(value);
     match estimate.interval() {
         (Some(low), Some(high)) => format!("{} ({} to {})", show(estimate.value), show(low), show(high)),
@@ -424,17 +429,17 @@ fn shown(clause: &Clause, estimate: &Estimate) -> String {
 }
 
 /// Why a clause is not decided, after the figure that was measured unless the reason names it.
-fn with_value(clause: &Clause, value: Option<f64>, why: String) -> String {
+fn prefix_measured(clause: &Clause, value: Option<f64>, why: String) -> String {
     match value.map(|value| clause.metric.show(value)) {
         Some(figure) if !why.starts_with(&figure) => format!("measured {figure}; {why}"),
         _ => why,
     }
 }
 
-fn plainly(clause: &Clause, estimate: &Estimate, outcome: Outcome) -> String {
-    let (figure, target) = (shown(clause, estimate), clause.metric.show(clause.target));
+fn compare_with_target(clause: &Clause, estimate: &Estimate, outcome: Outcome) -> String {
+    let (figure, target) = (format_estimate(clause, estimate), clause.metric.show(clause.target));
     let side = match (clause.side, outcome) {
-        // Counted to the operation a rate misses its own target by those under way at the end.
+        // An exact count misses the target by the operations in flight at the end.
         (Side::AtLeast, Outcome::Pass) if clause.metric.show(estimate.value) == target => "at",
         (Side::AtLeast, Outcome::Pass) if estimate.value < clause.target => "within the tolerance of",
         (Side::AtLeast, Outcome::Pass) => "above",
@@ -444,7 +449,7 @@ fn plainly(clause: &Clause, estimate: &Estimate, outcome: Outcome) -> String {
     };
     let tolerance = match clause.tolerance > 0.0 {
         true => {
-            let (sign, passes) = (clause.side.sign(), clause.metric.show(limit(clause)));
+            let (sign, passes) = (clause.side.sign(), clause.metric.show(clause_limit(clause)));
             format!(" ({sign} {passes} passes: {:.0} % tolerance)", 100.0 * clause.tolerance)
         }
         false => String::new(),
@@ -469,8 +474,8 @@ mod tests {
     #[test]
     fn a_rate_may_fall_short_by_its_tolerance_and_a_latency_may_not() {
         let clause = crate::requirement::parse("iops>=1000").unwrap().remove(0);
-        assert!(!breaks(&clause, 990.5) && breaks(&clause, 989.5));
+        assert!(!breaks_clause(&clause, 990.5) && breaks_clause(&clause, 989.5));
         let clause = crate::requirement::parse("mean<=1ms").unwrap().remove(0);
-        assert_eq!(limit(&clause), 1e6);
+        assert_eq!(clause_limit(&clause), 1e6);
     }
 }

@@ -1,40 +1,37 @@
-//! Was the load the one that the promise is about, and was the generator free to show that it is
-//! broken?
+//! Whether the load matches the promise, and whether the generator could have broken it.
 
 use model::finding::Severity;
 use model::observation::Observation;
 
 use super::doubt::Doubt;
-use super::judgement::breaks;
+use super::judgement::breaks_clause;
 use super::{Case, Cause, Reason};
 use crate::attribution::Attribution;
-use crate::policies::{BurstOf, DEFAULT_LATENCY_SECS, PLENTY, SLOW_LATENCY_SECS, open_loop_slots};
+use crate::policies::{BurstOf, DEFAULT_LATENCY_SECS, SLOW_LATENCY_SECS, SLOW_STORAGE_SLOTS, open_loop_slots};
 use crate::requirement::{Clause, Metric};
 
-/// Percentage points by which the share of reads may miss what was promised.
-const MIX_POINTS: f64 = 1.0;
-/// Share of the places in the queue that must have been in use for the storage to be what held
-/// operations up.
-const QUEUE_IN_USE: f64 = 0.95;
+/// Tolerance of the read share, in percentage points.
+const MIX_TOLERANCE_POINTS: f64 = 1.0;
+/// Minimum use of the slots for the storage, not the generator, to be the limit.
+const MIN_QUEUE_IN_USE: f64 = 0.95;
 /// A worker above this share of a processor may be the limit itself.
-const BUSY: f64 = 0.90;
-/// More than this beyond the promised rate is another load.
-const BEYOND: f64 = 0.01;
+const BUSY_WORKER_SHARE: f64 = 0.90;
+/// A rate that exceeds the promise by more is a different load.
+const RATE_TOLERANCE: f64 = 0.01;
 /// A closed loop that could issue less than this multiple of the promised rate has little headroom.
-const LITTLE_HEADROOM: f64 = 1.25;
-/// Findings after which a good figure says nothing about the storage: something else answered.
-const ANSWERED_ELSEWHERE: [&str; 3] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES"];
-/// Findings after which a bad figure says nothing about the storage: it was not alone, or not given
-/// enough to do.
-const HELD_UP_ELSEWHERE: [&str; 2] = ["OTHER-LOAD", "SYNC-ENGINE"];
+const MIN_HEADROOM: f64 = 1.25;
+/// Findings that invalidate a good figure: something other than the storage served the I/O.
+const CACHE_FINDINGS: [&str; 3] = ["CACHE-HITS", "NOT-ON-DEVICE", "HOLES"];
+/// Findings that invalidate a bad figure: other load on the device, or too little load on it.
+const OTHER_LIMIT_FINDINGS: [&str; 2] = ["OTHER-LOAD", "SYNC-ENGINE"];
 /// Error findings that are reported as failed operations.
-const FAILURES: [&str; 2] = ["WORKER-FAILED", "IO-ERRORS"];
+const FAILURE_FINDINGS: [&str; 2] = ["WORKER-FAILED", "IO-ERRORS"];
 
 /// Slots that were too few for a rate.
 pub(super) struct SlotsNeeded {
     /// What was observed, in a sentence.
     pub(super) why: String,
-    /// How many would do.
+    /// A sufficient number.
     pub(super) enough: u64,
 }
 
@@ -53,7 +50,7 @@ impl Case<'_> {
             .context
             .findings
             .iter()
-            .filter(|finding| FAILURES.contains(&finding.rule.as_str()));
+            .filter(|finding| FAILURE_FINDINGS.contains(&finding.rule.as_str()));
         if let (Some(finding), None | Some(0)) = (failed.into_iter().next(), self.observation.errors) {
             add(None, finding.what.clone());
         }
@@ -61,17 +58,17 @@ impl Case<'_> {
             add(Some(Cause::Interrupted), "the test was stopped before its end".into());
         }
         for finding in self.context.findings {
-            let invalid = finding.severity == Severity::Error && !FAILURES.contains(&finding.rule.as_str());
+            let invalid = finding.severity == Severity::Error && !FAILURE_FINDINGS.contains(&finding.rule.as_str());
             if invalid {
                 add(Some(Cause::Invalid), format!("{}: {}", finding.rule, finding.what));
             }
         }
-        reasons.extend(self.other_load());
+        reasons.extend(self.find_load_differences());
         reasons
     }
 
-    /// In what the load differs from the one that the promise is about.
-    fn other_load(&self) -> Vec<Reason> {
+    /// Differences between the load and that of the promise.
+    fn find_load_differences(&self) -> Vec<Reason> {
         let Some(wanted) = self.context.workload else {
             return Vec::new();
         };
@@ -83,7 +80,7 @@ impl Case<'_> {
                 what,
             });
         };
-        match block(self.observation) {
+        match block_bytes(self.observation) {
             Some(block) if (block - wanted.block.0 as f64).abs() < 0.5 => {}
             Some(block) => differs(
                 Cause::Load,
@@ -110,7 +107,7 @@ impl Case<'_> {
             differs(Cause::Load, "operations went through the system's cache".into());
         }
         match self.observation.read_percent() {
-            Some(found) if (found - wanted.read_percent).abs() <= MIX_POINTS => {}
+            Some(found) if (found - wanted.read_percent).abs() <= MIX_TOLERANCE_POINTS => {}
             Some(found) => differs(
                 Cause::Mix,
                 format!(
@@ -123,17 +120,16 @@ impl Case<'_> {
         reasons
     }
 
-    /// Operations per second that are promised over all directions: by a clause, else by the load
-    /// of the promise.
+    /// Promised operations per second over all directions: by a clause, otherwise by the workload.
     pub(super) fn promised_iops(&self) -> Option<f64> {
         let total = |metric: Metric| {
-            let mut of = self
+            let mut matching = self
                 .clauses
                 .iter()
                 .filter(move |clause| clause.metric == metric && clause.direction.is_none());
-            of.next().map(|clause| clause.target)
+            matching.next().map(|clause| clause.target)
         };
-        let by_bytes = || Some(total(Metric::Throughput)? / block(self.observation)?);
+        let by_bytes = || Some(total(Metric::Throughput)? / block_bytes(self.observation)?);
         let by_load = || self.context.workload.and_then(|workload| workload.rate_iops);
         total(Metric::Iops).or_else(by_bytes).or_else(by_load)
     }
@@ -142,7 +138,7 @@ impl Case<'_> {
     pub(super) fn promised_latency_secs(&self) -> Option<f64> {
         let mean = |clause: &&Clause| clause.metric == Metric::Mean && clause.direction.is_none();
         let by_mean = self.clauses.iter().find(mean).map(|clause| clause.target);
-        // Where hardly an operation takes longer than a percentile, the mean does not either.
+        // A kept percentile also bounds the mean.
         let quantile =
             |clause: &&Clause| matches!(clause.metric, Metric::Quantile { .. }) && clause.direction.is_none();
         let paced = || Attribution::new(self.observation, None);
@@ -157,65 +153,63 @@ impl Case<'_> {
             .map(|ns| ns / 1e9)
     }
 
-    /// Operations in flight that a rate takes by Little's law, and the latency that they follow
-    /// from, in seconds.
-    pub(super) fn needed(&self, target: f64) -> (f64, f64) {
-        let own = self
+    /// Operations in flight that a rate needs by Little's law, and the latency behind that figure,
+    /// in seconds.
+    pub(super) fn needed_in_flight(&self, target: f64) -> (f64, f64) {
+        let measured_latency = self
             .observation
             .total
             .latency
             .as_ref()
             .and_then(|latency| latency.mean_ns);
-        let own = own.map_or(0.0, |ns| ns / 1e9);
-        // Only of a paced load is it known that every slot was in use because of its latency.
+        let measured_latency = measured_latency.map_or(0.0, |ns| ns / 1e9);
+        // Only a paced load shows that latency filled every slot.
         let is_paced = Attribution::new(self.observation, None).is_some();
         let is_fixed = self
             .context
             .workload
             .is_some_and(|workload| workload.concurrency.is_some());
-        let each = match self.promised_latency_secs() {
-            // The storage may take what was promised; where it takes less than all clauses allow,
-            // more slots may raise the rate.
-            Some(latency) if is_paced && self.service_keeps_latencies() => latency.max(own),
+        let latency_secs = match self.promised_latency_secs() {
+            // The storage may take the promised latency; if it keeps all latency clauses, more
+            // slots may raise the rate.
+            Some(latency) if is_paced && self.service_keeps_latencies() => latency.max(measured_latency),
             Some(latency) => latency,
             // No clause promises a latency, so slow storage gets the benefit of the doubt.
             None if is_paced && !is_fixed => SLOW_LATENCY_SECS,
-            // Of loads that others issued, up to a plenty.
+            // For loads of other tools, up to a plentiful number of slots.
             None => {
-                let slow = (target * SLOW_LATENCY_SECS).min(f64::from(PLENTY));
+                let slow = (target * SLOW_LATENCY_SECS).min(f64::from(SLOW_STORAGE_SLOTS));
                 slow.max(target * DEFAULT_LATENCY_SECS) / target
             }
         };
-        (target * each, each)
+        (target * latency_secs, latency_secs)
     }
 
-    /// The storage itself keeps every clause about a latency, of which there are some, whatever
-    /// waited in the program.
+    /// There are latency clauses, and the service times keep all of them.
     fn service_keeps_latencies(&self) -> bool {
         let latency = |clause: &&Clause| matches!(clause.metric, Metric::Mean | Metric::Quantile { .. });
         let mut latencies = self.clauses.iter().filter(latency).peekable();
         latencies.peek().is_some()
             && latencies.all(|clause| {
                 self.service_figure(clause)
-                    .is_some_and(|service| !breaks(clause, service))
+                    .is_some_and(|service| !breaks_clause(clause, service))
             })
     }
 
-    /// A rate was asked for that is below `target` operations per second.
-    pub(super) fn asked_for_less(&self, target: f64) -> Option<Doubt> {
-        let asked = self.observation.load.rate_iops?;
-        (asked < target * (1.0 - BEYOND)).then(|| {
-            let why = format!("only {asked:.0} operations per second were asked for");
-            Doubt::new(Cause::Generator, why).advise(format!("repeat with --rate {target:.0}"))
+    /// The test set a rate below `target` operations per second.
+    pub(super) fn doubt_requested_rate(&self, target: f64) -> Option<Doubt> {
+        let requested_iops = self.observation.load.rate_iops?;
+        (requested_iops < target * (1.0 - RATE_TOLERANCE)).then(|| {
+            let why = format!("only {requested_iops:.0} operations per second were asked for");
+            Doubt::new(Cause::Generator, why).with_action(format!("repeat with --rate {target:.0}"))
         })
     }
 
-    /// Every slot may have been taken because there were too few of them for `target` operations
-    /// per second.
+    /// There may have been too few slots for `target` operations per second.
     pub(super) fn too_few_slots(&self, target: f64) -> Option<SlotsNeeded> {
         let (slots, rate) = (self.observation.load.depth?, self.observation.total.iops?);
         if let Some(climb) = self.context.climb {
-            // A window has many times the slots with which a probe met the rate.
+            // The window has many times the slots of the probe that met the rate.
             return (!climb.saturated && !climb.met).then(|| SlotsNeeded {
                 why: format!(
                     "all {slots} slots were in use at {rate:.0} operations per second, and more slots may bring more"
@@ -223,7 +217,7 @@ impl Case<'_> {
                 enough: 2 * slots,
             });
         }
-        let (needed, latency) = self.needed(target);
+        let (needed, latency) = self.needed_in_flight(target);
         ((slots as f64) < needed * (1.0 - 1e-9)).then(|| SlotsNeeded {
             why: format!(
                 "{} too few: {target:.0} operations per second at {:.3} ms each keep {:.0} in flight",
@@ -239,9 +233,9 @@ impl Case<'_> {
         })
     }
 
-    /// Why a rate that was missed may be the generator's fault, of results without facts of each
-    /// second; `None` if it was free to issue `target` operations per second.
-    pub(super) fn not_free(&self, target: f64) -> Option<String> {
+    /// For results without per-second facts: why a missed rate may be the generator's fault; `None`
+    /// if it could issue `target` operations per second.
+    pub(super) fn describe_generator_limit(&self, target: f64) -> Option<String> {
         let load = &self.observation.load;
         let Some(depth) = load.depth else {
             return Some("the queue depth is unknown, so the generator may have been the limit".into());
@@ -250,7 +244,7 @@ impl Case<'_> {
             return Some(slots.why);
         }
         if let Some(in_flight) = self.observation.in_flight()
-            && in_flight < depth as f64 * QUEUE_IN_USE
+            && in_flight < depth as f64 * MIN_QUEUE_IN_USE
         {
             return Some(format!(
                 "on average {in_flight:.1} of {depth} slots were in use, so something other than the storage held \
@@ -260,7 +254,7 @@ impl Case<'_> {
         let busiest = self.observation.generator.map(|generator| generator.busiest_worker);
         // A paced worker spins until the next operation is due.
         let busiest = busiest.filter(|_| load.closed_loop == Some(true));
-        busiest.filter(|share| *share > BUSY).map(|share| {
+        busiest.filter(|share| *share > BUSY_WORKER_SHARE).map(|share| {
             format!(
                 "a worker used {:.0} % of a processor, so the generator may have been the limit",
                 share * 100.0
@@ -268,37 +262,35 @@ impl Case<'_> {
         })
     }
 
-    /// A finding that takes the meaning from a good figure.
-    pub(super) fn answered_elsewhere(&self) -> Option<String> {
-        self.finding(&ANSWERED_ELSEWHERE)
+    pub(super) fn find_cache_answer(&self) -> Option<String> {
+        self.find_finding(&CACHE_FINDINGS)
     }
 
-    /// A finding that takes the meaning from a bad figure.
-    pub(super) fn held_up_elsewhere(&self) -> Option<String> {
-        self.finding(&HELD_UP_ELSEWHERE)
+    pub(super) fn find_other_limit(&self) -> Option<String> {
+        self.find_finding(&OTHER_LIMIT_FINDINGS)
     }
 
-    fn finding(&self, rules: &[&str]) -> Option<String> {
+    fn find_finding(&self, rules: &[&str]) -> Option<String> {
         let mut found = self.context.findings.iter();
         let found = found.find(|finding| rules.contains(&finding.rule.as_str()))?;
         Some(format!("{}: {}", found.rule, found.what))
     }
 
-    /// True if more was offered than is promised: in a closed loop without rate that is always so.
+    /// True if the load offered more than is promised, as a closed loop without a rate always does.
     pub(super) fn is_uncapped(&self) -> bool {
         let load = &self.observation.load;
         let Some(promised) = self.promised_iops() else {
             return false;
         };
         match load.rate_iops {
-            Some(asked) => asked > promised * (1.0 + BEYOND),
+            Some(asked) => asked > promised * (1.0 + RATE_TOLERANCE),
             None => load.closed_loop == Some(true),
         }
     }
 
-    /// A sentence if credits may have carried the whole test beyond what the storage does for ever.
-    pub(super) fn on_credit(&self, metric: Metric, target: f64) -> Option<String> {
-        let of = match metric {
+    /// A sentence, if burst credits may have covered the whole test.
+    pub(super) fn describe_credit_use(&self, metric: Metric, target: f64) -> Option<String> {
+        let counted = match metric {
             Metric::Iops => BurstOf::Iops,
             Metric::Throughput => BurstOf::Bytes,
             Metric::Mean | Metric::Quantile { .. } | Metric::Availability => return None,
@@ -307,19 +299,19 @@ impl Case<'_> {
             .context
             .bursts
             .iter()
-            .find(|burst| burst.of == of && burst.refill < target * 0.99)?;
+            .find(|burst| burst.of == counted && burst.refill < target * 0.99)?;
         let load = &self.observation.load;
-        let ran = self.observation.measured_ns?.as_secs() + load.warm_up_ns.unwrap_or_default().as_secs();
-        (ran < burst.lasts_secs()).then(|| {
+        let ran_secs = self.observation.measured_ns?.as_secs() + load.warm_up_ns.unwrap_or_default().as_secs();
+        (ran_secs < burst.lasts_secs()).then(|| {
             format!(
-                "a full bucket carries {} for {:.0} s and the test took {ran:.0} s: it saw the credits, not what comes after",
+                "a full bucket carries {} for {:.0} s and the test took {ran_secs:.0} s: it saw the credits, not what comes after",
                 metric.show(burst.ceiling),
                 burst.lasts_secs()
             )
         })
     }
 
-    /// What to mind, whatever the outcome.
+    /// Notes for any outcome.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if let (Some(wanted), Some(found)) = (self.context.workload, self.observation.measured_ns)
@@ -340,18 +332,18 @@ impl Case<'_> {
                 burst.lasts_secs()
             ));
         }
-        notes.extend(self.little_headroom());
+        notes.extend(self.describe_little_headroom());
         notes
     }
 
-    /// A generator that could hardly have issued more than it did.
-    fn little_headroom(&self) -> Option<String> {
+    /// Reports a generator that could hardly have issued more.
+    fn describe_little_headroom(&self) -> Option<String> {
         let promised = self.promised_iops()?;
         let service = self.observation.total.latency.as_ref()?.mean_ns?;
         let depth = self.observation.load.depth?;
         let max = depth as f64 / (service / 1e9);
-        let open = self.observation.total.response.is_some();
-        (max < promised * LITTLE_HEADROOM && !open).then(|| {
+        let is_paced_load = self.observation.total.response.is_some();
+        (max < promised * MIN_HEADROOM && !is_paced_load).then(|| {
             format!(
                 "{depth} operations in flight at {:.3} ms each allow {max:.0} per second, {} than the promised \
                  {promised:.0}: such a closed loop hides a part of every stall",
@@ -362,8 +354,8 @@ impl Case<'_> {
     }
 }
 
-/// Bytes of an operation: as asked for, else by bytes and operations.
-pub(super) fn block(observation: &Observation) -> Option<f64> {
+/// Bytes of an operation: as configured, otherwise bytes divided by operations.
+pub(super) fn block_bytes(observation: &Observation) -> Option<f64> {
     let counted = || {
         let total = &observation.total;
         let by_count = total.bytes.zip(total.operations.filter(|n| *n > 0));

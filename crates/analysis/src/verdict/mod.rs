@@ -1,9 +1,8 @@
 //! Is a promise kept? PASS, FAIL or INCONCLUSIVE for each clause, with the figure, how well it is
 //! known, and the reason.
 //!
-//! Nothing passes or fails by its bare figure: the confidence interval decides, by Holm's method
-//! over all clauses, and a test that could not have shown the opposite is inconclusive.
-//! docs/verify.md has the formulas.
+//! The confidence interval decides, by Holm's method over all clauses, never the bare figure. A
+//! test that could not have shown the opposite is inconclusive. docs/verify.md has the formulas.
 
 mod availability;
 mod census;
@@ -26,19 +25,19 @@ pub use document::{
     FORMAT_VERSION, Held, Issued, Judged, JudgedJob, Machine, Promise, SuiteKind, SuiteReport, Verified, VerifiedKind,
 };
 pub use doubt::BLOCKED_SHARE;
-pub use estimate::{MIN_BEYOND, PLAIN};
+pub use estimate::{BARE_FIGURE_TOLERANCE, MIN_BEYOND};
 pub use judgement::{ALPHA, ALPHA_FAIL, judge};
 
-/// What came of a promise.
+/// The verdict on a promise.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Verdict {
     /// Of all clauses together.
     pub outcome: Outcome,
     /// Each of them.
     pub clauses: Vec<ClauseVerdict>,
-    /// What is wrong with the test as a whole, a sentence each; it holds for every clause.
+    /// Problems of the whole test, one sentence each; they apply to every clause.
     pub reasons: Vec<Reason>,
-    /// What to mind about the verdict, a sentence each.
+    /// Remarks about the verdict, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -50,10 +49,10 @@ pub enum Outcome {
     Pass,
     /// It is broken.
     Fail,
-    /// The test cannot tell.
+    /// The test does not decide it.
     Inconclusive,
-    /// Of promises about long times only: what was seen does not contradict it. It neither passes
-    /// nor fails anything.
+    /// For availability only: the test does not contradict it. It neither passes nor fails the
+    /// whole.
     Consistent,
 }
 
@@ -77,16 +76,16 @@ impl Outcome {
 pub struct ClauseVerdict {
     /// What is promised.
     pub clause: Clause,
-    /// What came of it.
+    /// The outcome.
     pub outcome: Outcome,
     /// The figure: operations or bytes per second, nanoseconds, or a share.
     pub value: Option<f64>,
     /// Its 95 % confidence interval; a side that too few samples support is absent.
     pub interval: (Option<f64>, Option<f64>),
-    /// The probability of such a figure if the promise were just not kept, after Holm. PASS needs
-    /// 0.05 or less.
+    /// The probability of such a figure if the promise were just broken, after Holm. PASS needs
+    /// 0.01 or less.
     pub probability_if_broken: Option<f64>,
-    /// The probability of such a figure if the promise were just kept, after Holm. FAIL needs 0.05
+    /// The probability of such a figure if the promise were just kept, after Holm. FAIL needs 0.001
     /// or less.
     pub probability_if_kept: Option<f64>,
     /// Why it is inconclusive.
@@ -98,7 +97,7 @@ pub struct ClauseVerdict {
     pub action: Option<String>,
 }
 
-/// Why a test cannot tell.
+/// Why a test does not decide a clause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Cause {
@@ -108,7 +107,7 @@ pub enum Cause {
     Others,
     /// A single stall decides it, and the test is too short to tell whether stalls recur.
     Stall,
-    /// More was asked for than was promised, and that alone makes operations wait.
+    /// The load exceeded the promised rate, which alone makes operations wait.
     Uncapped,
     /// The load was not the one that the promise is about.
     Load,
@@ -123,7 +122,7 @@ pub enum Cause {
     Absent,
     /// Credits may have carried the whole test.
     Burst,
-    /// Something is wrong with the test: a finding says what.
+    /// The test is invalid, as a finding explains.
     Invalid,
     /// It was stopped before its end.
     Interrupted,
@@ -138,12 +137,12 @@ pub struct Reason {
     pub what: String,
 }
 
-/// What is known besides the observation.
+/// Facts besides the observation.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context<'a> {
     /// The load that the promise is about; absent: any.
     pub workload: Option<&'a Workload>,
-    /// Histograms interval by interval of the same job: they tell how slow operations cluster.
+    /// Interval histograms of the job, which show how slow operations cluster.
     pub intervals: &'a [IntervalHistogram],
     /// What the self-checks found.
     pub findings: &'a [Finding],
@@ -153,7 +152,7 @@ pub struct Context<'a> {
     pub latency_ns: Option<f64>,
     /// The test was stopped before its end.
     pub interrupted: bool,
-    /// How far the depth was raised to reach a rate, where that was tried.
+    /// The search for a sufficient depth, if there was one.
     pub climb: Option<&'a Climb>,
 }
 
@@ -168,7 +167,7 @@ pub struct Climb {
     pub saturated: bool,
 }
 
-/// The judge's desk: everything that every rule looks at.
+/// The input of all rules.
 struct Case<'a> {
     clauses: &'a [Clause],
     observation: &'a Observation,

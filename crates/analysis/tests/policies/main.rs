@@ -10,7 +10,7 @@ use std::path::Path;
 
 use analysis::caps::{LayerKind, Limit};
 use analysis::policies::{
-    BurstOf, Catalogue, Date, Disks, Inputs, Overrides, Policy, PolicyError, PolicyKind, Resolved, Wish, advise,
+    BurstOf, Catalogue, Date, Disks, Inputs, Need, Overrides, Policy, PolicyError, PolicyKind, Resolved, advise,
     credits, has_machine, reach, stack,
 };
 use analysis::requirement::Metric;
@@ -458,7 +458,7 @@ fn tables_are_checked_line_by_line() {
              source = \"us\"\nconfidence = \"contract\"\n[[layer]]\nname = \"VM {{tier}}\"\niops = \"tier.iops\"\n\
              bytes_per_sec = \"tier.mbps * 1MB\"\n[table]\ncolumns = [\"iops\", \"mbps\"]\nrows = \"{rows}\"\n"
         );
-        Catalogue::with(&[("mine.toml".into(), text)])
+        Catalogue::with_user_files(&[("mine.toml".into(), text)])
     };
     let catalogue = with("a|b,100,5\\n c,,7").unwrap();
     let policy = catalogue.find("my/vm").unwrap();
@@ -496,7 +496,7 @@ fn files_of_the_user_come_first() {
         metric = "iops"
         target = "limits.iops"
     "#;
-    let catalogue = Catalogue::with(&[("mine.toml".into(), mine.into())]).unwrap();
+    let catalogue = Catalogue::with_user_files(&[("mine.toml".into(), mine.into())]).unwrap();
     let policy = catalogue.find("aws/gp3").unwrap();
     assert_eq!(policy.title(), "gp3 as our account has it");
     assert_eq!(iops(&policy.resolve(&Inputs::new()).unwrap()), 5000.0);
@@ -508,14 +508,14 @@ fn files_of_the_user_come_first() {
         (&mine.replace("2026-11", "soon"), "is not a date"),
         (&mine[..mine.find("[[layer]]").unwrap()], "limits nothing"),
     ] {
-        let faults = Catalogue::with(&[("mine.toml".into(), wrong.to_owned())]).unwrap_err();
+        let faults = Catalogue::with_user_files(&[("mine.toml".into(), wrong.to_owned())]).unwrap_err();
         assert!(
             faults[0].starts_with("mine.toml: ") && faults[0].contains(part),
             "{part}: {faults:?}"
         );
     }
     let unknown = mine.replace("limits.iops", "limits.speed");
-    let catalogue = Catalogue::with(&[("mine.toml".into(), unknown)]).unwrap();
+    let catalogue = Catalogue::with_user_files(&[("mine.toml".into(), unknown)]).unwrap();
     let error = catalogue
         .find("aws/gp3")
         .unwrap()
@@ -546,12 +546,12 @@ fn old_entries_say_so() {
 
 #[test]
 fn advice_names_the_smallest_disk_and_why_not_the_others() {
-    let wish = Wish {
+    let wish = Need {
         iops: Some(6000.0),
         bytes_per_sec: Some(300e6),
         latency_ns: Some(10e6),
         size: Some(Bytes::gib(500)),
-        ..Wish::default()
+        ..Need::default()
     };
     let list = advise(&Catalogue::built_in(), &wish);
     let of = |name: &str| list.iter().find(|advice| advice.policy == name).unwrap();
@@ -601,9 +601,9 @@ fn advice_names_the_smallest_disk_and_why_not_the_others() {
 
 #[test]
 fn advice_for_iops_alone_finds_the_size_that_brings_them() {
-    let wish = Wish {
+    let wish = Need {
         iops: Some(9000.0),
-        ..Wish::default()
+        ..Need::default()
     };
     let list = advise(&Catalogue::built_in(), &wish);
     let size = |name: &str| {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use analysis::policies::{Advice, PolicyKind, Wish, advise};
+use analysis::policies::{Advice, Need, PolicyKind, advise};
 use analysis::requirement::{self, Metric};
 use clap::ValueHint;
 use model::observation::Observation;
@@ -70,10 +70,10 @@ pub fn execute(_: &Session, args: &Args) -> Result<Exit, Faults> {
     screen::put(&text(&wish, &list))
 }
 
-fn wish(args: &Args) -> Result<Wish, Faults> {
+fn wish(args: &Args) -> Result<Need, Faults> {
     let mut wish = match &args.from {
         Some(file) => of_result(file)?,
-        None => Wish {
+        None => Need {
             iops: clause("iops", &args.iops, "iops>=")?,
             bytes_per_sec: clause("mbps", &args.mbps, "mbps>=")?,
             latency_ns: clause("latency", &args.latency, "mean<=")?,
@@ -135,7 +135,7 @@ fn percent(text: &Option<String>) -> Result<Option<f64>, Faults> {
 }
 
 /// The load of a saved result: that of its first job.
-fn of_result(file: &Path) -> Result<Wish, Faults> {
+fn of_result(file: &Path) -> Result<Need, Faults> {
     let results = archive::load(file)?;
     let Some(observation) = Observation::all(&results).into_iter().next() else {
         return Err(Faults::usage(
@@ -143,7 +143,7 @@ fn of_result(file: &Path) -> Result<Wish, Faults> {
         ));
     };
     let total = &observation.total;
-    Ok(Wish {
+    Ok(Need {
         iops: total.iops.map(f64::ceil),
         bytes_per_sec: total.bytes_per_sec.map(f64::ceil),
         latency_ns: total.waited().and_then(|waited| waited.mean_ns),
@@ -153,7 +153,7 @@ fn of_result(file: &Path) -> Result<Wish, Faults> {
     })
 }
 
-fn text(wish: &Wish, list: &[Advice]) -> String {
+fn text(wish: &Need, list: &[Advice]) -> String {
     let mut needs: Vec<String> = Vec::new();
     needs.extend(wish.iops.map(|iops| {
         format!(

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use analysis::baseline::{Baseline, Comparison, FORMAT_VERSION, Row, compare};
+use analysis::baseline::{Baseline, Comparison, FORMAT_VERSION, FigureComparison, compare};
 use archive::DocumentStore;
 use clap::ValueHint;
 use report::numbers;
@@ -274,7 +274,7 @@ fn text(comparison: &Comparison, file: &Path) -> String {
 }
 
 /// `  IOPS            +3.4 %   1.034x   7,177 (6,940)`, and whether that is better.
-fn line(row: &Row) -> String {
+fn line(row: &FigureComparison) -> String {
     let show = |value: f64| match row.figure.rsplit(' ').next() {
         Some("IOPS") => numbers::rate(value),
         Some("bytes/s") => format!("{} MiB/s", numbers::throughput(value / f64::from(1 << 20))),

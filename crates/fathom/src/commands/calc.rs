@@ -229,7 +229,7 @@ fn parse_point(text: &str) -> Result<Point, String> {
         .and_then(|(depth, iops)| Some((parse_number(depth).ok()?, parse_number(iops).ok()?)));
     let point = point.filter(|(depth, iops)| *depth > 0.0 && *iops > 0.0);
     let (depth, iops) = point.ok_or("write DEPTH=IOPS, such as 64=107000")?;
-    Ok(Point::of_closed_loop(depth, iops))
+    Ok(Point::from_closed_loop(depth, iops))
 }
 
 fn two_of(names: &str) -> Faults {

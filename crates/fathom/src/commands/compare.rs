@@ -1,6 +1,6 @@
 //! `fathom compare`.
 
-use analysis::compare::{self, Change, Difference, Fact, Ranked, Word};
+use analysis::compare::{self, Change, Difference, Fact, Judgement, Ranked};
 use archive::Saved;
 use clap::ValueHint;
 use model::observation::Observation;
@@ -233,8 +233,10 @@ fn compared(files: &[String], job: &[&Measured], margin: f64) -> Compared {
         .zip(&facts[1..])
         .map(|((other, file), around)| {
             let mut changes = compare::changes(first, other, margin);
-            if compare::forces_figures(&compare::differences(&[facts[0].clone(), around.clone()])) {
-                changes.iter_mut().for_each(|change| change.word = Word::DifferentLoad);
+            if compare::changes_load(&compare::differences(&[facts[0].clone(), around.clone()])) {
+                changes
+                    .iter_mut()
+                    .for_each(|change| change.word = Judgement::DifferentLoad);
             }
             ComparedFile {
                 file: file.clone(),
@@ -246,10 +248,10 @@ fn compared(files: &[String], job: &[&Measured], margin: f64) -> Compared {
     if changes
         .iter()
         .flat_map(|to| &to.changes)
-        .any(|change| change.word == Word::DifferentLoad)
+        .any(|change| change.word == Judgement::DifferentLoad)
     {
         let to_best = ranking.iter_mut().filter_map(|one| one.to_best.as_mut());
-        to_best.for_each(|change| change.word = Word::DifferentLoad);
+        to_best.for_each(|change| change.word = Judgement::DifferentLoad);
     }
     let sentences = match &changes[..] {
         [to] => {
@@ -293,7 +295,11 @@ fn sentence(decisive: &Change, changes: &[Change], [name, base]: [&str; 2], marg
 
 /// Results of different loads look alike and are not.
 fn refuse(files: &[String], jobs: &[Compared]) -> Result<(), Faults> {
-    let grave = |job: &&Compared| job.differences.iter().any(|difference| difference.kind.forbids());
+    let grave = |job: &&Compared| {
+        job.differences
+            .iter()
+            .any(|difference| difference.kind.prevents_comparison())
+    };
     let faults: Vec<Fault> = jobs
         .iter()
         .filter(grave)
@@ -303,7 +309,7 @@ fn refuse(files: &[String], jobs: &[Compared]) -> Result<(), Faults> {
             why: job
                 .differences
                 .iter()
-                .filter(|difference| difference.kind.forbids())
+                .filter(|difference| difference.kind.prevents_comparison())
                 .map(|difference| format!("{}: {}", difference.name, values(difference)))
                 .collect(),
             help: Some("if that is what you want to compare: --force".into()),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use analysis::compare::{self, Figure, Moment, Trend};
+use analysis::compare::{self, Figure, RunRecord, Trend};
 use archive::history::{Entry, EntryJob, Filter};
 use report::html::page::Page;
 use serde::Serialize;
@@ -204,7 +204,7 @@ fn of_test(runs: &[&Entry], margin: f64) -> Vec<TestTrend> {
             .filter_map(|entry| Some((*entry, entry.jobs.get(number)?)))
             .collect();
         let figures = FIGURES.iter().filter_map(|figure| {
-            let moments: Vec<Moment> = jobs
+            let moments: Vec<RunRecord> = jobs
                 .iter()
                 .filter_map(|(entry, job)| moment(entry, job, value(*figure, job)?))
                 .collect();
@@ -242,8 +242,8 @@ fn value(figure: Figure, job: &EntryJob) -> Option<f64> {
     }
 }
 
-fn moment(entry: &Entry, job: &EntryJob, value: f64) -> Option<Moment> {
-    Some(Moment {
+fn moment(entry: &Entry, job: &EntryJob, value: f64) -> Option<RunRecord> {
+    Some(RunRecord {
         entry: entry.id,
         unix_ns: entry.started_unix_ns,
         day: local(entry.started_unix_ns).split(' ').next()?.to_owned(),

@@ -1,6 +1,6 @@
 //! Pages that hold results against each other: A and B in turns, and saved results.
 
-use analysis::compare::{self, Change, Difference, Figure, Ranked, Word};
+use analysis::compare::{self, Change, Difference, Figure, Judgement, Ranked};
 use model::observation::Observation;
 use model::study::{Role, Study};
 use report::Summary;
@@ -55,7 +55,7 @@ pub fn ab(report: &Report, study: &Study) -> Page {
 }
 
 /// Better, same or worse on the first screen.
-fn word((word, changes): (Word, &[Change]), what: &str, than: &str) -> Verdict {
+fn word((word, changes): (Judgement, &[Change]), what: &str, than: &str) -> Verdict {
     let contrary = compare::contrary(word, changes);
     let (said, tone, sentence) = match word {
         _ if contrary.is_some() => (
@@ -63,27 +63,27 @@ fn word((word, changes): (Word, &[Change]), what: &str, than: &str) -> Verdict {
             page::Tone::Unsure,
             format!("{what} against {than}: {}.", contrary.unwrap_or_default()),
         ),
-        Word::DifferentLoad => (
+        Judgement::DifferentLoad => (
             "DIFFERENT LOAD",
             page::Tone::Plain,
             format!("{what} and {than} are different loads, so neither is better."),
         ),
-        Word::Better => (
+        Judgement::Better => (
             "BETTER",
             page::Tone::Good,
             format!("{what} is better than {than}, by more than chance."),
         ),
-        Word::Same => (
+        Judgement::Same => (
             "SAME",
             page::Tone::Plain,
             format!("{what} and {than} differ by less than the margin, if at all."),
         ),
-        Word::Worse => (
+        Judgement::Worse => (
             "WORSE",
             page::Tone::Bad,
             format!("{what} is worse than {than}, by more than chance."),
         ),
-        Word::Undecided => (
+        Judgement::Undecided => (
             "NOT KNOWN",
             page::Tone::Unsure,
             format!("These runs do not show which is better, {what} or {than}."),
@@ -229,7 +229,9 @@ fn order(ranking: &[Ranked]) -> &'static str {
 
 fn has_different_loads(ranking: &[Ranked]) -> bool {
     let changes = ranking.iter().filter_map(|one| one.to_best.as_ref());
-    changes.into_iter().any(|change| change.word == Word::DifferentLoad)
+    changes
+        .into_iter()
+        .any(|change| change.word == Judgement::DifferentLoad)
 }
 
 /// What the first of them is.

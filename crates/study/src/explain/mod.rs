@@ -6,10 +6,10 @@ mod sentences;
 use analysis::caps::Layer;
 use analysis::diagnosis::{Context, Diagnosis, KnownBurst, diagnose};
 use analysis::identities::{self, Little, PercentileRow, Purpose};
+use analysis::limit_use::{LimitUse, limit_uses};
 use analysis::policies::{Burst, Workload};
 use analysis::requirement::Clause;
 use analysis::shared_limits::limit_tables;
-use analysis::standing::{Standing, standings};
 use analysis::verdict::{self, Cause, Outcome, Reason, Verdict};
 use model::diagnosis::LimitTable;
 use model::finding::Finding;
@@ -89,7 +89,7 @@ pub struct Explained {
     /// Percentiles, with how far each can be trusted.
     pub percentiles: Vec<PercentileRow>,
     /// Where it stands to each limit, the nearest first.
-    pub limits: Vec<Standing>,
+    pub limits: Vec<LimitUse>,
     /// Whether it keeps what is promised, where something is.
     pub verdict: Option<Verdict>,
     /// How long the test was, where the promise asks for a time.
@@ -119,7 +119,7 @@ fn explained(loads: &[Observation], number: usize, remarks: &[Finding], asked: &
     let observation = loads[number].clone();
     let others: Vec<&Observation> = loads[..number].iter().chain(&loads[number + 1..]).collect();
     let layers = layers_of(&observation, &others, &asked.layers);
-    let limits = standings(&observation, &others, &layers);
+    let limits = limit_uses(&observation, &others, &layers);
     let promise = !asked.clauses.is_empty();
     let mut findings = identities::examine(&observation, Purpose { promise });
     let verdict = promise.then(|| judged(&observation, asked, &findings));

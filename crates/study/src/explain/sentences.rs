@@ -2,7 +2,7 @@
 
 use analysis::caps::LayerKind;
 use analysis::identities::{Little, little};
-use analysis::standing::{Limited, Standing};
+use analysis::limit_use::{LimitUse, Limited};
 use model::observation::{Flow, Load, Observation};
 use model::{Direction, Nanos};
 
@@ -14,7 +14,7 @@ const IDLE: f64 = 0.7;
 const HELD: f64 = 0.97;
 
 /// Everything that is said of a load.
-pub(super) fn describe(load: &Observation, limits: &[Standing]) -> Vec<String> {
+pub(super) fn describe(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
     let mut list = vec![what_was_done(load)];
     list.extend(figures(load));
     list.extend(directions(load));
@@ -229,8 +229,8 @@ fn processors(load: &Observation) -> Option<String> {
 }
 
 /// The limit that is met, what lies behind it unused, and how to make sure.
-fn of_limits(load: &Observation, limits: &[Standing]) -> Vec<String> {
-    let (beyond, within): (Vec<&Standing>, Vec<&Standing>) = limits
+fn of_limits(load: &Observation, limits: &[LimitUse]) -> Vec<String> {
+    let (beyond, within): (Vec<&LimitUse>, Vec<&LimitUse>) = limits
         .iter()
         .partition(|standing| standing.share > 1.0 && !standing.met);
     let mut list: Vec<String> = beyond
@@ -271,7 +271,7 @@ fn of_limits(load: &Observation, limits: &[Standing]) -> Vec<String> {
     list
 }
 
-fn at_limit(met: &Standing, others: &[&Standing]) -> Vec<String> {
+fn at_limit(met: &LimitUse, others: &[&LimitUse]) -> Vec<String> {
     let mut list = vec![format!(
         "The load is at the limit of {}: {} of {} is {:.1} %.",
         met.layer,
@@ -296,7 +296,7 @@ fn at_limit(met: &Standing, others: &[&Standing]) -> Vec<String> {
 }
 
 /// What was measured, with the jobs whose operations count where there are several.
-fn measured(standing: &Standing) -> String {
+fn measured(standing: &LimitUse) -> String {
     let measured = amount(standing.of, standing.measured);
     match standing.jobs.is_empty() {
         true => measured,
@@ -311,7 +311,7 @@ fn amount(of: Limited, value: f64) -> String {
     }
 }
 
-fn limit(standing: &Standing) -> String {
+fn limit(standing: &LimitUse) -> String {
     let (low, high) = (standing.limit.low, standing.limit.high);
     match (high - low) > 0.001 * low {
         true => format!("{} to {}", amount(standing.of, low), amount(standing.of, high)),
@@ -323,7 +323,7 @@ fn limit(standing: &Standing) -> String {
 mod tests {
     use super::*;
     use analysis::caps::{Layer, Limit};
-    use analysis::standing::standings;
+    use analysis::limit_use::limit_uses;
 
     fn said(iops: f64, rate: Option<f64>, caps: &[(&str, f64)]) -> String {
         let mut load = Observation::default();
@@ -336,7 +336,7 @@ mod tests {
                 ..Layer::default()
             })
             .collect();
-        of_limits(&load, &standings(&load, &[], &layers)).join(" ")
+        of_limits(&load, &limit_uses(&load, &[], &layers)).join(" ")
     }
 
     #[test]

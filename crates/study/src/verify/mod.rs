@@ -11,7 +11,7 @@ mod text;
 use analysis::caps::Layer;
 use analysis::lint::lies_on_array;
 use analysis::policies::{Burst, DEFAULT_LATENCY_SECS, Resolved, Workload};
-use analysis::requirement::{Clause, IOPS_MAX, Metric};
+use analysis::requirement::{Clause, MAX_IOPS, Metric};
 use analysis::verdict::{ClauseVerdict, Context, Issued, Outcome, Verdict, judge};
 use model::access::{Access, Sequential};
 use model::block_size::BlockSizes;
@@ -142,7 +142,7 @@ impl Promise {
                 "say how many of 100 operations are reads, for example --read 70",
             );
         }
-        if self.rate_iops > IOPS_MAX {
+        if self.rate_iops > MAX_IOPS {
             let what = format!(
                 "{} operations of {} per second are more than any machine can be asked for",
                 Metric::Iops.show(self.rate_iops),
@@ -150,7 +150,7 @@ impl Promise {
             );
             return fault(
                 &what,
-                &format!("promise at most {IOPS_MAX} operations per second, or take larger blocks"),
+                &format!("promise at most {MAX_IOPS} operations per second, or take larger blocks"),
             );
         }
         if !self.rate_iops.is_finite() || self.rate_iops <= 0.0 {

@@ -2,7 +2,7 @@
 
 use analysis::diagnosis::Answer;
 use analysis::identities::{PercentileValue, Trust};
-use analysis::standing::{Limited, Standing};
+use analysis::limit_use::{LimitUse, Limited};
 use analysis::verdict::Verdict;
 use model::diagnosis::LimitTable;
 use model::finding::Finding;
@@ -148,7 +148,7 @@ fn cell(value: Option<PercentileValue>) -> String {
     format!("{sign}{}", numbers::time(value.ns))
 }
 
-fn limits(limits: &[Standing]) -> String {
+fn limits(limits: &[LimitUse]) -> String {
     if limits.is_empty() {
         return String::new();
     }

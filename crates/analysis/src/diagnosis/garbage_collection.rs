@@ -5,7 +5,7 @@ use model::stats::{mean, sample_deviation};
 
 use super::Signature;
 use super::input::Input;
-use super::symptom::{Symptom, compared, figure};
+use super::symptom::{Symptom, figure, figure_vs};
 
 /// Fewer writes than this, in percent, leave little garbage to collect.
 const MIN_WRITE_PERCENT: f64 = 30.0;
@@ -25,17 +25,17 @@ pub(super) const GARBAGE_COLLECTION: Signature = Signature {
     detect,
 };
 
-pub(super) fn detect(subject: &Input<'_>) -> Option<Symptom> {
-    if subject.write_percent()? < MIN_WRITE_PERCENT
-        || subject.fine.len() < 2 * MIN_INTERVALS
-        || super::burst::step(subject).is_some_and(|step| super::burst::is_flat(&step.after))
+pub(super) fn detect(input: &Input<'_>) -> Option<Symptom> {
+    if input.write_percent()? < MIN_WRITE_PERCENT
+        || input.interval_rates.len() < 2 * MIN_INTERVALS
+        || super::burst::find_step_down(input).is_some_and(|step| super::burst::is_flat(&step.after))
     {
         return None;
     }
-    let (first, second) = subject.fine.split_at(subject.fine.len() / 2);
+    let (first, second) = input.interval_rates.split_at(input.interval_rates.len() / 2);
     let [before, after] = [first, second].map(|half| (mean(half), sample_deviation(half)));
     let slowdown = 1.0 - after.0 / before.0;
-    // Where nothing varied before, any variation is more by no known factor.
+    // If the first half did not vary at all, the growth has no finite factor.
     let growth = (before.1 > 0.0).then(|| after.1 / before.1);
     let variation = after.1 / after.0.max(f64::MIN_POSITIVE);
     (slowdown >= MIN_SLOWDOWN
@@ -50,21 +50,21 @@ pub(super) fn detect(subject: &Input<'_>) -> Option<Symptom> {
                 ))
             );
             Symptom::new(sentence)
-                .show(compared(
+                .with_evidence(figure_vs(
                     "rate in the second half",
                     after.0,
                     "IOPS",
                     before.0,
                     "the first half",
                 ))
-                .show(compared(
+                .with_evidence(figure_vs(
                     "variation in the second half",
                     100.0 * variation,
                     "%",
                     100.0 * before.1 / before.0.max(f64::MIN_POSITIVE),
                     "the first half",
                 ))
-                .show(figure("writes", subject.write_percent().unwrap_or(0.0), "%"))
-                .advise("write the whole device twice first, and measure until the rate is steady")
+                .with_evidence(figure("writes", input.write_percent().unwrap_or(0.0), "%"))
+                .with_advice("write the whole device twice first, and measure until the rate is steady")
         })
 }

@@ -1,4 +1,4 @@
-//! Parts of a plan in words. They are exact: what differs is reported in different words.
+//! Parts of a plan as text. The text is exact: different settings give different texts.
 
 use model::block_size::BlockSizes;
 use model::mix::{Mix, MixRule};
@@ -29,22 +29,27 @@ fn time(length: Nanos) -> String {
     }
 }
 
-/// Once where it is the same for all directions.
-fn directions<T: PartialEq>(values: &PerDirection<T>, words: impl Fn(&T) -> String) -> String {
+/// One text if all directions are equal, otherwise one for each.
+fn directions<T: PartialEq>(values: &PerDirection<T>, describe: impl Fn(&T) -> String) -> String {
     let PerDirection { read, write, trim } = values;
     match read == write && write == trim {
-        true => words(read),
-        false => format!("reads {}, writes {}, trims {}", words(read), words(write), words(trim)),
+        true => describe(read),
+        false => format!(
+            "reads {}, writes {}, trims {}",
+            describe(read),
+            describe(write),
+            describe(trim)
+        ),
     }
 }
 
-/// The parts that are there.
+/// Joins the parts whose condition holds.
 fn list(parts: &[(bool, String)], none: &str) -> String {
-    let there = parts.iter().filter(|(is, _)| *is).map(|(_, words)| words.clone());
-    let there: Vec<String> = there.collect();
-    match there.is_empty() {
+    let present = parts.iter().filter(|(is, _)| *is).map(|(_, describe)| describe.clone());
+    let present: Vec<String> = present.collect();
+    match present.is_empty() {
         true => none.to_owned(),
-        false => there.join(", "),
+        false => present.join(", "),
     }
 }
 
@@ -139,7 +144,7 @@ pub(super) fn cache(cache: &CacheMode) -> String {
     };
     let mapped = mapping
         .as_ref()
-        .map(|mapping| format!("mapped into memory: {}", plain(mapping)));
+        .map(|mapping| format!("mapped into memory: {}", spell(mapping)));
     list(
         &[
             (true, path.to_owned()),
@@ -147,7 +152,7 @@ pub(super) fn cache(cache: &CacheMode) -> String {
             (*local_only, "of this host only".into()),
             (
                 bypass_io.is_some(),
-                format!("by BypassIO, {}", bypass_io.as_ref().map(plain).unwrap_or_default()),
+                format!("by BypassIO, {}", bypass_io.as_ref().map(spell).unwrap_or_default()),
             ),
             (mapped.is_some(), mapped.unwrap_or_default()),
             (*drop_before, "emptied before".into()),
@@ -171,7 +176,7 @@ pub(super) fn flushes(rule: &SyncRule) -> String {
     let data_only = *kind == FlushKind::Data;
     let range = file_range
         .as_ref()
-        .map(|(writes, flags)| format!("of the range after {writes} writes ({})", plain(flags)));
+        .map(|(writes, flags)| format!("of the range after {writes} writes ({})", spell(flags)));
     let some = *every_writes > 0 || *at_end || *on_close;
     list(
         &[
@@ -266,12 +271,12 @@ pub(super) fn pauses(think: &Option<Think>) -> String {
     )
 }
 
-/// What has no words of its own, in those of its fields and variants: `RoundRobin { start_at: 4 }`
-/// is `round robin (start at 4)`.
-pub(super) fn plain<T: std::fmt::Debug>(value: &T) -> String {
+/// Spells out any value by its `Debug` form: `RoundRobin { start_at: 4 }` is
+/// `round robin (start at 4)`.
+pub(super) fn spell<T: std::fmt::Debug>(value: &T) -> String {
     let written = format!("{value:?}");
-    let mut words: Vec<String> = Vec::new();
-    // Brackets of what is a name alone, as `Some(…)` or the unit of a number, are not shown.
+    let mut describe: Vec<String> = Vec::new();
+    // Brackets of plain wrappers, such as `Some(…)` or a unit type, are not shown.
     let mut shown: Vec<bool> = Vec::new();
     let mut rest = written.as_str();
     while let Some(first) = rest.chars().next() {
@@ -281,34 +286,34 @@ pub(super) fn plain<T: std::fmt::Debug>(value: &T) -> String {
             _ if is_name(first) => rest.find(|letter| !is_name(letter)).unwrap_or(rest.len()),
             _ => first.len_utf8(),
         };
-        let (token, behind) = rest.split_at(length);
-        rest = behind;
+        let (token, remainder) = rest.split_at(length);
+        rest = remainder;
         match (token, first) {
             ("{" | "(" | "[", _) => {
-                let is_reported = words.last().is_some_and(|word| !word.ends_with('('));
-                let only_wraps = words.last().is_some_and(String::is_empty);
+                let is_reported = describe.last().is_some_and(|word| !word.ends_with('('));
+                let only_wraps = describe.last().is_some_and(String::is_empty);
                 if only_wraps {
-                    words.pop();
+                    describe.pop();
                 }
                 shown.push(is_reported && !only_wraps);
                 if is_reported && !only_wraps {
-                    words.push("(".into());
+                    describe.push("(".into());
                 }
             }
             ("}" | ")" | "]", _) => {
                 if shown.pop() == Some(true) {
-                    words.push(")".into());
+                    describe.push(")".into());
                 }
             }
-            (",", _) => words.push(",".into()),
+            (",", _) => describe.push(",".into()),
             (":" | " ", _) => {}
-            ("Some" | "Nanos" | "Bytes", _) => words.push(String::new()),
-            _ if is_name(first) => words.push(spelled(token)),
-            _ => words.push(token.to_owned()),
+            ("Some" | "Nanos" | "Bytes", _) => describe.push(String::new()),
+            _ if is_name(first) => describe.push(spell_name(token)),
+            _ => describe.push(token.to_owned()),
         }
     }
     let mut text = String::new();
-    for word in words {
+    for word in describe {
         let joined = text.is_empty() || text.ends_with('(') || matches!(word.as_str(), ")" | ",");
         text += if joined { "" } else { " " };
         text += &word;
@@ -317,7 +322,7 @@ pub(super) fn plain<T: std::fmt::Debug>(value: &T) -> String {
 }
 
 /// `AtEnd` and `at_end` as `at end`.
-fn spelled(name: &str) -> String {
+fn spell_name(name: &str) -> String {
     let mut text = String::new();
     for letter in name.chars() {
         if letter.is_uppercase() && !text.is_empty() {
@@ -364,10 +369,10 @@ mod tests {
     fn nothing_of_the_language_is_left() {
         let random = Access::random(Placement::Uniform(Uniform::default()));
         let all = [
-            plain(&vec![random]),
-            plain(&SyncRule::default()),
-            plain(&Some(Nanos(5))),
-            plain(&Pacing::default()),
+            spell(&vec![random]),
+            spell(&SyncRule::default()),
+            spell(&Some(Nanos(5))),
+            spell(&Pacing::default()),
         ];
         for text in &all {
             assert!(!text.contains(['{', '}', ':', '[', ']']), "{text}");

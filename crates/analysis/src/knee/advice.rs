@@ -1,22 +1,22 @@
-//! What a curve means, in a sentence that says no more than was measured.
+//! The recommendation from a curve, in a sentence that claims no more than was measured.
 
 use serde::Serialize;
 
-use super::{Axis, Bounds, Kept, Knee, Limit, Point};
-use crate::figures::{change, plain, rate, time};
+use super::{Axis, Bounds, Knee, Limit, LimitResult, Point};
+use crate::figures::{format_change, format_number, format_rate, format_time};
 
-/// What to do, and what is known.
+/// A recommendation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Advice {
     /// What kind of answer it is.
     pub kind: AdviceKind,
-    /// The load that is recommended; absent where the points do not tell.
+    /// The recommended load; absent if the points do not show one.
     pub load: Option<f64>,
-    /// The knee, or the edge of the limit, lies at or above this measured load.
+    /// The knee, or the edge of the limit, is at or above this measured load.
     pub at_least: Option<f64>,
-    /// It lies at or below this one.
+    /// It is at or below this measured load.
     pub at_most: Option<f64>,
-    /// All of it in words.
+    /// The recommendation as text.
     pub sentence: String,
 }
 
@@ -29,7 +29,7 @@ pub enum AdviceKind {
     TooFew,
     /// The curve has a knee.
     Knee,
-    /// It bends, but the points lie too far apart to say where.
+    /// It bends, but the points are too far apart to show where.
     Between,
     /// The rate still rises with the load at the last point.
     StillRising,
@@ -41,9 +41,9 @@ pub enum AdviceKind {
     LimitNotReached,
     /// No point keeps it.
     LimitMissed,
-    /// Too few operations say whether it is kept.
+    /// Too few operations to decide whether it is kept.
     LimitUnknown,
-    /// The largest rate that was delivered as it was offered.
+    /// The largest offered rate that was delivered.
     Delivered,
     /// Every rate that was offered was delivered.
     AllDelivered,
@@ -51,24 +51,24 @@ pub enum AdviceKind {
     NoneDelivered,
 }
 
-/// An operation that takes this many times as long as alone waits as long as it is served: the
-/// usual mark of a queue.
-const WAITING: f64 = 2.0;
+/// At this multiple of the unloaded latency an operation waits as long as it is served, the usual
+/// mark of a queue.
+const WAITING_FACTOR: f64 = 2.0;
 /// A rate that grows by less than this over the whole sweep does not depend on the load.
 const MIN_GAIN: f64 = 1.1;
-/// From here on, growth counts as nearly in proportion: the rate grows with this power of the load.
-const PROPORTIONAL: f64 = 0.7;
-/// Less than this share of what is offered is not delivered: counting begins and ends within an
-/// operation.
-const DELIVERED: f64 = 0.99;
+/// From this power of the load on, growth of the rate counts as nearly proportional.
+const MIN_PROPORTIONAL_POWER: f64 = 0.7;
+/// A rate below this share of the offered one was not delivered; the margin covers the window's
+/// edges.
+const MIN_DELIVERED_SHARE: f64 = 0.99;
 
-/// A load in words.
-fn load(axis: Axis, load: f64) -> String {
+/// A load as text.
+fn format_load(axis: Axis, load: f64) -> String {
     match axis {
-        Axis::InFlight => format!("{} in flight", plain(load)),
+        Axis::InFlight => format!("{} in flight", format_number(load)),
         Axis::Targets if load == 1.0 => "1 target".into(),
-        Axis::Targets => format!("{} targets", plain(load)),
-        Axis::Rate => format!("{} per second", rate(load)),
+        Axis::Targets => format!("{} targets", format_number(load)),
+        Axis::Rate => format!("{} per second", format_rate(load)),
     }
 }
 
@@ -80,9 +80,9 @@ pub(super) fn advice(knee: &Knee, axis: Axis, limit: Option<&Limit>) -> Advice {
         };
     }
     let mut advice = match (limit, &knee.kept) {
-        (Some(limit), Some(kept)) => of_limit(knee, axis, limit, kept),
-        _ if axis == Axis::Rate => of_rates(knee),
-        _ => of_curve(knee, axis),
+        (Some(limit), Some(kept)) => limit_advice(knee, axis, limit, kept),
+        _ if axis == Axis::Rate => offered_rate_advice(knee),
+        _ => curve_advice(knee, axis),
     };
     if knee.retrograde {
         let last = knee.points.last().expect("there are two points");
@@ -90,18 +90,18 @@ pub(super) fn advice(knee: &Knee, axis: Axis, limit: Option<&Limit>) -> Advice {
         let peak = knee.bounds.map_or(last.load, |bounds| bounds.most_at);
         advice.sentence += &format!(
             " Beyond {} the rate falls again, by {:.0} % up to {}: operations get in each other's way.",
-            load(axis, peak),
+            format_load(axis, peak),
             (1.0 - last.iops / best) * 100.0,
-            load(axis, last.load),
+            format_load(axis, last.load),
         );
     }
     advice
 }
 
-fn of_limit(knee: &Knee, axis: Axis, limit: &Limit, kept: &Kept) -> Advice {
+fn limit_advice(knee: &Knee, axis: Axis, limit: &Limit, kept: &LimitResult) -> Advice {
     let first = knee.points[0].load;
     let last = knee.points[knee.points.len() - 1].load;
-    // An offered rate is itself what is wanted: a smaller one reaches less.
+    // A smaller offered rate delivers less, so it is not recommended.
     let smallest = kept
         .smallest_at
         .filter(|at| axis != Axis::Rate && kept.kept_at.is_some_and(|most| *at < most));
@@ -111,22 +111,22 @@ fn of_limit(knee: &Knee, axis: Axis, limit: &Limit, kept: &Kept) -> Advice {
             AdviceKind::LimitUnknown,
             format!(
                 "Whether {limit} is kept is not known: already at {} too few operations lie beyond it. Measure for longer.",
-                load(axis, first)
+                format_load(axis, first)
             ),
         ),
         (None, _) => (
             AdviceKind::LimitMissed,
             format!(
                 "{limit} is not kept even at {}, the least that was measured.",
-                load(axis, first)
+                format_load(axis, first)
             ),
         ),
         (Some(_), None) => (
             AdviceKind::LimitNotReached,
             format!(
                 "{limit} is kept at every point, up to {}: {} operations per second. More was not measured.",
-                load(axis, last),
-                rate(kept.iops.unwrap_or(0.0)),
+                format_load(axis, last),
+                format_rate(kept.iops.unwrap_or(0.0)),
             ),
         ),
         (Some(at), Some(next)) if kept.unknown => (
@@ -134,25 +134,25 @@ fn of_limit(knee: &Knee, axis: Axis, limit: &Limit, kept: &Kept) -> Advice {
             format!(
                 "{limit} is kept up to {}: {} operations per second. At {} too few operations lie beyond it to say; measure \
                  for longer.",
-                load(axis, at),
-                rate(kept.iops.unwrap_or(0.0)),
-                load(axis, next),
+                format_load(axis, at),
+                format_rate(kept.iops.unwrap_or(0.0)),
+                format_load(axis, next),
             ),
         ),
         (Some(at), Some(next)) => (
             AdviceKind::LimitKept,
-            between_points(knee, axis, limit, kept, (at, next), smallest.is_some()),
+            describe_limit_edge(knee, axis, limit, kept, (at, next), smallest.is_some()),
         ),
     };
     if let (Some(enough), Some(most)) = (smallest.and_then(point), kept.kept_at.and_then(point)) {
         sentence = format!(
             "Use {}: {} operations per second at a mean of {}. More load brings no more than 2 %: {} takes {} for {}. {sentence}",
-            load(axis, enough.load),
-            rate(enough.iops),
-            time(enough.mean_ns),
-            load(axis, most.load),
-            time(most.mean_ns),
-            rate(most.iops),
+            format_load(axis, enough.load),
+            format_rate(enough.iops),
+            format_time(enough.mean_ns),
+            format_load(axis, most.load),
+            format_time(most.mean_ns),
+            format_rate(most.iops),
         );
     }
     Advice {
@@ -164,10 +164,10 @@ fn of_limit(knee: &Knee, axis: Axis, limit: &Limit, kept: &Kept) -> Advice {
     }
 }
 
-/// A time beyond a limit, with as many digits as it takes to differ from it.
-fn beyond(high: f64, most: f64) -> String {
-    match time(high) {
-        text if text != time(most) => text,
+/// A time beyond a limit, with enough digits to differ from it.
+fn format_beyond(high: f64, most: f64) -> String {
+    match format_time(high) {
+        text if text != format_time(most) => text,
         _ => {
             let (unit, name) = match most {
                 ns if ns >= 1e9 => (1e9, "s"),
@@ -182,64 +182,65 @@ fn beyond(high: f64, most: f64) -> String {
     }
 }
 
-/// A limit that the point `at` keeps and the next does not.
-fn between_points(
+/// Describes a limit that the point `at` keeps and the next does not.
+fn describe_limit_edge(
     knee: &Knee,
     axis: Axis,
     limit: &Limit,
-    kept: &Kept,
+    kept: &LimitResult,
     (at, next): (f64, f64),
-    smaller_does: bool,
+    smaller_works: bool,
 ) -> String {
     let point = |at: f64| knee.points.iter().find(|point| point.load == at);
     let iops = point(at).map_or(0.0, |point| point.iops);
-    // Measured within the limit, and yet not known to keep it.
-    let most = limit.most_ns.0 as f64;
-    let doubtful = point(next).filter(|point| point.limited_ns.is_some_and(|found| found <= most));
-    let missed = match doubtful.and_then(|point| point.limited_ns_high) {
+    // Its measured value is within the limit, its upper bound is not.
+    let max_ns = limit.most_ns.0 as f64;
+    let uncertain_point = point(next).filter(|point| point.limited_ns.is_some_and(|found| found <= max_ns));
+    let missed = match uncertain_point.and_then(|point| point.limited_ns_high) {
         Some(high) => format!(
             "{} may not keep it, since its {} may be as high as {}",
-            load(axis, next),
+            format_load(axis, next),
             limit.figure,
-            beyond(high, most)
+            format_beyond(high, max_ns)
         ),
-        None => format!("{} does not keep it", load(axis, next)),
+        None => format!("{} does not keep it", format_load(axis, next)),
     };
     let between = kept.iops.unwrap_or(0.0);
     if axis == Axis::Rate {
-        // Beyond what the device can do, operations wait without end: nothing can be interpolated.
+        // Offered rates beyond the device's capacity wait without end, so nothing can be
+        // interpolated.
         format!(
             "{limit} is kept up to {}; {missed}. The most lies between.",
-            load(axis, at)
+            format_load(axis, at)
         )
-    } else if smaller_does {
-        format!("{limit} is kept up to {}; {missed}.", load(axis, at))
+    } else if smaller_works {
+        format!("{limit} is kept up to {}; {missed}.", format_load(axis, at))
     } else if between > iops {
         format!(
             "The most with {limit} is about {} operations per second at about {}: {} keeps it with {}, {missed}; what \
              lies between is interpolated.",
-            rate(between),
-            // Whole operations, whatever the logarithm has left of them.
-            load(axis, (kept.depth.unwrap_or(at) + 1e-9).floor().max(at)),
-            load(axis, at),
-            rate(iops),
+            format_rate(between),
+            // Whole operations, despite rounding of the logarithm.
+            format_load(axis, (kept.depth.unwrap_or(at) + 1e-9).floor().max(at)),
+            format_load(axis, at),
+            format_rate(iops),
         )
     } else {
         // Beyond that point the rate does not rise.
         format!(
             "The most with {limit} is {} operations per second at {}; {missed}.",
-            rate(iops),
-            load(axis, at),
+            format_rate(iops),
+            format_load(axis, at),
         )
     }
 }
 
-/// Offered rates: which of them were delivered.
-fn of_rates(knee: &Knee) -> Advice {
+/// Advice on which offered rates were delivered.
+fn offered_rate_advice(knee: &Knee) -> Advice {
     let points = &knee.points;
     let count = points
         .iter()
-        .take_while(|point| point.iops >= DELIVERED * point.load)
+        .take_while(|point| point.iops >= MIN_DELIVERED_SHARE * point.load)
         .count();
     let last = points.get(count.wrapping_sub(1));
     let missed = points.get(count);
@@ -248,8 +249,8 @@ fn of_rates(knee: &Knee) -> Advice {
             AdviceKind::NoneDelivered,
             format!(
                 "Not even {} operations per second are delivered, the least that was offered: {} are.",
-                rate(points[0].load),
-                rate(points[0].iops)
+                format_rate(points[0].load),
+                format_rate(points[0].iops)
             ),
         ),
         (Some(last), None) => (
@@ -257,8 +258,8 @@ fn of_rates(knee: &Knee) -> Advice {
             format!(
                 "All that was offered is delivered, up to {} operations per second with a mean response of {}. More was \
                  not offered.",
-                rate(last.load),
-                time(last.mean_ns)
+                format_rate(last.load),
+                format_time(last.mean_ns)
             ),
         ),
         (Some(last), Some(missed)) => (
@@ -266,10 +267,10 @@ fn of_rates(knee: &Knee) -> Advice {
             format!(
                 "{} operations per second are delivered with a mean response of {}; of {} offered only {} are. The most \
                  lies between.",
-                rate(last.load),
-                time(last.mean_ns),
-                rate(missed.load),
-                rate(missed.iops)
+                format_rate(last.load),
+                format_time(last.mean_ns),
+                format_rate(missed.load),
+                format_rate(missed.iops)
             ),
         ),
     };
@@ -282,7 +283,7 @@ fn of_rates(knee: &Knee) -> Advice {
     }
 }
 
-fn of_curve(knee: &Knee, axis: Axis) -> Advice {
+fn curve_advice(knee: &Knee, axis: Axis) -> Advice {
     let (points, Some(bounds)) = (&knee.points, &knee.bounds) else {
         return Advice::default();
     };
@@ -296,20 +297,23 @@ fn of_curve(knee: &Knee, axis: Axis) -> Advice {
             sentence: format!(
                 "More load brings next to nothing: {} reach {} operations per second, and no point reaches more than {}. \
                  The knee lies at or below {}.",
-                load(axis, first.load),
-                rate(first.iops),
-                rate(bounds.most_iops),
-                load(axis, first.load),
+                format_load(axis, first.load),
+                format_rate(first.iops),
+                format_rate(bounds.most_iops),
+                format_load(axis, first.load),
             ),
         };
     }
     if let Some(at) = knee.kneedle {
-        return of_knee(knee, axis, bounds, at);
+        return knee_advice(knee, axis, bounds, at);
     }
     let before = &points[points.len() - 2];
     let growth = (last.iops / before.iops).ln() / (last.load / before.load).ln();
-    match points.iter().position(|point| bounds.times_alone(point) >= WAITING) {
-        Some(index) if index > 0 && growth < PROPORTIONAL => between(points, axis, bounds, index),
+    match points
+        .iter()
+        .position(|point| bounds.times_alone(point) >= WAITING_FACTOR)
+    {
+        Some(index) if index > 0 && growth < MIN_PROPORTIONAL_POWER => unclear_knee_advice(points, axis, bounds, index),
         _ => Advice {
             kind: AdviceKind::StillRising,
             load: None,
@@ -317,14 +321,14 @@ fn of_curve(knee: &Knee, axis: Axis) -> Advice {
             at_most: None,
             sentence: format!(
                 "No knee up to {}: the rate still rises there, to {} operations per second. Measure with more.",
-                load(axis, last.load),
-                rate(last.iops)
+                format_load(axis, last.load),
+                format_rate(last.iops)
             ),
         },
     }
 }
 
-fn of_knee(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
+fn knee_advice(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     let points = &knee.points;
     let index = points.iter().position(|point| point.load == at).unwrap_or(0);
     let here = &points[index];
@@ -332,26 +336,26 @@ fn of_knee(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     let above = points.get(index + 1);
     let mut sentence = format!(
         "Use {}: {} operations per second, {:.0} % of the most that was measured.",
-        load(axis, at),
-        rate(here.iops),
+        format_load(axis, at),
+        format_rate(here.iops),
         100.0 * here.iops / bounds.most_iops,
     );
     if index > 0 {
-        let times = match plain(bounds.times_alone(here)) {
+        let times = match format_number(bounds.times_alone(here)) {
             one if one == "1" => String::new(),
             times => format!("{times} times "),
         };
-        let (latency, alone) = (time(here.mean_ns), load(axis, bounds.alone_at));
+        let (latency, alone) = (format_time(here.mean_ns), format_load(axis, bounds.alone_at));
         sentence += &format!(" An operation takes {latency}, {times}as long as at {alone}.");
     }
     if let (Some(below), Some(above)) = (below, above) {
         sentence += &format!(
             " At {} the rate changes by {} and the latency by {}; the knee lies between {} and {}.",
-            load(axis, above.load),
-            change(above.iops / here.iops),
-            change(above.mean_ns / here.mean_ns),
-            plain(below),
-            plain(above.load),
+            format_load(axis, above.load),
+            format_change(above.iops / here.iops),
+            format_change(above.mean_ns / here.mean_ns),
+            format_number(below),
+            format_number(above.load),
         );
     }
     let steps = |to: f64| {
@@ -363,7 +367,7 @@ fn of_knee(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     if let Some(power) = knee.power.filter(|power| steps(*power).is_some_and(|steps| steps > 1)) {
         sentence += &format!(
             " By rate for latency the best is {}; which of the two is right depends on what latency costs you.",
-            load(axis, power)
+            format_load(axis, power)
         );
     }
     Advice {
@@ -375,33 +379,37 @@ fn of_knee(knee: &Knee, axis: Axis, bounds: &Bounds, at: f64) -> Advice {
     }
 }
 
-/// The curve bends somewhere between two points that lie far apart. `index` is the first at which
+/// Advice if the curve bends between two points that are far apart. `index` is the first at which
 /// operations wait.
-fn between(points: &[Point], axis: Axis, bounds: &Bounds, index: usize) -> Advice {
+fn unclear_knee_advice(points: &[Point], axis: Axis, bounds: &Bounds, index: usize) -> Advice {
     let (low, high, last) = (&points[index - 1], &points[index], &points[points.len() - 1]);
     let mut sentence = format!(
         "The knee lies between {} and {}, and the points do not say where: the bounds meet at {}. At {} an operation takes \
          {}, at {} {} times as long for {} times the rate.",
-        plain(low.load),
-        load(axis, high.load),
-        plain(bounds.meet_at),
-        plain(low.load),
-        time(low.mean_ns),
-        plain(high.load),
-        plain(high.mean_ns / low.mean_ns),
-        plain(high.iops / low.iops),
+        format_number(low.load),
+        format_load(axis, high.load),
+        format_number(bounds.meet_at),
+        format_number(low.load),
+        format_time(low.mean_ns),
+        format_number(high.load),
+        format_number(high.mean_ns / low.mean_ns),
+        format_number(high.iops / low.iops),
     );
     if last.load > high.load {
         sentence += &format!(
             " From {} to {} the rate changes by {} for {} times the latency.",
-            plain(high.load),
-            plain(last.load),
-            change(last.iops / high.iops),
-            plain(last.mean_ns / high.mean_ns),
+            format_number(high.load),
+            format_number(last.load),
+            format_change(last.iops / high.iops),
+            format_number(last.mean_ns / high.mean_ns),
         );
     }
     if high.load / low.load > 2.0 {
-        sentence += &format!(" Measure between {} and {}.", plain(low.load), plain(high.load));
+        sentence += &format!(
+            " Measure between {} and {}.",
+            format_number(low.load),
+            format_number(high.load)
+        );
     }
     Advice {
         kind: AdviceKind::Between,

@@ -6,33 +6,34 @@ use super::Signature;
 use super::context::Question;
 use super::input::Input;
 use super::symptom::{Symptom, figure};
-use crate::attribution::{Attribution, Fault, describe_fault, disturbance, others};
+use crate::attribution::{Attribution, Fault, describe_fault, disturbance, other_activity};
 
 /// Other programs are the answer if they explain at least this share of the missing operations.
 const MIN_DECISIVE_SHARE: f64 = 0.5;
-/// Above this share a missed promise is not decided, and the verdict names the other programs too.
+/// Above this share the verdict on a missed promise is inconclusive, and names the other programs
+/// too.
 const MIN_DISTURBING_SHARE: f64 = 0.1;
 
 pub(super) const OTHER_PROGRAMS: Signature = Signature {
     answer: Answer::Processor,
     about: "A paced load missed its rate in seconds in which its threads waited for processors that other programs used; or \
             a promised latency was exceeded, and half of the seconds were like that.",
-    detect: |subject| detect(subject, Fault::OtherCpu),
+    detect: |input| detect(input, Fault::OtherCpu),
 };
 
 pub(super) const OTHER_IO: Signature = Signature {
     answer: Answer::Noisy,
     about: "A paced load missed its rate in seconds in which other programs moved as many bytes on the device as were \
             missing; or a promised latency was exceeded, and half of the seconds were like that.",
-    detect: |subject| detect(subject, Fault::OtherIo),
+    detect: |input| detect(input, Fault::OtherIo),
 };
 
-fn detect(subject: &Input<'_>, fault: Fault) -> Option<Symptom> {
-    let (seconds, of, share) = match subject.context.question {
-        Question::MissedLatency => disturbed_seconds(subject, fault)?,
-        Question::Limit | Question::MissedRate => missed_seconds(subject, fault)?,
+fn detect(input: &Input<'_>, fault: Fault) -> Option<Symptom> {
+    let (seconds, of, share) = match input.context.question {
+        Question::MissedLatency => disturbed_seconds(input, fault)?,
+        Question::Limit | Question::MissedRate => missed_seconds(input, fault)?,
     };
-    let activity = others(subject.observation, |at| seconds.contains(&at));
+    let activity = other_activity(input.observation, |at| seconds.contains(&at));
     let sentence = format!(
         "in {} of {of} seconds {}",
         seconds.len(),
@@ -40,21 +41,21 @@ fn detect(subject: &Input<'_>, fault: Fault) -> Option<Symptom> {
     );
     Some(
         Symptom::new(sentence)
-            .show(figure("explained by other programs", 100.0 * share, "%"))
-            .advise("stop the other programs, or measure while they are idle"),
+            .with_evidence(figure("explained by other programs", 100.0 * share, "%"))
+            .with_advice("stop the other programs, or measure while they are idle"),
     )
 }
 
-/// Starts of the missed seconds with this fault, the number of all missed seconds in words, and the
-/// share of the missing operations.
-fn missed_seconds(subject: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
-    let found = Attribution::new(subject.observation, None)?;
-    let least = match subject.context.question {
+/// Start times of the missed seconds with this fault, the count of all missed seconds as text, and
+/// their share of the missing operations.
+fn missed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
+    let found = Attribution::new(input.observation, None)?;
+    let min_share = match input.context.question {
         Question::Limit => MIN_DECISIVE_SHARE,
         Question::MissedRate | Question::MissedLatency => MIN_DISTURBING_SHARE,
     };
     let share = found.share(fault);
-    if share <= least || found.worst_other() != Some(fault) {
+    if share <= min_share || found.main_other_fault() != Some(fault) {
         return None;
     }
     let seconds = found.missed.iter().filter(|missed| missed.fault == fault);
@@ -65,10 +66,10 @@ fn missed_seconds(subject: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String
     ))
 }
 
-/// Starts of the seconds whose latencies have this fault, the number of all seconds in words, and
-/// the share.
-fn disturbed_seconds(subject: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
-    let observation = subject.observation;
+/// Start times of the seconds whose latencies have this fault, the count of all seconds as text,
+/// and their share.
+fn disturbed_seconds(input: &Input<'_>, fault: Fault) -> Option<(Vec<f64>, String, f64)> {
+    let observation = input.observation;
     let starts = observation.seconds.iter().map(|second| second.facts.start_ns.as_secs());
     let seconds: Vec<f64> = starts
         .filter(|at| disturbance(observation, *at, None) == Some(fault))

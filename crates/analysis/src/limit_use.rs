@@ -1,5 +1,5 @@
-//! Where a load stands to each limit between it and its data. Which of them binds is for the
-//! diagnosis to say; this is the table it is read from.
+//! Use of each limit between a load and its data, as a table. The diagnosis decides which one
+//! binds.
 
 use model::observation::Observation;
 use serde::Serialize;
@@ -7,22 +7,22 @@ use serde::Serialize;
 use crate::caps::{self, Demand, Layer, LayerKind, Limit};
 use crate::shared_limits::sums_beyond_one_path;
 
-/// A load against one limit.
+/// The use of one limit by a load.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Standing {
-    /// What has the limit.
+pub struct LimitUse {
+    /// The layer that has the limit.
     pub layer: String,
-    /// What kind of thing it is.
+    /// The kind of layer.
     pub kind: LayerKind,
     /// What is limited.
     pub of: Limited,
-    /// What was measured of it, counted as the layer counts.
+    /// The measured use, in the layer's units.
     pub measured: f64,
     /// The limit.
     pub limit: Limit,
-    /// The first as a share of the second.
+    /// Measured use divided by the limit.
     pub share: f64,
-    /// It lies at the limit: from 3 % below to 5 % above.
+    /// The use is at the limit: from 3 % below to 5 % above.
     pub met: bool,
     /// The jobs whose operations count, where several ran at the same time.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -41,21 +41,21 @@ pub enum Limited {
     BytesPerSec,
 }
 
-/// A load against every limit of a stack, the one it comes nearest to first. Those of the other
-/// loads that ran at the same time count against the limits that they share with it.
-pub fn standings(load: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<Standing> {
-    let loads = caps::at_once(load, others);
-    let one = |layer: &Layer| {
+/// The use of every limit by a load, the highest share first. Concurrent loads count against limits
+/// that they share with it.
+pub fn limit_uses(load: &Observation, others: &[&Observation], layers: &[Layer]) -> Vec<LimitUse> {
+    let loads = caps::concurrent_loads(load, others);
+    let layer_rows = |layer: &Layer| {
         caps::demand(layer, &[load])?;
-        Some(of_layer(layer, caps::demand(layer, &loads)?))
+        Some(layer_bounds(layer, caps::demand(layer, &loads)?))
     };
     let sums = sums_beyond_one_path(&loads, layers);
-    let mut rows: Vec<Standing> = layers.iter().chain(&sums).filter_map(one).flatten().collect();
-    rows.sort_by(|one, other| other.share.total_cmp(&one.share));
+    let mut rows: Vec<LimitUse> = layers.iter().chain(&sums).filter_map(layer_rows).flatten().collect();
+    rows.sort_by(|a, b| b.share.total_cmp(&a.share));
     rows
 }
 
-fn of_layer(layer: &Layer, demand: Demand) -> Vec<Standing> {
+fn layer_bounds(layer: &Layer, demand: Demand) -> Vec<LimitUse> {
     let Demand {
         iops,
         bytes_per_sec,
@@ -64,7 +64,7 @@ fn of_layer(layer: &Layer, demand: Demand) -> Vec<Standing> {
     let jobs = if jobs.len() > 1 { jobs } else { Vec::new() };
     let standing = |of: Limited, measured: Option<f64>, limit: Option<Limit>| {
         let (measured, limit) = (measured?, limit?);
-        Some(Standing {
+        Some(LimitUse {
             layer: layer.name.clone(),
             kind: layer.kind,
             of,
@@ -103,7 +103,7 @@ mod tests {
             iops: Some(Limit::exactly(iops)),
             ..Layer::default()
         };
-        let rows = standings(&load, &[], &[layer("4 x P30", 20_000.0), layer("VM", 1920.0)]);
+        let rows = limit_uses(&load, &[], &[layer("4 x P30", 20_000.0), layer("VM", 1920.0)]);
         assert_eq!(rows[0].layer, "VM");
         assert!(rows[0].met && !rows[1].met);
         assert_eq!(format!("{:.1}", 100.0 * rows[0].share), "101.7");
@@ -119,11 +119,11 @@ mod tests {
             unit: Some(Bytes(256 << 10)),
             ..Layer::default()
         };
-        assert_eq!(standings(&load, &[], std::slice::from_ref(&layer))[0].measured, 4000.0);
+        assert_eq!(limit_uses(&load, &[], std::slice::from_ref(&layer))[0].measured, 4000.0);
         let reads = Layer {
             applies: Applies::Reads,
             ..layer
         };
-        assert_eq!(standings(&load, &[], &[reads]), [], "it did not read");
+        assert_eq!(limit_uses(&load, &[], &[reads]), [], "it did not read");
     }
 }
