@@ -82,7 +82,7 @@ impl FileMap {
     ///
     /// # Errors
     /// Always.
-    pub(crate) fn ask_for_huge_pages(&self) -> io::Result<()> {
+    pub(crate) fn advise_huge_pages(&self) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
@@ -90,7 +90,7 @@ impl FileMap {
     ///
     /// # Errors
     /// The system's error where it does not, `Unsupported` where the system knows no such memory.
-    pub(crate) fn open_lines(&mut self) -> io::Result<()> {
+    pub(crate) fn prepare_line_flush(&mut self) -> io::Result<()> {
         type Get = unsafe extern "system" fn(*const c_void, usize, *mut *mut c_void) -> i32;
         let find = |name: &CStr| library::find("ntdll.dll", name).ok_or(io::ErrorKind::Unsupported);
         let get = find(c"RtlGetNonVolatileToken")?;
