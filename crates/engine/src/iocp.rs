@@ -12,7 +12,7 @@ use crate::buffers::SharedBuffers;
 use crate::clock::Clock;
 use crate::error::{EngineError, os_error_name};
 use crate::sleep::PreciseSleep;
-use crate::sys::overlapped::{Completed, FOR_EVER, Queue, Transfer, cancel_all, of_error};
+use crate::sys::overlapped::{Completed, INFINITE_MS, Queue, Transfer, cancel_all, error_result};
 use crate::sys::port::Port;
 use crate::sys::routines::Routines;
 use crate::{Engine, File, Setup};
@@ -73,7 +73,10 @@ impl<Q: Queue> QueueEngine<Q> {
         let how = file.how();
         match file.handle().filter(|_| how.cache.mapping.is_none()) {
             None => Ok(()),
-            Some(handle) if how.overlapped => self.queue.add(handle).map_err(|error| unavailable::<Q>(&error)),
+            Some(handle) if how.overlapped => self
+                .queue
+                .register_file(handle)
+                .map_err(|error| unavailable::<Q>(&error)),
             Some(_) => Err(EngineError::unavailable(
                 Q::KIND,
                 format!("{} was not opened for it", file.path().display()),
@@ -91,7 +94,7 @@ impl<Q: Queue> QueueEngine<Q> {
             let writes = match request.action {
                 Action::Read => false,
                 Action::Write => true,
-                Action::Flush | Action::FlushData if self.queue.flushes() => {
+                Action::Flush | Action::FlushData if self.queue.supports_flush() => {
                     self.start_flush(request, batch);
                     accepted += 1;
                     continue;
@@ -125,7 +128,7 @@ impl<Q: Queue> QueueEngine<Q> {
         // and files are freed.
         if let Err(error) = unsafe { self.queue.start(&transfer) } {
             self.buffers.release(request.slot);
-            self.complete_now(request, of_error(error), batch);
+            self.complete_now(request, error_result(error), batch);
         }
     }
 
@@ -137,7 +140,7 @@ impl<Q: Queue> QueueEngine<Q> {
         self.buffers.claim(request.slot, 0);
         if let Err(error) = self.queue.start_flush(file, request.slot) {
             self.buffers.release(request.slot);
-            self.complete_now(request, of_error(error), batch);
+            self.complete_now(request, error_result(error), batch);
         }
     }
 
@@ -193,7 +196,7 @@ impl<Q: Queue> QueueEngine<Q> {
             }
             let milliseconds = match (remaining, until) {
                 (0, _) => 0,
-                (_, Nanos::NEVER) => FOR_EVER,
+                (_, Nanos::NEVER) => INFINITE_MS,
                 _ => self.timeouts.timeout_ms(until.since(self.clock.now())),
             };
             let begun = self.clock.now();
@@ -205,7 +208,7 @@ impl<Q: Queue> QueueEngine<Q> {
             match (milliseconds, count) {
                 (0, _) if self.spin => std::hint::spin_loop(),
                 (0, _) => std::thread::yield_now(),
-                (FOR_EVER, _) | (_, 1..) => {}
+                (INFINITE_MS, _) | (_, 1..) => {}
                 (_, 0) => self.timeouts.adjust_margin(milliseconds, batch.reap_time.since(begun)),
             }
         }
@@ -214,7 +217,7 @@ impl<Q: Queue> QueueEngine<Q> {
 
 fn reap_error<Q: Queue>(error: u32) -> EngineError {
     EngineError::System {
-        call: Q::LOOKS_BY,
+        call: Q::REAP_CALL,
         errno: error as i32,
     }
 }
@@ -234,7 +237,7 @@ impl<Q: Queue> Engine for QueueEngine<Q> {
             false => self.submit(requests, batch),
         };
         if self.split_stamps {
-            self.queue.hand_over().map_err(reap_error::<Q>)?;
+            self.queue.submit_queued().map_err(reap_error::<Q>)?;
             batch.submit_end = self.clock.now();
         }
         let wait_nr = wait_nr.saturating_sub(batch.done.len() as u32);

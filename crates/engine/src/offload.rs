@@ -142,7 +142,7 @@ fn run_pool_thread(
     mut flags: CallFlags,
     is_null: bool,
 ) {
-    sys::thread::sharpen_timers();
+    sys::thread::request_precise_timers();
     loop {
         // The lock is held while waiting: the other threads then wait for the lock instead of the
         // queue.

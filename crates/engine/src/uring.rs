@@ -230,7 +230,7 @@ impl IoUring {
 
     #[inline(never)]
     fn withdraw(&mut self, pushed: &[Request], accepted: u32) {
-        self.ring.take_back();
+        self.ring.drop_unaccepted();
         for request in &pushed[accepted as usize..] {
             self.buffers.release(request.slot);
         }
@@ -483,7 +483,7 @@ impl Engine for IoUring {
             batch.submit_end = batch.reap_time;
         }
         let (buffers, at) = (&mut self.buffers, batch.reap_time);
-        self.ring.take(available, |user_data, result| {
+        self.ring.reap(available, |user_data, result| {
             let slot = Slot(user_data as u32);
             buffers.release(slot);
             batch.done.push(Completion {
@@ -534,7 +534,7 @@ impl Drop for IoUring {
         let until = self.clock.now() + STUCK_TIMEOUT;
         while outstanding > 0 && self.clock.now() < until {
             let available = self.ring.available();
-            self.ring.take(available, |_, _| {});
+            self.ring.reap(available, |_, _| {});
             outstanding -= available;
             if outstanding > 0 && self.wait_for_one().is_err() {
                 break;

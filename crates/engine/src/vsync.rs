@@ -57,7 +57,7 @@ impl Vsync {
         if !matches!(first.action, Action::Read | Action::Write) {
             return file.flush_or_trim(first);
         }
-        let mut parts = self.vectors.fill();
+        let mut parts = self.vectors.start_call();
         for io in requests {
             // SAFETY: each slot has its own buffer in a mapping that does not move. Nothing else
             // uses the slots of a turn until the turn returns them, which is after the call below.

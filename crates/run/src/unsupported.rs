@@ -77,7 +77,7 @@ pub(crate) fn without_engine(plan: &Plan) -> Vec<WorkerFault> {
 }
 
 fn of_stream(stream: &Stream, add: &mut impl FnMut(&str)) {
-    if stream.hint.temporary && !sys::file::KNOWS_TEMPORARY {
+    if stream.hint.temporary && !sys::file::SUPPORTS_TEMPORARY {
         add("the hint that a file is temporary");
     }
 }

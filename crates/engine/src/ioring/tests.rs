@@ -23,7 +23,7 @@ use crate::Engine;
 use crate::batch::{Action, Batch, Request, Slot};
 use crate::file::{File, OpenOptions};
 use crate::iocp::tests::{pipe, reads, setup_on};
-use crate::sys::ioring::Changes;
+use crate::sys::ioring::WriteCalls;
 use crate::sys::overlapped::last_error;
 
 const BLOCK: u32 = 4096;
@@ -345,12 +345,12 @@ const CALLS: Calls = Calls {
     pop,
     read,
     cancel,
-    changes: Some(Changes { write, flush }),
+    write_calls: Some(WriteCalls { write, flush }),
 };
 
 /// The engine on an emulated ring.
 fn engine(setup: Setup) -> QueueEngine<Ring> {
-    let ring = Ring::over(CALLS, setup.slots, setup.clock).unwrap();
+    let ring = Ring::with_calls(CALLS, setup.slots, setup.clock).unwrap();
     QueueEngine::with_queue(ring, setup).unwrap()
 }
 
@@ -621,6 +621,9 @@ fn only_version_3_writes() {
     assert!(!capabilities.writes && capabilities.version == IORING_VERSION_1);
     CAPABILITIES.set((IORING_VERSION_3, 64, 128));
     assert!(CALLS.capabilities().unwrap().writes);
-    let old = Calls { changes: None, ..CALLS };
+    let old = Calls {
+        write_calls: None,
+        ..CALLS
+    };
     assert!(!old.capabilities().unwrap().writes);
 }

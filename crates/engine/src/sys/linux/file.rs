@@ -190,7 +190,7 @@ pub(crate) fn supports_nowait(file: &fs::File, alignment: u64) -> bool {
 }
 
 /// Linux has no attribute for temporary files.
-pub const KNOWS_TEMPORARY: bool = false;
+pub const SUPPORTS_TEMPORARY: bool = false;
 
 /// Does nothing: each operation has its own priority.
 pub(crate) fn set_priority(_file: &fs::File, _priority: u16) -> io::Result<()> {
@@ -415,7 +415,7 @@ pub fn try_lock(file: &fs::File) -> bool {
 }
 
 /// Not needed on Linux, where attributes mark the file.
-pub fn lasting_identity(_file: &fs::File) -> Option<String> {
+pub fn persistent_identity(_file: &fs::File) -> Option<String> {
     None
 }
 
@@ -469,22 +469,22 @@ pub fn remove(path: &Path, id: FileId) -> io::Result<()> {
 }
 
 /// Disables read-ahead, for single reads at scattered offsets.
-pub fn no_read_ahead(file: &fs::File) {
+pub fn disable_read_ahead(file: &fs::File) {
     let _ = fadvise(file, 0, None, Advice::Random);
 }
 
 /// Opens a file that no process has locked, in order to remove it. The lock keeps other processes
 /// from doing the same.
-pub fn open_left(path: &Path) -> Option<fs::File> {
+pub fn open_abandoned(path: &Path) -> Option<fs::File> {
     let file = fs::OpenOptions::new().read(true).write(true).open(path).ok()?;
     try_lock(&file).then_some(file)
 }
 
-/// Removes a file opened by [`open_left`], if the path still leads to it.
+/// Removes a file opened by [`open_abandoned`], if the path still leads to it.
 ///
 /// # Errors
 /// The system's error.
-pub fn remove_left(file: fs::File, path: &Path) -> io::Result<()> {
+pub fn remove_abandoned(file: fs::File, path: &Path) -> io::Result<()> {
     remove(path, stamp(&file)?.id)
 }
 

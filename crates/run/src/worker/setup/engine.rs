@@ -184,7 +184,7 @@ fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(
             help: help.to_owned(),
         })
     };
-    let of_calls = sys::thread::HAVE_IO_PRIORITY && has_own_priorities(plan);
+    let of_calls = sys::thread::SUPPORTS_IO_PRIORITY && has_own_priorities(plan);
     if of_calls && (choice.kind.is_synchronous() || choice.offload) {
         return unfit(
             format!("the {name} engine gives all operations of a worker the same I/O priority"),
