@@ -95,8 +95,9 @@ impl Buffers {
 /// Buffers that the kernel reads and writes while the program runs.
 ///
 /// All access to a buffer goes through [`SharedBuffers::claim`] when an operation starts,
-/// [`SharedBuffers::release`] when the kernel has finished with it, and [`SharedBuffers::free_buffer`]
-/// for the program in between. So the program never touches a buffer that the kernel may be using.
+/// [`SharedBuffers::release`] when the kernel has finished with it, and
+/// [`SharedBuffers::free_buffer`] for the program in between. So the program never touches a buffer
+/// that the kernel may be using.
 #[derive(Debug)]
 pub(crate) struct SharedBuffers {
     buffers: Buffers,

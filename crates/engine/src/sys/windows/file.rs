@@ -407,7 +407,8 @@ pub fn remove(path: &Path, id: FileId) -> io::Result<()> {
 /// Does nothing: read-ahead is set when a handle is opened.
 pub fn disable_read_ahead(_file: &fs::File) {}
 
-/// Always succeeds: an open file counts as locked, since [`open_abandoned`] opens files exclusively.
+/// Always succeeds: an open file counts as locked, since [`open_abandoned`] opens files
+/// exclusively.
 pub fn try_lock(_file: &fs::File) -> bool {
     true
 }
