@@ -3,7 +3,7 @@
 use model::Nanos;
 use model::plan::FileRangeFlags;
 
-/// A place in the queue, with a buffer of its own. Slots are numbered from 0.
+/// One unit of queue depth, with its own buffer. Slots are numbered from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(pub u32);
 
@@ -14,7 +14,7 @@ pub struct Request {
     pub offset: u64,
     /// Bytes; at most the size of a buffer, except for trims.
     pub length: u32,
-    /// The free slot that will carry it.
+    /// The free slot to use.
     pub slot: Slot,
     /// Index of the file in [`crate::Setup::files`].
     pub file: u16,
@@ -52,7 +52,7 @@ pub enum Action {
     FlushRange(RangeFlush),
 }
 
-/// Which parts of `sync_file_range` are wanted.
+/// Flags of `sync_file_range`, packed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RangeFlush(u8);
 
@@ -80,8 +80,8 @@ pub struct Completion {
     pub slot: Slot,
     /// Bytes transferred, or a negative error number.
     pub result: i64,
-    /// When it was reaped. Operations that were found ended at one look have the same stamp; those
-    /// that a synchronous engine has executed one after the other have one each.
+    /// When it was reaped. Operations reaped together have the same time; a synchronous engine
+    /// gives each its own.
     pub at: Nanos,
 }
 
@@ -93,27 +93,28 @@ impl Completion {
     }
 }
 
-/// What one turn brought. The same batch is used for turn after turn.
+/// The outcome of one turn. The caller reuses one batch for every turn.
 #[derive(Clone, Debug)]
 pub struct Batch {
-    /// Operations that ended, in the order in which they were reaped.
+    /// Completed operations in reaping order.
     pub done: Completions,
-    /// Just before the submitting call.
-    pub before: Nanos,
-    /// When the submitting call returned; equal to `reaped` unless stamps are split.
-    pub returned: Nanos,
-    /// When completions were looked for last. The stamp is taken before any of them is looked at,
-    /// so that an operation is not charged with the book-keeping of those before it.
-    pub reaped: Nanos,
-    /// Requests taken over in this turn: the first N.
+    /// Taken just before the submitting call.
+    pub submit_start: Nanos,
+    /// When the submitting call returned; equals `reap_time` unless stamps are split.
+    pub submit_end: Nanos,
+    /// When completions were last polled. The stamp is taken before any of them is processed, so an
+    /// operation is not charged with the bookkeeping of earlier ones.
+    pub reap_time: Nanos,
+    /// Number of requests accepted in this turn: the first N.
     pub submitted: u32,
-    /// Set by the caller: hardly any time has passed since `reaped`, which may serve as `before`. A
-    /// stamp costs about as much as all other book-keeping of an operation.
+    /// Set by the caller when almost no time has passed since `reap_time`, which then serves as
+    /// `submit_start`: reading the clock costs about as much as all other bookkeeping of an
+    /// operation.
     pub chained: bool,
 }
 
 impl Request {
-    /// A read of nothing, to fill arrays with.
+    /// A zero-length read, as a filler for arrays.
     pub const NONE: Request = Request {
         offset: 0,
         length: 0,
@@ -124,7 +125,7 @@ impl Request {
 }
 
 impl Batch {
-    /// A batch with room for `slots` completions.
+    /// Allocates room for `slots` completions.
     pub fn new(slots: u32) -> Batch {
         let zero = Nanos(0);
         Batch {
@@ -132,17 +133,17 @@ impl Batch {
                 list: vec![Completion::new(Slot(0), 0, zero); slots as usize].into(),
                 count: 0,
             },
-            before: zero,
-            returned: zero,
-            reaped: zero,
+            submit_start: zero,
+            submit_end: zero,
+            reap_time: zero,
             submitted: 0,
             chained: false,
         }
     }
 }
 
-/// A list of completions with a fixed bound: no more operations can end in a turn than there are
-/// slots.
+/// A list of completions with a fixed capacity: a turn completes at most as many operations as
+/// there are slots.
 #[derive(Clone, Debug)]
 pub struct Completions {
     list: Box<[Completion]>,
@@ -150,30 +151,29 @@ pub struct Completions {
 }
 
 impl Completions {
-    /// Adds one.
     #[inline(always)]
     pub(crate) fn push(&mut self, completion: Completion) {
         self.list[self.count] = completion;
         self.count += 1;
     }
 
-    /// Adds the completion of one request after the other, as long as `next` says to go on.
+    /// Executes requests in order and stores their completions, until `execute` returns false.
     #[inline(always)]
-    pub(crate) fn in_turn(&mut self, requests: &[Request], mut next: impl FnMut(&Request) -> (Completion, bool)) {
+    pub(crate) fn fill_while(&mut self, requests: &[Request], mut execute: impl FnMut(&Request) -> (Completion, bool)) {
         let mut count = 0;
         for (request, place) in requests.iter().zip(self.list.iter_mut()) {
-            let (completion, go_on) = next(request);
+            let (completion, continues) = execute(request);
             *place = completion;
             count += 1;
-            if !go_on {
+            if !continues {
                 break;
             }
         }
         self.count = count;
     }
 
-    /// Gives all of them the same stamp.
-    pub(crate) fn stamp(&mut self, at: Nanos) {
+    /// Sets the time of every completion.
+    pub(crate) fn set_time(&mut self, at: Nanos) {
         self.list[..self.count]
             .iter_mut()
             .for_each(|completion| completion.at = at);

@@ -1,4 +1,4 @@
-//! The buffers of an engine: one mapping, a piece for each slot, and which slots are in use.
+//! The buffers of an engine: one mapping divided among the slots, and which slots are in use.
 
 use model::Bytes;
 
@@ -13,52 +13,52 @@ pub(crate) struct Buffers {
     mapping: Mapping,
     stride: usize,
     length: usize,
-    /// They lie so far apart that what is between them takes no memory.
+    /// The gaps between buffers are address space without memory.
     #[cfg_attr(
         not(target_os = "linux"),
         allow(dead_code, reason = "only io_uring registers buffers")
     )]
-    apart: bool,
+    sparse: bool,
 }
 
-/// The largest alignment that is no separation: a page of any processor.
+/// Buffers with a larger alignment are allocated sparsely. This is the largest page of any
+/// processor.
 const MAX_PACKED_STEP: usize = 64 << 10;
 
 impl Buffers {
-    /// Maps memory for the buffers, each aligned and at least a page, and touches it, so that the
-    /// measured window sees no first faults.
+    /// Maps the buffers, each aligned and at least a page, and touches them so that the measured
+    /// window has no first faults.
     pub(crate) fn new(setup: &Setup) -> Result<Buffers, EngineError> {
         let (slots, length) = (setup.slots, setup.buffer_bytes.max(1));
         let step = setup.buffer_alignment.max(Mapping::PAGE).next_power_of_two();
-        let each = length.next_multiple_of(step);
+        let each_bytes = length.next_multiple_of(step);
         let (stride, count) = if setup.one_buffer {
             (0, 1)
         } else {
-            (each, slots as usize)
+            (each_bytes, slots as usize)
         };
-        // What lies between buffers that are far apart is address space without memory, where the
-        // system has such a thing.
-        let apart = step > MAX_PACKED_STEP && setup.huge_page.is_none();
-        let taken = match apart && cfg!(target_os = "linux") {
+        // Only Linux can leave the gaps between sparse buffers without memory.
+        let sparse = step > MAX_PACKED_STEP && setup.huge_page.is_none();
+        let used_bytes = match sparse && cfg!(target_os = "linux") {
             true => length.next_multiple_of(Mapping::PAGE),
-            false => each,
+            false => each_bytes,
         };
         let refused = |free| EngineError::Memory {
             slots,
             each: Bytes(length as u64),
-            needed: Bytes((taken as u64).saturating_mul(count as u64)),
+            needed: Bytes((used_bytes as u64).saturating_mul(count as u64)),
             free,
         };
         let free = crate::probe::memory_free();
-        let Some(bytes) = each.checked_mul(count) else {
+        let Some(bytes) = each_bytes.checked_mul(count) else {
             return Err(refused(free));
         };
-        // Without this the kernel would promise the memory and kill some process later.
-        if (taken as u64).saturating_mul(count as u64) > free.bytes.0 {
+        // Checked here because the kernel would overcommit and kill some process later.
+        if (used_bytes as u64).saturating_mul(count as u64) > free.bytes.0 {
             return Err(refused(free));
         }
-        let mapping = match apart {
-            true => Mapping::sparse(count, each, taken.min(each), step),
+        let mapping = match sparse {
+            true => Mapping::sparse(count, each_bytes, used_bytes.min(each_bytes), step),
             false => Mapping::new(bytes, step, setup.huge_page),
         };
         let mapping = mapping.map_err(|error| match setup.huge_page {
@@ -72,31 +72,32 @@ impl Buffers {
             mapping,
             stride,
             length,
-            apart,
+            sparse,
         })
     }
 
     /// The first `length` bytes of a slot's buffer.
     ///
     /// # Panics
-    /// If the slot does not exist or the buffer is shorter: that is a fault of the caller.
+    /// On a caller's bug: the slot does not exist, or its buffer is shorter.
     #[inline(always)]
-    pub(crate) fn bytes_of(&mut self, slot: Slot, length: usize) -> &mut [u8] {
+    pub(crate) fn prefix(&mut self, slot: Slot, length: usize) -> &mut [u8] {
         let start = slot.0 as usize * self.stride;
         &mut self.mapping.bytes_mut()[start..][..length]
     }
 
     /// The whole buffer of a slot.
-    pub(crate) fn whole(&mut self, slot: Slot) -> &mut [u8] {
-        self.bytes_of(slot, self.length)
+    pub(crate) fn get_mut(&mut self, slot: Slot) -> &mut [u8] {
+        self.prefix(slot, self.length)
     }
 }
 
-/// Buffers that the kernel reads and writes while the program continues.
+/// Buffers that the kernel reads and writes while the program runs.
 ///
-/// Every path to a buffer goes through here: [`SharedBuffers::claim`] when an operation starts,
-/// [`SharedBuffers::release`] when the kernel is done with it, [`SharedBuffers::of_free`] for the
-/// program between the two. So no one else touches a buffer while the kernel may.
+/// All access to a buffer goes through [`SharedBuffers::claim`] when an operation starts,
+/// [`SharedBuffers::release`] when the kernel has finished with it, and
+/// [`SharedBuffers::free_buffer`] for the program in between. So the program never touches a buffer
+/// that the kernel may be using.
 #[derive(Debug)]
 pub(crate) struct SharedBuffers {
     buffers: Buffers,
@@ -118,8 +119,8 @@ impl SharedBuffers {
     /// Marks a slot as in flight and returns the address of its buffer for the kernel.
     ///
     /// # Panics
-    /// If the slot is in flight already, does not exist, or its buffer is shorter than `length`:
-    /// that is a fault of the caller.
+    /// On a caller's bug: the slot is already in flight, does not exist, or its buffer is shorter
+    /// than `length`.
     #[inline(always)]
     pub(crate) fn claim(&mut self, slot: Slot, length: u32) -> *mut u8 {
         let busy = std::mem::replace(&mut self.in_flight[slot.0 as usize], true);
@@ -132,7 +133,7 @@ impl SharedBuffers {
         self.start().wrapping_add(slot.0 as usize * self.buffers.stride)
     }
 
-    /// Marks a slot as free again. Only for slots whose operation the kernel has ended.
+    /// Marks a slot as free again, once the kernel has completed its operation.
     #[inline(always)]
     pub(crate) fn release(&mut self, slot: Slot) {
         self.in_flight[slot.0 as usize] = false;
@@ -142,10 +143,10 @@ impl SharedBuffers {
     /// The buffer of a slot that is not in flight.
     ///
     /// # Panics
-    /// If the slot is in flight or does not exist: that is a fault of the caller.
-    pub(crate) fn of_free(&mut self, slot: Slot) -> &mut [u8] {
+    /// On a caller's bug: the slot is in flight or does not exist.
+    pub(crate) fn free_buffer(&mut self, slot: Slot) -> &mut [u8] {
         assert!(!self.in_flight[slot.0 as usize], "slot {} is in flight", slot.0);
-        self.buffers.whole(slot)
+        self.buffers.get_mut(slot)
     }
 
     /// The address of the first buffer.
@@ -155,20 +156,19 @@ impl SharedBuffers {
     }
 }
 
-/// What the engines ask that register their buffers with the kernel.
+/// For engines that register their buffers with the kernel.
 #[cfg(target_os = "linux")]
 impl SharedBuffers {
-    /// How many slots there are.
     pub(crate) fn slots(&self) -> u32 {
         self.in_flight.len() as u32
     }
 
-    /// Bytes of each buffer, where they lie so far apart that each is registered by itself.
-    pub(crate) fn bytes_apart(&self) -> Option<usize> {
-        self.buffers.apart.then_some(self.buffers.length)
+    /// Bytes in each buffer if they are sparse, which means that each is registered separately.
+    pub(crate) fn sparse_buffer_bytes(&self) -> Option<usize> {
+        self.buffers.sparse.then_some(self.buffers.length)
     }
 
-    /// Distance of neighbouring buffers in bytes.
+    /// Bytes from the start of one buffer to the next.
     pub(crate) fn stride(&self) -> usize {
         self.buffers.stride
     }
@@ -181,8 +181,8 @@ impl SharedBuffers {
         self.outstanding
     }
 
-    /// Gives up the memory without returning it to the system. For the case that the kernel could
-    /// not be made to end operations that still point into it.
+    /// Leaks the memory, for when the kernel could not be made to end operations that still point
+    /// into it.
     pub(crate) fn abandon(&mut self) {
         self.buffers.mapping.leak();
     }

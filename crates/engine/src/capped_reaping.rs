@@ -1,7 +1,6 @@
-//! Any engine, with its completions handed on no more than that many at a time (fio
-//! `iodepth_batch_complete_max`).
+//! Limits the completions that an engine returns in a turn (fio `iodepth_batch_complete_max`).
 //!
-//! Only a worker that asks for it has this in its way; all others pay nothing for it.
+//! Only workers with this limit use it, so others have no overhead.
 
 use std::collections::VecDeque;
 
@@ -12,51 +11,50 @@ use crate::batch::{Batch, Completion, Request, Slot};
 use crate::error::EngineError;
 use crate::{Engine, File};
 
-/// An engine behind a bound.
-pub(crate) struct Portioned {
+/// An engine with limited completions per turn.
+pub(crate) struct CappedReaping {
     engine: Box<dyn Engine>,
-    most: u32,
-    /// What the engine gave; taken from, one bounded piece after the other.
-    brought: Batch,
-    /// Ended operations that have not been handed on, oldest first. They count as in flight until
-    /// then.
-    kept: VecDeque<Completion>,
+    max_completions: u32,
+    /// The last batch of the inner engine.
+    inner_batch: Batch,
+    /// Completed operations not yet returned, oldest first. They count as in flight until then.
+    pending: VecDeque<Completion>,
 }
 
-impl Portioned {
-    /// At most `most` of the `slots` operations are handed on in a turn.
-    pub(crate) fn new(engine: Box<dyn Engine>, most: u32, slots: u32) -> Portioned {
-        Portioned {
+impl CappedReaping {
+    /// Returns at most `max_completions` of the `slots` operations in a turn.
+    pub(crate) fn new(engine: Box<dyn Engine>, max_completions: u32, slots: u32) -> CappedReaping {
+        CappedReaping {
             engine,
-            most: most.max(1),
-            brought: Batch::new(slots),
-            kept: VecDeque::with_capacity(slots as usize),
+            max_completions: max_completions.max(1),
+            inner_batch: Batch::new(slots),
+            pending: VecDeque::with_capacity(slots as usize),
         }
     }
 }
 
-impl Engine for Portioned {
-    fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-        done.done.clear();
-        let kept = self.kept.len() as u32;
-        if requests.is_empty() && kept >= at_least.clamp(1, self.most) {
-            // As with a ring that still holds some: no call is needed.
-            done.before = self.engine.now();
-            (done.returned, done.reaped, done.submitted) = (done.before, done.before, 0);
+impl Engine for CappedReaping {
+    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+        batch.done.clear();
+        let pending_count = self.pending.len() as u32;
+        if requests.is_empty() && pending_count >= wait_nr.clamp(1, self.max_completions) {
+            // Enough completions are pending, so no call is needed.
+            batch.submit_start = self.engine.now();
+            (batch.submit_end, batch.reap_time, batch.submitted) = (batch.submit_start, batch.submit_start, 0);
         } else {
-            let at_least = at_least.min(self.most).saturating_sub(kept);
-            (self.brought.reaped, self.brought.chained) = (done.reaped, done.chained);
-            self.engine.turn(requests, at_least, until, &mut self.brought)?;
-            let brought = &self.brought;
-            (done.before, done.returned) = (brought.before, brought.returned);
-            (done.reaped, done.submitted) = (brought.reaped, brought.submitted);
-            self.kept.extend(brought.done.iter());
+            let wait_nr = wait_nr.min(self.max_completions).saturating_sub(pending_count);
+            (self.inner_batch.reap_time, self.inner_batch.chained) = (batch.reap_time, batch.chained);
+            self.engine.turn(requests, wait_nr, until, &mut self.inner_batch)?;
+            let inner_batch = &self.inner_batch;
+            (batch.submit_start, batch.submit_end) = (inner_batch.submit_start, inner_batch.submit_end);
+            (batch.reap_time, batch.submitted) = (inner_batch.reap_time, inner_batch.submitted);
+            self.pending.extend(inner_batch.done.iter());
         }
-        let count = self.kept.len().min(self.most as usize);
-        for completion in self.kept.drain(..count) {
-            // It is taken only now.
-            done.done.push(Completion {
-                at: done.reaped,
+        let count = self.pending.len().min(self.max_completions as usize);
+        for completion in self.pending.drain(..count) {
+            // It counts as reaped only now.
+            batch.done.push(Completion {
+                at: batch.reap_time,
                 ..completion
             });
         }

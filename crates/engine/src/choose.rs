@@ -1,15 +1,15 @@
-//! Which engine fits a worker's targets, and why.
+//! Chooses the engine for a worker's targets.
 
 use model::plan::{EngineChoice, EngineKind};
 
 use crate::file::{File, FileKind};
 
-/// An engine with the reason for it.
+/// The chosen engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The engine.
     pub kind: EngineKind,
-    /// The reason, in words.
+    /// The reason, for the report.
     pub reason: String,
 }
 
@@ -32,26 +32,26 @@ pub fn choose(files: &[File], slots: u32) -> Choice {
             "with one operation in flight a plain system call is the shortest way",
         );
     }
-    let others: Vec<&File> = files.iter().filter(|file| !mapped(file)).collect();
-    asynchronous(&others)
+    let unmapped: Vec<&File> = files.iter().filter(|file| !mapped(file)).collect();
+    choose_async(&unmapped)
 }
 
 #[cfg(target_os = "linux")]
-fn asynchronous(files: &[&File]) -> Choice {
+fn choose_async(files: &[&File]) -> Choice {
     let direct = files.iter().all(|file| file.how().cache.direct);
-    let without = files.iter().find(|file| !file.supports_nowait());
+    let blocking_file = files.iter().find(|file| !file.supports_nowait());
     let name = |file: &File| file.path().display().to_string();
-    let (kind, reason) = match (without, ring_refusal(), direct) {
+    let (kind, reason) = match (blocking_file, ring_refusal(), direct) {
         (None, None, _) => (EngineKind::IoUring, "the target takes asynchronous I/O".to_owned()),
         (Some(file), _, true) => {
             let reason = "completes I/O inside the call; io_uring would hand every operation to kernel threads";
-            native_aio(format!("{} {reason}", name(file)), aio_refusal())
+            choose_native_aio(format!("{} {reason}", name(file)), aio_refusal())
         }
         (Some(file), _, false) => {
             let reason = "is served from memory inside the call, so one operation is in flight at a time";
             (EngineKind::Psync, format!("{} {reason}", name(file)))
         }
-        (None, Some(why), true) => native_aio(format!("io_uring cannot be used: {why}"), aio_refusal()),
+        (None, Some(why), true) => choose_native_aio(format!("io_uring cannot be used: {why}"), aio_refusal()),
         (None, Some(why), false) => (
             EngineKind::Psync,
             format!("io_uring cannot be used ({why}), and native AIO needs direct I/O"),
@@ -60,10 +60,9 @@ fn asynchronous(files: &[&File]) -> Choice {
     Choice { kind, reason }
 }
 
-/// Native AIO for a reason, unless the kernel refuses that too: then one operation is in flight at
-/// a time.
+/// Native AIO if the kernel supports it, else one operation at a time.
 #[cfg(target_os = "linux")]
-fn native_aio(reason: String, refusal: Option<String>) -> (EngineKind, String) {
+fn choose_native_aio(reason: String, refusal: Option<String>) -> (EngineKind, String) {
     match refusal {
         None => (EngineKind::Libaio, reason),
         Some(why) => {
@@ -76,8 +75,8 @@ fn native_aio(reason: String, refusal: Option<String>) -> (EngineKind, String) {
     }
 }
 
-/// Why the kernel has no native AIO at all, if so: one built without it, some sandboxes, programs
-/// that play another processor. A limit that is used up is none: the engine itself names that one.
+/// Why the kernel has no native AIO, if so: kernels built without it, some sandboxes, processor
+/// emulators. An exhausted limit does not count: the engine reports that itself.
 #[cfg(target_os = "linux")]
 fn aio_refusal() -> Option<String> {
     let error = crate::sys::aio::Context::new(1).err()?;
@@ -85,7 +84,7 @@ fn aio_refusal() -> Option<String> {
     matches!(number, libc::ENOSYS | libc::EPERM | libc::EACCES).then(|| crate::os_error_name(number))
 }
 
-/// Why a small ring cannot be had here, if so.
+/// Why the kernel refuses even a small ring, if so.
 #[cfg(target_os = "linux")]
 fn ring_refusal() -> Option<String> {
     use crate::sys::ring::{Ring, RingOptions};
@@ -102,7 +101,7 @@ fn ring_refusal() -> Option<String> {
 }
 
 #[cfg(windows)]
-fn asynchronous(files: &[&File]) -> Choice {
+fn choose_async(files: &[&File]) -> Choice {
     match files
         .iter()
         .all(|file| file.how().overlapped || file.handle().is_none())
@@ -119,16 +118,16 @@ fn asynchronous(files: &[&File]) -> Choice {
 }
 
 #[cfg(not(any(target_os = "linux", windows)))]
-fn asynchronous(_files: &[&File]) -> Choice {
+fn choose_async(_files: &[&File]) -> Choice {
     Choice {
         kind: EngineKind::Psync,
         reason: "the only engine on this system so far".to_owned(),
     }
 }
 
-/// True if the files of a worker with that many slots are opened for a queue of Windows
-/// ([`crate::OpenOptions::overlapped`]): the engine is one, or [`choose`] shall find one. Plain
-/// calls on such files would be wrong.
+/// True if a worker with `slots` slots opens its files for asynchronous I/O on Windows
+/// ([`crate::OpenOptions::overlapped`]): it uses such an engine, or [`choose`] may select one.
+/// Synchronous calls on such files would fail.
 pub fn wants_overlapped(choice: &EngineChoice, slots: u32) -> bool {
     let queued = choice.kind.info().overlapped || choice.kind == EngineKind::Auto && slots > 1;
     cfg!(windows) && queued && !choice.offload
@@ -141,8 +140,11 @@ mod tests {
     #[test]
     fn without_native_aio_a_plain_call_is_left() {
         let reason = "io_uring cannot be used: ENOSYS";
-        assert_eq!(native_aio(reason.into(), None), (EngineKind::Libaio, reason.into()));
-        let (kind, words) = native_aio(reason.into(), Some("EPERM".into()));
+        assert_eq!(
+            choose_native_aio(reason.into(), None),
+            (EngineKind::Libaio, reason.into())
+        );
+        let (kind, words) = choose_native_aio(reason.into(), Some("EPERM".into()));
         assert_eq!(kind, EngineKind::Psync);
         for part in [reason, "EPERM", "one operation"] {
             assert!(words.contains(part), "{words}");

@@ -1,17 +1,17 @@
 //! The clock that stamps operations: the processor's own counter where it is reliable.
 //!
-//! A reading of the time stamp counter costs 13 ns on the machine this was written on,
-//! `clock_gettime` 21. The counter's frequency is fitted against the system's monotonic clock
-//! between the start of the program and the start of the run, so that no calibration has to be
-//! waited for; the run's end is compared again and the drift is reported.
+//! Reading the time stamp counter costs 13 ns on the machine this was written on, `clock_gettime`
+//! 21. The counter's frequency is fitted against the system's monotonic clock between program start
+//! and run start, so there is no calibration pause; the two are compared again at the end of the
+//! run and the drift is reported.
 
 use model::Nanos;
 use model::environment;
 
 use crate::sys::clock as system;
 
-/// The two ends of a fit lie at least this far apart.
-const SHORTEST_FIT: Nanos = Nanos::millis(2);
+/// Minimum time between the two readings of a calibration.
+const MIN_CALIBRATION: Nanos = Nanos::millis(2);
 
 /// A clock that several threads may read. Its origin is the start of the program.
 #[derive(Clone, Copy, Debug)]
@@ -23,7 +23,7 @@ pub struct Clock {
     multiplier: u64,
     /// The system's monotonic clock at the origin.
     system_origin: Nanos,
-    /// Why it is not the counter, where it is not.
+    /// Why the counter is not used, if so.
     refusal: Option<&'static str>,
 }
 
@@ -33,7 +33,7 @@ enum Source {
     System,
 }
 
-/// The beginning of a fit. Make it as early as possible.
+/// The first reading of a calibration. Take it as early as possible.
 #[derive(Clone, Copy, Debug)]
 pub struct ClockStart {
     counter: u64,
@@ -57,9 +57,8 @@ impl ClockStart {
         }
     }
 
-    /// The same, for a clock that reads the system's own and not the processor's counter, whatever
-    /// that is worth.
-    pub fn of_the_system() -> ClockStart {
+    /// Selects the system's clock, even where the processor's counter is reliable.
+    pub fn from_system() -> ClockStart {
         ClockStart {
             counter: 0,
             system: system::monotonic(),
@@ -67,10 +66,10 @@ impl ClockStart {
         }
     }
 
-    /// Takes the second pair and returns the clock. Waits, spinning, only if less than 2 ms have
+    /// Takes the second pair of readings and returns the clock. Spins only if less than 2 ms have
     /// passed.
-    pub fn settle(self) -> Clock {
-        let by_system = Clock {
+    pub fn calibrate(self) -> Clock {
+        let system_clock = Clock {
             source: Source::System,
             origin: 0,
             multiplier: 0,
@@ -78,18 +77,18 @@ impl ClockStart {
             refusal: self.refusal.or(Some("the counter could not be fitted")),
         };
         if self.refusal.is_some() {
-            return by_system;
+            return system_clock;
         }
         let (counter, system) = loop {
             let (counter, system) = paired_reading();
-            if system.since(self.system) >= SHORTEST_FIT {
+            if system.since(self.system) >= MIN_CALIBRATION {
                 break (counter, system);
             }
             std::hint::spin_loop();
         };
         let ticks = counter.wrapping_sub(self.counter);
         if ticks == 0 || counter < self.counter {
-            return by_system;
+            return system_clock;
         }
         let multiplier = (u128::from(system.since(self.system).0) << 32) / u128::from(ticks);
         Clock {
@@ -102,7 +101,7 @@ impl ClockStart {
     }
 }
 
-/// Counter and system clock at the same moment, as nearly as sixteen tries allow.
+/// Reads counter and system clock together: the closest of sixteen tries.
 fn paired_reading() -> (u64, Nanos) {
     let mut best = (u64::MAX, 0, Nanos(0));
     for _ in 0..16 {
@@ -130,15 +129,15 @@ impl Clock {
         }
     }
 
-    /// The time, read after all that stands earlier in the program: what a processor does ahead of
-    /// time may otherwise move a reading by a fraction of a microsecond.
+    /// The time, read after all earlier instructions: out-of-order execution could otherwise move a
+    /// reading by a fraction of a microsecond.
     pub fn now_in_order(&self) -> Nanos {
         system::wait_for_earlier_instructions();
         self.now()
     }
 
-    /// How far this clock has gone from the system's since its origin, in parts per million;
-    /// positive if it is fast. `None` if too little time has passed for a meaningful comparison.
+    /// Drift from the system's clock since the origin in parts per million; positive if this clock
+    /// is fast. `None` if too little time has passed for a meaningful comparison.
     pub fn drift_ppm(&self) -> Option<f64> {
         if self.source == Source::System {
             return Some(0.0);
@@ -167,13 +166,13 @@ impl Clock {
             source: source.into(),
             reason: reason.into(),
             frequency_hz,
-            reading_ns: self.cost_of_reading(),
+            reading_ns: self.reading_cost_ns(),
             drift_ppm: None,
         }
     }
 
     /// The time of one reading, from a thousand in a row.
-    fn cost_of_reading(&self) -> f64 {
+    fn reading_cost_ns(&self) -> f64 {
         let start = self.now();
         let mut last = start;
         for _ in 0..1000 {
@@ -183,7 +182,7 @@ impl Clock {
     }
 }
 
-/// Computes for that many steps of the processor's counter; nanoseconds where it has none.
+/// Spins for `cycles` ticks of the processor's counter, or nanoseconds where it has none.
 pub fn spin_cycles(cycles: u64) {
     let reading = || match system::counter() {
         0 => system::monotonic().0,
@@ -201,21 +200,20 @@ mod tests {
 
     #[test]
     fn the_clock_agrees_with_the_system() {
-        let clock = ClockStart::now().settle();
+        let clock = ClockStart::now().calibrate();
         let (ours, theirs) = (clock.now(), system::monotonic());
         std::thread::sleep(std::time::Duration::from_millis(50));
         let (ours, theirs) = (
             clock.now().since(ours).0 as f64,
             system::monotonic().since(theirs).0 as f64,
         );
-        // Only that the scale is right: a busy machine may pause the thread between the two
-        // readings.
+        // A tolerance of 5 %, because a busy machine may pause the thread between the two readings.
         assert!((ours / theirs - 1.0).abs() < 0.05, "{ours} {theirs}");
     }
 
     #[test]
     fn time_does_not_go_backwards() {
-        let clock = ClockStart::now().settle();
+        let clock = ClockStart::now().calibrate();
         let mut last = clock.now();
         for _ in 0..100_000 {
             let now = clock.now();

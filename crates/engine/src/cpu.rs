@@ -1,4 +1,4 @@
-//! Using a processor and moving no data: each operation is a spell of work.
+//! Uses processor time and transfers no data: each operation is a period of work.
 
 use model::Nanos;
 use model::plan::{CpuWork, EngineKind};
@@ -7,10 +7,10 @@ use model::results::EngineUsed;
 use crate::batch::{Request, Slot};
 use crate::clock::Clock;
 use crate::error::EngineError;
-use crate::sync_calls::{Calls, used};
+use crate::sync_calls::{SyncCalls, describe_sync};
 use crate::{File, Setup};
 
-/// More numbers than this would be a test of memory.
+/// Sorting more numbers would test memory instead.
 const MAX_NUMBERS: u64 = 1 << 24;
 
 pub(crate) struct Cpu {
@@ -18,7 +18,7 @@ pub(crate) struct Cpu {
     clock: Clock,
     numbers: Vec<u32>,
     seed: u64,
-    rests_until: Nanos,
+    paused_until: Nanos,
 }
 
 impl Cpu {
@@ -39,7 +39,7 @@ impl Cpu {
             clock: setup.clock,
             numbers: vec![0; count as usize],
             seed: setup.seed | 1,
-            rests_until: Nanos(0),
+            paused_until: Nanos(0),
         })
     }
 
@@ -50,7 +50,7 @@ impl Cpu {
         }
     }
 
-    /// Sorts other numbers each time: those that are in order already would be no work.
+    /// Sorts new numbers each time: sorted ones would be no work.
     fn sort(&mut self, percent: u8) {
         let start = self.clock.now();
         for number in &mut self.numbers {
@@ -65,13 +65,13 @@ impl Cpu {
         self.numbers.sort_unstable_by(|one, other| other.cmp(one));
         std::hint::black_box(&self.numbers);
         let (end, percent) = (self.clock.now(), u64::from(percent.clamp(1, 100)));
-        self.rests_until = end + Nanos(end.since(start).0 * (100 - percent) / percent);
+        self.paused_until = end + Nanos(end.since(start).0 * (100 - percent) / percent);
     }
 }
 
-impl Calls for Cpu {
-    fn rests_until(&self) -> Nanos {
-        self.rests_until
+impl SyncCalls for Cpu {
+    fn paused_until(&self) -> Nanos {
+        self.paused_until
     }
 
     fn perform(&mut self, io: &Request) -> i64 {
@@ -87,11 +87,11 @@ impl Calls for Cpu {
     }
 
     fn exchange_file(&mut self, _: u16, _: File) -> Result<(), EngineError> {
-        // It touches none.
+        // This engine uses no files.
         Ok(())
     }
 
     fn describe(&self) -> EngineUsed {
-        used(EngineKind::Cpu)
+        describe_sync(EngineKind::Cpu)
     }
 }

@@ -1,4 +1,4 @@
-//! Why an engine could not start or go on.
+//! Why an engine could not start or continue.
 
 use model::Bytes;
 use model::plan::EngineKind;
@@ -6,10 +6,10 @@ use model::plan::EngineKind;
 use crate::probe::{FreeMemory, MemoryLimit};
 use crate::sys;
 
-/// Why an engine could not start or go on.
+/// Why an engine could not start or continue.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EngineError {
-    /// The system does not have it or does not allow it.
+    /// The system lacks the engine or forbids it.
     #[error("the {} engine cannot be used: {why}", .kind.name())]
     Unavailable {
         /// The engine.
@@ -28,15 +28,15 @@ pub enum EngineError {
         each: Bytes,
         /// Bytes in all.
         needed: Bytes,
-        /// What may be had.
+        /// Available memory.
         free: FreeMemory,
     },
-    /// There are not enough huge pages, or they may not be had.
-    #[error("{needed} of buffers in huge pages cannot be had: {}", .refusal.map_or(LACK_OF_HUGE_PAGES, |(why, _)| why))]
+    /// Too few huge pages, or no permission to use them.
+    #[error("{needed} of buffers in huge pages cannot be had: {}", .refusal.map_or(TOO_FEW_HUGE_PAGES, |(why, _)| why))]
     HugePages {
         /// Bytes in all.
         needed: Bytes,
-        /// What stands in the way and what to do, where it is not a lack of them.
+        /// Cause and remedy, if the cause is not a lack of huge pages.
         refusal: Option<(&'static str, &'static str)>,
     },
     /// A system call of the engine failed.
@@ -49,7 +49,7 @@ pub enum EngineError {
     },
 }
 
-const LACK_OF_HUGE_PAGES: &str = match cfg!(windows) {
+const TOO_FEW_HUGE_PAGES: &str = match cfg!(windows) {
     true => "the system has not enough contiguous memory left",
     false => "the system has not reserved enough of them",
 };
@@ -69,12 +69,12 @@ impl EngineError {
         EngineError::System { call, errno }
     }
 
-    /// A system call that failed, from the error it left behind.
+    /// A failed system call, from the thread's last OS error.
     pub fn last_os_error(call: &'static str) -> EngineError {
         EngineError::system(call, std::io::Error::last_os_error().raw_os_error().unwrap_or(0))
     }
 
-    /// What to do about it, where that is known.
+    /// The remedy, if known.
     pub fn help(&self) -> Option<String> {
         match self {
             EngineError::Unavailable { help, .. } => Some(help.clone()),
@@ -103,7 +103,7 @@ impl EngineError {
         }
     }
 
-    /// The number of the error of the system, if it is one.
+    /// The system's error number, if there is one.
     pub fn errno(&self) -> Option<i32> {
         match self {
             EngineError::System { errno, .. } => Some(*errno),
@@ -113,10 +113,10 @@ impl EngineError {
     }
 }
 
-/// The system's words for an error number, such as `No space left on device`.
+/// The system's message for an error number, such as `No space left on device`.
 pub fn os_error_name(errno: i32) -> String {
     let text = std::io::Error::from_raw_os_error(errno).to_string();
-    // std appends the number; messages of ours name it only where it helps.
+    // std appends the number, which our messages name only where it helps.
     match text.rfind(" (os error") {
         Some(end) => text[..end].to_owned(),
         None => text,

@@ -1,4 +1,4 @@
-//! Allocating and giving back space instead of moving data, one range at a time: a read allocates
+//! Allocates and frees space instead of transferring data, one range at a time: a read allocates
 //! without changing the size of the file, a write allocates and may extend it, a trim punches a
 //! hole.
 
@@ -9,20 +9,20 @@ use crate::batch::{Action, Request, Slot};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
 use crate::file::FileKind;
-use crate::sync_calls::{Calls, used};
+use crate::sync_calls::{SyncCalls, describe_sync};
 use crate::sys;
 use crate::{File, Setup};
 
 pub(crate) struct Falloc {
     files: Vec<File>,
-    /// Callers fill buffers before writes, whatever becomes of them.
+    /// Never written; callers fill a buffer before each write.
     buffers: Buffers,
 }
 
 impl Falloc {
     pub(crate) fn open(setup: Setup) -> Result<Falloc, EngineError> {
-        let other = |file: &&File| !matches!(file.kind(), FileKind::Regular | FileKind::Nothing);
-        if let Some(file) = setup.files.iter().find(other) {
+        let is_unsupported = |file: &&File| !matches!(file.kind(), FileKind::Regular | FileKind::Nothing);
+        if let Some(file) = setup.files.iter().find(is_unsupported) {
             return Err(EngineError::unavailable(
                 EngineKind::Falloc,
                 format!(
@@ -39,7 +39,7 @@ impl Falloc {
     }
 }
 
-impl Calls for Falloc {
+impl SyncCalls for Falloc {
     fn perform(&mut self, io: &Request) -> i64 {
         let file = &self.files[usize::from(io.file)];
         let Some(handle) = file.handle() else {
@@ -48,12 +48,12 @@ impl Calls for Falloc {
         match io.action {
             Action::Read => sys::file::allocate_range(handle, io.offset, u64::from(io.length), true),
             Action::Write => sys::file::allocate_range(handle, io.offset, u64::from(io.length), false),
-            _ => file.without_buffer(io),
+            _ => file.flush_or_trim(io),
         }
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.whole(slot)
+        self.buffers.get_mut(slot)
     }
 
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
@@ -62,6 +62,6 @@ impl Calls for Falloc {
     }
 
     fn describe(&self) -> EngineUsed {
-        used(EngineKind::Falloc)
+        describe_sync(EngineKind::Falloc)
     }
 }

@@ -33,7 +33,7 @@ pub enum FileKind {
     BlockDevice,
     /// A character device, such as `/dev/null`.
     CharacterDevice,
-    /// Nothing: for engines that touch no file.
+    /// No file, for engines that use none.
     Nothing,
     /// A directory.
     Directory,
@@ -44,7 +44,7 @@ pub enum FileKind {
 /// How a file is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenOptions {
-    /// What will be done through it.
+    /// Intended access.
     pub access: Access,
     /// Caches.
     pub cache: CacheMode,
@@ -52,8 +52,8 @@ pub struct OpenOptions {
     pub hint: OpenHint,
     /// Claim a block device for this process (`O_EXCL`).
     pub exclusive: bool,
-    /// For a queue of Windows (`FILE_FLAG_OVERLAPPED`), see [`crate::wants_overlapped`]; without
-    /// meaning elsewhere.
+    /// Opens for asynchronous I/O on Windows (`FILE_FLAG_OVERLAPPED`), see
+    /// [`crate::wants_overlapped`]; ignored elsewhere.
     pub overlapped: bool,
 }
 
@@ -69,7 +69,7 @@ impl OpenOptions {
         }
     }
 
-    /// To read facts about a file, with or without a claim on it.
+    /// Options for reading facts about a file, with or without claiming it.
     pub fn to_inspect(exclusive: bool) -> OpenOptions {
         OpenOptions {
             exclusive,
@@ -78,7 +78,7 @@ impl OpenOptions {
     }
 }
 
-/// What will be done through an open file.
+/// Intended access to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// Reads.
@@ -97,7 +97,7 @@ pub struct OpenError {
     pub path: PathBuf,
     /// The system's error.
     pub source: io::Error,
-    /// Direct I/O was asked for; without it the file can be opened.
+    /// The file opens without direct I/O, which was requested.
     pub only_direct_fails: bool,
 }
 
@@ -143,8 +143,8 @@ impl File {
         })
     }
 
-    /// A name for engines that make, look up or remove what it names. Nothing is opened, and
-    /// nothing need be there.
+    /// A path without an open file, for engines that create, look up or delete it. It need not
+    /// exist.
     pub fn named(path: &Path, size: u64) -> File {
         File {
             path: path.to_owned(),
@@ -152,7 +152,7 @@ impl File {
         }
     }
 
-    /// A stand-in of the given size for engines that touch no file.
+    /// A placeholder of the given size, for engines that use no file.
     pub fn nothing(size: u64) -> File {
         let how = OpenOptions::new(Access::ReadWrite, CacheMode::default());
         File {
@@ -168,7 +168,7 @@ impl File {
         }
     }
 
-    /// A simulated device of the given size, by its place in the [`crate::Simulation`].
+    /// A simulated device of the given size, by its index in the [`crate::Simulation`].
     pub fn simulated(device: u32, size: u64) -> File {
         File {
             simulated_device: Some(device),
@@ -176,12 +176,12 @@ impl File {
         }
     }
 
-    /// The place of the simulated device in the [`crate::Simulation`], if it is one.
+    /// The index in the [`crate::Simulation`], if this is a simulated device.
     pub(crate) fn simulated_device(&self) -> Option<u32> {
         self.simulated_device
     }
 
-    /// The path it was opened by.
+    /// The path used to open it.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -191,12 +191,12 @@ impl File {
         self.kind
     }
 
-    /// Major and minor number: its own for a block device, else that of its file system.
+    /// Major and minor number: of the block device itself, or of the device under the file system.
     pub fn device(&self) -> (u32, u32) {
         self.device
     }
 
-    /// Bytes when it was opened.
+    /// Size in bytes at the time of opening.
     pub fn size(&self) -> u64 {
         self.size
     }
@@ -206,17 +206,17 @@ impl File {
         self.direct_alignment
     }
 
-    /// How it was opened.
+    /// The options used to open it.
     pub fn how(&self) -> &OpenOptions {
         &self.how
     }
 
-    /// Gives every operation through this file an I/O priority of its own, as the kernel writes it:
-    /// class × 2¹³ + level; 0 for that of the thread. On Linux only io_uring and native AIO know
-    /// such priorities; on Windows they belong to the open file, whatever uses it.
+    /// Sets the I/O priority of operations on this file, in the kernel's encoding: class × 2¹³ +
+    /// level; 0 uses that of the thread. On Linux only io_uring and native AIO apply it; on Windows
+    /// it belongs to the open file, whichever engine uses it.
     ///
     /// # Errors
-    /// The system's error where it is the open file that has the priority.
+    /// The system's error, where the priority belongs to the open file.
     pub fn set_priority(&mut self, priority: u16) -> io::Result<()> {
         self.priority = priority;
         match &self.handle {
@@ -230,7 +230,7 @@ impl File {
         self.priority
     }
 
-    /// True if reads may be started without waiting, so that io_uring needs no kernel threads.
+    /// True if reads can be started without blocking, so io_uring needs no kernel threads.
     pub fn supports_nowait(&self) -> bool {
         match &self.handle {
             #[cfg(target_os = "linux")]
@@ -241,20 +241,20 @@ impl File {
         }
     }
 
-    /// What makes it the same as another open file, whatever paths they were opened by; absent for
-    /// a stand-in.
+    /// Identifies the file or device regardless of the path used to open it; `None` for a
+    /// placeholder.
     pub fn identity(&self) -> Option<Identity> {
         self.handle.as_ref().and_then(sys::facts::identity_of_file)
     }
 
-    /// The system's handle; absent for a stand-in.
+    /// The system's handle; `None` for a placeholder.
     pub fn handle(&self) -> Option<&fs::File> {
         self.handle.as_ref()
     }
 
-    /// Carries out a flush or a trim, which have no buffer. Returns bytes or 0, or a negative error
+    /// Executes a flush or trim, which need no buffer. Returns bytes or 0, or a negative error
     /// number.
-    pub(crate) fn without_buffer(&self, io: &Request) -> i64 {
+    pub(crate) fn flush_or_trim(&self, io: &Request) -> i64 {
         let Some(handle) = &self.handle else {
             return i64::from(io.length);
         };
@@ -270,8 +270,8 @@ impl File {
 
 #[cfg(all(test, windows))]
 impl File {
-    /// What is open already, for queues.
-    pub(crate) fn of_handle(handle: fs::File) -> File {
+    /// Wraps an open overlapped handle.
+    pub(crate) fn from_handle(handle: fs::File) -> File {
         let mut file = File::nothing(0);
         (file.handle, file.kind, file.how.overlapped) = (Some(handle), FileKind::Other, true);
         file
@@ -280,7 +280,7 @@ impl File {
 
 #[cfg(target_os = "linux")]
 impl File {
-    /// The descriptor, or −1 for a stand-in.
+    /// The descriptor, or −1 for a placeholder.
     pub(crate) fn descriptor(&self) -> i32 {
         self.handle.as_ref().map_or(-1, std::os::fd::AsRawFd::as_raw_fd)
     }
@@ -290,7 +290,7 @@ impl File {
 mod tests {
     use super::*;
 
-    /// Such as one that takes the place of a target after it was examined.
+    /// A pipe could replace a target after the target was examined.
     #[test]
     fn opening_a_named_pipe_does_not_wait() {
         use rustix::fs::{CWD, FileType, Mode, OFlags, fcntl_getfl, mknodat};

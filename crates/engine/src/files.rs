@@ -1,5 +1,5 @@
-//! Operations on the files of a tree: each opens what it needs, works on it, and closes it again.
-//! Which file it is comes with the request.
+//! Operations on the files of a tree: each opens the file that its request names, works on it, and
+//! closes it.
 
 use std::fs;
 use std::io;
@@ -11,15 +11,15 @@ use model::results::EngineUsed;
 use crate::batch::{Request, Slot};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
-use crate::sync_calls::{Calls, used};
+use crate::sync_calls::{SyncCalls, describe_sync};
 use crate::sys::tree::TreeRoot;
 use crate::sys::{self, OpenFor};
 use crate::{File, Setup};
 
-/// A tree that its root directory holds.
+/// An open file tree.
 #[derive(Clone, Debug)]
 pub struct OpenTree {
-    /// Its root.
+    /// The root directory.
     pub root: Arc<TreeRoot>,
     /// Paths and sizes of its files.
     pub shape: FileTree,
@@ -32,14 +32,14 @@ impl OpenTree {
     }
 }
 
-/// A tree, and how a worker uses it.
+/// A file tree and how a worker uses it.
 #[derive(Clone, Debug)]
 pub struct TreeSetup {
     /// The tree.
     pub tree: OpenTree,
-    /// Bytes of a block, or in sessions of the unit of positions.
+    /// Block size in bytes; in sessions, the unit of positions.
     pub block: u64,
-    /// What sessions open their files for; absent: each operation opens what it needs.
+    /// Access for which sessions open files; `None` if each operation opens its own.
     pub session: Option<OpenFor>,
     /// How files are opened.
     pub cache: CacheMode,
@@ -54,11 +54,11 @@ pub(crate) struct Files {
     session: Option<OpenFor>,
     cache: CacheMode,
     flushes: bool,
-    /// The file of the present session.
-    held: Option<fs::File>,
+    /// The file of the current session.
+    session_file: Option<fs::File>,
     path: String,
-    /// The other name of a file that is renamed.
-    other: String,
+    /// The new path of a file being renamed.
+    new_path: String,
 }
 
 impl Files {
@@ -85,14 +85,14 @@ impl Files {
             session,
             cache,
             flushes: flushes && session != Some(OpenFor::Read),
-            held: None,
+            session_file: None,
             path: String::new(),
-            other: String::new(),
+            new_path: String::new(),
         })
     }
 
-    /// An operation of a session, which opens its file, transfers a part of it, or closes it.
-    fn act_in_session(
+    /// Executes one operation of a session: opens its file, transfers a part of it, or closes it.
+    fn execute_in_session(
         &mut self,
         operation: FileOperation,
         open_for: OpenFor,
@@ -100,11 +100,11 @@ impl Files {
         length: u64,
     ) -> io::Result<u64> {
         let start = u64::from(operation.block) * self.block;
-        let buffer = self.buffers.whole(slot);
-        match (operation.kind, &self.held) {
+        let buffer = self.buffers.get_mut(slot);
+        match (operation.kind, &self.session_file) {
             (FileOperationKind::Open | FileOperationKind::Create, _) => {
                 self.tree.shape.write_operation_path(operation, &mut self.path);
-                self.held = Some(self.tree.root.open_file(&self.path, open_for, &self.cache)?);
+                self.session_file = Some(self.tree.root.open_file(&self.path, open_for, &self.cache)?);
                 Ok(0)
             }
             (FileOperationKind::Delete, _) => {
@@ -113,15 +113,15 @@ impl Files {
             }
             (FileOperationKind::ReadBlock, Some(file)) => read(file, buffer, start, length),
             (FileOperationKind::WriteBlock, Some(file)) => write(file, buffer, start, length),
-            (_, held) => {
-                let flushed = held.as_ref().filter(|_| self.flushes).map(fs::File::sync_all);
-                self.held = None;
+            (_, session_file) => {
+                let flushed = session_file.as_ref().filter(|_| self.flushes).map(fs::File::sync_all);
+                self.session_file = None;
                 flushed.unwrap_or(Ok(())).map(|()| 0)
             }
         }
     }
 
-    fn act(&mut self, operation: FileOperation, slot: Slot) -> io::Result<u64> {
+    fn execute(&mut self, operation: FileOperation, slot: Slot) -> io::Result<u64> {
         let Files {
             tree: OpenTree { root, shape },
             buffers,
@@ -139,29 +139,31 @@ impl Files {
         let start = u64::from(block) * self.block;
         let open = |open_for: OpenFor| root.open_file(path, open_for, cache);
         match kind {
-            FileOperationKind::Create => write(&open(OpenFor::Create)?, buffers.whole(slot), 0, shape.file_size(file)),
+            FileOperationKind::Create => {
+                write(&open(OpenFor::Create)?, buffers.get_mut(slot), 0, shape.file_size(file))
+            }
             FileOperationKind::Open => open(OpenFor::Read).map(|_| 0),
-            FileOperationKind::Read => read(&open(OpenFor::Read)?, buffers.whole(slot), 0, u64::MAX),
+            FileOperationKind::Read => read(&open(OpenFor::Read)?, buffers.get_mut(slot), 0, u64::MAX),
             FileOperationKind::ReadBlock => {
                 let opened = open(OpenFor::Read)?;
-                read(&opened, buffers.whole(slot), start, self.block)
+                read(&opened, buffers.get_mut(slot), start, self.block)
             }
-            FileOperationKind::Write => write(&open(OpenFor::Write)?, buffers.whole(slot), 0, shape.file_size(file)),
+            FileOperationKind::Write => write(&open(OpenFor::Write)?, buffers.get_mut(slot), 0, shape.file_size(file)),
             FileOperationKind::WriteBlock => {
                 let length = self.block.min(shape.file_size(file).saturating_sub(start));
-                write(&open(OpenFor::Write)?, buffers.whole(slot), start, length)
+                write(&open(OpenFor::Write)?, buffers.get_mut(slot), start, length)
             }
             FileOperationKind::Append => {
                 let opened = open(OpenFor::Write)?;
-                let end = append_at(&opened, shape.file_size(file), self.block)?;
-                write(&opened, buffers.whole(slot), end, self.block)
+                let end = append_offset(&opened, shape.file_size(file), self.block)?;
+                write(&opened, buffers.get_mut(slot), end, self.block)
             }
             FileOperationKind::Fsync => open(OpenFor::Write)?.sync_all().map(|()| 0),
             FileOperationKind::Stat => root.look_up(path).map(|_| 0),
             FileOperationKind::Readdir => root.read_directory(path).map(|_| 0),
             FileOperationKind::Rename => {
-                shape.write_file_path(file, !renamed, &mut self.other);
-                root.rename(path, &self.other).map(|()| 0)
+                shape.write_file_path(file, !renamed, &mut self.new_path);
+                root.rename(path, &self.new_path).map(|()| 0)
             }
             FileOperationKind::Delete => root.remove_file(path).map(|()| 0),
             FileOperationKind::Mkdir => root.create_directory(path).map(|()| 0),
@@ -174,9 +176,9 @@ impl Files {
     }
 }
 
-/// Where a block is appended. A file that would grow beyond [`OpenTree::append_limit`] is cut to
-/// its size first, so that no test fills the file system.
-fn append_at(file: &fs::File, size: u64, block: u64) -> io::Result<u64> {
+/// The offset for appending a block. A file that would grow beyond [`OpenTree::append_limit`] is
+/// truncated to its size first, so no test fills the file system.
+fn append_offset(file: &fs::File, size: u64, block: u64) -> io::Result<u64> {
     let end = file.metadata()?.len();
     if end + block <= OpenTree::append_limit(size, block) {
         return Ok(end);
@@ -189,8 +191,8 @@ fn append_at(file: &fs::File, size: u64, block: u64) -> io::Result<u64> {
 fn read(file: &fs::File, buffer: &mut [u8], start: u64, length: u64) -> io::Result<u64> {
     let mut done = 0;
     while done < length {
-        let room = (length - done).min(buffer.len() as u64) as usize;
-        match checked(sys::file::read_at(file, &mut buffer[..room], start + done))? {
+        let part = (length - done).min(buffer.len() as u64) as usize;
+        match into_io_result(sys::file::read_at(file, &mut buffer[..part], start + done))? {
             0 => break,
             read => done += read,
         }
@@ -202,8 +204,8 @@ fn read(file: &fs::File, buffer: &mut [u8], start: u64, length: u64) -> io::Resu
 fn write(file: &fs::File, buffer: &[u8], start: u64, length: u64) -> io::Result<u64> {
     let mut done = 0;
     while done < length {
-        let room = (length - done).min(buffer.len() as u64) as usize;
-        match checked(sys::file::write_at(file, &buffer[..room], start + done))? {
+        let part = (length - done).min(buffer.len() as u64) as usize;
+        match into_io_result(sys::file::write_at(file, &buffer[..part], start + done))? {
             0 => return Err(io::Error::from_raw_os_error(sys::file::IO_ERROR)),
             written => done += written,
         }
@@ -211,16 +213,16 @@ fn write(file: &fs::File, buffer: &[u8], start: u64, length: u64) -> io::Result<
     Ok(done)
 }
 
-fn checked(result: i64) -> io::Result<u64> {
+fn into_io_result(result: i64) -> io::Result<u64> {
     u64::try_from(result).map_err(|_| io::Error::from_raw_os_error(-result as i32))
 }
 
-impl Calls for Files {
+impl SyncCalls for Files {
     fn perform(&mut self, io: &Request) -> i64 {
         let operation = FileOperation::unpack(io.offset);
         let done = match self.session {
-            Some(open_for) => self.act_in_session(operation, open_for, io.slot, u64::from(io.length)),
-            None => self.act(operation, io.slot),
+            Some(open_for) => self.execute_in_session(operation, open_for, io.slot, u64::from(io.length)),
+            None => self.execute(operation, io.slot),
         };
         match done {
             Ok(bytes) => bytes as i64,
@@ -229,7 +231,7 @@ impl Calls for Files {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.whole(slot)
+        self.buffers.get_mut(slot)
     }
 
     fn exchange_file(&mut self, _index: u16, _with: File) -> Result<(), EngineError> {
@@ -237,6 +239,6 @@ impl Calls for Files {
     }
 
     fn describe(&self) -> EngineUsed {
-        used(EngineKind::Files)
+        describe_sync(EngineKind::Files)
     }
 }

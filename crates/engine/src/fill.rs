@@ -1,5 +1,5 @@
-//! Random buffer contents at the speed of a memory copy: the wide generator, compiled for the
-//! instruction sets of this CPU.
+//! Fills buffers with random contents at the speed of a memory copy: the wide generator, compiled
+//! for the instruction sets of this CPU.
 
 use model::content::{RandomFill, WideRandom};
 

@@ -1,19 +1,18 @@
-//! What single calls are asked for beside where and how much: polling, no waiting, no caching, no
-//! tearing.
+//! Flags of single calls: polling, no waiting, no caching, atomic writes.
 
 use model::plan::EngineChoice;
 
-/// Flags of `preadv2`, `pwritev2` and their like (`RWF_*`).
+/// Flags of `preadv2`, `pwritev2` and similar calls (`RWF_*`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallFlags {
-    /// Those of every read.
+    /// Flags of every read.
     pub(crate) read: u32,
-    /// Those of every write.
+    /// Flags of every write.
     pub(crate) write: u32,
-    /// Share of operations that are polled for, in percent.
+    /// Percentage of operations that poll.
     poll_percent: u8,
-    /// Percent that have come together since the last such operation.
-    sum: u8,
+    /// Percent accumulated since the last operation that polled.
+    accumulated_percent: u8,
 }
 
 impl CallFlags {
@@ -23,28 +22,28 @@ impl CallFlags {
     const UNCACHED: u32 = 0x80;
 
     pub(crate) fn new(choice: &EngineChoice) -> CallFlags {
-        let set = |asked: bool, flag: u32| if asked { flag } else { 0 };
+        let set = |enabled: bool, flag: u32| if enabled { flag } else { 0 };
         let both = set(choice.no_wait, Self::NO_WAIT) | set(choice.uncached, Self::UNCACHED);
         CallFlags {
             read: both,
             write: both | set(choice.atomic, Self::ATOMIC),
             poll_percent: if choice.poll { choice.poll_percent.min(100) } else { 0 },
-            sum: 0,
+            accumulated_percent: 0,
         }
     }
 
-    /// No call needs flags.
+    /// True if no call needs flags.
     pub(crate) fn are_empty(&self) -> bool {
         self.read | self.write == 0 && self.poll_percent == 0
     }
 
-    /// The flag for polling, for as many of the operations as want it, evenly spread.
-    pub(crate) fn poll(&mut self) -> u32 {
-        self.sum += self.poll_percent;
-        if self.sum < 100 {
+    /// The polling flag for the next operation; spread evenly over the operations.
+    pub(crate) fn next_poll_flag(&mut self) -> u32 {
+        self.accumulated_percent += self.poll_percent;
+        if self.accumulated_percent < 100 {
             return 0;
         }
-        self.sum -= 100;
+        self.accumulated_percent -= 100;
         Self::POLL
     }
 }
@@ -61,7 +60,7 @@ mod tests {
                 poll_percent: percent,
                 ..EngineChoice::default()
             });
-            let polled = (0..1000).filter(|_| flags.poll() == CallFlags::POLL).count();
+            let polled = (0..1000).filter(|_| flags.next_poll_flag() == CallFlags::POLL).count();
             assert_eq!(polled, usize::from(percent) * 10);
         }
     }

@@ -1,4 +1,4 @@
-//! What makes two paths, links or descriptors the same thing: numbers, never spellings.
+//! Identifies files and devices by numbers, never by paths.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,21 +6,21 @@ use std::str::FromStr;
 /// Major and minor number of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceNumber {
-    /// Which driver.
+    /// Number of the driver.
     pub major: u32,
-    /// Which of its devices.
+    /// Number of the device within the driver.
     pub minor: u32,
 }
 
-/// What makes a file or device the same as another one, however it was reached: by a link, an alias
-/// in `/dev/disk/by-id`, a bind mount or a second hard link.
+/// Identifies a file or device however it was reached: by a link, an alias in `/dev/disk/by-id`, a
+/// bind mount or a second hard link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Identity {
     /// A block device, by its own number.
     BlockDevice(DeviceNumber),
     /// A character device, by its own number.
     CharacterDevice(DeviceNumber),
-    /// Anything that lies on a file system.
+    /// Anything on a file system.
     File {
         /// Number of the file system's device. On Windows the serial number of the volume is the
         /// major number.
@@ -49,7 +49,7 @@ impl fmt::Display for DeviceNumber {
     }
 }
 
-/// A text that is not `major:minor`.
+/// The text is not `major:minor`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a device number is written major:minor")]
 pub struct NotADeviceNumber;
@@ -65,16 +65,15 @@ impl FromStr for DeviceNumber {
     }
 }
 
-/// A file and no other, now or later: the file that takes its number after it was removed is
-/// another one.
+/// Identifies a file for ever: a later file with the same inode number has another id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FileId {
-    /// The file system, by a number that outlives a restart where there is one.
+    /// Number of the file system, stable across restarts where possible.
     pub file_system: u64,
     /// Number of the file there.
     pub number: u128,
-    /// When it was made, in nanoseconds since 1970; 0 where the file system does not keep it, and
-    /// on Windows.
+    /// Creation time in nanoseconds since 1970; 0 where the file system does not record it, and on
+    /// Windows.
     pub born_ns: i64,
 }
 
@@ -84,8 +83,8 @@ impl fmt::Display for FileId {
     }
 }
 
-/// What a file system keeps of a file beside its contents. Two equal stamps show that nothing was
-/// written between them, as far as its times are fine enough.
+/// Metadata of a file. Equal stamps show that nothing was written in between, within the resolution
+/// of the file system's times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileStamp {
     /// Which file.

@@ -1,10 +1,9 @@
-//! How idle processors are, measured by work that is done only while nothing else wants to run.
+//! Processor idleness, measured by work that runs only while nothing else wants to run.
 //!
-//! A thread on each processor first measures how long a unit of work takes there, and then does one
-//! after the other at the lowest priority there is. What it gets done, in units, is the time that
-//! was left over. This is fio's measure (`--idle-prof`): unlike the kernel's accounting it notices
-//! work that slows the processor down without occupying it, such as that of a sibling thread of the
-//! same core.
+//! A thread on each processor first times a unit of work, then runs such units at the lowest
+//! priority. The units completed show the idle time. This is fio's measure (`--idle-prof`): unlike
+//! the kernel's accounting it notices work that slows the processor without occupying it, such as
+//! that of a sibling thread of the same core.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,85 +17,84 @@ use model::results::{CpuIdleness, Idleness};
 
 use crate::sys;
 
-/// Rounds of the work that are one unit: some microseconds.
+/// Rounds in one unit of work: a few microseconds.
 const ROUNDS: u32 = 4096;
-/// A unit is timed so often before it is used as a measure.
+/// Timings from which the median is taken.
 const TIMINGS: usize = 10;
-/// Each time over that many units, so that the clock does not count.
-const UNITS_EACH: u32 = 10;
+/// Units per timing, so that the cost of the clock is negligible.
+const UNITS_PER_TIMING: u32 = 10;
 
 /// Threads that measure how idle the processors are.
 #[derive(Debug)]
 pub struct IdleProfile {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-    /// What each thread found a unit to take.
+    /// Processor and time of one unit there.
     unit_ns: Vec<(u32, f64)>,
-    begun: Instant,
+    started: Instant,
 }
 
 #[derive(Debug)]
 struct Shared {
     stop: AtomicBool,
-    /// Units that each thread has done.
+    /// Units completed by each thread.
     done: Vec<AtomicU64>,
-    begun: Mutex<bool>,
-    begin: Condvar,
+    started: Mutex<bool>,
+    start: Condvar,
 }
 
 impl IdleProfile {
-    /// Measures the unit on each processor that this process may use. Takes a few milliseconds, in
-    /// which the processors should have nothing else to do.
+    /// Times the unit on each processor that this process may use. Takes a few milliseconds, during
+    /// which the processors should be idle.
     ///
     /// # Errors
-    /// The system's, where a thread cannot be started, bound to its processor or given the lowest
-    /// priority.
+    /// The system's error if a thread cannot be started, pinned or given the lowest priority.
     pub fn new() -> io::Result<IdleProfile> {
         let cpus = sys::thread::usable_cpus();
         let shared = Arc::new(Shared {
             stop: AtomicBool::new(false),
             done: cpus.iter().map(|_| AtomicU64::new(0)).collect(),
-            begun: Mutex::new(false),
-            begin: Condvar::new(),
+            started: Mutex::new(false),
+            start: Condvar::new(),
         });
-        let (answer, answers) = channel();
+        let (result_sender, results) = channel();
         let mut profile = IdleProfile {
             shared: Arc::clone(&shared),
             threads: Vec::new(),
             unit_ns: Vec::new(),
-            begun: Instant::now(),
+            started: Instant::now(),
         };
-        for (number, cpu) in cpus.iter().enumerate() {
-            let (shared, answer, cpu) = (Arc::clone(&shared), answer.clone(), *cpu);
-            let body = move || measure(cpu, &shared, number, answer);
+        for (index, cpu) in cpus.iter().enumerate() {
+            let (shared, result_sender, cpu) = (Arc::clone(&shared), result_sender.clone(), *cpu);
+            let body = move || run_thread(cpu, &shared, index, result_sender);
             let thread = std::thread::Builder::new().name(format!("idle {cpu}"));
             profile.threads.push(thread.spawn(body)?);
         }
-        drop(answer);
-        profile.unit_ns = units(&answers)?;
+        drop(result_sender);
+        profile.unit_ns = collect_units(&results)?;
         Ok(profile)
     }
 
-    /// Begins to count, unless that was done before.
-    pub fn begin(&mut self) {
-        if !self.shared.let_go() {
-            self.begun = Instant::now();
+    /// Starts counting, unless that has been done.
+    pub fn start_counting(&mut self) {
+        if !self.shared.release_threads() {
+            self.started = Instant::now();
         }
     }
 
-    /// How idle the processors were from then up to now.
-    pub fn so_far(&self) -> Idleness {
-        let elapsed = self.begun.elapsed().as_nanos().max(1) as f64;
-        let of = |((cpu, unit), done): (&(u32, f64), &AtomicU64)| CpuIdleness {
+    /// Idleness since [`IdleProfile::start_counting`].
+    pub fn snapshot(&self) -> Idleness {
+        let elapsed = self.started.elapsed().as_nanos().max(1) as f64;
+        let cpu_idleness = |((cpu, unit_ns), done): (&(u32, f64), &AtomicU64)| CpuIdleness {
             cpu: *cpu,
-            percent: (done.load(Ordering::Relaxed) as f64 * unit / elapsed * 100.0).min(100.0),
+            percent: (done.load(Ordering::Relaxed) as f64 * unit_ns / elapsed * 100.0).min(100.0),
         };
-        let units = || self.unit_ns.iter().map(|(_, unit)| *unit);
+        let units = || self.unit_ns.iter().map(|(_, unit_ns)| *unit_ns);
         let count = self.unit_ns.len().max(1) as f64;
         let mean = units().sum::<f64>() / count;
-        let squares = units().map(|unit| (unit - mean).powi(2)).sum::<f64>();
+        let squares = units().map(|unit_ns| (unit_ns - mean).powi(2)).sum::<f64>();
         Idleness {
-            cpus: self.unit_ns.iter().zip(&self.shared.done).map(of).collect(),
+            cpus: self.unit_ns.iter().zip(&self.shared.done).map(cpu_idleness).collect(),
             unit_ns_mean: mean,
             unit_ns_deviation: (squares / (count - 1.0).max(1.0)).sqrt(),
         }
@@ -106,7 +104,7 @@ impl IdleProfile {
 impl Drop for IdleProfile {
     fn drop(&mut self) {
         self.shared.stop.store(true, Ordering::Relaxed);
-        self.shared.let_go();
+        self.shared.release_threads();
         for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
@@ -114,73 +112,72 @@ impl Drop for IdleProfile {
 }
 
 impl Shared {
-    /// True if they had been let go before.
-    fn let_go(&self) -> bool {
+    /// Lets the threads start counting. True if they had already been released.
+    fn release_threads(&self) -> bool {
         let before = self
-            .begun
+            .started
             .lock()
-            .is_ok_and(|mut begun| std::mem::replace(&mut *begun, true));
-        self.begin.notify_all();
+            .is_ok_and(|mut started| std::mem::replace(&mut *started, true));
+        self.start.notify_all();
         before
     }
 
-    /// False if there is nothing to count.
+    /// Waits for the release. False if the thread should exit instead.
     fn wait(&self) -> bool {
-        let Ok(begun) = self.begun.lock() else { return false };
-        let waited = self.begin.wait_while(begun, |begun| !*begun);
+        let Ok(started) = self.started.lock() else { return false };
+        let waited = self.start.wait_while(started, |started| !*started);
         waited.is_ok() && !self.stop.load(Ordering::Relaxed)
     }
 }
 
-/// What a unit takes on each processor, in their order.
-fn units(answers: &Receiver<io::Result<(u32, f64)>>) -> io::Result<Vec<(u32, f64)>> {
-    let mut units = answers.iter().collect::<io::Result<Vec<_>>>()?;
+/// Collects the time of a unit on each processor, ordered by processor.
+fn collect_units(results: &Receiver<io::Result<(u32, f64)>>) -> io::Result<Vec<(u32, f64)>> {
+    let mut units = results.iter().collect::<io::Result<Vec<_>>>()?;
     units.sort_by_key(|(cpu, _)| *cpu);
     Ok(units)
 }
 
-/// The life of a thread: it measures the unit, answers, waits for the others, and does units until
-/// it is asked to stop.
-fn measure(cpu: u32, shared: &Shared, number: usize, answer: Sender<io::Result<(u32, f64)>>) {
-    let prepared = sys::thread::pin_to(&[cpu]).map(|()| timed_unit());
-    // The caller may have given up for another thread's error.
-    let answered = match prepared.and_then(|unit| sys::thread::run_only_when_idle().map(|()| unit)) {
-        Ok(unit) => answer.send(Ok((cpu, unit.0 as f64 / f64::from(UNITS_EACH)))),
-        Err(error) => answer.send(Err(error)),
+/// Body of a thread: times the unit, reports it, waits for the release, and works until stopped.
+fn run_thread(cpu: u32, shared: &Shared, index: usize, result_sender: Sender<io::Result<(u32, f64)>>) {
+    let prepared = sys::thread::pin_to(&[cpu]).map(|()| time_unit());
+    // The caller may have returned with another thread's error.
+    let reported = match prepared.and_then(|time| sys::thread::run_only_when_idle().map(|()| time)) {
+        Ok(time) => result_sender.send(Ok((cpu, time.0 as f64 / f64::from(UNITS_PER_TIMING)))),
+        Err(error) => result_sender.send(Err(error)),
     };
-    // The last of them that goes tells that all have answered.
-    drop(answer);
-    if answered.is_err() || !shared.wait() {
+    // The receiver ends when the last sender is dropped.
+    drop(result_sender);
+    if reported.is_err() || !shared.wait() {
         return;
     }
     let mut state = u64::from(cpu) + 1;
     let mut done = 0;
     while !shared.stop.load(Ordering::Relaxed) {
-        state = unit(state);
+        state = run_unit(state);
         done += 1;
-        shared.done[number].store(done, Ordering::Relaxed);
+        shared.done[index].store(done, Ordering::Relaxed);
     }
 }
 
-/// The time of [`UNITS_EACH`] units: the median, since whatever else runs can only make it longer.
-fn timed_unit() -> Nanos {
+/// The time of [`UNITS_PER_TIMING`] units: the median, since interruptions can only lengthen it.
+fn time_unit() -> Nanos {
     let mut state = 1;
     let mut times: Vec<u64> = (0..TIMINGS)
         .map(|_| {
-            let begun = Instant::now();
-            for _ in 0..UNITS_EACH {
-                state = unit(state);
+            let started = Instant::now();
+            for _ in 0..UNITS_PER_TIMING {
+                state = run_unit(state);
             }
-            begun.elapsed().as_nanos() as u64
+            started.elapsed().as_nanos() as u64
         })
         .collect();
     times.sort_unstable();
     Nanos(times[TIMINGS / 2])
 }
 
-/// One unit of work: a chain of multiplications that nothing can shorten.
+/// One unit of work: a chain of dependent multiplications.
 #[inline(never)]
-fn unit(mut state: u64) -> u64 {
+fn run_unit(mut state: u64) -> u64 {
     for _ in 0..ROUNDS {
         state = std::hint::black_box(state ^ state >> 29).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     }

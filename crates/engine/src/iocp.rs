@@ -1,9 +1,8 @@
-//! The queues of Windows: operations that the system completes while the thread continues, whose
-//! ends it learns of through a completion port, by routines that it lets the system call (DiskSpd
-//! `-x`), or through a ring (`ioring.rs`).
+//! The asynchronous engines of Windows. Completions arrive through a completion port, through
+//! completion routines (DiskSpd `-x`) or through a ring (`ioring.rs`).
 //!
-//! Except on a ring, each operation is a call of its own. Flushes and trims have no such call: they
-//! are executed where they stand, and what is in flight continues meanwhile.
+//! Except on a ring, each operation is one system call. Flushes and trims have no asynchronous
+//! call: they are executed synchronously while other operations stay in flight.
 
 use model::Nanos;
 use model::results::EngineUsed;
@@ -13,27 +12,27 @@ use crate::buffers::SharedBuffers;
 use crate::clock::Clock;
 use crate::error::{EngineError, os_error_name};
 use crate::sleep::PreciseSleep;
-use crate::sys::overlapped::{Completed, FOR_EVER, Queue, Transfer, cancel_all, of_error};
+use crate::sys::overlapped::{Completed, INFINITE_MS, Queue, Transfer, cancel_all, error_result};
 use crate::sys::port::Port;
 use crate::sys::routines::Routines;
 use crate::{Engine, File, Setup};
 
 /// How long a drop waits for operations that cannot be cancelled.
 const STUCK_TIMEOUT: Nanos = Nanos::secs(10);
-/// Longer waits are cut, since they may be late by a part of their length.
-const LONGEST_MS: u64 = 100;
+/// Limits each wait, since a wait may be late by a part of its length.
+const MAX_WAIT_MS: u64 = 100;
 
 /// The engine on a completion port.
-pub(crate) type Iocp = Queued<Port>;
+pub(crate) type Iocp = QueueEngine<Port>;
 /// The engine on completion routines.
-pub(crate) type ByRoutines = Queued<Routines>;
+pub(crate) type RoutinesEngine = QueueEngine<Routines>;
 
-pub(crate) struct Queued<Q: Queue> {
+pub(crate) struct QueueEngine<Q: Queue> {
     queue: Q,
     buffers: SharedBuffers,
     files: Vec<File>,
-    /// What one look has found.
-    found: Vec<Completed>,
+    /// Completions of the last poll.
+    completed: Vec<Completed>,
     split_stamps: bool,
     submit_batch: u32,
     spin: bool,
@@ -43,20 +42,20 @@ pub(crate) struct Queued<Q: Queue> {
     timeouts: Timeouts,
 }
 
-impl<Q: Queue> Queued<Q> {
-    pub(crate) fn open(setup: Setup) -> Result<Queued<Q>, EngineError> {
+impl<Q: Queue> QueueEngine<Q> {
+    pub(crate) fn open(setup: Setup) -> Result<QueueEngine<Q>, EngineError> {
         let queue = Q::new(setup.slots, setup.clock).map_err(|error| unavailable::<Q>(&error))?;
-        Queued::over(queue, setup)
+        QueueEngine::with_queue(queue, setup)
     }
 
-    /// The same over a queue that is there.
-    pub(crate) fn over(queue: Q, setup: Setup) -> Result<Queued<Q>, EngineError> {
+    /// Starts the engine over an existing queue.
+    pub(crate) fn with_queue(queue: Q, setup: Setup) -> Result<QueueEngine<Q>, EngineError> {
         let buffers = SharedBuffers::new(&setup)?;
-        let mut engine = Queued {
+        let mut engine = QueueEngine {
             queue,
             buffers,
             files: Vec::new(),
-            found: Vec::with_capacity(setup.slots as usize),
+            completed: Vec::with_capacity(setup.slots as usize),
             split_stamps: setup.split_stamps,
             submit_batch: setup.submit_batch,
             spin: setup.spin,
@@ -64,17 +63,20 @@ impl<Q: Queue> Queued<Q> {
             sleep: PreciseSleep::new(setup.spin),
             timeouts: Timeouts::default(),
         };
-        setup.files.iter().try_for_each(|file| engine.add(file))?;
+        setup.files.iter().try_for_each(|file| engine.register_file(file))?;
         engine.files = setup.files;
         Ok(engine)
     }
 
-    /// Tells the queue of a file. What is mapped is used by other means.
-    fn add(&mut self, file: &File) -> Result<(), EngineError> {
+    /// Registers a file with the queue. Mapped files do not use the queue.
+    fn register_file(&mut self, file: &File) -> Result<(), EngineError> {
         let how = file.how();
         match file.handle().filter(|_| how.cache.mapping.is_none()) {
             None => Ok(()),
-            Some(handle) if how.overlapped => self.queue.add(handle).map_err(|error| unavailable::<Q>(&error)),
+            Some(handle) if how.overlapped => self
+                .queue
+                .register_file(handle)
+                .map_err(|error| unavailable::<Q>(&error)),
             Some(_) => Err(EngineError::unavailable(
                 Q::KIND,
                 format!("{} was not opened for it", file.path().display()),
@@ -83,33 +85,34 @@ impl<Q: Queue> Queued<Q> {
         }
     }
 
-    /// Begins operations, up to one that cannot be begun so. Returns how many were taken over.
+    /// Starts operations, up to one that the queue does not support. Returns how many were
+    /// accepted.
     #[inline]
-    fn submit(&mut self, requests: &[Request], done: &mut Batch) -> u32 {
-        let mut taken = 0;
+    fn submit(&mut self, requests: &[Request], batch: &mut Batch) -> u32 {
+        let mut accepted = 0;
         for request in requests {
             let writes = match request.action {
                 Action::Read => false,
                 Action::Write => true,
-                Action::Flush | Action::FlushData if self.queue.flushes() => {
-                    self.begin_flush(request, done);
-                    taken += 1;
+                Action::Flush | Action::FlushData if self.queue.supports_flush() => {
+                    self.start_flush(request, batch);
+                    accepted += 1;
                     continue;
                 }
-                // By itself, in its turn.
-                _ if taken > 0 => break,
-                _ => return self.perform_directly(request, done),
+                // An unsupported operation gets a turn to itself.
+                _ if accepted > 0 => break,
+                _ => return self.execute_directly(request, batch),
             };
-            self.begin(request, writes, done);
-            taken += 1;
+            self.start_transfer(request, writes, batch);
+            accepted += 1;
         }
-        taken
+        accepted
     }
 
     #[inline]
-    fn begin(&mut self, request: &Request, writes: bool, done: &mut Batch) {
+    fn start_transfer(&mut self, request: &Request, writes: bool, batch: &mut Batch) {
         let Some(file) = self.files[usize::from(request.file)].handle() else {
-            return self.end_at_once(request, i64::from(request.length), done);
+            return self.complete_now(request, i64::from(request.length), batch);
         };
         let transfer = Transfer {
             file,
@@ -120,93 +123,95 @@ impl<Q: Queue> Queued<Q> {
             slot: request.slot,
         };
         // SAFETY: the slot was free and its buffer, of at least this length, belongs to this engine
-        // (both checked by `claim`); having been claimed, it is lent to no one until the slot is
-        // found. `Drop` cancels and finds every outstanding slot, or abandons memory and queue,
-        // before buffers and files go.
+        // (both checked by `claim`); the buffer is not accessible until the slot is reaped. `Drop`
+        // cancels and reaps every outstanding slot, or abandons memory and queue, before buffers
+        // and files are freed.
         if let Err(error) = unsafe { self.queue.start(&transfer) } {
             self.buffers.release(request.slot);
-            self.end_at_once(request, of_error(error), done);
+            self.complete_now(request, error_result(error), batch);
         }
     }
 
     #[inline(never)]
-    fn begin_flush(&mut self, request: &Request, done: &mut Batch) {
+    fn start_flush(&mut self, request: &Request, batch: &mut Batch) {
         let Some(file) = self.files[usize::from(request.file)].handle() else {
-            return self.end_at_once(request, i64::from(request.length), done);
+            return self.complete_now(request, i64::from(request.length), batch);
         };
         self.buffers.claim(request.slot, 0);
         if let Err(error) = self.queue.start_flush(file, request.slot) {
             self.buffers.release(request.slot);
-            self.end_at_once(request, of_error(error), done);
+            self.complete_now(request, error_result(error), batch);
         }
     }
 
     #[cold]
-    fn end_at_once(&self, request: &Request, result: i64, done: &mut Batch) {
-        done.done.push(Completion::new(request.slot, result, self.clock.now()));
+    fn complete_now(&self, request: &Request, result: i64, batch: &mut Batch) {
+        batch.done.push(Completion::new(request.slot, result, self.clock.now()));
     }
 
     #[inline(never)]
-    fn perform_directly(&mut self, request: &Request, done: &mut Batch) -> u32 {
-        let result = self.files[usize::from(request.file)].without_buffer(request);
-        self.end_at_once(request, result, done);
+    fn execute_directly(&mut self, request: &Request, batch: &mut Batch) -> u32 {
+        let result = self.files[usize::from(request.file)].flush_or_trim(request);
+        self.complete_now(request, result, batch);
         1
     }
 
-    /// Takes what has ended, after that many milliseconds at most. Returns how many that are.
+    /// Reaps completions, waiting at most `milliseconds`. Returns how many.
     #[inline]
-    fn reap_within(&mut self, milliseconds: u32, done: &mut Batch) -> Result<u32, EngineError> {
-        self.found.clear();
-        let looked = self.queue.reap_within(milliseconds, &mut self.found);
-        // What a look has found has ended, also where the look then failed.
-        for found in &self.found {
-            self.buffers.release(found.slot);
-            done.done.push(Completion::new(found.slot, found.result, found.at));
+    fn reap_within(&mut self, milliseconds: u32, batch: &mut Batch) -> Result<u32, EngineError> {
+        self.completed.clear();
+        let polled = self.queue.reap_within(milliseconds, &mut self.completed);
+        // These operations have completed even if the poll then failed.
+        for completion in &self.completed {
+            self.buffers.release(completion.slot);
+            batch
+                .done
+                .push(Completion::new(completion.slot, completion.result, completion.at));
         }
-        done.reaped = looked.map_err(failed::<Q>)?;
-        Ok(self.found.len() as u32)
+        batch.reap_time = polled.map_err(reap_error::<Q>)?;
+        Ok(self.completed.len() as u32)
     }
 
-    /// Waits in the system; with a deadline, until shortly before it and then looking again and
-    /// again. Looks once in any case, if there is anything to look for.
-    fn wait(&mut self, at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-        let mut wanted = match until {
-            // What was not handed over cannot end, and would be waited for until the end of time.
-            Nanos::NEVER => at_least.min(self.buffers.outstanding()),
-            _ => at_least,
+    /// Waits in the system; with a deadline, until shortly before it and then polling. Polls at
+    /// least once if anything is in flight.
+    fn wait(&mut self, wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+        let mut remaining = match until {
+            // Requests that were not submitted cannot complete; waiting for them would never end.
+            Nanos::NEVER => wait_nr.min(self.buffers.outstanding()),
+            _ => wait_nr,
         };
         loop {
             if self.buffers.outstanding() == 0 {
-                if wanted > 0 && until != Nanos::NEVER {
+                if remaining > 0 && until != Nanos::NEVER {
                     self.sleep.sleep_until(until, &self.clock);
                 }
-                done.reaped = self.clock.now();
+                batch.reap_time = self.clock.now();
                 return Ok(());
             }
-            let milliseconds = match (wanted, until) {
+            let milliseconds = match (remaining, until) {
                 (0, _) => 0,
-                (_, Nanos::NEVER) => FOR_EVER,
-                _ => self.timeouts.before(until.since(self.clock.now())),
+                (_, Nanos::NEVER) => INFINITE_MS,
+                _ => self.timeouts.timeout_ms(until.since(self.clock.now())),
             };
             let begun = self.clock.now();
-            let found = self.reap_within(milliseconds, done)?;
-            wanted = wanted.saturating_sub(found);
-            if wanted == 0 || done.reaped >= until {
+            let count = self.reap_within(milliseconds, batch)?;
+            remaining = remaining.saturating_sub(count);
+            if remaining == 0 || batch.reap_time >= until {
                 return Ok(());
             }
-            match (milliseconds, found) {
+            match (milliseconds, count) {
                 (0, _) if self.spin => std::hint::spin_loop(),
                 (0, _) => std::thread::yield_now(),
-                (FOR_EVER, _) | (_, 1..) => {}
-                (_, 0) => self.timeouts.learn(milliseconds, done.reaped.since(begun)),
+                (INFINITE_MS, _) | (_, 1..) => {}
+                (_, 0) => self.timeouts.adjust_margin(milliseconds, batch.reap_time.since(begun)),
             }
         }
     }
 }
 
-fn failed<Q: Queue>(error: u32) -> EngineError {
+fn reap_error<Q: Queue>(error: u32) -> EngineError {
     EngineError::System {
-        call: Q::LOOKS_BY,
+        call: Q::REAP_CALL,
         errno: error as i32,
     }
 }
@@ -216,23 +221,23 @@ fn unavailable<Q: Queue>(error: &std::io::Error) -> EngineError {
     EngineError::unavailable(Q::KIND, why, "use `--engine psync`")
 }
 
-impl<Q: Queue> Engine for Queued<Q> {
+impl<Q: Queue> Engine for QueueEngine<Q> {
     #[inline]
-    fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-        done.done.clear();
-        done.before = self.clock.now();
-        done.submitted = match requests.is_empty() {
+    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+        batch.done.clear();
+        batch.submit_start = self.clock.now();
+        batch.submitted = match requests.is_empty() {
             true => 0,
-            false => self.submit(requests, done),
+            false => self.submit(requests, batch),
         };
         if self.split_stamps {
-            self.queue.hand_over().map_err(failed::<Q>)?;
-            done.returned = self.clock.now();
+            self.queue.submit_queued().map_err(reap_error::<Q>)?;
+            batch.submit_end = self.clock.now();
         }
-        let at_least = at_least.saturating_sub(done.done.len() as u32);
-        self.wait(at_least, until, done)?;
+        let wait_nr = wait_nr.saturating_sub(batch.done.len() as u32);
+        self.wait(wait_nr, until, batch)?;
         if !self.split_stamps {
-            done.returned = done.reaped;
+            batch.submit_end = batch.reap_time;
         }
         Ok(())
     }
@@ -242,11 +247,11 @@ impl<Q: Queue> Engine for Queued<Q> {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.of_free(slot)
+        self.buffers.free_buffer(slot)
     }
 
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
-        self.add(&with)?;
+        self.register_file(&with)?;
         self.files[usize::from(index)] = with;
         Ok(())
     }
@@ -261,18 +266,20 @@ impl<Q: Queue> Engine for Queued<Q> {
     }
 }
 
-impl<Q: Queue> Drop for Queued<Q> {
+impl<Q: Queue> Drop for QueueEngine<Q> {
     fn drop(&mut self) {
         if self.buffers.outstanding() > 0 {
             self.queue.cancel();
             self.files.iter().filter_map(File::handle).for_each(cancel_all);
         }
-        let deadline = self.clock.now() + STUCK_TIMEOUT;
+        let until = self.clock.now() + STUCK_TIMEOUT;
         while self.buffers.outstanding() > 0 {
-            self.found.clear();
-            let looked = self.queue.reap_within(LONGEST_MS as u32, &mut self.found);
-            self.found.iter().for_each(|found| self.buffers.release(found.slot));
-            if looked.is_err() || self.clock.now() >= deadline {
+            self.completed.clear();
+            let polled = self.queue.reap_within(MAX_WAIT_MS as u32, &mut self.completed);
+            self.completed
+                .iter()
+                .for_each(|completed| self.buffers.release(completed.slot));
+            if polled.is_err() || self.clock.now() >= until {
                 break;
             }
         }
@@ -283,11 +290,11 @@ impl<Q: Queue> Drop for Queued<Q> {
     }
 }
 
-/// How long the system may wait so that it is back before a deadline.
+/// Timeouts that make the system return before a deadline.
 ///
-/// Its waits have whole milliseconds and end with a tick of its timer, which comes every
-/// millisecond at best, and every 15.6 where it does not grant that. So a wait ends early by as
-/// much as waits have been late, and the rest is looked through.
+/// System waits take whole milliseconds and end with a tick of the system timer, which comes every
+/// millisecond at best, and every 15.6 ms otherwise. So a wait ends early by as much as earlier
+/// waits were late, and the engine polls for the rest.
 #[derive(Clone, Copy, Debug)]
 struct Timeouts {
     margin: Nanos,
@@ -305,20 +312,20 @@ impl Timeouts {
     const MIN_MARGIN: Nanos = Nanos::millis(1);
     const MAX_MARGIN: Nanos = Nanos::millis(32);
 
-    /// Milliseconds to wait where so much time is left; 0 to look without waiting.
-    fn before(&self, left: Nanos) -> u32 {
-        ((left - self.margin).0 / 1_000_000).min(LONGEST_MS) as u32
+    /// Milliseconds to wait when `left` remains; 0 to poll without waiting.
+    fn timeout_ms(&self, left: Nanos) -> u32 {
+        ((left - self.margin).0 / 1_000_000).min(MAX_WAIT_MS) as u32
     }
 
-    /// Learns from a wait in vain that was to take that many milliseconds and took so long.
-    fn learn(&mut self, milliseconds: u32, took: Nanos) {
-        let late = took - Nanos::millis(u64::from(milliseconds));
-        // Follow a late return quickly and forget it slowly.
-        let wanted = (late + Nanos(late.0 / 2)).max(Self::MIN_MARGIN).min(Self::MAX_MARGIN);
-        self.margin = if wanted > self.margin {
-            wanted
+    /// Adapts the margin to a wait of `milliseconds` that returned nothing after `elapsed`.
+    fn adjust_margin(&mut self, milliseconds: u32, elapsed: Nanos) {
+        let late = elapsed - Nanos::millis(u64::from(milliseconds));
+        // Grow quickly after a late return and shrink slowly.
+        let target = (late + Nanos(late.0 / 2)).max(Self::MIN_MARGIN).min(Self::MAX_MARGIN);
+        self.margin = if target > self.margin {
+            target
         } else {
-            Nanos((self.margin.0 * 31 + wanted.0) / 32)
+            Nanos((self.margin.0 * 31 + target.0) / 32)
         };
     }
 }
@@ -339,8 +346,8 @@ pub(crate) mod tests {
     use super::*;
     use crate::clock::ClockStart;
 
-    /// A pipe: an end to write to, and one for queues to read from, where a read stays in flight
-    /// until something is written.
+    /// A pipe: the end to write to, and an overlapped end where a read stays in flight until
+    /// something is written.
     pub(crate) fn pipe() -> (fs::File, fs::File) {
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -371,8 +378,8 @@ pub(crate) mod tests {
         (unsafe { fs::File::from_raw_handle(end) }, reading)
     }
 
-    fn on_pipe<Q: Queue>(reading: fs::File, slots: u32) -> Queued<Q> {
-        Queued::open(setup_on(Q::KIND, File::of_handle(reading), slots)).unwrap()
+    fn on_pipe<Q: Queue>(reading: fs::File, slots: u32) -> QueueEngine<Q> {
+        QueueEngine::open(setup_on(Q::KIND, File::from_handle(reading), slots)).unwrap()
     }
 
     pub(crate) fn setup_on(kind: EngineKind, file: File, slots: u32) -> Setup {
@@ -390,7 +397,7 @@ pub(crate) mod tests {
             exchanges_files: false,
             split_stamps: false,
             spin: false,
-            clock: ClockStart::now().settle(),
+            clock: ClockStart::now().calibrate(),
             simulated: None,
             tree: None,
             seed: 1,
@@ -406,60 +413,60 @@ pub(crate) mod tests {
         (0..slots).map(read).collect()
     }
 
-    pub(crate) fn what_is_in_flight_is_waited_for<Q: Queue>(on_pipe: impl Fn(fs::File, u32) -> Queued<Q>) {
+    pub(crate) fn waits_for_operations_in_flight<Q: Queue>(on_pipe: impl Fn(fs::File, u32) -> QueueEngine<Q>) {
         let (mut writing, reading) = pipe();
         let mut engine = on_pipe(reading, 4);
-        let mut done = Batch::new(4);
+        let mut batch = Batch::new(4);
         // A deadline below a millisecond, and one above.
         for (requests, length) in [(&reads(4)[..], Nanos::micros(300)), (&[], Nanos::millis(7))] {
             let until = engine.now() + length;
-            engine.turn(requests, 1, until, &mut done).unwrap();
-            assert_eq!((done.submitted as usize, done.done.len()), (requests.len(), 0));
-            assert!(done.reaped >= until);
+            engine.turn(requests, 1, until, &mut batch).unwrap();
+            assert_eq!((batch.submitted as usize, batch.done.len()), (requests.len(), 0));
+            assert!(batch.reap_time >= until);
         }
-        // A look does not wait.
-        engine.turn(&[], 0, Nanos::NEVER, &mut done).unwrap();
-        assert_eq!(done.done.len(), 0);
+        // A poll does not wait.
+        engine.turn(&[], 0, Nanos::NEVER, &mut batch).unwrap();
+        assert_eq!(batch.done.len(), 0);
         writing.write_all(b"0123456789abcdef01234").unwrap();
         let mut results = Vec::new();
         while results.len() < 2 {
-            engine.turn(&[], 1, Nanos::NEVER, &mut done).unwrap();
-            results.extend(done.done.iter().map(|completion| (completion.result, completion.slot)));
+            engine.turn(&[], 1, Nanos::NEVER, &mut batch).unwrap();
+            results.extend(batch.done.iter().map(|completion| (completion.result, completion.slot)));
         }
-        // They come in the order in which they were begun, and the second is short.
+        // They complete in the order in which they were started, and the second is short.
         assert_eq!(results, [(16, Slot(0)), (5, Slot(1))]);
         assert_eq!(&engine.buffer(Slot(0))[..], b"0123456789abcdef");
         assert_eq!(&engine.buffer(Slot(1))[..5], b"01234");
         assert_eq!(engine.buffers.outstanding(), 2);
-        // What has ended lets the other side find its end; the rest fails.
+        // Closing the other end fails the remaining reads.
         drop(writing);
         results.clear();
         while results.len() < 2 {
-            engine.turn(&[], 2, Nanos::NEVER, &mut done).unwrap();
-            results.extend(done.done.iter().map(|completion| (completion.result, completion.slot)));
+            engine.turn(&[], 2, Nanos::NEVER, &mut batch).unwrap();
+            results.extend(batch.done.iter().map(|completion| (completion.result, completion.slot)));
         }
         const BROKEN_PIPE: i64 = -109;
         assert_eq!(results, [(BROKEN_PIPE, Slot(2)), (BROKEN_PIPE, Slot(3))]);
     }
 
     #[test]
-    fn what_is_in_flight_is_waited_for_by_each_queue() {
-        what_is_in_flight_is_waited_for(on_pipe::<Port>);
-        what_is_in_flight_is_waited_for(on_pipe::<Routines>);
+    fn every_queue_waits_for_operations_in_flight() {
+        waits_for_operations_in_flight(on_pipe::<Port>);
+        waits_for_operations_in_flight(on_pipe::<Routines>);
     }
 
-    pub(crate) fn a_drop_ends_what_is_in_flight<Q: Queue>(
-        on_pipe: impl Fn(fs::File, u32) -> Queued<Q>,
+    pub(crate) fn drop_ends_operations_in_flight<Q: Queue>(
+        on_pipe: impl Fn(fs::File, u32) -> QueueEngine<Q>,
         serves_again: bool,
     ) {
         for _ in 0..50 {
             let (mut writing, reading) = pipe();
             let other = reading.try_clone().unwrap();
             let mut engine = on_pipe(reading, 8);
-            let mut done = Batch::new(8);
-            engine.turn(&reads(8), 0, Nanos::NEVER, &mut done).unwrap();
+            let mut batch = Batch::new(8);
+            engine.turn(&reads(8), 0, Nanos::NEVER, &mut batch).unwrap();
             assert_eq!(
-                (done.submitted, done.done.len(), engine.buffers.outstanding()),
+                (batch.submitted, batch.done.len(), engine.buffers.outstanding()),
                 (8, 0, 8)
             );
             let begun = engine.now();
@@ -472,32 +479,32 @@ pub(crate) mod tests {
             if !serves_again {
                 continue;
             }
-            // What is written now stays in the pipe until it is read.
+            // Data written now stays in the pipe until it is read.
             writing.write_all(b"0123456789abcdef").unwrap();
             let mut again = on_pipe(other, 8);
-            again.turn(&reads(1), 1, Nanos::NEVER, &mut done).unwrap();
-            assert_eq!(done.done[0].result, 16);
+            again.turn(&reads(1), 1, Nanos::NEVER, &mut batch).unwrap();
+            assert_eq!(batch.done[0].result, 16);
         }
     }
 
     #[test]
-    fn a_drop_ends_what_is_in_flight_in_each_queue() {
+    fn drop_ends_operations_in_flight_in_every_queue() {
         // A file belongs to its port for good, even to one that is closed.
-        a_drop_ends_what_is_in_flight(on_pipe::<Port>, false);
-        a_drop_ends_what_is_in_flight(on_pipe::<Routines>, true);
+        drop_ends_operations_in_flight(on_pipe::<Port>, false);
+        drop_ends_operations_in_flight(on_pipe::<Routines>, true);
     }
 
     #[test]
-    fn a_queue_tells_of_what_was_cancelled() {
+    fn cancelled_operations_complete_with_an_error() {
         let (_writing, reading) = pipe();
         let mut engine = on_pipe::<Port>(reading, 2);
-        let mut done = Batch::new(2);
-        engine.turn(&reads(2), 0, Nanos::NEVER, &mut done).unwrap();
+        let mut batch = Batch::new(2);
+        engine.turn(&reads(2), 0, Nanos::NEVER, &mut batch).unwrap();
         engine.files.iter().filter_map(File::handle).for_each(cancel_all);
         let mut ended = 0;
         while ended < 2 {
-            engine.turn(&[], 1, Nanos::NEVER, &mut done).unwrap();
-            for completion in done.done.iter() {
+            engine.turn(&[], 1, Nanos::NEVER, &mut batch).unwrap();
+            for completion in batch.done.iter() {
                 assert_eq!(completion.result, -i64::from(ERROR_OPERATION_ABORTED));
                 ended += 1;
             }
@@ -509,21 +516,21 @@ pub(crate) mod tests {
     fn waits_end_before_deadlines() {
         let timeouts = Timeouts::default();
         for (left_us, milliseconds) in [(0, 0), (900, 0), (2_999, 0), (3_000, 1), (10_500, 8), (10_000_000, 100)] {
-            assert_eq!(timeouts.before(Nanos::micros(left_us)), milliseconds, "{left_us}");
+            assert_eq!(timeouts.timeout_ms(Nanos::micros(left_us)), milliseconds, "{left_us}");
         }
     }
 
     #[test]
     fn late_returns_are_learnt_and_forgotten() {
         let mut timeouts = Timeouts::default();
-        timeouts.learn(1, Nanos::micros(15_600));
-        assert_eq!(timeouts.before(Nanos::millis(20)), 0);
+        timeouts.adjust_margin(1, Nanos::micros(15_600));
+        assert_eq!(timeouts.timeout_ms(Nanos::millis(20)), 0);
         for _ in 0..200 {
-            timeouts.learn(5, Nanos::millis(5));
+            timeouts.adjust_margin(5, Nanos::millis(5));
         }
-        assert_eq!(timeouts.before(Nanos::millis(20)), 18);
-        // No wait is too late by more than this.
-        timeouts.learn(1, Nanos::secs(10));
-        assert_eq!(timeouts.before(Nanos::millis(40)), 8);
+        assert_eq!(timeouts.timeout_ms(Nanos::millis(20)), 18);
+        // The margin has a maximum.
+        timeouts.adjust_margin(1, Nanos::secs(10));
+        assert_eq!(timeouts.timeout_ms(Nanos::millis(40)), 8);
     }
 }

@@ -1,8 +1,8 @@
 //! Moving bytes: the [`Engine`] trait, one file per engine, buffers, open files, the clock, CPU
 //! placement.
 //!
-//! An engine belongs to one thread. It is handed operations by slot, executes a turn, and says
-//! which slots are done and when. It knows nothing of plans, patterns, rates or statistics. All
+//! An engine belongs to one thread. It takes requests by slot, executes a turn, and returns the
+//! completed slots with their times. It knows nothing of plans, patterns, rates or statistics. All
 //! `unsafe` code of the project lives here, in small files with safe functions around them.
 //!
 //! Each platform has its own files, selected in a `mod.rs`. On Windows, `iocp` is one engine over
@@ -68,36 +68,37 @@ use model::Nanos;
 use model::plan::{EngineChoice, EngineKind};
 use model::results::EngineUsed;
 
-use sync_calls::OneByOne;
+use sync_calls::SyncEngine;
 
 /// Something that issues I/O for one thread.
 pub trait Engine {
-    /// Takes over operations, and waits until at least `at_least` are done or the clock reaches
-    /// `until`. One system call where possible. With nothing in flight and a deadline this is a
-    /// precise sleep; without a deadline no more is waited for than is in flight.
+    /// Submits requests and waits until at least `wait_nr` have completed or the clock
+    /// reaches `until`, with one system call where possible. With nothing in flight and a
+    /// deadline this is a precise sleep; without a deadline it waits for no more than what is in
+    /// flight.
     ///
-    /// Each request names a free slot, which is in use until a turn hands it back; it reads into
-    /// the slot's buffer or writes from it. `done` receives the operations that ended, the stamps
-    /// of the turn, and how many of the requests were taken over: the first N. The others are the
-    /// caller's to offer again.
+    /// Each request names a free slot, which stays in use until a turn returns its completion; the
+    /// operation reads into the slot's buffer or writes from it. `batch` receives the completions,
+    /// the stamps of the turn, and the number of requests accepted: the first N. The caller must
+    /// offer the others again.
     ///
-    /// A synchronous engine executes one request after the other, as long as the clock has not
-    /// reached `until`; the end of each is the start of the next.
+    /// A synchronous engine executes one request after the other until the clock reaches
+    /// `until`; the end of each is the start of the next.
     ///
     /// An operation that failed is not an error here: its completion carries the error number.
     ///
     /// # Errors
-    /// [`EngineError`] if the engine itself can't go on.
-    fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError>;
+    /// [`EngineError`] if the engine itself cannot continue.
+    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError>;
 
-    /// The present time on the clock that stamps operations.
+    /// The current time on the clock that stamps operations.
     fn now(&self) -> Nanos;
 
     /// The buffer of a free slot.
     fn buffer(&mut self, slot: Slot) -> &mut [u8];
 
-    /// Closes a file that no operation in flight uses, and puts another in its place. Only where
-    /// [`Setup::exchanges_files`] has said that this may happen.
+    /// Closes a file that no operation in flight uses and replaces it. Allowed only with
+    /// [`Setup::exchanges_files`].
     ///
     /// # Errors
     /// [`EngineError`] if the engine cannot use the other file.
@@ -112,41 +113,42 @@ pub trait Engine {
 pub struct Setup {
     /// Which engine, and how.
     pub choice: EngineChoice,
-    /// Slots. A synchronous engine has one operation in flight, whatever their number.
+    /// Number of slots. A synchronous engine has one operation in flight, however many there are.
     pub slots: u32,
-    /// One operation after the other: the queue depth is one, and slots only let several be handed
-    /// over in a turn.
+    /// Operations run one after the other: the queue depth is one, and more slots only allow
+    /// several requests in a turn.
     pub one_at_a_time: bool,
-    /// One buffer serves all slots: where operations come one at a time and nothing need be kept.
+    /// One buffer serves all slots. Possible where operations run one at a time and no contents
+    /// must be preserved.
     pub one_buffer: bool,
-    /// Most requests in a turn.
+    /// Maximum number of requests in a turn.
     pub submit_batch: u32,
-    /// Most completions that a turn hands on, where operations are not executed one after the
-    /// other; absent: all.
+    /// Maximum number of completions that a turn returns, where operations are not executed one
+    /// after the other; `None` for all.
     pub complete_max: Option<u32>,
     /// Bytes in each buffer.
     pub buffer_bytes: usize,
     /// Alignment of each buffer in bytes; at least the page size is used.
     pub buffer_alignment: usize,
-    /// Buffers from the pool of huge pages, in multiples of that many bytes, a power of two;
-    /// absent: usual pages.
+    /// Page size in bytes, a power of two, for buffers from the pool of huge pages; `None` for
+    /// normal pages.
     pub huge_page: Option<usize>,
     /// Open files and devices; [`Request::file`] is an index into them.
     pub files: Vec<File>,
-    /// Files may be exchanged for others while the engine is in use, so that they are registered
-    /// nowhere.
+    /// Files may be replaced while the engine is in use, so they are not registered with the
+    /// kernel.
     pub exchanges_files: bool,
     /// Take a stamp between submitting and waiting, which costs a second system call.
     pub split_stamps: bool,
-    /// Spin shortly before a deadline instead of trusting the timer.
+    /// Spin shortly before a deadline, because the timer alone is late.
     pub spin: bool,
     /// The clock of the run.
     pub clock: Clock,
     /// The worker's part in a simulation, for [`EngineKind::Simulated`].
     pub simulated: Option<SimulatedWorker>,
-    /// The tree and the bytes of a block, for [`EngineKind::Files`].
+    /// The file tree and block size, for [`EngineKind::Files`].
     pub tree: Option<TreeSetup>,
-    /// Seed that the worker offers to its simulated devices.
+    /// The worker's seed for its simulated devices.
     pub seed: u64,
 }
 
@@ -159,19 +161,19 @@ pub fn open(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
     let (slots, bound) = (setup.slots, setup.complete_max.filter(|_| !setup.one_at_a_time));
     let engine = open_unbounded(setup)?;
     Ok(match bound {
-        Some(most) => Box::new(capped_reaping::Portioned::new(engine, most, slots)),
+        Some(max_completions) => Box::new(capped_reaping::CappedReaping::new(engine, max_completions, slots)),
         None => engine,
     })
 }
 
 fn open_unbounded(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
     if setup.choice.kind != EngineKind::Mmap && mmap_hybrid::is_mixed(&setup.files) {
-        return Ok(Box::new(mmap_hybrid::MmapHybrid::open(setup, open_one)?));
+        return Ok(Box::new(mmap_hybrid::MmapHybrid::open(setup, open_engine)?));
     }
-    open_one(setup)
+    open_engine(setup)
 }
 
-fn open_one(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
+fn open_engine(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
     if setup.choice.offload {
         return Ok(Box::new(offload::Offload::open(setup)?));
     }
@@ -182,61 +184,61 @@ fn open_one(setup: Setup) -> Result<Box<dyn Engine>, EngineError> {
             "this is an internal error; please report it",
         )),
         EngineKind::Null => Ok(Box::new(null::Null::open(setup)?)),
-        EngineKind::Psync => OneByOne::open(setup, psync::Psync::<false>::open),
-        EngineKind::Pvsync2 => OneByOne::open(setup, psync::Psync::<true>::open),
-        EngineKind::Mmap => OneByOne::open(setup, mmap::Mmap::open),
-        EngineKind::Falloc => OneByOne::open(setup, falloc::Falloc::open),
-        EngineKind::Truncate => OneByOne::open(setup, truncate::Truncate::open),
+        EngineKind::Psync => SyncEngine::open(setup, psync::Psync::<false>::open),
+        EngineKind::Pvsync2 => SyncEngine::open(setup, psync::Psync::<true>::open),
+        EngineKind::Mmap => SyncEngine::open(setup, mmap::Mmap::open),
+        EngineKind::Falloc => SyncEngine::open(setup, falloc::Falloc::open),
+        EngineKind::Truncate => SyncEngine::open(setup, truncate::Truncate::open),
         EngineKind::FileCreate
         | EngineKind::FileStat
         | EngineKind::FileDelete
         | EngineKind::DirectoryCreate
         | EngineKind::DirectoryStat
-        | EngineKind::DirectoryDelete => OneByOne::open(setup, names::Names::open),
-        EngineKind::Files => OneByOne::open(setup, files::Files::open),
-        EngineKind::Cpu => OneByOne::open(setup, cpu::Cpu::open),
-        EngineKind::Program => OneByOne::open(setup, program::ProgramRunner::open),
+        | EngineKind::DirectoryDelete => SyncEngine::open(setup, names::Names::open),
+        EngineKind::Files => SyncEngine::open(setup, files::Files::open),
+        EngineKind::Cpu => SyncEngine::open(setup, cpu::Cpu::open),
+        EngineKind::Program => SyncEngine::open(setup, program::ProgramRunner::open),
         EngineKind::Simulated => Ok(Box::new(sim::Simulated::open(setup)?)),
         #[cfg(target_os = "linux")]
         EngineKind::IoUring => Ok(Box::new(uring::IoUring::open(setup)?)),
         #[cfg(target_os = "linux")]
         EngineKind::Libaio => Ok(Box::new(libaio::Libaio::open(setup)?)),
         #[cfg(target_os = "linux")]
-        EngineKind::Splice => OneByOne::open(setup, splice::Splice::open),
+        EngineKind::Splice => SyncEngine::open(setup, splice::Splice::open),
         #[cfg(target_os = "linux")]
         EngineKind::Vsync => Ok(Box::new(vsync::Vsync::open(setup)?)),
         #[cfg(windows)]
         EngineKind::Iocp => Ok(Box::new(iocp::Iocp::open(setup)?)),
         #[cfg(windows)]
-        EngineKind::Routines => Ok(Box::new(iocp::ByRoutines::open(setup)?)),
+        EngineKind::Routines => Ok(Box::new(iocp::RoutinesEngine::open(setup)?)),
         #[cfg(windows)]
         EngineKind::IoRing => Ok(Box::new(ioring::open(setup)?)),
         #[cfg(not(target_os = "linux"))]
         kind @ (EngineKind::IoUring | EngineKind::Libaio | EngineKind::Splice | EngineKind::Vsync) => {
-            Err(not_here(kind))
+            Err(not_on_this_platform(kind))
         }
         #[cfg(not(windows))]
-        kind @ (EngineKind::Iocp | EngineKind::Routines | EngineKind::IoRing) => Err(not_here(kind)),
+        kind @ (EngineKind::Iocp | EngineKind::Routines | EngineKind::IoRing) => Err(not_on_this_platform(kind)),
     }
 }
 
-/// Why this system cannot have an engine, where that is known before anything is opened; `writes`
-/// if it is to write. Whatever else stands in its way is found when it is opened.
-pub fn refusal(kind: EngineKind, writes: bool) -> Option<EngineError> {
+/// Why this system cannot run an engine, if that is known before anything is opened. `writes`: the
+/// job writes. Every other obstacle is found when the engine is opened.
+pub fn unsupported_reason(kind: EngineKind, writes: bool) -> Option<EngineError> {
     match kind {
-        EngineKind::IoRing => ring_refusal(writes),
+        EngineKind::IoRing => ring_unsupported_reason(writes),
         _ => None,
     }
 }
 
 #[cfg(windows)]
-use ioring::refusal as ring_refusal;
+use ioring::unsupported_reason as ring_unsupported_reason;
 
 #[cfg(not(windows))]
-fn ring_refusal(_writes: bool) -> Option<EngineError> {
-    Some(not_here(EngineKind::IoRing))
+fn ring_unsupported_reason(_writes: bool) -> Option<EngineError> {
+    Some(not_on_this_platform(EngineKind::IoRing))
 }
 
-fn not_here(kind: EngineKind) -> EngineError {
+fn not_on_this_platform(kind: EngineKind) -> EngineError {
     EngineError::unavailable(kind, "this system does not have it", "use `--engine auto`")
 }

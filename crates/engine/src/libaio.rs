@@ -14,16 +14,16 @@ use crate::sys::aio::{Context, ControlBlock, Event, FLAG_PRIORITY, OP_FDSYNC, OP
 use crate::{Engine, File, Setup};
 
 pub(crate) struct Libaio {
-    /// Declared before the memory that its operations point into: dropping it ends them first.
+    /// Declared before the memory that its operations use: dropping the context ends them first.
     context: Context,
     blocks: Vec<ControlBlock>,
-    /// Addresses of the blocks that are handed over in the present turn.
-    handed: Vec<*mut ControlBlock>,
+    /// Control blocks to submit in this turn.
+    submit_list: Vec<*mut ControlBlock>,
     events: Vec<Event>,
     buffers: SharedBuffers,
     files: Vec<File>,
-    /// Some operations need more than where and how much.
-    refines: bool,
+    /// Some operations need priority or flags.
+    has_extra_fields: bool,
     flags: CallFlags,
     split_stamps: bool,
     submit_batch: u32,
@@ -33,14 +33,15 @@ pub(crate) struct Libaio {
 
 impl Libaio {
     pub(crate) fn open(setup: Setup) -> Result<Libaio, EngineError> {
-        let context = Context::new(setup.slots).map_err(|error| explain(&error, setup.slots))?;
+        let context = Context::new(setup.slots).map_err(|error| setup_error(&error, setup.slots))?;
         Ok(Libaio {
             context,
             blocks: vec![ControlBlock::default(); setup.slots as usize],
-            handed: Vec::with_capacity(setup.slots as usize),
+            submit_list: Vec::with_capacity(setup.slots as usize),
             events: vec![Event::default(); (setup.slots as usize).clamp(1, 256)],
             buffers: SharedBuffers::new(&setup)?,
-            refines: !CallFlags::new(&setup.choice).are_empty() || setup.files.iter().any(|file| file.priority() != 0),
+            has_extra_fields: !CallFlags::new(&setup.choice).are_empty()
+                || setup.files.iter().any(|file| file.priority() != 0),
             flags: CallFlags::new(&setup.choice),
             files: setup.files,
             split_stamps: setup.split_stamps,
@@ -50,57 +51,56 @@ impl Libaio {
         })
     }
 
-    /// Hands over requests; returns how many were taken.
+    /// Submits requests. Returns how many were accepted.
     #[inline]
-    fn submit(&mut self, requests: &[Request], done: &mut Batch) -> Result<u32, EngineError> {
-        self.handed.clear();
+    fn submit(&mut self, requests: &[Request], batch: &mut Batch) -> Result<u32, EngineError> {
+        self.submit_list.clear();
         for request in requests {
             if !self.fill_block(request) {
-                // What native AIO does not know is done by itself, in its turn.
+                // An unsupported operation gets a turn to itself.
                 break;
             }
         }
-        if self.handed.is_empty() {
-            return Ok(self.perform_directly(&requests[0], done));
+        if self.submit_list.is_empty() {
+            return Ok(self.execute_directly(&requests[0], batch));
         }
         // SAFETY: the blocks are elements of `self.blocks`, which never grows or moves; each names
-        // the buffer of a slot that was claimed and is lent to no one until its event is reaped,
-        // and a file of `self.files`. The context is dropped, and with it every operation ended,
-        // before any of these.
-        match unsafe { self.context.submit(&self.handed) } {
-            Ok(taken) => {
-                for request in &requests[taken as usize..self.handed.len()] {
+        // the buffer of a claimed slot, which is not accessible until its event is reaped, and a
+        // file of `self.files`. Dropping the context, before any of these, ends every operation.
+        match unsafe { self.context.submit(&self.submit_list) } {
+            Ok(accepted) => {
+                for request in &requests[accepted as usize..self.submit_list.len()] {
                     self.buffers.release(request.slot);
                 }
-                Ok(taken)
+                Ok(accepted)
             }
-            Err(errno) => self.refused(requests, errno, done),
+            Err(errno) => self.handle_submit_error(requests, errno, batch),
         }
     }
 
-    /// The kernel took none of the requests.
+    /// Handles a submission of which the kernel accepted nothing.
     #[cold]
-    fn refused(&mut self, requests: &[Request], errno: i32, done: &mut Batch) -> Result<u32, EngineError> {
-        for request in &requests[..self.handed.len()] {
+    fn handle_submit_error(&mut self, requests: &[Request], errno: i32, batch: &mut Batch) -> Result<u32, EngineError> {
+        for request in &requests[..self.submit_list.len()] {
             self.buffers.release(request.slot);
         }
         match errno {
             libc::EINTR => Ok(0),
             libc::EAGAIN if self.buffers.outstanding() > 0 => Ok(0),
-            // Nothing in flight will ever make room, so waiting would not help.
+            // No completion will make room, so waiting would not help.
             libc::EAGAIN => Err(EngineError::system("io_submit", errno)),
-            // The first block is refused as such (a bad file, offset or length): that is the
+            // The kernel rejects the first block itself (a bad file, offset or length): that is the
             // operation's result.
             _ => {
-                done.done
+                batch
+                    .done
                     .push(Completion::new(requests[0].slot, -i64::from(errno), self.clock.now()));
                 Ok(1)
             }
         }
     }
 
-    /// Makes the control block of a request ready. False for operations that native AIO does not
-    /// know.
+    /// Fills the control block of a request. False if native AIO does not support the operation.
     #[inline(always)]
     fn fill_block(&mut self, request: &Request) -> bool {
         let opcode = match request.action {
@@ -119,16 +119,16 @@ impl Libaio {
         block.buffer = if has_buffer { address } else { 0 };
         block.bytes = if has_buffer { u64::from(request.length) } else { 0 };
         block.offset = if has_buffer { request.offset as i64 } else { 0 };
-        self.handed.push(block);
-        if self.refines {
-            self.refine(request);
+        self.submit_list.push(block);
+        if self.has_extra_fields {
+            self.set_extra_fields(request);
         }
         true
     }
 
-    /// What only few operations need.
+    /// Sets the fields that few operations need.
     #[inline(never)]
-    fn refine(&mut self, request: &Request) {
+    fn set_extra_fields(&mut self, request: &Request) {
         let block = &mut self.blocks[request.slot.0 as usize];
         block.priority = match request.action {
             Action::Read | Action::Write => self.files[usize::from(request.file)].priority(),
@@ -143,69 +143,69 @@ impl Libaio {
     }
 
     #[inline(never)]
-    fn perform_directly(&mut self, request: &Request, done: &mut Batch) -> u32 {
-        let result = self.files[request.file as usize].without_buffer(request);
-        done.done.push(Completion::new(request.slot, result, self.clock.now()));
+    fn execute_directly(&mut self, request: &Request, batch: &mut Batch) -> u32 {
+        let result = self.files[request.file as usize].flush_or_trim(request);
+        batch.done.push(Completion::new(request.slot, result, self.clock.now()));
         1
     }
 
     #[inline(always)]
-    fn finish(&mut self, count: usize, done: &mut Batch) {
+    fn complete_events(&mut self, count: usize, batch: &mut Batch) {
         for event in &self.events[..count] {
             let slot = Slot(event.data as u32);
             self.buffers.release(slot);
-            done.done.push(Completion::new(slot, event.result, done.reaped));
+            batch.done.push(Completion::new(slot, event.result, batch.reap_time));
         }
     }
 
-    /// Takes everything that the ring holds: one stamp for what is there when it is looked at.
+    /// Reaps everything in the completion ring with one stamp.
     #[inline(always)]
-    fn reap_ready(&mut self, done: &mut Batch) {
+    fn reap_ready(&mut self, batch: &mut Batch) {
         loop {
-            let count = self.context.take_ready(&mut self.events);
-            self.finish(count, done);
+            let count = self.context.reap_ready(&mut self.events);
+            self.complete_events(count, batch);
             if count < self.events.len() {
                 return;
             }
         }
     }
 
-    /// Waits in the kernel; with a deadline, until shortly before it and then spinning. Stamps when
-    /// it looked last.
+    /// Waits in the kernel; with a deadline, until shortly before it and then spinning. Sets the
+    /// reap time.
     #[inline(never)]
-    fn wait(&mut self, at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-        let mut wanted = match until {
-            // What was not handed over cannot end, and would be waited for until the end of time.
-            Nanos::NEVER => at_least.min(self.buffers.outstanding()),
-            _ => at_least,
+    fn wait(&mut self, wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+        let mut remaining = match until {
+            // Requests that were not submitted cannot complete; waiting for them would never end.
+            Nanos::NEVER => wait_nr.min(self.buffers.outstanding()),
+            _ => wait_nr,
         };
-        while wanted > 0 {
+        while remaining > 0 {
             let now = self.clock.now();
-            done.reaped = now;
+            batch.reap_time = now;
             if until != Nanos::NEVER && now >= until {
                 break;
             }
-            let timer = self.sleep.wake_up_for(until);
+            let timer = self.sleep.timer_for(until);
             if until != Nanos::NEVER && timer <= now {
-                let before = done.done.len();
+                let before = batch.done.len();
                 if self.context.has_ready() {
-                    self.reap_ready(done);
+                    self.reap_ready(batch);
                 }
-                wanted = wanted.saturating_sub((done.done.len() - before) as u32);
+                remaining = remaining.saturating_sub((batch.done.len() - before) as u32);
                 std::hint::spin_loop();
                 continue;
             }
             let timeout = (until != Nanos::NEVER).then(|| timer.since(now).min(Nanos::millis(100)));
             let room = self.events.len() as u32;
-            let result = self.context.wait(wanted.min(room), &mut self.events, timeout);
-            done.reaped = self.clock.now();
+            let result = self.context.wait(remaining.min(room), &mut self.events, timeout);
+            batch.reap_time = self.clock.now();
             match result {
-                Ok(0) => self.sleep.adjust_margin(timer, done.reaped),
+                Ok(0) => self.sleep.adjust_margin(timer, batch.reap_time),
                 Ok(count) => {
-                    self.finish(count, done);
-                    wanted = wanted.saturating_sub(count as u32);
+                    self.complete_events(count, batch);
+                    remaining = remaining.saturating_sub(count as u32);
                 }
-                // What is asked for is waited for, as with a ring of io_uring.
+                // Continue waiting after a signal, as io_uring does.
                 Err(libc::EINTR) => {}
                 Err(errno) => {
                     return Err(EngineError::system("io_getevents", errno));
@@ -216,7 +216,7 @@ impl Libaio {
     }
 }
 
-fn explain(error: &std::io::Error, slots: u32) -> EngineError {
+fn setup_error(error: &std::io::Error, slots: u32) -> EngineError {
     let (why, help) = match error.raw_os_error() {
         Some(libc::EAGAIN) => (
             format!("a queue depth of {slots} exceeds what the system has left for asynchronous I/O (fs.aio-max-nr)"),
@@ -241,30 +241,30 @@ fn explain(error: &std::io::Error, slots: u32) -> EngineError {
 
 impl Engine for Libaio {
     #[inline]
-    fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-        done.done.clear();
-        done.before = self.clock.now();
-        done.submitted = if requests.is_empty() {
+    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+        batch.done.clear();
+        batch.submit_start = self.clock.now();
+        batch.submitted = if requests.is_empty() {
             0
         } else {
-            self.submit(requests, done)?
+            self.submit(requests, batch)?
         };
         if self.split_stamps {
-            done.returned = self.clock.now();
+            batch.submit_end = self.clock.now();
         }
         let ready = self.context.has_ready();
         if ready {
-            done.reaped = self.clock.now();
-            self.reap_ready(done);
+            batch.reap_time = self.clock.now();
+            self.reap_ready(batch);
         }
-        let at_least = at_least.saturating_sub(done.done.len() as u32);
-        if at_least > 0 && (self.buffers.outstanding() > 0 || until != Nanos::NEVER) {
-            self.wait(at_least, until, done)?;
+        let wait_nr = wait_nr.saturating_sub(batch.done.len() as u32);
+        if wait_nr > 0 && (self.buffers.outstanding() > 0 || until != Nanos::NEVER) {
+            self.wait(wait_nr, until, batch)?;
         } else if !ready {
-            done.reaped = self.clock.now();
+            batch.reap_time = self.clock.now();
         }
         if !self.split_stamps {
-            done.returned = done.reaped;
+            batch.submit_end = batch.reap_time;
         }
         Ok(())
     }
@@ -274,7 +274,7 @@ impl Engine for Libaio {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.of_free(slot)
+        self.buffers.free_buffer(slot)
     }
 
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {

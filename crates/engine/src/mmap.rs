@@ -1,4 +1,4 @@
-//! A memory map of the target and copies: one operation at a time.
+//! Copies to and from a memory map of the target, one operation at a time.
 
 use model::plan::{EngineKind, MapFlush, Mapping};
 use model::results::EngineUsed;
@@ -7,18 +7,18 @@ use crate::batch::{Action, Request, Slot};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
 use crate::file::Access;
-use crate::sync_calls::{Calls, used};
+use crate::sync_calls::{SyncCalls, describe_sync};
 use crate::sys::{self, mapped::FileMap};
 use crate::{File, Setup};
 
 pub(crate) struct Mmap {
     files: Vec<File>,
     maps: Vec<Option<MappedFile>>,
-    huge: bool,
+    huge_pages: bool,
     buffers: Buffers,
 }
 
-/// A file in memory, and how it is used there.
+/// A mapped file and its flush mode.
 pub(crate) struct MappedFile {
     map: FileMap,
     mapping: Mapping,
@@ -34,14 +34,14 @@ impl Mmap {
             .collect::<Result<Vec<_>, _>>()?;
         Ok(Mmap {
             maps,
-            huge: setup.choice.huge_maps,
+            huge_pages: setup.choice.huge_maps,
             buffers: Buffers::new(&setup)?,
             files: setup.files,
         })
     }
 }
 
-/// Maps those of the files that are to be used so.
+/// Maps the files whose cache mode asks for it.
 pub(crate) fn map_files(files: &[File]) -> Result<Vec<Option<MappedFile>>, EngineError> {
     let open = |file: &File| match file.how().cache.mapping {
         Some(_) => MappedFile::open(file, false),
@@ -51,8 +51,8 @@ pub(crate) fn map_files(files: &[File]) -> Result<Vec<Option<MappedFile>>, Engin
 }
 
 impl MappedFile {
-    /// Maps a file; `None` for what is no file.
-    fn open(file: &File, huge: bool) -> Result<Option<MappedFile>, EngineError> {
+    /// Maps a file; `None` for a placeholder.
+    fn open(file: &File, huge_pages: bool) -> Result<Option<MappedFile>, EngineError> {
         let Some(handle) = file.handle() else { return Ok(None) };
         let unavailable = |why: String, help: &str| EngineError::unavailable(EngineKind::Mmap, why, help);
         let mapping: Mapping = file.how().cache.mapping.unwrap_or_default();
@@ -65,7 +65,7 @@ impl MappedFile {
             )
         })?;
         if matches!(mapping.flush, MapFlush::Lines | MapFlush::LinesWithoutDrain) {
-            map.open_lines().map_err(|_| {
+            map.prepare_line_flush().map_err(|_| {
                 unavailable(
                     format!(
                         "{} does not lie in persistent memory, so cache lines cannot be flushed to it",
@@ -75,8 +75,8 @@ impl MappedFile {
                 )
             })?;
         }
-        if huge {
-            map.ask_for_huge_pages().map_err(|error| {
+        if huge_pages {
+            map.advise_huge_pages().map_err(|error| {
                 unavailable(
                     format!("{} cannot be mapped with huge pages: {error}", file.path().display()),
                     "do without them",
@@ -86,7 +86,7 @@ impl MappedFile {
         Ok(Some(MappedFile { map, mapping, size }))
     }
 
-    /// Copies, or flushes. Trims are no business of a map.
+    /// Copies or flushes. A map cannot trim.
     pub(crate) fn perform(&mut self, io: &Request, buffer: &mut [u8]) -> i64 {
         let (offset, length) = (io.offset as usize, io.length as usize);
         let result = |ok: bool| {
@@ -117,30 +117,30 @@ impl MappedFile {
     }
 }
 
-impl Calls for Mmap {
+impl SyncCalls for Mmap {
     fn perform(&mut self, io: &Request) -> i64 {
         let Some(map) = &mut self.maps[io.file as usize] else {
             return i64::from(io.length);
         };
         match io.action {
-            Action::Trim => self.files[io.file as usize].without_buffer(io),
-            _ => map.perform(io, self.buffers.whole(io.slot)),
+            Action::Trim => self.files[io.file as usize].flush_or_trim(io),
+            _ => map.perform(io, self.buffers.get_mut(io.slot)),
         }
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.whole(slot)
+        self.buffers.get_mut(slot)
     }
 
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
-        // The old map goes before its file.
+        // Unmap the old file before closing it.
         self.maps[usize::from(index)] = None;
-        self.maps[usize::from(index)] = MappedFile::open(&with, self.huge)?;
+        self.maps[usize::from(index)] = MappedFile::open(&with, self.huge_pages)?;
         self.files[usize::from(index)] = with;
         Ok(())
     }
 
     fn describe(&self) -> EngineUsed {
-        used(EngineKind::Mmap)
+        describe_sync(EngineKind::Mmap)
     }
 }

@@ -1,9 +1,9 @@
-//! Mapped files beside others in one worker: what goes to a map is copied at once, everything else
-//! goes to the engine that carries the others. Only a worker that has both is served by this.
+//! Combines memory maps with another engine in one worker. Requests for mapped files are copied at
+//! once; all others go to the inner engine. Used only by workers with both kinds of file.
 //!
-//! All operations of a turn are reaped at one stamp, so a copy has a turn to itself: looking for
-//! what the others have ready would be counted as its latency. Between two copies the others are
-//! looked at, so that neither side waits for the other for longer than one look or one copy.
+//! All operations of a turn share one reap time, so a copy gets a turn to itself: polling the inner
+//! engine would count as its latency. The inner engine is polled between two copies, so neither
+//! side waits longer than one poll or one copy.
 
 use model::Nanos;
 use model::results::EngineUsed;
@@ -13,27 +13,26 @@ use crate::error::EngineError;
 use crate::mmap::{MappedFile, map_files};
 use crate::{Engine, File};
 
-/// An engine with maps beside it.
 pub(crate) struct MmapHybrid {
-    /// Carries what goes to no map, and lends its buffers to all.
-    others: Box<dyn Engine>,
+    /// Serves files that are not mapped. Its buffers serve all slots.
+    inner: Box<dyn Engine>,
     maps: Vec<Option<MappedFile>>,
-    /// Operations of the other engine that have not ended.
+    /// Operations in flight in the inner engine.
     in_flight: u32,
-    /// A copy was made since the other engine was looked at.
-    copied: bool,
+    /// A copy was made since the inner engine was last polled.
+    copied_last: bool,
     one_at_a_time: bool,
 }
 
-/// True if some of the files are used through maps and some are not.
+/// True if some of the files are mapped and some are not.
 pub(crate) fn is_mixed(files: &[File]) -> bool {
     let mapped = |file: &File| file.how().cache.mapping.is_some();
     files.iter().any(mapped) && !files.iter().all(mapped)
 }
 
 impl MmapHybrid {
-    /// Maps those of the files that are used so. `open` starts the engine for the others, which is
-    /// given all of them, so that their numbers stay what they are.
+    /// Maps the files that ask for it. `open` starts the inner engine with all files, so that file
+    /// indexes stay valid.
     pub(crate) fn open(
         setup: crate::Setup,
         open: impl FnOnce(crate::Setup) -> Result<Box<dyn Engine>, EngineError>,
@@ -41,95 +40,99 @@ impl MmapHybrid {
         let maps = map_files(&setup.files)?;
         let one_at_a_time = setup.one_at_a_time;
         Ok(MmapHybrid {
-            others: open(setup)?,
+            inner: open(setup)?,
             maps,
             in_flight: 0,
-            copied: false,
+            copied_last: false,
             one_at_a_time,
         })
     }
 
-    /// True for what is done by copying. Trims are calls on the file even where it is mapped.
-    fn is_copied(&self, request: &Request) -> bool {
+    /// True if a copy serves the request. Trims are system calls even on mapped files.
+    fn uses_map(&self, request: &Request) -> bool {
         request.action != Action::Trim && self.maps[usize::from(request.file)].is_some()
     }
 
-    /// Carries out one copy, unless the other engine has something ready and has waited longer:
-    /// then that comes first.
-    fn copy(&mut self, request: &Request, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-        if self.copied && self.in_flight > 0 {
-            self.turn_of_others(&[], 0, until, done)?;
-            if !done.done.is_empty() {
+    /// Executes one copy, unless the inner engine has completions that have waited longer: those
+    /// come first.
+    fn copy(&mut self, request: &Request, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+        if self.copied_last && self.in_flight > 0 {
+            self.turn_inner(&[], 0, until, batch)?;
+            if !batch.done.is_empty() {
                 return Ok(());
             }
-            // The copy begins where the look has ended.
-            done.before = done.reaped;
+            // The copy starts when the poll ends.
+            batch.submit_start = batch.reap_time;
         } else {
-            done.before = if done.chained { done.reaped } else { self.others.now() };
+            batch.submit_start = if batch.chained {
+                batch.reap_time
+            } else {
+                self.inner.now()
+            };
         }
-        done.done.clear();
-        let buffer = self.others.buffer(request.slot);
+        batch.done.clear();
+        let buffer = self.inner.buffer(request.slot);
         let result = match &mut self.maps[usize::from(request.file)] {
             Some(map) => map.perform(request, buffer),
             None => 0,
         };
-        let at = self.others.now();
-        done.done.push(Completion::new(request.slot, result, at));
-        (done.returned, done.reaped, done.submitted) = (at, at, 1);
-        self.copied = true;
+        let at = self.inner.now();
+        batch.done.push(Completion::new(request.slot, result, at));
+        (batch.submit_end, batch.reap_time, batch.submitted) = (at, at, 1);
+        self.copied_last = true;
         Ok(())
     }
 
-    fn turn_of_others(
+    fn turn_inner(
         &mut self,
         requests: &[Request],
-        at_least: u32,
+        wait_nr: u32,
         until: Nanos,
-        done: &mut Batch,
+        batch: &mut Batch,
     ) -> Result<(), EngineError> {
-        self.others.turn(requests, at_least, until, done)?;
-        self.in_flight = (self.in_flight + done.submitted).saturating_sub(done.done.len() as u32);
-        self.copied = false;
+        self.inner.turn(requests, wait_nr, until, batch)?;
+        self.in_flight = (self.in_flight + batch.submitted).saturating_sub(batch.done.len() as u32);
+        self.copied_last = false;
         Ok(())
     }
 }
 
 impl Engine for MmapHybrid {
-    /// A turn that begins with a copy brings no more than that, whatever `at_least` says.
-    fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
+    /// A turn that begins with a copy completes nothing else, whatever `wait_nr` is.
+    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
         match requests.first() {
-            Some(first) if self.is_copied(first) => self.copy(first, until, done),
+            Some(first) if self.uses_map(first) => self.copy(first, until, batch),
             _ => {
-                let run = requests.iter().take_while(|request| !self.is_copied(request)).count();
-                // With a copy waiting behind them, nothing is waited for.
-                let at_least = if run < requests.len() && !self.one_at_a_time {
+                let inner_count = requests.iter().take_while(|request| !self.uses_map(request)).count();
+                // A copy is waiting behind these requests, so only poll.
+                let wait_nr = if inner_count < requests.len() && !self.one_at_a_time {
                     0
                 } else {
-                    at_least
+                    wait_nr
                 };
-                self.turn_of_others(&requests[..run], at_least, until, done)
+                self.turn_inner(&requests[..inner_count], wait_nr, until, batch)
             }
         }
     }
 
     fn now(&self) -> Nanos {
-        self.others.now()
+        self.inner.now()
     }
 
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
-        // Whether a place is mapped is the same for all files of a set.
+        // All files of a set are mapped, or none.
         if self.maps[usize::from(index)].is_some() {
             self.maps[usize::from(index)] = map_files(std::slice::from_ref(&with))?.pop().flatten();
         }
-        self.others.exchange_file(index, with)
+        self.inner.exchange_file(index, with)
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.others.buffer(slot)
+        self.inner.buffer(slot)
     }
 
     fn describe(&self) -> EngineUsed {
-        let mut used = self.others.describe();
+        let mut used = self.inner.describe();
         used.features.push("memory maps beside it".into());
         used
     }
@@ -144,29 +147,29 @@ mod tests {
     use super::*;
     use crate::file::{Access, OpenOptions};
 
-    /// What a look for completions costs.
+    /// Cost of a poll.
     const POLL_INTERVAL: Nanos = Nanos(1_000_000);
-    /// What reading the clock costs.
+    /// Cost of reading the clock.
     const TICK: Nanos = Nanos(1);
 
-    /// An engine that ends its operations at given times, and is slow to look.
-    struct Slow {
+    /// An engine with a fixed service time and slow polls.
+    struct SlowEngine {
         clock: Cell<Nanos>,
-        /// When each operation ends that it is given, and its slot.
+        /// End time and slot of each operation.
         in_flight: Vec<(Nanos, Slot)>,
-        takes: Nanos,
+        service_time: Nanos,
         buffer: Vec<u8>,
     }
 
-    impl Engine for Slow {
-        fn turn(&mut self, requests: &[Request], at_least: u32, _: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-            done.done.clear();
-            done.before = self.now();
-            let end = done.before + self.takes;
+    impl Engine for SlowEngine {
+        fn turn(&mut self, requests: &[Request], wait_nr: u32, _: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+            batch.done.clear();
+            batch.submit_start = self.now();
+            let end = batch.submit_start + self.service_time;
             self.in_flight
                 .extend(requests.iter().map(|request| (end, request.slot)));
-            done.submitted = requests.len() as u32;
-            if at_least > 0
+            batch.submitted = requests.len() as u32;
+            if wait_nr > 0
                 && let Some((end, _)) = self.in_flight.iter().max()
             {
                 self.clock.set(self.clock.get().max(*end));
@@ -177,11 +180,11 @@ mod tests {
                 let (slot, ended) = (*slot, *end <= now);
                 if ended {
                     let result = 4096;
-                    done.done.push(Completion { slot, result, at: now });
+                    batch.done.push(Completion { slot, result, at: now });
                 }
                 !ended
             });
-            (done.returned, done.reaped) = (now, now);
+            (batch.submit_end, batch.reap_time) = (now, now);
             Ok(())
         }
 
@@ -203,9 +206,9 @@ mod tests {
         }
     }
 
-    /// Two files: the first is mapped, the second is the slow engine's, whose operations take so
-    /// long.
-    fn beside(folder: &std::path::Path, takes: Nanos) -> MmapHybrid {
+    /// Two files: the first is mapped, the second belongs to the slow engine with this service
+    /// time.
+    fn hybrid_engine(folder: &std::path::Path, service_time: Nanos) -> MmapHybrid {
         let path = folder.join("mapped.dat");
         std::fs::write(&path, vec![7; 8192]).unwrap();
         let cache = CacheMode {
@@ -215,15 +218,15 @@ mod tests {
         let how = OpenOptions::new(Access::ReadWrite, cache);
         let mapped = File::open(&path, how).unwrap();
         MmapHybrid {
-            others: Box::new(Slow {
+            inner: Box::new(SlowEngine {
                 clock: Cell::new(Nanos(0)),
                 in_flight: Vec::new(),
-                takes,
+                service_time,
                 buffer: vec![0; 4096],
             }),
             maps: map_files(&[mapped, File::nothing(8192)]).unwrap(),
             in_flight: 0,
-            copied: false,
+            copied_last: false,
             one_at_a_time: false,
         }
     }
@@ -238,46 +241,46 @@ mod tests {
     }
 
     #[test]
-    fn a_copy_is_not_charged_with_the_looks_at_others() {
+    fn a_copy_is_not_charged_with_polls() {
         let folder = tempfile::tempdir().unwrap();
-        for at_least in [0, 1, 2] {
-            let mut done = Batch::new(2);
-            // The other operation ends at the second look.
+        for wait_nr in [0, 1, 2] {
+            let mut batch = Batch::new(2);
+            // The other operation completes at the second poll.
             let both = [read(1, 0), read(0, 1)];
-            let mut engine = beside(folder.path(), POLL_INTERVAL + TICK);
-            engine.turn(&both, 0, Nanos::NEVER, &mut done).unwrap();
-            assert_eq!((done.submitted, done.done.len()), (1, 0));
-            engine.turn(&both[1..], at_least, Nanos::NEVER, &mut done).unwrap();
-            let slots: Vec<Slot> = done.done.iter().map(|completion| completion.slot).collect();
-            assert_eq!((done.submitted, slots), (1, vec![Slot(1)]), "at least {at_least}");
-            let latency = done.reaped.since(done.before);
-            assert!(latency < POLL_INTERVAL, "{latency:?} for at least {at_least}");
+            let mut engine = hybrid_engine(folder.path(), POLL_INTERVAL + TICK);
+            engine.turn(&both, 0, Nanos::NEVER, &mut batch).unwrap();
+            assert_eq!((batch.submitted, batch.done.len()), (1, 0));
+            engine.turn(&both[1..], wait_nr, Nanos::NEVER, &mut batch).unwrap();
+            let slots: Vec<Slot> = batch.done.iter().map(|completion| completion.slot).collect();
+            assert_eq!((batch.submitted, slots), (1, vec![Slot(1)]), "at least {wait_nr}");
+            let latency = batch.reap_time.since(batch.submit_start);
+            assert!(latency < POLL_INTERVAL, "{latency:?} for at least {wait_nr}");
         }
     }
 
     #[test]
     fn neither_copies_nor_others_wait_for_ever() {
         let folder = tempfile::tempdir().unwrap();
-        for takes in [Nanos(0), POLL_INTERVAL, Nanos(10 * POLL_INTERVAL.0)] {
-            let mut engine = beside(folder.path(), takes);
-            let mut done = Batch::new(2);
+        for service_time in [Nanos(0), POLL_INTERVAL, Nanos(10 * POLL_INTERVAL.0)] {
+            let mut engine = hybrid_engine(folder.path(), service_time);
+            let mut batch = Batch::new(2);
             let mut ended = [0, 0];
             let mut waiting = vec![read(0, 0), read(1, 1)];
             for _ in 0..100 {
-                engine.turn(&waiting, 1, Nanos::NEVER, &mut done).unwrap();
+                engine.turn(&waiting, 1, Nanos::NEVER, &mut batch).unwrap();
                 assert!(
-                    !done.done.is_empty() || waiting[0].file == 1,
+                    !batch.done.is_empty() || waiting[0].file == 1,
                     "a copy can always be made"
                 );
-                waiting.drain(..done.submitted as usize);
-                for completion in done.done.iter() {
-                    // Each is followed by another of its kind, behind those that wait.
+                waiting.drain(..batch.submitted as usize);
+                for completion in batch.done.iter() {
+                    // Queue another request of the same kind.
                     let slot = completion.slot.0;
                     ended[slot as usize] += 1;
                     waiting.push(read(slot as u16, slot));
                 }
             }
-            assert!(ended[0] >= 30 && ended[1] >= 5, "{ended:?} with {takes:?}");
+            assert!(ended[0] >= 30 && ended[1] >= 5, "{ended:?} with {service_time:?}");
         }
     }
 }

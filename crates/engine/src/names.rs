@@ -1,5 +1,5 @@
-//! Making, looking up and removing files and directories by their names. The operation at the start
-//! of a file does this; the others of the same file do nothing.
+//! Creates, looks up and deletes files and directories by path. The operation at offset 0 of a file
+//! does this; other operations on it do nothing.
 
 use std::fs;
 use std::io;
@@ -11,66 +11,66 @@ use model::results::EngineUsed;
 use crate::batch::{Action, Request, Slot};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
-use crate::sync_calls::{Calls, used};
+use crate::sync_calls::{SyncCalls, describe_sync};
 use crate::sys;
 use crate::{File, Setup};
 
 pub(crate) struct Names {
     kind: EngineKind,
-    look: LookCall,
+    look_call: LookCall,
     files: Vec<File>,
-    /// Callers fill buffers before writes, whatever becomes of them.
+    /// Never written; callers fill a buffer before each write.
     buffers: Buffers,
-    /// The file that was made last. It is closed before the next operation, whose time that is not.
-    made: Option<fs::File>,
+    /// The last file created. It is closed before the next operation, outside the measured time.
+    created_file: Option<fs::File>,
 }
 
 impl Names {
     pub(crate) fn open(setup: Setup) -> Result<Names, EngineError> {
         Ok(Names {
             kind: setup.choice.kind,
-            look: setup.choice.look,
+            look_call: setup.choice.look,
             buffers: Buffers::new(&setup)?,
             files: setup.files,
-            made: None,
+            created_file: None,
         })
     }
 
-    fn act_on(&mut self, path: &Path) -> io::Result<()> {
+    fn execute(&mut self, path: &Path) -> io::Result<()> {
         match self.kind {
             EngineKind::FileCreate => {
-                self.made = Some(sys::names::create_file(path)?);
+                self.created_file = Some(sys::names::create_file(path)?);
                 Ok(())
             }
             EngineKind::DirectoryCreate => sys::names::create_directory(path),
             EngineKind::FileDelete => fs::remove_file(path),
             EngineKind::DirectoryDelete => fs::remove_dir(path),
-            EngineKind::FileStat | EngineKind::DirectoryStat => sys::names::look_up(path, self.look),
+            EngineKind::FileStat | EngineKind::DirectoryStat => sys::names::look_up(path, self.look_call),
             other => unreachable!("the {} engine does not work on names", other.name()),
         }
     }
 }
 
-impl Calls for Names {
-    fn tidy(&mut self) -> bool {
-        self.made.take().is_some()
+impl SyncCalls for Names {
+    fn finish_previous(&mut self) -> bool {
+        self.created_file.take().is_some()
     }
 
     fn perform(&mut self, io: &Request) -> i64 {
         let file = &self.files[usize::from(io.file)];
-        let moves = matches!(io.action, Action::Read | Action::Write | Action::Trim);
-        if !moves || io.offset > 0 || file.path().as_os_str().is_empty() {
+        let transfers_data = matches!(io.action, Action::Read | Action::Write | Action::Trim);
+        if !transfers_data || io.offset > 0 || file.path().as_os_str().is_empty() {
             return i64::from(io.length);
         }
         let path = file.path().to_owned();
-        match self.act_on(&path) {
+        match self.execute(&path) {
             Ok(()) => i64::from(io.length),
             Err(error) => -i64::from(error.raw_os_error().unwrap_or(sys::file::IO_ERROR)),
         }
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.whole(slot)
+        self.buffers.get_mut(slot)
     }
 
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
@@ -79,6 +79,6 @@ impl Calls for Names {
     }
 
     fn describe(&self) -> EngineUsed {
-        used(self.kind)
+        describe_sync(self.kind)
     }
 }

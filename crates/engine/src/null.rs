@@ -1,4 +1,4 @@
-//! Does nothing, at once: the tool itself is what it measures.
+//! Completes every operation at once, to measure the overhead of the tool itself.
 
 use model::Nanos;
 use model::plan::EngineKind;
@@ -13,7 +13,7 @@ use crate::{Engine, File, Setup};
 
 pub(crate) struct Null {
     buffers: Buffers,
-    /// Each operation has stamps of its own, as those of a synchronous engine have.
+    /// Each operation has its own stamps, as in a synchronous engine.
     one_at_a_time: bool,
     submit_batch: u32,
     clock: Clock,
@@ -34,40 +34,45 @@ impl Null {
 
 impl Null {
     #[inline(always)]
-    fn one_by_one(&self, requests: &[Request], until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-        let mut last = done.reaped;
-        done.done.in_turn(requests, |request| {
+    fn one_by_one(&self, requests: &[Request], until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+        let mut last = batch.reap_time;
+        batch.done.fill_while(requests, |request| {
             last = self.clock.now();
             (
                 Completion::new(request.slot, i64::from(request.length), last),
                 last < until,
             )
         });
-        done.reaped = last;
-        done.submitted = done.done.len() as u32;
-        done.returned = done.reaped;
+        batch.reap_time = last;
+        batch.submitted = batch.done.len() as u32;
+        batch.submit_end = batch.reap_time;
         Ok(())
     }
 }
 
 impl Engine for Null {
     #[inline]
-    fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-        done.done.clear();
-        done.before = if done.chained { done.reaped } else { self.clock.now() };
-        done.submitted = requests.len() as u32;
+    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+        batch.done.clear();
+        batch.submit_start = if batch.chained {
+            batch.reap_time
+        } else {
+            self.clock.now()
+        };
+        batch.submitted = requests.len() as u32;
         if self.one_at_a_time && !requests.is_empty() {
-            return self.one_by_one(requests, until, done);
+            return self.one_by_one(requests, until, batch);
         }
-        if requests.is_empty() && at_least > 0 {
+        if requests.is_empty() && wait_nr > 0 {
             self.sleep.sleep_until(until, &self.clock);
         }
-        done.reaped = self.clock.now();
-        done.returned = done.reaped;
-        let at = done.reaped;
-        // The length of a flush is 0, and so is what it moves.
+        batch.reap_time = self.clock.now();
+        batch.submit_end = batch.reap_time;
+        let at = batch.reap_time;
+        // A flush has length 0 and transfers 0 bytes.
         for request in requests {
-            done.done
+            batch
+                .done
                 .push(Completion::new(request.slot, i64::from(request.length), at));
         }
         Ok(())
@@ -78,11 +83,11 @@ impl Engine for Null {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.whole(slot)
+        self.buffers.get_mut(slot)
     }
 
     fn exchange_file(&mut self, _: u16, _: File) -> Result<(), EngineError> {
-        // It touches none.
+        // This engine uses no files.
         Ok(())
     }
 

@@ -1,9 +1,8 @@
-//! A pool of threads that make the calls, one for each slot: operations of a worker overlap
-//! although every call waits (fio `io_submit_mode=offload`).
+//! A pool of threads, one for each slot: operations of a worker overlap although every call blocks
+//! (fio `io_submit_mode=offload`).
 //!
-//! A buffer travels with its operation and comes back with the result, so no two threads ever share
-//! one. Channels have room for every slot: neither end waits for the other, and nothing is
-//! allocated while I/O runs.
+//! A buffer moves with its operation and returns with the result, so no two threads ever share one.
+//! Channels have room for every slot: neither end blocks, and nothing is allocated while I/O runs.
 
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex};
@@ -22,10 +21,10 @@ use crate::sleep::PreciseSleep;
 use crate::sys::{self, memory::Mapping};
 use crate::{Engine, File, Setup};
 
-/// More threads than this would only wait for processors.
+/// More threads would only wait for processors.
 const MAX_THREADS: u32 = 4096;
-/// Waits are cut, so that a stop request is seen: the caller looks for one after each turn.
-const LONGEST_WAIT: Duration = Duration::from_millis(100);
+/// Limits each wait so that the caller can check for a stop request.
+const MAX_WAIT: Duration = Duration::from_millis(100);
 
 pub(crate) struct Offload {
     kind: EngineKind,
@@ -33,25 +32,25 @@ pub(crate) struct Offload {
     buffers: Vec<Option<Mapping>>,
     buffer_bytes: usize,
     files: Vec<Arc<File>>,
-    /// Absent once the pool is asked to end.
+    /// `None` once the pool is shutting down.
     tasks: Option<SyncSender<Task>>,
-    ended: Receiver<Ended>,
-    pool: Vec<JoinHandle<()>>,
+    results: Receiver<TaskResult>,
+    threads: Vec<JoinHandle<()>>,
     in_flight: u32,
     submit_batch: u32,
     clock: Clock,
     sleep: PreciseSleep,
 }
 
-/// An operation on its way to the pool.
+/// An operation for the pool.
 struct Task {
     request: Request,
     buffer: Mapping,
     file: Arc<File>,
 }
 
-/// An operation on its way back.
-struct Ended {
+/// A completed operation.
+struct TaskResult {
     slot: Slot,
     buffer: Mapping,
     result: i64,
@@ -79,15 +78,15 @@ impl Offload {
                 free: crate::probe::memory_free(),
             })?;
         let (tasks, queue) = sync_channel(setup.slots as usize);
-        let (sender, ended) = sync_channel(setup.slots as usize);
+        let (sender, results) = sync_channel(setup.slots as usize);
         let queue = Arc::new(Mutex::new(queue));
-        let calls = CallFlags::new(&setup.choice);
-        let threads = (0..setup.slots.min(MAX_THREADS)).map(|number| {
+        let flags = CallFlags::new(&setup.choice);
+        let spawned = (0..setup.slots.min(MAX_THREADS)).map(|number| {
             let (queue, sender) = (Arc::clone(&queue), sender.clone());
             let builder = std::thread::Builder::new().name(format!("offload {number}"));
-            builder.spawn(move || serve(&queue, &sender, calls, kind == EngineKind::Null))
+            builder.spawn(move || run_pool_thread(&queue, &sender, flags, kind == EngineKind::Null))
         });
-        let pool = threads
+        let threads = spawned
             .collect::<Result<Vec<_>, _>>()
             .map_err(|error| EngineError::system("starting a thread", error.raw_os_error().unwrap_or(0)))?;
         Ok(Offload {
@@ -96,8 +95,8 @@ impl Offload {
             buffer_bytes: each,
             files: setup.files.into_iter().map(Arc::new).collect(),
             tasks: Some(tasks),
-            ended,
-            pool,
+            results,
+            threads,
             in_flight: 0,
             submit_batch: setup.submit_batch,
             clock: setup.clock,
@@ -105,20 +104,22 @@ impl Offload {
         })
     }
 
-    fn take_back(&mut self, ended: Ended, done: &mut Batch) {
-        self.buffers[ended.slot.0 as usize] = Some(ended.buffer);
+    fn complete(&mut self, finished: TaskResult, batch: &mut Batch) {
+        self.buffers[finished.slot.0 as usize] = Some(finished.buffer);
         self.in_flight -= 1;
-        done.done.push(Completion::new(ended.slot, ended.result, Nanos(0)));
+        batch
+            .done
+            .push(Completion::new(finished.slot, finished.result, Nanos(0)));
     }
 
-    /// Waits for one operation at most until the deadline. False if none has ended by then.
-    fn wait(&mut self, until: Nanos, done: &mut Batch) -> bool {
+    /// Waits for one operation until the deadline. False if none has completed by then.
+    fn wait(&mut self, until: Nanos, batch: &mut Batch) -> bool {
         loop {
             let left = until.since(self.clock.now());
-            let wait = Duration::from_nanos(left.0).min(LONGEST_WAIT);
-            match self.ended.recv_timeout(wait) {
-                Ok(ended) => {
-                    self.take_back(ended, done);
+            let wait = Duration::from_nanos(left.0).min(MAX_WAIT);
+            match self.results.recv_timeout(wait) {
+                Ok(result) => {
+                    self.complete(result, batch);
                     return true;
                 }
                 Err(RecvTimeoutError::Timeout) if until == Nanos::NEVER => {}
@@ -129,53 +130,63 @@ impl Offload {
     }
 }
 
-/// One thread of the pool.
-fn serve(queue: &Mutex<Receiver<Task>>, ended: &SyncSender<Ended>, mut calls: CallFlags, calls_nothing: bool) {
-    sys::thread::sharpen_timers();
+/// Body of a pool thread.
+fn run_pool_thread(
+    queue: &Mutex<Receiver<Task>>,
+    results: &SyncSender<TaskResult>,
+    mut flags: CallFlags,
+    is_null: bool,
+) {
+    sys::thread::request_precise_timers();
     loop {
-        // Held while waiting: the others wait for the lock instead, which is all the same.
+        // The lock is held while waiting: the other threads then wait for the lock instead of the
+        // queue.
         let Ok(Ok(mut task)) = queue.lock().map(|queue| queue.recv()) else {
             return;
         };
-        let result = perform(&mut task, &mut calls, calls_nothing);
+        let result = perform(&mut task, &mut flags, is_null);
         let Task { request, buffer, .. } = task;
         let slot = request.slot;
-        if ended.send(Ended { slot, buffer, result }).is_err() {
+        if results.send(TaskResult { slot, buffer, result }).is_err() {
             return;
         }
     }
 }
 
-fn perform(task: &mut Task, calls: &mut CallFlags, calls_nothing: bool) -> i64 {
+fn perform(task: &mut Task, flags: &mut CallFlags, is_null: bool) -> i64 {
     let request = &task.request;
-    let Some(handle) = task.file.handle().filter(|_| !calls_nothing) else {
+    let Some(handle) = task.file.handle().filter(|_| !is_null) else {
         return i64::from(request.length);
     };
     let length = request.length as usize;
     match request.action {
         Action::Read => {
             let buffer = &mut task.buffer.bytes_mut()[..length];
-            match calls.are_empty() {
-                false => sys::file::read_at_with_flags(handle, buffer, request.offset, calls.read | calls.poll()),
+            match flags.are_empty() {
+                false => {
+                    sys::file::read_at_with_flags(handle, buffer, request.offset, flags.read | flags.next_poll_flag())
+                }
                 true => sys::file::read_at(handle, buffer, request.offset),
             }
         }
         Action::Write => {
             let buffer = &mut task.buffer.bytes_mut()[..length];
-            match calls.are_empty() {
-                false => sys::file::write_at_with_flags(handle, buffer, request.offset, calls.write | calls.poll()),
+            match flags.are_empty() {
+                false => {
+                    sys::file::write_at_with_flags(handle, buffer, request.offset, flags.write | flags.next_poll_flag())
+                }
                 true => sys::file::write_at(handle, buffer, request.offset),
             }
         }
-        _ => task.file.without_buffer(request),
+        _ => task.file.flush_or_trim(request),
     }
 }
 
 impl Engine for Offload {
-    fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-        done.done.clear();
-        done.before = self.clock.now();
-        done.submitted = 0;
+    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+        batch.done.clear();
+        batch.submit_start = self.clock.now();
+        batch.submitted = 0;
         for request in requests {
             let (Some(tasks), Some(buffer)) = (&self.tasks, self.buffers[request.slot.0 as usize].take()) else {
                 break;
@@ -190,22 +201,22 @@ impl Engine for Offload {
                 return Err(EngineError::system("a pool thread", 0));
             }
             self.in_flight += 1;
-            done.submitted += 1;
+            batch.submitted += 1;
         }
-        done.returned = self.clock.now();
-        if self.in_flight == 0 && at_least > 0 && until != Nanos::NEVER {
+        batch.submit_end = self.clock.now();
+        if self.in_flight == 0 && wait_nr > 0 && until != Nanos::NEVER {
             self.sleep.sleep_until(until, &self.clock);
         }
-        while (done.done.len() as u32) < at_least && self.in_flight > 0 {
-            if !self.wait(until, done) {
+        while (batch.done.len() as u32) < wait_nr && self.in_flight > 0 {
+            if !self.wait(until, batch) {
                 break;
             }
         }
-        while let Ok(ended) = self.ended.try_recv() {
-            self.take_back(ended, done);
+        while let Ok(result) = self.results.try_recv() {
+            self.complete(result, batch);
         }
-        done.reaped = self.clock.now();
-        done.done.stamp(done.reaped);
+        batch.reap_time = self.clock.now();
+        batch.done.set_time(batch.reap_time);
         Ok(())
     }
 
@@ -229,7 +240,7 @@ impl Engine for Offload {
     fn describe(&self) -> EngineUsed {
         EngineUsed {
             kind: self.kind,
-            features: vec![format!("calls made by a pool of {} threads", self.pool.len())],
+            features: vec![format!("calls made by a pool of {} threads", self.threads.len())],
             submit_batch: self.submit_batch,
             ..EngineUsed::default()
         }
@@ -238,9 +249,9 @@ impl Engine for Offload {
 
 impl Drop for Offload {
     fn drop(&mut self) {
-        // The threads end when they find no more tasks; what is in flight is waited for.
+        // The threads exit when the channel closes, after the tasks in flight.
         self.tasks = None;
-        for thread in self.pool.drain(..) {
+        for thread in self.threads.drain(..) {
             let _ = thread.join();
         }
     }

@@ -13,7 +13,7 @@ use model::results::EngineUsed;
 use crate::batch::{Request, Slot};
 use crate::clock::Clock;
 use crate::error::EngineError;
-use crate::sync_calls::{Calls, used};
+use crate::sync_calls::{SyncCalls, describe_sync};
 use crate::{File, Setup, sys};
 
 /// Time between two checks whether a terminated program has exited.
@@ -97,7 +97,7 @@ impl Drop for ProgramRunner {
     }
 }
 
-impl Calls for ProgramRunner {
+impl SyncCalls for ProgramRunner {
     fn perform(&mut self, io: &Request) -> i64 {
         match self.started {
             Some(started) => self.poll_program(started),
@@ -120,6 +120,6 @@ impl Calls for ProgramRunner {
     }
 
     fn describe(&self) -> EngineUsed {
-        used(EngineKind::Program)
+        describe_sync(EngineKind::Program)
     }
 }

@@ -8,12 +8,11 @@ use crate::batch::{Action, Request, Slot};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
 use crate::flags::CallFlags;
-use crate::sync_calls::{Calls, used};
+use crate::sync_calls::{SyncCalls, describe_sync};
 use crate::sys;
 use crate::{File, Setup};
 
-/// The calls, with flags or without. Which it is, is decided when the engine is made: a question
-/// less for each operation.
+/// `FLAGS`: calls take `RWF_*` flags. Decided at compile time, which saves a branch per operation.
 pub(crate) struct Psync<const FLAGS: bool> {
     files: Vec<File>,
     buffers: Buffers,
@@ -33,44 +32,49 @@ impl<const FLAGS: bool> Psync<FLAGS> {
     }
 
     #[inline(never)]
-    fn perform_other(&mut self, io: &Request) -> i64 {
+    fn perform_uncommon(&mut self, io: &Request) -> i64 {
         let file = &self.files[usize::from(io.file)];
         let Some(handle) = file.handle() else {
             return i64::from(io.length);
         };
         match io.action {
             Action::Read => {
-                let buffer = self.buffers.bytes_of(io.slot, io.length as usize);
-                sys::file::read_at_with_flags(handle, buffer, io.offset, self.flags.read | self.flags.poll())
+                let buffer = self.buffers.prefix(io.slot, io.length as usize);
+                sys::file::read_at_with_flags(handle, buffer, io.offset, self.flags.read | self.flags.next_poll_flag())
             }
             Action::Write => {
-                let buffer = self.buffers.bytes_of(io.slot, io.length as usize);
-                sys::file::write_at_with_flags(handle, buffer, io.offset, self.flags.write | self.flags.poll())
+                let buffer = self.buffers.prefix(io.slot, io.length as usize);
+                sys::file::write_at_with_flags(
+                    handle,
+                    buffer,
+                    io.offset,
+                    self.flags.write | self.flags.next_poll_flag(),
+                )
             }
-            _ => file.without_buffer(io),
+            _ => file.flush_or_trim(io),
         }
     }
 }
 
-impl<const FLAGS: bool> Calls for Psync<FLAGS> {
+impl<const FLAGS: bool> SyncCalls for Psync<FLAGS> {
     #[inline(always)]
     fn perform(&mut self, io: &Request) -> i64 {
         if FLAGS {
-            return self.perform_other(io);
+            return self.perform_uncommon(io);
         }
         let file = &self.files[usize::from(io.file)];
         let Some(handle) = file.handle() else {
             return i64::from(io.length);
         };
         match io.action {
-            Action::Read => sys::file::read_at(handle, self.buffers.bytes_of(io.slot, io.length as usize), io.offset),
-            Action::Write => sys::file::write_at(handle, self.buffers.bytes_of(io.slot, io.length as usize), io.offset),
-            _ => self.perform_other(io),
+            Action::Read => sys::file::read_at(handle, self.buffers.prefix(io.slot, io.length as usize), io.offset),
+            Action::Write => sys::file::write_at(handle, self.buffers.prefix(io.slot, io.length as usize), io.offset),
+            _ => self.perform_uncommon(io),
         }
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.whole(slot)
+        self.buffers.get_mut(slot)
     }
 
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
@@ -79,7 +83,7 @@ impl<const FLAGS: bool> Calls for Psync<FLAGS> {
     }
 
     fn describe(&self) -> EngineUsed {
-        let mut used = used(match FLAGS {
+        let mut used = describe_sync(match FLAGS {
             true => EngineKind::Pvsync2,
             false => EngineKind::Psync,
         });

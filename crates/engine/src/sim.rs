@@ -1,4 +1,4 @@
-//! The engine for simulated devices: the truth that the rest of the program is tested against.
+//! The engine for simulated devices, against which the rest of the program is tested.
 //!
 //! Time is simulated as well. A turn moves the clock of its worker to the next completion or the
 //! deadline instead of waiting, so a run of minutes takes milliseconds. All workers that use a
@@ -31,9 +31,9 @@ pub(crate) struct Simulated {
     submit_batch: u32,
 }
 
-/// What belongs to one worker alone: its clock, its buffers, and what it waits for.
+/// State of one worker: its clock, its buffers and its operations in flight.
 struct Host {
-    /// The clock of this worker. Others may be behind it, but none is when its turn begins.
+    /// The clock of this worker. No other worker's clock is behind it when its turn begins.
     now: Nanos,
     buffers: SharedBuffers,
     /// Operations in flight by completion time, then by order of submission.
@@ -43,7 +43,7 @@ struct Host {
     /// Number of the device behind each file.
     devices: Vec<Option<u32>>,
     pauses: Vec<SimulatedPause>,
-    /// Some device completes operations inside the submitting call.
+    /// At least one device completes operations inside the submitting call.
     inline: bool,
 }
 
@@ -103,8 +103,8 @@ impl Host {
         Ok(())
     }
 
-    /// Takes what is complete by now.
-    fn reap(&mut self, done: &mut Batch) {
+    /// Reaps the operations completed by now.
+    fn reap(&mut self, batch: &mut Batch) {
         while let Some(Reverse((at, ..))) = self.pending.peek()
             && *at <= self.now
         {
@@ -112,12 +112,12 @@ impl Host {
                 break;
             };
             self.buffers.release(slot);
-            done.done.push(Completion::new(slot, result, self.now));
+            batch.done.push(Completion::new(slot, result, self.now));
         }
     }
 }
 
-/// The first instant at or after `instant` that lies in no pause.
+/// The first instant at or after `instant` outside of all pauses.
 fn after_pauses(pauses: &[SimulatedPause], instant: Nanos) -> Nanos {
     pauses.iter().fold(instant, |at, pause| {
         let end = pause.at_ns + pause.for_ns;
@@ -126,33 +126,34 @@ fn after_pauses(pauses: &[SimulatedPause], instant: Nanos) -> Nanos {
 }
 
 impl Engine for Simulated {
-    fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-        done.done.clear();
-        done.submitted = 0;
+    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+        batch.done.clear();
+        batch.submitted = 0;
         let host = &mut self.host;
         let mut turn = self.worker.turn();
         host.advance_to(turn.clock());
-        done.before = host.now;
+        batch.submit_start = host.now;
         for request in requests {
             host.submit(&mut turn, request)?;
-            done.submitted += 1;
+            batch.submitted += 1;
         }
-        done.returned = host.now;
-        host.reap(done);
-        while (done.done.len() as u32) < at_least {
+        batch.submit_end = host.now;
+        host.reap(batch);
+        while (batch.done.len() as u32) < wait_nr {
             match host.pending.peek() {
                 Some(Reverse((at, ..))) if *at <= until => host.advance_to(*at),
                 _ if until != Nanos::NEVER => {
                     host.advance_to(until);
-                    host.reap(done);
+                    host.reap(batch);
                     break;
                 }
                 _ => break,
             }
-            host.reap(done);
+            host.reap(batch);
         }
-        done.reaped = host.now;
-        // What the worker does until its next turn happens now, so others that are behind go first.
+        batch.reap_time = host.now;
+        // The worker's activity until its next turn happens at this time, so workers behind it go
+        // first.
         turn.advance(host.now);
         Ok(())
     }
@@ -162,7 +163,7 @@ impl Engine for Simulated {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.host.buffers.of_free(slot)
+        self.host.buffers.free_buffer(slot)
     }
 
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {

@@ -1,6 +1,5 @@
-//! Reads and writes through a pipe, one at a time: data goes from the file to the pipe without
-//! passing through the program, and from memory to the pipe without being copied, where the kernel
-//! can do so.
+//! Reads and writes through a pipe, one at a time: data moves from file to pipe without passing
+//! through the program, and from memory to pipe without a copy, where the kernel supports it.
 
 use model::plan::EngineKind;
 use model::results::EngineUsed;
@@ -8,7 +7,7 @@ use model::results::EngineUsed;
 use crate::batch::{Action, Request, Slot};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
-use crate::sync_calls::{Calls, used};
+use crate::sync_calls::{SyncCalls, describe_sync};
 use crate::sys::{self, pipe::Pipe};
 use crate::{File, Setup};
 
@@ -28,7 +27,7 @@ impl Splice {
     }
 }
 
-impl Calls for Splice {
+impl SyncCalls for Splice {
     fn perform(&mut self, io: &Request) -> i64 {
         let file = &self.files[usize::from(io.file)];
         let Some(handle) = file.handle() else {
@@ -38,14 +37,12 @@ impl Calls for Splice {
         let result = match io.action {
             Action::Read => self
                 .pipe
-                .read_from(handle, self.buffers.bytes_of(slot, length), io.offset),
-            Action::Write => self
-                .pipe
-                .write_to(handle, self.buffers.bytes_of(slot, length), io.offset),
-            Action::Trim | Action::Flush | Action::FlushData | Action::FlushRange(_) => return file.without_buffer(io),
+                .read_from(handle, self.buffers.prefix(slot, length), io.offset),
+            Action::Write => self.pipe.write_to(handle, self.buffers.prefix(slot, length), io.offset),
+            Action::Trim | Action::Flush | Action::FlushData | Action::FlushRange(_) => return file.flush_or_trim(io),
         };
         if result < 0 {
-            // What is left in the pipe belongs to nothing that follows.
+            // Data left in the pipe belongs to the failed operation.
             match Pipe::new() {
                 Ok(pipe) => self.pipe = pipe,
                 Err(error) => return -i64::from(error.errno().unwrap_or(sys::file::IO_ERROR)),
@@ -55,7 +52,7 @@ impl Calls for Splice {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.whole(slot)
+        self.buffers.get_mut(slot)
     }
 
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
@@ -64,6 +61,6 @@ impl Calls for Splice {
     }
 
     fn describe(&self) -> EngineUsed {
-        used(EngineKind::Splice)
+        describe_sync(EngineKind::Splice)
     }
 }

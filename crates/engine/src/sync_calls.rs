@@ -1,5 +1,5 @@
-//! What engines have in common that execute one operation after the other: the turn, its stamps,
-//! waiting. What an operation does is theirs to say.
+//! The common part of synchronous engines: the turn, its stamps, waiting. Each engine implements
+//! [`SyncCalls`] for its operations.
 
 use model::Nanos;
 use model::plan::EngineKind;
@@ -11,53 +11,51 @@ use crate::error::EngineError;
 use crate::sleep::PreciseSleep;
 use crate::{Engine, File, Setup};
 
-/// How single operations are executed.
-pub(crate) trait Calls {
-    /// Does what is to be done between two operations and belongs to neither. True if that took
-    /// time.
+/// The operations of a synchronous engine.
+pub(crate) trait SyncCalls {
+    /// Does work between operations that belongs to none of them. True if it took time.
     #[inline(always)]
-    fn tidy(&mut self) -> bool {
+    fn finish_previous(&mut self) -> bool {
         false
     }
 
-    /// No operation begins before this time; the present one or an earlier one for those that never
-    /// rest.
+    /// No operation starts before this time; engines that never pause return zero.
     #[inline(always)]
-    fn rests_until(&self) -> Nanos {
+    fn paused_until(&self) -> Nanos {
         Nanos(0)
     }
 
-    /// Carries out an operation. Returns bytes, or a negative error number.
+    /// Executes an operation. Returns bytes, or a negative error number.
     fn perform(&mut self, io: &Request) -> i64;
 
     /// The buffer of a slot.
     fn buffer(&mut self, slot: Slot) -> &mut [u8];
 
-    /// Puts another file in the place of one that no operation uses.
+    /// Replaces a file that no operation uses.
     ///
     /// # Errors
-    /// [`EngineError`] if the other file cannot be used.
+    /// [`EngineError`] if the new file cannot be used.
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError>;
 
     /// What is in use, for the results.
     fn describe(&self) -> EngineUsed;
 }
 
-/// An engine that makes such calls.
-pub(crate) struct OneByOne<C> {
+/// A synchronous engine over its calls.
+pub(crate) struct SyncEngine<C> {
     calls: C,
     clock: Clock,
     sleep: PreciseSleep,
 }
 
-impl<C: Calls + 'static> OneByOne<C> {
-    /// Starts an engine whose calls are made ready by `open`.
+impl<C: SyncCalls + 'static> SyncEngine<C> {
+    /// Starts the engine whose calls `open` prepares.
     pub(crate) fn open(
         setup: Setup,
         open: impl FnOnce(Setup) -> Result<C, EngineError>,
     ) -> Result<Box<dyn Engine>, EngineError> {
         let (clock, sleep) = (setup.clock, PreciseSleep::new(setup.spin));
-        Ok(Box::new(OneByOne {
+        Ok(Box::new(SyncEngine {
             calls: open(setup)?,
             clock,
             sleep,
@@ -65,8 +63,8 @@ impl<C: Calls + 'static> OneByOne<C> {
     }
 }
 
-/// What is said of an engine that makes one call after the other.
-pub(crate) fn used(kind: EngineKind) -> EngineUsed {
+/// The description common to synchronous engines.
+pub(crate) fn describe_sync(kind: EngineKind) -> EngineUsed {
     EngineUsed {
         kind,
         submit_batch: 1,
@@ -75,36 +73,37 @@ pub(crate) fn used(kind: EngineKind) -> EngineUsed {
     }
 }
 
-impl<C: Calls> Engine for OneByOne<C> {
+impl<C: SyncCalls> Engine for SyncEngine<C> {
     #[inline]
-    fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-        done.done.clear();
-        let tidied = self.calls.tidy();
-        let chained = done.chained && !tidied;
-        done.before = if chained { done.reaped } else { self.clock.now() };
+    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+        batch.done.clear();
+        let finished = self.calls.finish_previous();
+        let chained = batch.chained && !finished;
+        batch.submit_start = if chained { batch.reap_time } else { self.clock.now() };
         if requests.is_empty() {
-            if at_least > 0 {
+            if wait_nr > 0 {
                 self.sleep.sleep_until(until, &self.clock);
             }
-            done.reaped = self.clock.now();
-        } else if self.calls.rests_until() > done.before {
-            self.sleep.sleep_until(self.calls.rests_until().min(until), &self.clock);
-            done.reaped = self.clock.now();
-            (done.before, done.returned, done.submitted) = (done.reaped, done.reaped, 0);
-            if done.reaped < self.calls.rests_until() {
+            batch.reap_time = self.clock.now();
+        } else if self.calls.paused_until() > batch.submit_start {
+            self.sleep
+                .sleep_until(self.calls.paused_until().min(until), &self.clock);
+            batch.reap_time = self.clock.now();
+            (batch.submit_start, batch.submit_end, batch.submitted) = (batch.reap_time, batch.reap_time, 0);
+            if batch.reap_time < self.calls.paused_until() {
                 return Ok(());
             }
         }
-        let mut last = done.reaped;
-        done.done.in_turn(requests, |request| {
+        let mut last = batch.reap_time;
+        batch.done.fill_while(requests, |request| {
             let result = self.calls.perform(request);
             last = self.clock.now();
             let completion = Completion::new(request.slot, result, last);
             (completion, last < until)
         });
-        done.reaped = last;
-        done.submitted = done.done.len() as u32;
-        done.returned = done.reaped;
+        batch.reap_time = last;
+        batch.submitted = batch.done.len() as u32;
+        batch.submit_end = batch.reap_time;
         Ok(())
     }
 

@@ -1,5 +1,5 @@
-//! Cutting and extending files instead of writing to them: a write makes its position the end of
-//! its file.
+//! Truncates and extends files instead of writing to them: a write makes its offset the end of the
+//! file.
 
 use model::plan::EngineKind;
 use model::results::EngineUsed;
@@ -7,13 +7,13 @@ use model::results::EngineUsed;
 use crate::batch::{Action, Request, Slot};
 use crate::buffers::Buffers;
 use crate::error::EngineError;
-use crate::sync_calls::{Calls, used};
+use crate::sync_calls::{SyncCalls, describe_sync};
 use crate::sys;
 use crate::{File, Setup};
 
 pub(crate) struct Truncate {
     files: Vec<File>,
-    /// Callers fill buffers before writes, whatever becomes of them.
+    /// Never written; callers fill a buffer before each write.
     buffers: Buffers,
 }
 
@@ -26,7 +26,7 @@ impl Truncate {
     }
 }
 
-impl Calls for Truncate {
+impl SyncCalls for Truncate {
     fn perform(&mut self, io: &Request) -> i64 {
         let file = &self.files[usize::from(io.file)];
         match (io.action, file.handle()) {
@@ -35,7 +35,7 @@ impl Calls for Truncate {
                 Ok(()) => i64::from(io.length),
                 Err(error) => -i64::from(error.raw_os_error().unwrap_or(sys::file::IO_ERROR)),
             },
-            // fio knows no other operation here, not even flushes.
+            // fio supports no other operation here, not even flushes.
             (Action::Read | Action::Trim | Action::Flush | Action::FlushData | Action::FlushRange(_), Some(_)) => {
                 -i64::from(sys::file::INVALID)
             }
@@ -43,7 +43,7 @@ impl Calls for Truncate {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.whole(slot)
+        self.buffers.get_mut(slot)
     }
 
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
@@ -52,6 +52,6 @@ impl Calls for Truncate {
     }
 
     fn describe(&self) -> EngineUsed {
-        used(EngineKind::Truncate)
+        describe_sync(EngineKind::Truncate)
     }
 }

@@ -25,7 +25,7 @@ const FLAG_FIXED_FILE: u8 = 1;
 const FLAG_ASYNC: u8 = 1 << 4;
 /// The kernel registers at most this much as one buffer.
 const MAX_REGISTERED_BYTES: usize = 1 << 30;
-/// The most submissions that the kernel lets a ring hold.
+/// The kernel's limit of entries in a ring.
 const MAX_ENTRIES: u32 = 32_768;
 /// How long a drop waits for operations that cannot be cancelled.
 const STUCK_TIMEOUT: Nanos = Nanos::secs(10);
@@ -34,23 +34,23 @@ pub(crate) struct IoUring {
     ring: Ring,
     files: Vec<File>,
     buffers: SharedBuffers,
-    /// How each file is named in a submission: its index if files are registered, else its
+    /// The file number of each file in a submission: its index if files are registered, else its
     /// descriptor.
-    targets: Vec<i32>,
-    /// What every submission of a read or a write has in common.
-    read: Submission,
-    write: Submission,
-    /// Buffers per registered piece.
-    slots_per_piece: u32,
-    /// Some submissions need more than the template of their kind.
-    refines: bool,
+    file_numbers: Vec<i32>,
+    /// Templates of read and write submissions.
+    read_template: Submission,
+    write_template: Submission,
+    /// Slots whose buffers share one registered region.
+    slots_per_region: u32,
+    /// Some submissions need fields beyond the template.
+    has_extra_fields: bool,
     force_async_every: u32,
     queued_total: u32,
     split_stamps: bool,
     poll: bool,
     submit_batch: u32,
     features: Vec<String>,
-    without: Vec<String>,
+    missing_features: Vec<String>,
     clock: Clock,
     sleep: PreciseSleep,
 }
@@ -68,82 +68,82 @@ impl IoUring {
             ));
         }
         let mut buffers = SharedBuffers::new(&setup)?;
-        let (mut features, mut without) = (Vec::new(), Vec::new());
-        let mut ring = open_ring(&setup, &mut features, &mut without)?;
-        let mut note = |ok: bool, name: &str, reason: String| {
+        let (mut features, mut missing_features) = (Vec::new(), Vec::new());
+        let mut ring = open_ring(&setup, &mut features, &mut missing_features)?;
+        let mut record_feature = |ok: bool, name: &str, reason: String| {
             if ok {
                 features.push(name.to_owned())
             } else {
-                without.push(format!("{name}: {reason}"))
+                missing_features.push(format!("{name}: {reason}"))
             }
         };
-        note(
+        record_feature(
             ring.register_itself(),
             "registered ring",
             "the kernel is older than 5.18".into(),
         );
-        let mut targets: Vec<i32> = setup.files.iter().map(File::descriptor).collect();
+        let mut file_numbers: Vec<i32> = setup.files.iter().map(File::descriptor).collect();
         let calls = CallFlags::new(&setup.choice);
-        let mut read = Submission {
+        let mut read_template = Submission {
             opcode: OP_READ,
             operation_flags: calls.read,
             ..Submission::default()
         };
-        let mut write = Submission {
+        let mut write_template = Submission {
             opcode: OP_WRITE,
             operation_flags: calls.write,
             ..Submission::default()
         };
-        let mut slots_per_piece = setup.slots;
+        let mut slots_per_region = setup.slots;
         if setup.choice.registered {
             let result = if setup.exchanges_files {
-                Err(std::io::Error::other("files come and go"))
+                Err(std::io::Error::other("files are replaced during the run"))
             } else {
-                ring.register_files(&targets)
+                ring.register_files(&file_numbers)
             };
-            note(result.is_ok(), "registered files", reason_of(&result));
+            record_feature(result.is_ok(), "registered files", failure_reason(&result));
             if result.is_ok() {
-                targets = (0..targets.len() as i32).collect();
-                (read.flags, write.flags) = (FLAG_FIXED_FILE, FLAG_FIXED_FILE);
+                file_numbers = (0..file_numbers.len() as i32).collect();
+                (read_template.flags, write_template.flags) = (FLAG_FIXED_FILE, FLAG_FIXED_FILE);
             }
             let result = register_buffers(&ring, &mut buffers);
-            note(result.is_ok(), "registered buffers", reason_of(&result));
-            if let Ok(per_piece) = result {
-                (read.opcode, write.opcode) = (OP_READ_FIXED, OP_WRITE_FIXED);
-                slots_per_piece = per_piece;
+            record_feature(result.is_ok(), "registered buffers", failure_reason(&result));
+            if let Ok(slots) = result {
+                (read_template.opcode, write_template.opcode) = (OP_READ_FIXED, OP_WRITE_FIXED);
+                slots_per_region = slots;
             }
         }
         let prioritized = setup.files.iter().any(|file| file.priority() != 0);
         Ok(IoUring {
             ring,
-            refines: prioritized || setup.choice.force_async_every > 0,
+            has_extra_fields: prioritized || setup.choice.force_async_every > 0,
             files: setup.files,
             buffers,
-            targets,
-            read,
-            write,
-            slots_per_piece,
+            file_numbers,
+            read_template,
+            write_template,
+            slots_per_region,
             force_async_every: setup.choice.force_async_every,
             queued_total: 0,
             split_stamps: setup.split_stamps,
             poll: setup.choice.poll,
             submit_batch: setup.submit_batch,
             features,
-            without,
+            missing_features,
             clock: setup.clock,
             sleep: PreciseSleep::new(setup.spin),
         })
     }
 
-    /// Puts requests into the ring, up to one that the ring does not know. Returns how many.
+    /// Pushes requests into the ring, up to one that it does not support. Returns how many.
     #[inline(always)]
     fn push(&mut self, requests: &[Request]) -> u32 {
         let mut pushed = 0;
         for request in requests {
             let template = match request.action {
-                Action::Read => &self.read,
-                Action::Write => &self.write,
-                other if self.knows(other) => {
+                Action::Read => &self.read_template,
+                Action::Write => &self.write_template,
+                other if self.supports(other) => {
                     self.push_flush(request);
                     pushed += 1;
                     continue;
@@ -151,31 +151,31 @@ impl IoUring {
                 _ => break,
             };
             let mut submission = Submission {
-                file: self.targets[usize::from(request.file)],
+                file: self.file_numbers[usize::from(request.file)],
                 offset: request.offset,
                 address: self.buffers.claim(request.slot, request.length) as u64,
                 length: request.length,
                 user_data: u64::from(request.slot.0),
                 ..*template
             };
-            if request.slot.0 >= self.slots_per_piece || self.refines {
-                self.refine(&mut submission, request.file);
+            if request.slot.0 >= self.slots_per_region || self.has_extra_fields {
+                self.set_extra_fields(&mut submission, request.file);
             }
             // SAFETY: the address is the slot's buffer of at least `length` bytes (checked by
-            // `claim`), which belongs to this engine and, having been claimed, is lent to no one
-            // until the completion of the slot is reaped. `Drop` cancels and reaps every
-            // outstanding slot before buffers and files go.
+            // `claim`), which belongs to this engine and is not accessible until the completion of
+            // the slot is reaped. `Drop` cancels and reaps every outstanding slot before buffers
+            // and files are freed.
             unsafe { self.ring.push(submission) };
             pushed += 1;
         }
         pushed
     }
 
-    /// What only few submissions need.
+    /// Sets the fields that few submissions need.
     #[inline(never)]
-    fn refine(&mut self, submission: &mut Submission, file: u16) {
+    fn set_extra_fields(&mut self, submission: &mut Submission, file: u16) {
         submission.priority = self.files[usize::from(file)].priority();
-        submission.buffer_index = (submission.user_data / u64::from(self.slots_per_piece)) as u16;
+        submission.buffer_index = (submission.user_data / u64::from(self.slots_per_region)) as u16;
         if self.force_async_every > 0 {
             self.queued_total = self.queued_total.wrapping_add(1);
             if self.queued_total.is_multiple_of(self.force_async_every) {
@@ -189,8 +189,8 @@ impl IoUring {
         self.buffers.claim(request.slot, 0);
         let submission = Submission {
             opcode: OP_FSYNC,
-            flags: self.read.flags,
-            file: self.targets[usize::from(request.file)],
+            flags: self.read_template.flags,
+            file: self.file_numbers[usize::from(request.file)],
             operation_flags: if request.action == Action::FlushData {
                 FSYNC_DATA_ONLY
             } else {
@@ -204,45 +204,44 @@ impl IoUring {
         unsafe { self.ring.push(submission) };
     }
 
-    /// Hands over what was pushed. What the kernel does not take is taken back out of the ring.
+    /// Pushes and submits requests. Those that the kernel does not accept are removed from the
+    /// ring.
     #[inline(always)]
-    fn hand_over(&mut self, requests: &[Request], wait_for: u32) -> Result<u32, EngineError> {
+    fn submit(&mut self, requests: &[Request], wait_for: u32) -> Result<u32, EngineError> {
         let pushed = self.push(requests);
-        // What was not pushed cannot end, and without a deadline it would be waited for until the
-        // end of time.
+        // Requests that were not pushed cannot complete; waiting for them would never end.
         let wait_for = wait_for.min(self.buffers.outstanding());
-        let taken = match self.ring.enter(wait_for, None) {
-            // Nothing in flight will ever make room, so waiting would not help.
+        let accepted = match self.ring.enter(wait_for, None) {
+            // No completion will make room, so waiting would not help.
             Err(Errno::AGAIN | Errno::BUSY) if self.buffers.outstanding() == pushed && pushed > 0 => {
-                self.take_back(&requests[..pushed as usize], 0);
+                self.withdraw(&requests[..pushed as usize], 0);
                 return Err(EngineError::system("io_uring_enter", libc::EAGAIN));
             }
-            other => accept(other)?,
+            other => ignore_temporary_errors(other)?,
         };
-        if taken < pushed {
-            self.take_back(&requests[..pushed as usize], taken);
+        if accepted < pushed {
+            self.withdraw(&requests[..pushed as usize], accepted);
         }
-        Ok(taken)
+        Ok(accepted)
     }
 
     #[inline(never)]
-    fn take_back(&mut self, pushed: &[Request], taken: u32) {
-        self.ring.take_back();
-        for request in &pushed[taken as usize..] {
+    fn withdraw(&mut self, pushed: &[Request], accepted: u32) {
+        self.ring.drop_unaccepted();
+        for request in &pushed[accepted as usize..] {
             self.buffers.release(request.slot);
         }
     }
 
-    /// Trims and flushes that have no request of their own are executed inside the submitting
-    /// turn.
+    /// Executes operations that the ring does not support inside the submitting turn.
     #[inline(never)]
-    fn perform_directly(&mut self, request: &Request, done: &mut Batch) {
-        let result = self.files[request.file as usize].without_buffer(request);
-        done.submitted = 1;
-        done.done.push(Completion::new(request.slot, result, self.clock.now()));
+    fn execute_directly(&mut self, request: &Request, batch: &mut Batch) {
+        let result = self.files[request.file as usize].flush_or_trim(request);
+        batch.submitted = 1;
+        batch.done.push(Completion::new(request.slot, result, self.clock.now()));
     }
 
-    fn knows(&self, action: Action) -> bool {
+    fn supports(&self, action: Action) -> bool {
         match action {
             Action::Read | Action::Write => true,
             Action::Flush | Action::FlushData => !self.poll,
@@ -250,26 +249,24 @@ impl IoUring {
         }
     }
 
-    /// Waits with a deadline: in the kernel until shortly before it, then spinning.
+    /// Waits until the deadline: in the kernel until shortly before it, then spinning.
     #[inline(never)]
-    fn wait_until(&mut self, at_least: u32, until: Nanos) -> Result<(), EngineError> {
-        while self.ring.available() < at_least {
+    fn wait_until(&mut self, wait_nr: u32, until: Nanos) -> Result<(), EngineError> {
+        while self.ring.available() < wait_nr {
             let now = self.clock.now();
             if now >= until {
                 break;
             }
-            let timer = self.sleep.wake_up_for(until);
+            let timer = self.sleep.timer_for(until);
             if timer > now {
-                let result = self
-                    .ring
-                    .enter(at_least, Some(timer.since(now).min(Nanos::millis(100))));
-                accept(result)?;
-                if self.ring.available() < at_least {
+                let result = self.ring.enter(wait_nr, Some(timer.since(now).min(Nanos::millis(100))));
+                ignore_temporary_errors(result)?;
+                if self.ring.available() < wait_nr {
                     self.sleep.adjust_margin(timer, self.clock.now());
                 }
             } else {
                 // Completions of this kind of ring appear only when the kernel is entered.
-                accept(self.ring.enter(0, None))?;
+                ignore_temporary_errors(self.ring.enter(0, None))?;
                 std::hint::spin_loop();
             }
         }
@@ -279,20 +276,20 @@ impl IoUring {
 
 impl IoUring {
     fn wait_for_one(&mut self) -> Result<(), EngineError> {
-        accept(self.ring.enter(1, Some(Nanos::millis(100)))).map(|_| ())
+        ignore_temporary_errors(self.ring.enter(1, Some(Nanos::millis(100)))).map(|_| ())
     }
 }
 
-/// Errors of `io_uring_enter` that mean “not now”.
-fn accept(result: Result<u32, Errno>) -> Result<u32, EngineError> {
+/// Treats temporary errors of `io_uring_enter` as nothing submitted.
+fn ignore_temporary_errors(result: Result<u32, Errno>) -> Result<u32, EngineError> {
     match result {
-        Ok(taken) => Ok(taken),
+        Ok(accepted) => Ok(accepted),
         Err(Errno::INTR | Errno::AGAIN | Errno::BUSY | Errno::TIME) => Ok(0),
         Err(error) => Err(EngineError::system("io_uring_enter", error.raw_os_error())),
     }
 }
 
-fn reason_of<T>(result: &std::io::Result<T>) -> String {
+fn failure_reason<T>(result: &std::io::Result<T>) -> String {
     match result {
         Ok(_) => String::new(),
         Err(error) => match error.raw_os_error() {
@@ -303,19 +300,23 @@ fn reason_of<T>(result: &std::io::Result<T>) -> String {
     }
 }
 
-/// The ring with the most features that this kernel has.
-fn open_ring(setup: &Setup, features: &mut Vec<String>, without: &mut Vec<String>) -> Result<Ring, EngineError> {
-    let mut wanted = IoringSetupFlags::empty();
+/// Opens the ring with the most features that this kernel supports.
+fn open_ring(
+    setup: &Setup,
+    features: &mut Vec<String>,
+    missing_features: &mut Vec<String>,
+) -> Result<Ring, EngineError> {
+    let mut base_flags = IoringSetupFlags::empty();
     if setup.choice.poll {
-        wanted |= IoringSetupFlags::IOPOLL;
+        base_flags |= IoringSetupFlags::IOPOLL;
     }
     if setup.choice.submission_thread {
-        wanted |= IoringSetupFlags::SQPOLL;
+        base_flags |= IoringSetupFlags::SQPOLL;
         if setup.choice.submission_cpu.is_some() {
-            wanted |= IoringSetupFlags::SQ_AFF;
+            base_flags |= IoringSetupFlags::SQ_AFF;
         }
     }
-    let steps = [
+    let feature_levels = [
         (
             IoringSetupFlags::SINGLE_ISSUER
                 | IoringSetupFlags::DEFER_TASKRUN
@@ -333,7 +334,8 @@ fn open_ring(setup: &Setup, features: &mut Vec<String>, without: &mut Vec<String
         ),
         (IoringSetupFlags::empty(), "plain ring"),
     ];
-    // A kernel thread takes entries at its own pace, so all that may be in flight must have room.
+    // A kernel thread consumes entries at its own pace, so there must be room for all operations in
+    // flight.
     let batch = if setup.choice.submission_thread {
         setup.slots
     } else {
@@ -341,33 +343,33 @@ fn open_ring(setup: &Setup, features: &mut Vec<String>, without: &mut Vec<String
     };
     let submissions = batch.clamp(1, setup.slots.max(1)).min(MAX_ENTRIES);
     let completions = setup.slots.max(submissions) * 2;
-    for (extra, name) in steps {
-        // A kernel thread that submits excludes deferred task work.
+    for (extra, name) in feature_levels {
+        // Deferred task work cannot be combined with a kernel submission thread.
         if setup.choice.submission_thread && extra.contains(IoringSetupFlags::DEFER_TASKRUN) {
             continue;
         }
         match Ring::new(RingOptions {
             submissions,
             completions,
-            flags: wanted | extra,
+            flags: base_flags | extra,
             thread_cpu: setup.choice.submission_cpu.unwrap_or(0),
         }) {
             Ok(ring) => {
                 features.push(name.to_owned());
-                for (asked, name) in [
+                for (is_requested, name) in [
                     (setup.choice.poll, "polled completion"),
                     (setup.choice.submission_thread, "submission thread"),
                 ] {
-                    if asked {
+                    if is_requested {
                         features.push(name.to_owned());
                     }
                 }
                 return Ok(ring);
             }
             Err(error) if error.raw_os_error() == Some(libc::EINVAL) => {
-                without.push(format!("{name}: the kernel does not know it"));
+                missing_features.push(format!("{name}: the kernel does not know it"));
             }
-            Err(error) => return Err(explain_refusal(&error)),
+            Err(error) => return Err(setup_error(&error)),
         }
     }
     Err(EngineError::unavailable(
@@ -377,7 +379,7 @@ fn open_ring(setup: &Setup, features: &mut Vec<String>, without: &mut Vec<String
     ))
 }
 
-fn explain_refusal(error: &std::io::Error) -> EngineError {
+fn setup_error(error: &std::io::Error) -> EngineError {
     let help = "use `--engine libaio` or `--engine psync`";
     let why = match error.raw_os_error() {
         Some(libc::ENOSYS) => "this kernel is older than 5.4 or was built without io_uring".to_owned(),
@@ -403,78 +405,78 @@ fn explain_refusal(error: &std::io::Error) -> EngineError {
     }
 }
 
-/// Registers all buffers, in as few pieces as the kernel allows. Returns the number of slots in a
-/// piece.
+/// Registers all buffers in as few regions as the kernel allows. Returns the number of slots in a
+/// region.
 fn register_buffers(ring: &Ring, buffers: &mut SharedBuffers) -> std::io::Result<u32> {
     let (stride, slots) = (buffers.stride(), buffers.slots());
-    // What lies between separated buffers would be pinned too, and take memory.
-    let apart = buffers.bytes_apart();
-    let per_piece = match apart {
+    // The gaps between sparse buffers would be pinned too, and take memory.
+    let sparse_bytes = buffers.sparse_buffer_bytes();
+    let slots_per_region = match sparse_bytes {
         Some(_) => 1,
         None => ((MAX_REGISTERED_BYTES / stride) as u32).clamp(1, slots),
     };
     let start = buffers.start();
-    let pieces: Vec<(*mut u8, usize)> = (0..slots)
-        .step_by(per_piece as usize)
+    let regions: Vec<(*mut u8, usize)> = (0..slots)
+        .step_by(slots_per_region as usize)
         .map(|first| {
-            let count = per_piece.min(slots - first) as usize;
+            let count = slots_per_region.min(slots - first) as usize;
             (
                 start.wrapping_add(first as usize * stride),
-                apart.unwrap_or(count * stride),
+                sparse_bytes.unwrap_or(count * stride),
             )
         })
         .collect();
-    // SAFETY: the pieces lie within the mapping of `buffers`, which `IoUring` keeps until after its
-    // ring is gone: `drop` ends every operation first, and the pinned pages outlive even an early
+    // SAFETY: the regions lie within the mapping of `buffers`, which `IoUring` owns longer than its
+    // ring: `drop` ends every operation first, and the pinned pages outlive even an early
     // unmapping.
-    unsafe { ring.register_buffers(&pieces)? };
-    Ok(per_piece)
+    unsafe { ring.register_buffers(&regions)? };
+    Ok(slots_per_region)
 }
 
 impl Engine for IoUring {
     #[inline]
-    fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-        done.done.clear();
-        done.before = self.clock.now();
-        done.submitted = 0;
+    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+        batch.done.clear();
+        batch.submit_start = self.clock.now();
+        batch.submitted = 0;
         let mut requests = requests;
         if let Some(first) = requests.first()
-            && !self.knows(first.action)
+            && !self.supports(first.action)
         {
-            self.perform_directly(first, done);
+            self.execute_directly(first, batch);
             requests = &[];
         }
-        // What was done directly counts towards what is waited for.
-        let at_least = at_least.saturating_sub(done.done.len() as u32);
-        let waits_freely = until == Nanos::NEVER && !self.split_stamps;
+        // Operations executed directly count as completions.
+        let wait_nr = wait_nr.saturating_sub(batch.done.len() as u32);
+        let waits_in_submit = until == Nanos::NEVER && !self.split_stamps;
         // Completions of this kind of ring appear only when the kernel is entered, so a mere poll
         // must enter, too.
-        if !requests.is_empty() || waits_freely || at_least == 0 || self.poll {
-            done.submitted += self.hand_over(requests, if waits_freely { at_least } else { 0 })?;
+        if !requests.is_empty() || waits_in_submit || wait_nr == 0 || self.poll {
+            batch.submitted += self.submit(requests, if waits_in_submit { wait_nr } else { 0 })?;
         }
         if self.split_stamps {
-            done.returned = self.clock.now();
+            batch.submit_end = self.clock.now();
         }
-        if !waits_freely && at_least > 0 {
+        if !waits_in_submit && wait_nr > 0 {
             if until == Nanos::NEVER {
-                let at_least = at_least.min(self.buffers.outstanding());
-                if self.ring.available() < at_least {
-                    accept(self.ring.enter(at_least, None))?;
+                let wait_nr = wait_nr.min(self.buffers.outstanding());
+                if self.ring.available() < wait_nr {
+                    ignore_temporary_errors(self.ring.enter(wait_nr, None))?;
                 }
             } else {
-                self.wait_until(at_least, until)?;
+                self.wait_until(wait_nr, until)?;
             }
         }
         let available = self.ring.available();
-        done.reaped = self.clock.now();
+        batch.reap_time = self.clock.now();
         if !self.split_stamps {
-            done.returned = done.reaped;
+            batch.submit_end = batch.reap_time;
         }
-        let (buffers, at) = (&mut self.buffers, done.reaped);
-        self.ring.take(available, |user_data, result| {
+        let (buffers, at) = (&mut self.buffers, batch.reap_time);
+        self.ring.reap(available, |user_data, result| {
             let slot = Slot(user_data as u32);
             buffers.release(slot);
-            done.done.push(Completion::new(slot, i64::from(result), at));
+            batch.done.push(Completion::new(slot, i64::from(result), at));
         });
         Ok(())
     }
@@ -484,16 +486,16 @@ impl Engine for IoUring {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.of_free(slot)
+        self.buffers.free_buffer(slot)
     }
 
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {
         debug_assert!(
-            self.read.flags & FLAG_FIXED_FILE == 0,
+            self.read_template.flags & FLAG_FIXED_FILE == 0,
             "what is exchanged was not registered"
         );
-        self.targets[usize::from(index)] = with.descriptor();
-        self.refines |= with.priority() != 0;
+        self.file_numbers[usize::from(index)] = with.descriptor();
+        self.has_extra_fields |= with.priority() != 0;
         self.files[usize::from(index)] = with;
         Ok(())
     }
@@ -502,7 +504,7 @@ impl Engine for IoUring {
         EngineUsed {
             kind: EngineKind::IoUring,
             features: self.features.clone(),
-            without: self.without.clone(),
+            without: self.missing_features.clone(),
             submit_batch: self.submit_batch,
             ..EngineUsed::default()
         }
@@ -515,10 +517,10 @@ impl Drop for IoUring {
         if outstanding > 0 {
             self.ring.cancel_all();
         }
-        let deadline = self.clock.now() + STUCK_TIMEOUT;
-        while outstanding > 0 && self.clock.now() < deadline {
+        let until = self.clock.now() + STUCK_TIMEOUT;
+        while outstanding > 0 && self.clock.now() < until {
             let available = self.ring.available();
-            self.ring.take(available, |_, _| {});
+            self.ring.reap(available, |_, _| {});
             outstanding -= available;
             if outstanding > 0 && self.wait_for_one().is_err() {
                 break;

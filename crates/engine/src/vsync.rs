@@ -1,5 +1,4 @@
-//! `preadv` and `pwritev`: operations that were handed over together and lie one behind the other
-//! in a file are one call.
+//! `preadv` and `pwritev`: requests of one turn for adjacent ranges of a file become one call.
 
 use model::Nanos;
 use model::plan::EngineKind;
@@ -34,19 +33,19 @@ impl Vsync {
         })
     }
 
-    /// How many of the first requests are one call.
-    fn neighbours(&self, requests: &[Request]) -> usize {
+    /// How many of the first requests one call can serve.
+    fn contiguous_count(&self, requests: &[Request]) -> usize {
         let Some(first) = requests.first() else { return 0 };
         if !matches!(first.action, Action::Read | Action::Write) {
             return 1;
         }
         let mut end = first.offset;
-        let joins = requests.iter().take(Vectors::MAX_BUFFERS).take_while(|next| {
-            let joins = next.file == first.file && next.action == first.action && next.offset == end;
+        let contiguous = requests.iter().take(Vectors::MAX_BUFFERS).take_while(|next| {
+            let contiguous = next.file == first.file && next.action == first.action && next.offset == end;
             end = next.offset + u64::from(next.length);
-            joins
+            contiguous
         });
-        joins.count()
+        contiguous.count()
     }
 
     fn perform(&mut self, requests: &[Request]) -> i64 {
@@ -56,14 +55,13 @@ impl Vsync {
             return requests.iter().map(|io| i64::from(io.length)).sum();
         };
         if !matches!(first.action, Action::Read | Action::Write) {
-            return file.without_buffer(first);
+            return file.flush_or_trim(first);
         }
-        let mut parts = self.vectors.fill();
+        let mut parts = self.vectors.start_call();
         for io in requests {
-            // SAFETY: each slot has a buffer of its own in a mapping that stays where it is. Those
-            // of a turn are used by nothing else until it hands their slots back, which is after
-            // the call below.
-            unsafe { parts.add(self.buffers.bytes_of(io.slot, io.length as usize)) };
+            // SAFETY: each slot has its own buffer in a mapping that does not move. Nothing else
+            // uses the slots of a turn until the turn returns them, which is after the call below.
+            unsafe { parts.add(self.buffers.prefix(io.slot, io.length as usize)) };
         }
         match first.action {
             Action::Read => parts.read_at(handle, first.offset),
@@ -73,32 +71,32 @@ impl Vsync {
 }
 
 impl Engine for Vsync {
-    fn turn(&mut self, requests: &[Request], at_least: u32, until: Nanos, done: &mut Batch) -> Result<(), EngineError> {
-        done.done.clear();
-        done.before = self.clock.now();
-        done.submitted = 0;
-        if requests.is_empty() && at_least > 0 {
+    fn turn(&mut self, requests: &[Request], wait_nr: u32, until: Nanos, batch: &mut Batch) -> Result<(), EngineError> {
+        batch.done.clear();
+        batch.submit_start = self.clock.now();
+        batch.submitted = 0;
+        if requests.is_empty() && wait_nr > 0 {
             self.sleep.sleep_until(until, &self.clock);
         }
-        let mut joined = &requests[..self.neighbours(requests)];
-        let mut result = self.perform(joined);
-        if result < 0 && joined.len() > 1 {
-            // The error may be that of any of them: each has to answer for itself.
-            joined = &joined[..1];
-            result = self.perform(joined);
+        let mut merged = &requests[..self.contiguous_count(requests)];
+        let mut result = self.perform(merged);
+        if result < 0 && merged.len() > 1 {
+            // The error may belong to any of them, so execute them separately.
+            merged = &merged[..1];
+            result = self.perform(merged);
         }
-        done.reaped = self.clock.now();
-        done.returned = done.reaped;
-        let mut left = result;
-        for (number, io) in joined.iter().enumerate() {
-            // What a short transfer did not come to is offered again.
-            if number > 0 && left <= 0 {
+        batch.reap_time = self.clock.now();
+        batch.submit_end = batch.reap_time;
+        let mut bytes_left = result;
+        for (number, io) in merged.iter().enumerate() {
+            // The caller offers what a short transfer did not reach again.
+            if number > 0 && bytes_left <= 0 {
                 break;
             }
-            let moved = left.min(i64::from(io.length));
-            left -= moved.max(0);
-            done.done.push(Completion::new(io.slot, moved, done.reaped));
-            done.submitted += 1;
+            let transferred = bytes_left.min(i64::from(io.length));
+            bytes_left -= transferred.max(0);
+            batch.done.push(Completion::new(io.slot, transferred, batch.reap_time));
+            batch.submitted += 1;
         }
         Ok(())
     }
@@ -108,7 +106,7 @@ impl Engine for Vsync {
     }
 
     fn buffer(&mut self, slot: Slot) -> &mut [u8] {
-        self.buffers.whole(slot)
+        self.buffers.get_mut(slot)
     }
 
     fn exchange_file(&mut self, index: u16, with: File) -> Result<(), EngineError> {

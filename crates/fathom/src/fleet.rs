@@ -120,7 +120,7 @@ pub fn join(process: &Process, is_agent: bool) -> Result<Part, Faults> {
     let Some(launch) = detect_launcher(variable) else {
         return Ok(Part::Alone { widened_from: None });
     };
-    let widened_from = engine::sys::thread::widen();
+    let widened_from = engine::sys::thread::unbind_cpus();
     if launch.is_alone() {
         return Ok(Part::Alone { widened_from });
     }

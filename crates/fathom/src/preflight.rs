@@ -66,7 +66,7 @@ pub fn watch(session: &Session, plan: &Plan, time: Nanos, quiet: bool) -> Option
         crate::screen::note(&format!("watching for {time} what others do to {}", devices.join(", ")));
     }
     let time = Duration::from_nanos(time.0);
-    Some(probe::watch_others(&system, &devices, time, &|| {
+    Some(probe::watch_background_io(&system, &devices, time, &|| {
         session.process.is_interrupted()
     }))
 }

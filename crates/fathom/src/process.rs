@@ -32,7 +32,7 @@ pub fn start_thread<T: Send + 'static>(
 /// that cannot follow the processor's.
 pub fn start_clock() -> ClockStart {
     match std::env::var_os("FATHOM_CLOCK") {
-        Some(choice) if choice == "system" => ClockStart::of_the_system(),
+        Some(choice) if choice == "system" => ClockStart::from_system(),
         _ => ClockStart::now(),
     }
 }
@@ -50,7 +50,7 @@ impl Process {
 
     /// Its clock.
     pub fn clock(&self) -> Clock {
-        self.clock.settle()
+        self.clock.calibrate()
     }
 
     /// The flag that asks a run to stop.

@@ -232,7 +232,7 @@ impl PreparedTargets<'_> {
         host.started_unix_ns = start.unix_ns;
         host.system = (!simulated).then(|| SystemUse {
             programs: done.programs,
-            ..start.system.until_now(&system)
+            ..start.system.since_this_reading(&system)
         });
         Ok(Results {
             steps: done.steps,
@@ -387,7 +387,7 @@ fn devices_of(facts: &[TargetFacts]) -> Vec<(String, Vec<u32>)> {
 fn probe_again(targets: &mut [TargetFacts]) {
     let system = System::live();
     for target in targets.iter_mut().filter(|target| target.owner.is_some()) {
-        target.owner_after = sys::reported::cluster_volume(Path::new(&target.path)).map(|volume| volume.owner);
+        target.owner_after = sys::native_facts::cluster_volume(Path::new(&target.path)).map(|volume| volume.owner);
     }
     for device in targets.iter_mut().flat_map(|target| &mut target.devices) {
         if device.health.is_some() {

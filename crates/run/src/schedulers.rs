@@ -44,8 +44,13 @@ impl Schedulers {
         let of_files = under.iter().filter(|(_, kind)| *kind == "file");
         let of_files: Vec<&str> = of_files.map(|(name, _)| *name).collect();
         for (name, _) in &under {
-            let Some(device) = inventory.named(name) else { continue };
-            let disk = device.partition_of.as_deref().and_then(|disk| inventory.named(disk));
+            let Some(device) = inventory.device_by_name(name) else {
+                continue;
+            };
+            let disk = device
+                .partition_of
+                .as_deref()
+                .and_then(|disk| inventory.device_by_name(disk));
             let disk = disk.unwrap_or(device);
             if has(disk, wanted) {
                 continue;

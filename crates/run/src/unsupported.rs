@@ -62,7 +62,7 @@ pub(crate) fn without_engine(plan: &Plan) -> Vec<WorkerFault> {
         let faults = workers.iter().enumerate().filter_map(|(number, worker)| {
             // What a trace does is not known yet.
             let writes = |stream: &Stream| stream.mix.includes(Direction::Write) || stream.replay.is_some();
-            let error = engine::refusal(worker.engine.kind, worker.streams.iter().any(writes))?;
+            let error = engine::unsupported_reason(worker.engine.kind, worker.streams.iter().any(writes))?;
             Some(WorkerFault {
                 job,
                 worker: number,
@@ -77,7 +77,7 @@ pub(crate) fn without_engine(plan: &Plan) -> Vec<WorkerFault> {
 }
 
 fn of_stream(stream: &Stream, add: &mut impl FnMut(&str)) {
-    if stream.hint.temporary && !sys::file::KNOWS_TEMPORARY {
+    if stream.hint.temporary && !sys::file::SUPPORTS_TEMPORARY {
         add("the hint that a file is temporary");
     }
 }

@@ -1,5 +1,5 @@
-//! The engine over a ring of our own: what the system's ring does is done here by plain calls, so
-//! that the rest can be seen where there is no such ring.
+//! Tests the engine over an emulated ring, which executes the operations with plain calls, so that
+//! they run on systems without IoRing.
 
 use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
@@ -23,43 +23,43 @@ use crate::Engine;
 use crate::batch::{Action, Batch, Request, Slot};
 use crate::file::{File, OpenOptions};
 use crate::iocp::tests::{pipe, reads, setup_on};
-use crate::sys::ioring::Changes;
+use crate::sys::ioring::WriteCalls;
 use crate::sys::overlapped::last_error;
 
 const BLOCK: u32 = 4096;
 const S_FALSE: i32 = 1;
 const WAIT_TIMED_OUT: i32 = 0x8046_0009u32 as i32;
 
-// What the rings of a test are given, and what they answer.
+// Configuration and observations of the emulated rings of a test.
 thread_local! {
-    static CAN: Cell<(IORING_VERSION, u32, u32)> = const { Cell::new((IORING_VERSION_3, 64, 128)) };
-    /// How many entries each call of SubmitIoRing has handed over, and for how many it was to wait.
+    static CAPABILITIES: Cell<(IORING_VERSION, u32, u32)> = const { Cell::new((IORING_VERSION_3, 64, 128)) };
+    /// Entries submitted by each call of SubmitIoRing, and the completions it waited for.
     static SUBMITTED: RefCell<Vec<(u32, u32)>> = const { RefCell::new(Vec::new()) };
-    /// How many of these calls do nothing and answer so.
-    static FAILS: Cell<(u32, i32)> = const { Cell::new((0, 0)) };
-    /// Ends are seen by calls of SubmitIoRing only.
-    static LATE: Cell<bool> = const { Cell::new(false) };
-    /// The last that have ended come first.
-    static TURNED: Cell<bool> = const { Cell::new(false) };
-    /// Waits that were refused because nothing was in progress.
+    /// Number of coming calls that fail, and their code.
+    static SUBMIT_FAILURES: Cell<(u32, i32)> = const { Cell::new((0, 0)) };
+    /// Only SubmitIoRing notices completions.
+    static COMPLETES_ON_SUBMIT: Cell<bool> = const { Cell::new(false) };
+    /// Completions are returned in reverse order.
+    static REVERSED: Cell<bool> = const { Cell::new(false) };
+    /// Waits refused because nothing was in flight.
     static REFUSED_WAITS: Cell<u32> = const { Cell::new(0) };
-    /// Operations that a cancellation has reached.
+    /// Operations cancelled.
     static CANCELLED: Cell<u32> = const { Cell::new(0) };
-    /// Rings that are open, and operations that were in flight when one was closed.
+    /// Open rings, and operations in flight when one was closed.
     static OPEN: Cell<(u32, usize)> = const { Cell::new((0, 0)) };
 }
 
-/// An entry that was built.
+/// A submission queue entry.
 #[derive(Clone, Copy)]
 struct Entry {
-    what: What,
+    operation: Operation,
     file: HANDLE,
     user_data: usize,
 }
 
 #[derive(Clone, Copy)]
-enum What {
-    Move {
+enum Operation {
+    Transfer {
         writes: bool,
         buffer: *mut u8,
         length: u32,
@@ -71,7 +71,7 @@ enum What {
     },
 }
 
-/// An operation in flight, at an address that does not change.
+/// An operation in flight, at a fixed address.
 struct Started {
     file: HANDLE,
     user_data: usize,
@@ -79,7 +79,7 @@ struct Started {
 }
 
 #[derive(Default)]
-struct Emulated {
+struct EmulatedRing {
     room: u32,
     entries: Vec<Entry>,
     started: Vec<Started>,
@@ -90,22 +90,25 @@ fn result_of_error(error: u32) -> i32 {
     (0x8007_0000 | error) as i32
 }
 
-impl Emulated {
+impl EmulatedRing {
     /// # Safety
     /// `ring` came from [`create`] and is not closed.
-    unsafe fn from_handle<'a>(ring: HIORING) -> &'a mut Emulated {
-        // SAFETY: as the caller promises; rings belong to one thread, which makes one call at a
-        // time.
-        unsafe { &mut *ring.cast::<Emulated>() }
+    unsafe fn from_handle<'a>(ring: HIORING) -> &'a mut EmulatedRing {
+        // SAFETY: the caller's promise; rings belong to one thread, which makes one call at a time.
+        unsafe { &mut *ring.cast::<EmulatedRing>() }
     }
 
-    fn build(&mut self, what: What, file: IORING_HANDLE_REF, user_data: usize) -> i32 {
+    fn push(&mut self, operation: Operation, file: IORING_HANDLE_REF, user_data: usize) -> i32 {
         if self.entries.len() == self.room as usize {
             return IORING_E_SUBMISSION_QUEUE_FULL;
         }
         // SAFETY: references to files are raw handles here.
         let file = unsafe { file.Handle.Handle };
-        self.entries.push(Entry { what, file, user_data });
+        self.entries.push(Entry {
+            operation,
+            file,
+            user_data,
+        });
         0
     }
 
@@ -115,15 +118,15 @@ impl Emulated {
             ResultCode: code,
             Information: bytes as usize,
         };
-        match TURNED.get() {
+        match REVERSED.get() {
             true => self.ended.push_front(ended),
             false => self.ended.push_back(ended),
         }
     }
 
     fn begin(&mut self, entry: Entry) {
-        match entry.what {
-            What::Cancel { user_data } => {
+        match entry.operation {
+            Operation::Cancel { user_data } => {
                 let found = self.started.iter().find(|started| started.user_data == user_data);
                 // SAFETY: the structure is that of an operation of this file.
                 let reached = found.is_some_and(|one| unsafe { CancelIoEx(one.file, &*one.overlapped) } != 0);
@@ -131,7 +134,7 @@ impl Emulated {
                 let code = if reached { 0 } else { result_of_error(ERROR_NOT_FOUND) };
                 self.end(entry.user_data, code, 0);
             }
-            What::Flush => {
+            Operation::Flush => {
                 // SAFETY: the file is open.
                 let code = match unsafe { FlushFileBuffers(entry.file) } {
                     0 => result_of_error(last_error()),
@@ -139,7 +142,7 @@ impl Emulated {
                 };
                 self.end(entry.user_data, code, 0);
             }
-            What::Move {
+            Operation::Transfer {
                 writes,
                 buffer,
                 length,
@@ -171,7 +174,7 @@ impl Emulated {
         }
     }
 
-    /// Looks which operations have ended.
+    /// Collects the operations that have completed.
     fn collect(&mut self) {
         for started in std::mem::take(&mut self.started) {
             let mut bytes = 0;
@@ -187,7 +190,7 @@ impl Emulated {
 }
 
 unsafe extern "system" fn query(answer: *mut IORING_CAPABILITIES) -> i32 {
-    let (version, submissions, completions) = CAN.get();
+    let (version, submissions, completions) = CAPABILITIES.get();
     // SAFETY: the caller's structure is live.
     unsafe {
         *answer = IORING_CAPABILITIES {
@@ -207,12 +210,12 @@ unsafe extern "system" fn create(
     completions: u32,
     ring: *mut HIORING,
 ) -> i32 {
-    let can = CAN.get();
-    assert_eq!((version, flags.Required, flags.Advisory), (can.0, 0, 0));
-    assert!(submissions <= can.1 && completions <= can.2 && submissions <= completions);
-    let made = Emulated {
+    let capabilities = CAPABILITIES.get();
+    assert_eq!((version, flags.Required, flags.Advisory), (capabilities.0, 0, 0));
+    assert!(submissions <= capabilities.1 && completions <= capabilities.2 && submissions <= completions);
+    let made = EmulatedRing {
         room: submissions,
-        ..Emulated::default()
+        ..EmulatedRing::default()
     };
     // SAFETY: the caller's handle is live.
     unsafe { *ring = Box::into_raw(Box::new(made)).cast() };
@@ -222,7 +225,7 @@ unsafe extern "system" fn create(
 
 unsafe extern "system" fn close(ring: HIORING) -> i32 {
     // SAFETY: the ring was made by `create` and is closed once.
-    let ring = unsafe { Box::from_raw(ring.cast::<Emulated>()) };
+    let ring = unsafe { Box::from_raw(ring.cast::<EmulatedRing>()) };
     OPEN.set((OPEN.get().0 - 1, OPEN.get().1 + ring.started.len()));
     // The system would still write to their structures.
     ring.started.into_iter().for_each(std::mem::forget);
@@ -231,11 +234,11 @@ unsafe extern "system" fn close(ring: HIORING) -> i32 {
 
 unsafe extern "system" fn submit(ring: HIORING, wait_for: u32, milliseconds: u32, taken: *mut u32) -> i32 {
     // SAFETY: the engine's ring is open.
-    let ring = unsafe { Emulated::from_handle(ring) };
+    let ring = unsafe { EmulatedRing::from_handle(ring) };
     // SAFETY: the caller's number is live.
     unsafe { *taken = 0 };
-    if let (times @ 1.., code) = FAILS.get() {
-        FAILS.set((times - 1, code));
+    if let (times @ 1.., code) = SUBMIT_FAILURES.get() {
+        SUBMIT_FAILURES.set((times - 1, code));
         return code;
     }
     ring.collect();
@@ -263,8 +266,8 @@ unsafe extern "system" fn submit(ring: HIORING, wait_for: u32, milliseconds: u32
 
 unsafe extern "system" fn pop(ring: HIORING, into: *mut IORING_CQE) -> i32 {
     // SAFETY: the engine's ring is open.
-    let ring = unsafe { Emulated::from_handle(ring) };
-    if !LATE.get() {
+    let ring = unsafe { EmulatedRing::from_handle(ring) };
+    if !COMPLETES_ON_SUBMIT.get() {
         ring.collect();
     }
     match ring.ended.pop_front() {
@@ -287,14 +290,14 @@ unsafe extern "system" fn read(
     _: IORING_SQE_FLAGS,
 ) -> i32 {
     // SAFETY: the engine's ring is open, and references to memory are addresses here.
-    let (ring, buffer) = unsafe { (Emulated::from_handle(ring), buffer.Buffer.Address.cast()) };
-    let what = What::Move {
+    let (ring, buffer) = unsafe { (EmulatedRing::from_handle(ring), buffer.Buffer.Address.cast()) };
+    let operation = Operation::Transfer {
         writes: false,
         buffer,
         length,
         offset,
     };
-    ring.build(what, file, user_data)
+    ring.push(operation, file, user_data)
 }
 
 unsafe extern "system" fn write(
@@ -308,14 +311,14 @@ unsafe extern "system" fn write(
     _: IORING_SQE_FLAGS,
 ) -> i32 {
     // SAFETY: the engine's ring is open, and references to memory are addresses here.
-    let (ring, buffer) = unsafe { (Emulated::from_handle(ring), buffer.Buffer.Address.cast()) };
-    let what = What::Move {
+    let (ring, buffer) = unsafe { (EmulatedRing::from_handle(ring), buffer.Buffer.Address.cast()) };
+    let operation = Operation::Transfer {
         writes: true,
         buffer,
         length,
         offset,
     };
-    ring.build(what, file, user_data)
+    ring.push(operation, file, user_data)
 }
 
 unsafe extern "system" fn flush(
@@ -326,12 +329,12 @@ unsafe extern "system" fn flush(
     _: IORING_SQE_FLAGS,
 ) -> i32 {
     // SAFETY: the engine's ring is open.
-    unsafe { Emulated::from_handle(ring) }.build(What::Flush, file, user_data)
+    unsafe { EmulatedRing::from_handle(ring) }.push(Operation::Flush, file, user_data)
 }
 
 unsafe extern "system" fn cancel(ring: HIORING, file: IORING_HANDLE_REF, operation: usize, user_data: usize) -> i32 {
     // SAFETY: the engine's ring is open.
-    unsafe { Emulated::from_handle(ring) }.build(What::Cancel { user_data: operation }, file, user_data)
+    unsafe { EmulatedRing::from_handle(ring) }.push(Operation::Cancel { user_data: operation }, file, user_data)
 }
 
 const CALLS: Calls = Calls {
@@ -342,21 +345,21 @@ const CALLS: Calls = Calls {
     pop,
     read,
     cancel,
-    changes: Some(Changes { write, flush }),
+    write_calls: Some(WriteCalls { write, flush }),
 };
 
-/// The engine on a ring of our own.
-fn engine(setup: Setup) -> Queued<Ring> {
-    let ring = Ring::over(CALLS, setup.slots, setup.clock).unwrap();
-    Queued::over(ring, setup).unwrap()
+/// The engine on an emulated ring.
+fn engine(setup: Setup) -> QueueEngine<Ring> {
+    let ring = Ring::with_calls(CALLS, setup.slots, setup.clock).unwrap();
+    QueueEngine::with_queue(ring, setup).unwrap()
 }
 
-fn on_pipe(reading: std::fs::File, slots: u32) -> Queued<Ring> {
-    engine(setup_on(EngineKind::IoRing, File::of_handle(reading), slots))
+fn on_pipe(reading: std::fs::File, slots: u32) -> QueueEngine<Ring> {
+    engine(setup_on(EngineKind::IoRing, File::from_handle(reading), slots))
 }
 
-/// A file of that many bytes, and the engine on it.
-fn on_file(bytes: usize, slots: u32) -> (tempfile::TempDir, Queued<Ring>) {
+/// A file of `bytes` bytes, and the engine on it.
+fn on_file(bytes: usize, slots: u32) -> (tempfile::TempDir, QueueEngine<Ring>) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("ring.dat");
     std::fs::write(&path, vec![7; bytes]).unwrap();
@@ -383,7 +386,7 @@ fn requests(action: Action, count: u32) -> Vec<Request> {
     (0..count).map(request).collect()
 }
 
-/// What was handed over since the last time, call by call, without the calls that only waited.
+/// Entries submitted since the last call, by call, without calls that only waited.
 fn submitted() -> Vec<u32> {
     let log = SUBMITTED.take();
     log.iter()
@@ -392,16 +395,16 @@ fn submitted() -> Vec<u32> {
         .collect()
 }
 
-/// Hands over, waits for all, and returns slots and results in the order in which they came.
-fn all(engine: &mut Queued<Ring>, requests: &[Request]) -> Vec<(u32, i64)> {
-    let mut done = Batch::new(64);
+/// Submits, waits for all, and returns slots and results in order of completion.
+fn submit_and_wait(engine: &mut QueueEngine<Ring>, requests: &[Request]) -> Vec<(u32, i64)> {
+    let mut batch = Batch::new(64);
     let mut ended = Vec::new();
     engine
-        .turn(requests, requests.len() as u32, Nanos::NEVER, &mut done)
+        .turn(requests, requests.len() as u32, Nanos::NEVER, &mut batch)
         .unwrap();
-    assert_eq!(done.submitted as usize, requests.len());
-    assert!(done.before <= done.returned && done.returned <= done.reaped);
-    ended.extend(done.done.iter().map(|one| (one.slot.0, one.result)));
+    assert_eq!(batch.submitted as usize, requests.len());
+    assert!(batch.submit_start <= batch.submit_end && batch.submit_end <= batch.reap_time);
+    ended.extend(batch.done.iter().map(|one| (one.slot.0, one.result)));
     assert_eq!(ended.len(), requests.len());
     ended
 }
@@ -413,14 +416,14 @@ fn a_turn_is_one_call_whatever_it_hands_over() {
         engine.buffer(Slot(slot)).fill(slot as u8 + 1);
     }
     let whole = |count: u32| -> Vec<(u32, i64)> { (0..count).map(|slot| (slot, i64::from(BLOCK))).collect() };
-    assert_eq!(all(&mut engine, &requests(Action::Write, 8)), whole(8));
+    assert_eq!(submit_and_wait(&mut engine, &requests(Action::Write, 8)), whole(8));
     for slot in 0..8 {
         engine.buffer(Slot(slot)).fill(0);
     }
-    assert_eq!(all(&mut engine, &requests(Action::Flush, 1)), [(0, 0)]);
-    // They may end in any order.
-    TURNED.set(true);
-    let mut turned = all(&mut engine, &requests(Action::Read, 8));
+    assert_eq!(submit_and_wait(&mut engine, &requests(Action::Flush, 1)), [(0, 0)]);
+    // They may complete in any order.
+    REVERSED.set(true);
+    let mut turned = submit_and_wait(&mut engine, &requests(Action::Read, 8));
     assert_eq!(turned[0].0, 7);
     turned.sort();
     assert_eq!(turned, whole(8));
@@ -436,11 +439,11 @@ fn a_turn_is_one_call_whatever_it_hands_over() {
         ..mixed[2]
     };
     mixed[3].action = Action::Trim;
-    let mut done = Batch::new(8);
-    engine.turn(&mixed, 3, Nanos::NEVER, &mut done).unwrap();
-    assert_eq!((done.submitted, done.done.len()), (3, 3));
-    engine.turn(&mixed[3..], 1, Nanos::NEVER, &mut done).unwrap();
-    assert_eq!((done.submitted, done.done.len()), (1, 1));
+    let mut batch = Batch::new(8);
+    engine.turn(&mixed, 3, Nanos::NEVER, &mut batch).unwrap();
+    assert_eq!((batch.submitted, batch.done.len()), (3, 3));
+    engine.turn(&mixed[3..], 1, Nanos::NEVER, &mut batch).unwrap();
+    assert_eq!((batch.submitted, batch.done.len()), (1, 1));
     assert_eq!(submitted(), [3]);
     assert_eq!(engine.describe().kind, EngineKind::IoRing);
     drop(engine);
@@ -452,25 +455,25 @@ fn a_stamp_between_handing_over_and_waiting_costs_a_call() {
     let (mut writing, reading) = pipe();
     let mut engine = engine(Setup {
         split_stamps: true,
-        ..setup_on(EngineKind::IoRing, File::of_handle(reading), 2)
+        ..setup_on(EngineKind::IoRing, File::from_handle(reading), 2)
     });
-    let mut done = Batch::new(2);
+    let mut batch = Batch::new(2);
     let until = engine.now() + Nanos::millis(20);
-    engine.turn(&reads(2), 2, until, &mut done).unwrap();
+    engine.turn(&reads(2), 2, until, &mut batch).unwrap();
     // The first does not wait, the second does.
     assert_eq!(SUBMITTED.with_borrow(|log| log[..2].to_vec()), [(2, 0), (0, 1)]);
-    assert!(done.reaped >= until && done.returned < until, "{done:?}");
+    assert!(batch.reap_time >= until && batch.submit_end < until, "{batch:?}");
     assert_eq!(submitted(), [2]);
     std::io::Write::write_all(&mut writing, &[1; 32]).unwrap();
-    engine.turn(&[], 2, Nanos::NEVER, &mut done).unwrap();
-    assert_eq!(done.done.len(), 2);
+    engine.turn(&[], 2, Nanos::NEVER, &mut batch).unwrap();
+    assert_eq!(batch.done.len(), 2);
 }
 
 #[test]
 fn a_ring_that_is_smaller_than_a_turn_is_handed_over_more_often() {
-    CAN.set((IORING_VERSION_3, 4, 128));
+    CAPABILITIES.set((IORING_VERSION_3, 4, 128));
     let (_folder, mut engine) = on_file(10 * BLOCK as usize, 10);
-    let mut ended = all(&mut engine, &requests(Action::Read, 10));
+    let mut ended = submit_and_wait(&mut engine, &requests(Action::Read, 10));
     ended.sort();
     assert_eq!(ended.len(), 10);
     assert!(ended.iter().all(|(_, result)| *result == i64::from(BLOCK)), "{ended:?}");
@@ -480,7 +483,7 @@ fn a_ring_that_is_smaller_than_a_turn_is_handed_over_more_often() {
 #[test]
 fn short_ones_and_the_end_of_a_file_are_no_errors() {
     let (_folder, mut engine) = on_file(BLOCK as usize + 100, 4);
-    let ended = all(&mut engine, &requests(Action::Read, 3));
+    let ended = submit_and_wait(&mut engine, &requests(Action::Read, 3));
     assert_eq!(ended.len(), 3);
     for (slot, result) in [(0, i64::from(BLOCK)), (1, 100), (2, 0)] {
         assert!(ended.contains(&(slot, result)), "{ended:?}");
@@ -489,13 +492,16 @@ fn short_ones_and_the_end_of_a_file_are_no_errors() {
     let mut wrong = requests(Action::Read, 1);
     wrong[0].offset = 1 << 63;
     const INVALID: i64 = 87;
-    assert_eq!(all(&mut engine, &wrong), [(0, -INVALID)]);
-    assert_eq!(all(&mut engine, &requests(Action::Read, 1)), [(0, i64::from(BLOCK))]);
+    assert_eq!(submit_and_wait(&mut engine, &wrong), [(0, -INVALID)]);
+    assert_eq!(
+        submit_and_wait(&mut engine, &requests(Action::Read, 1)),
+        [(0, i64::from(BLOCK))]
+    );
 }
 
 #[test]
-fn what_is_in_flight_is_waited_for() {
-    crate::iocp::tests::what_is_in_flight_is_waited_for(on_pipe);
+fn waits_for_operations_in_flight() {
+    crate::iocp::tests::waits_for_operations_in_flight(on_pipe);
     assert_eq!(OPEN.get(), (0, 0));
 }
 
@@ -503,19 +509,19 @@ fn what_is_in_flight_is_waited_for() {
 fn an_end_that_comes_before_the_wait_is_not_waited_behind() {
     let (mut writing, reading) = pipe();
     let mut engine = on_pipe(reading, 2);
-    let mut done = Batch::new(2);
-    engine.turn(&reads(1), 0, Nanos::NEVER, &mut done).unwrap();
-    LATE.set(true);
+    let mut batch = Batch::new(2);
+    engine.turn(&reads(1), 0, Nanos::NEVER, &mut batch).unwrap();
+    COMPLETES_ON_SUBMIT.set(true);
     std::io::Write::write_all(&mut writing, b"0123456789abcdef").unwrap();
-    // The ring tells of nothing, and then that nothing is in progress.
-    engine.turn(&[], 1, Nanos::NEVER, &mut done).unwrap();
-    assert_eq!((done.done.len(), done.done[0].result), (1, 16));
+    // The ring reports no completion, and then that nothing is in flight.
+    engine.turn(&[], 1, Nanos::NEVER, &mut batch).unwrap();
+    assert_eq!((batch.done.len(), batch.done[0].result), (1, 16));
     assert_eq!(REFUSED_WAITS.get(), 1);
 }
 
 #[test]
-fn a_drop_ends_what_is_in_flight() {
-    crate::iocp::tests::a_drop_ends_what_is_in_flight(on_pipe, true);
+fn drop_ends_operations_in_flight() {
+    crate::iocp::tests::drop_ends_operations_in_flight(on_pipe, true);
     assert_eq!(CANCELLED.get(), 50 * 8);
     assert_eq!(OPEN.get(), (0, 0));
 }
@@ -524,17 +530,17 @@ fn a_drop_ends_what_is_in_flight() {
 fn a_call_that_fails_ends_the_turn_and_no_operation_is_lost() {
     let (mut writing, reading) = pipe();
     let mut engine = on_pipe(reading, 4);
-    let mut done = Batch::new(4);
-    engine.turn(&reads(2), 0, Nanos::NEVER, &mut done).unwrap();
+    let mut batch = Batch::new(4);
+    engine.turn(&reads(2), 0, Nanos::NEVER, &mut batch).unwrap();
     std::io::Write::write_all(&mut writing, b"0123456789abcdef").unwrap();
-    FAILS.set((1, IORING_E_CORRUPT));
+    SUBMIT_FAILURES.set((1, IORING_E_CORRUPT));
     let more: Vec<Request> = reads(4).drain(2..).collect();
-    let error = engine.turn(&more, 1, Nanos::NEVER, &mut done).unwrap_err();
+    let error = engine.turn(&more, 1, Nanos::NEVER, &mut batch).unwrap_err();
     let expected = EngineError::system("SubmitIoRing", IORING_E_CORRUPT);
     assert_eq!(error, expected);
-    // One was found before. What stayed in the ring goes with the cancellations, and all three are
-    // ended.
-    assert_eq!((done.done.len(), done.done[0].slot), (1, Slot(0)));
+    // One was reaped before. The entries left in the ring are submitted with the cancellations, and
+    // all three operations end.
+    assert_eq!((batch.done.len(), batch.done[0].slot), (1, Slot(0)));
     drop(engine);
     assert_eq!((CANCELLED.get(), OPEN.get()), (3, (0, 0)));
 }
@@ -543,19 +549,19 @@ fn a_call_that_fails_ends_the_turn_and_no_operation_is_lost() {
 fn a_ring_that_cannot_be_emptied_is_given_up() {
     let (_writing, reading) = pipe();
     let mut engine = on_pipe(reading, 1);
-    let mut done = Batch::new(1);
-    engine.turn(&reads(1), 0, Nanos::NEVER, &mut done).unwrap();
+    let mut batch = Batch::new(1);
+    engine.turn(&reads(1), 0, Nanos::NEVER, &mut batch).unwrap();
     // The cancellation is refused, and so is the first look.
-    FAILS.set((2, IORING_E_CORRUPT));
-    LATE.set(true);
+    SUBMIT_FAILURES.set((2, IORING_E_CORRUPT));
+    COMPLETES_ON_SUBMIT.set(true);
     drop(engine);
-    assert_eq!(FAILS.get().0, 0);
-    // It stays open, and so does what the system may still write to.
+    assert_eq!(SUBMIT_FAILURES.get().0, 0);
+    // The ring and the memory that the system may still write to are leaked.
     assert_eq!(OPEN.get(), (1, 0));
 }
 
-/// What a system can do.
-fn can(version: IORING_VERSION, writes: bool) -> Option<Result<Capabilities, u32>> {
+/// Capabilities of a system.
+fn capabilities(version: IORING_VERSION, writes: bool) -> Option<Result<Capabilities, u32>> {
     Some(Ok(Capabilities {
         version,
         submissions: 16,
@@ -567,24 +573,32 @@ fn can(version: IORING_VERSION, writes: bool) -> Option<Result<Capabilities, u32
 
 #[test]
 fn what_a_system_lacks_is_named() {
-    let why = |here, writes| objection(here, writes);
+    let why = |here, writes| missing_capability(here, writes);
     for writes in [false, true] {
         assert!(why(None, writes).unwrap().contains("has no IoRing"));
-        assert!(why(Some(Err(5)), writes).unwrap().contains("does not tell"));
-        assert!(why(can(0, false), writes).unwrap().contains("nothing yet"));
-        assert_eq!(why(can(300, true), writes), None);
+        assert!(why(Some(Err(5)), writes).unwrap().contains("does not report"));
+        assert!(why(capabilities(0, false), writes).unwrap().contains("nothing yet"));
+        assert_eq!(why(capabilities(300, true), writes), None);
     }
     for version in [1, 2] {
-        assert_eq!(why(can(version, false), false), None);
-        let said = why(can(version, false), true).unwrap();
+        assert_eq!(why(capabilities(version, false), false), None);
+        let said = why(capabilities(version, false), true).unwrap();
         assert!(
             said.contains(&format!("is version {version} and can only read")),
             "{said}"
         );
     }
-    // Its number says so, and its library does not.
-    assert!(why(can(300, false), true).unwrap().contains("is version 3 and"));
-    let deep = |slots| can(300, true).and_then(Result::ok).and_then(|can| too_deep(can, slots));
+    // The version supports writes, but the library lacks the call.
+    assert!(
+        why(capabilities(300, false), true)
+            .unwrap()
+            .contains("is version 3 and")
+    );
+    let deep = |slots| {
+        capabilities(300, true)
+            .and_then(Result::ok)
+            .and_then(|capabilities| depth_error(capabilities, slots))
+    };
     assert_eq!(deep(32), None);
     assert!(
         deep(33)
@@ -596,11 +610,14 @@ fn what_a_system_lacks_is_named() {
 
 #[test]
 fn only_version_3_writes() {
-    CAN.set((IORING_VERSION_1, 64, 128));
-    let can = CALLS.capabilities().unwrap();
-    assert!(!can.writes && can.version == IORING_VERSION_1);
-    CAN.set((IORING_VERSION_3, 64, 128));
+    CAPABILITIES.set((IORING_VERSION_1, 64, 128));
+    let capabilities = CALLS.capabilities().unwrap();
+    assert!(!capabilities.writes && capabilities.version == IORING_VERSION_1);
+    CAPABILITIES.set((IORING_VERSION_3, 64, 128));
     assert!(CALLS.capabilities().unwrap().writes);
-    let old = Calls { changes: None, ..CALLS };
+    let old = Calls {
+        write_calls: None,
+        ..CALLS
+    };
     assert!(!old.capabilities().unwrap().writes);
 }

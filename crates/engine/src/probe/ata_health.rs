@@ -1,10 +1,10 @@
-//! What an ATA disk says of its own health: SMART.
+//! Health of ATA disks: SMART.
 //!
-//! The overall health is the answer to SMART RETURN STATUS (T13 ACS). The attributes and their
-//! thresholds are no part of that standard any more: they are laid out as in ATA-3 (SFF-8035i),
-//! which disks keep to since, and what a number means is what most makers mean by it. A disk that
-//! has stopped turning is not asked, because reading its attributes would wake it; whether it turns
-//! is asked first, by CHECK POWER MODE, which leaves it as it is. All of this needs root.
+//! The overall health comes from SMART RETURN STATUS (T13 ACS). Attributes and thresholds are no
+//! longer part of that standard: disks still use the layout of ATA-3 (SFF-8035i), and numbers have
+//! the meaning that most vendors give them. CHECK POWER MODE, which changes nothing, comes first: a
+//! disk that has spun down is not queried further, because reading its attributes would wake it.
+//! All of this needs root.
 
 use std::path::Path;
 
@@ -12,19 +12,19 @@ use model::environment::Health;
 
 use super::System;
 use super::rotation::is_rotational;
-use crate::sys::ata::{Answer, BLOCK, Disk, Question};
+use crate::sys::ata::{BLOCK, Disk, Query, Response};
 
-/// Attributes in a block, and bytes of one.
+/// Attributes in a block, and bytes per attribute.
 const ATTRIBUTES: usize = 30;
 const LENGTH: usize = 12;
 
-/// Their numbers.
+/// Attribute numbers.
 const REALLOCATED: u8 = 5;
 const TEMPERATURES: [u8; 2] = [194, 190];
 const PENDING: u8 = 197;
 const UNCORRECTABLE: u8 = 198;
 const LINK_ERRORS: u8 = 199;
-/// Share of the life of flash memory that is left, by makers: the first that a disk has counts.
+/// Remaining life of flash memory, by vendor: the first attribute present is used.
 const LIFE_LEFT: [u8; 4] = [202, 177, 231, 233];
 
 /// Registers of a disk after a command.
@@ -40,52 +40,52 @@ struct Registers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Attribute {
     number: u8,
-    /// It tells of a failure to come rather than of age.
-    foretells: bool,
+    /// Pre-failure attribute rather than an age attribute.
+    is_prefailure: bool,
     value: u8,
     raw: u64,
 }
 
-/// Asks a disk, by its kernel name; `None` where it is no ATA disk, sleeps, does not tell or may
-/// not be asked.
+/// Reads the health of a disk, by its kernel name; `None` if it is not an ATA disk, sleeps, reports
+/// nothing or access is denied.
 pub(super) fn read(system: &System, name: &str) -> Option<Health> {
     if !may_be_opened(system, name) {
         return None;
     }
     let disk = Disk::open(&Path::new("/dev").join(name)).ok()?;
     let spins = is_rotational(system, name, super::blocks::model(system, name).as_deref());
-    ask(&|question| disk.ask(question).ok(), spins)
+    read_health(&|query| disk.query(query).ok(), spins)
 }
 
-/// It is an ATA disk, and not one that the kernel has put to sleep: opening that would wake it.
+/// True for an ATA disk that the kernel has not put to sleep: opening it would wake it.
 fn may_be_opened(system: &System, name: &str) -> bool {
     let word = |file: &str| system.words(&format!("/sys/class/block/{name}/device/{file}"));
     word("vendor").as_deref() == Some("ATA") && word("power/runtime_status").as_deref() != Some("suspended")
 }
 
-/// Puts the questions, in an order in which none of them wakes a disk.
-fn ask(disk: &dyn Fn(Question) -> Option<Answer>, spins: bool) -> Option<Health> {
-    if !is_awake(registers(&disk(Question::PowerMode)?)?) {
+/// Queries a disk, in an order that never wakes it.
+fn read_health(disk: &dyn Fn(Query) -> Option<Response>, spins: bool) -> Option<Health> {
+    if !is_awake(registers(&disk(Query::PowerMode)?)?) {
         return None;
     }
-    let fails = disk(Question::SmartStatus)
+    let fails = disk(Query::SmartStatus)
         .and_then(|answer| registers(&answer))
-        .and_then(foretells_failure);
-    let block = |question| disk(question)?.block.filter(|block| is_whole(block));
-    let (data, thresholds) = (block(Question::SmartData), block(Question::SmartThresholds));
+        .and_then(predicts_failure);
+    let block = |question| disk(question)?.block.filter(|block| has_valid_checksum(block));
+    let (data, thresholds) = (block(Query::SmartData), block(Query::SmartThresholds));
     health(fails, data.as_deref(), thresholds.as_deref(), spins)
 }
 
-/// The registers in the sense data of an answer: in a descriptor, or in the fields of the fixed
-/// form (T10 SAT, ATA status return).
-fn registers(answer: &Answer) -> Option<Registers> {
+/// The registers in the sense data of a response: in a descriptor, or in the fields of the fixed
+/// format (T10 SAT, ATA status return).
+fn registers(answer: &Response) -> Option<Registers> {
     const ERROR: u8 = 0x01;
     const FAULT: u8 = 0x20;
     let sense = &answer.sense[..];
     let found = match sense.first()? & 0x7f {
         0x72 | 0x73 => {
             let mut rest = sense.get(8..)?;
-            // Descriptors: their type, the number of bytes that follow, these.
+            // Each descriptor: type, length, bytes.
             while *rest.first()? != 0x09 {
                 rest = rest.get(2 + usize::from(*rest.get(1)?)..)?;
             }
@@ -96,8 +96,7 @@ fn registers(answer: &Answer) -> Option<Registers> {
                 status: *rest.get(13)?,
             }
         }
-        // Only where the code says that these fields are registers: ATA PASS THROUGH INFORMATION
-        // AVAILABLE.
+        // These fields are registers only with the code ATA PASS THROUGH INFORMATION AVAILABLE.
         0x70 | 0x71 if sense.get(12..14)? == [0x00, 0x1d] => Registers {
             status: sense[4],
             count: sense[6],
@@ -109,22 +108,22 @@ fn registers(answer: &Answer) -> Option<Registers> {
     (found.status & (ERROR | FAULT) == 0).then_some(found)
 }
 
-/// Standby, or a cache of flash memory in front of disks that stand still.
-fn is_awake(after: Registers) -> bool {
-    !matches!(after.count, 0x00 | 0x01 | 0x40)
+/// False in standby, and if only the flash cache of a hybrid disk is active.
+fn is_awake(registers: Registers) -> bool {
+    !matches!(registers.count, 0x00 | 0x01 | 0x40)
 }
 
-/// A disk swaps two bytes where it expects to fail. `None` if it returns neither pair.
-fn foretells_failure(after: Registers) -> Option<bool> {
-    match (after.lba_middle, after.lba_high) {
+/// A disk that expects to fail returns two swapped bytes. `None` if it returns neither pair.
+fn predicts_failure(registers: Registers) -> Option<bool> {
+    match (registers.lba_middle, registers.lba_high) {
         (0x4f, 0xc2) => Some(false),
         (0xf4, 0x2c) => Some(true),
         _ => None,
     }
 }
 
-/// The bytes of a block add up to nothing.
-fn is_whole(block: &[u8; BLOCK]) -> bool {
+/// True if the checksum of a block is valid: the sum of its bytes is 0.
+fn has_valid_checksum(block: &[u8; BLOCK]) -> bool {
     block.iter().fold(0u8, |sum, byte| sum.wrapping_add(*byte)) == 0 && block.iter().any(|byte| *byte != 0)
 }
 
@@ -140,7 +139,7 @@ fn attributes(block: &[u8; BLOCK]) -> Vec<Attribute> {
         raw[..6].copy_from_slice(&entry[5..11]);
         Attribute {
             number: entry[0],
-            foretells: entry[1] & 1 == 1,
+            is_prefailure: entry[1] & 1 == 1,
             value: entry[3],
             raw: u64::from_le_bytes(raw),
         }
@@ -157,8 +156,8 @@ fn health(
     if fails.is_none() && data.is_none() {
         return None;
     }
-    let known = data.map(attributes).unwrap_or_default();
-    let raw = |number: u8| known.iter().find(|one| one.number == number).map(|one| one.raw);
+    let attributes = data.map(attributes).unwrap_or_default();
+    let raw = |number: u8| attributes.iter().find(|one| one.number == number).map(|one| one.raw);
     let mut complaints = Vec::new();
     if fails == Some(true) {
         complaints.push("it says itself that it is about to fail".to_owned());
@@ -166,11 +165,15 @@ fn health(
     let limits: Vec<(u8, u8)> = thresholds.map_or(Vec::new(), |block| {
         entries(block).map(|entry| (entry[0], entry[1])).collect()
     });
-    complaints.extend(known.iter().filter_map(|attribute| beyond(attribute, &limits)));
-    // Some makers keep other figures in the upper bytes of this one.
+    complaints.extend(
+        attributes
+            .iter()
+            .filter_map(|attribute| threshold_complaint(attribute, &limits)),
+    );
+    // Some vendors store other values in the upper bytes.
     let reallocated = raw(REALLOCATED).map(|raw| raw & 0xffff);
     let (pending, uncorrectable) = (raw(PENDING), raw(UNCORRECTABLE));
-    // Flash memory replaces blocks as it wears, and the way to them is no longer.
+    // Flash memory replaces worn blocks without extra seeks.
     if let Some(count) = reallocated.filter(|count| *count > 0 && spins) {
         complaints.push(format!(
             "{count} sectors lie elsewhere than their numbers say, so the arm takes detours"
@@ -186,7 +189,7 @@ fn health(
         source: "SMART".into(),
         complaints,
         celsius: TEMPERATURES.iter().find_map(|number| celsius(raw(*number)?)),
-        used_percent: if spins { None } else { used(&known) },
+        used_percent: if spins { None } else { used(&attributes) },
         spare_percent: None,
         media_errors: uncorrectable,
         reallocated_sectors: reallocated,
@@ -195,15 +198,16 @@ fn health(
     })
 }
 
-/// An attribute that is down at its threshold. 0, 254 and 255 are no thresholds, and no values.
-fn beyond(attribute: &Attribute, limits: &[(u8, u8)]) -> Option<String> {
+/// A complaint about an attribute at or below its threshold. 0, 254 and 255 are not valid
+/// thresholds or values.
+fn threshold_complaint(attribute: &Attribute, limits: &[(u8, u8)]) -> Option<String> {
     const REAL: std::ops::RangeInclusive<u8> = 1..=253;
     let Attribute { number, value, .. } = *attribute;
     let (_, limit) = *limits.iter().find(|(of, _)| *of == number)?;
     if !REAL.contains(&limit) || !REAL.contains(&value) || value > limit {
         return None;
     }
-    let meaning = match attribute.foretells {
+    let meaning = match attribute.is_prefailure {
         true => "a failure is near",
         false => "it has reached the age that it was made for",
     };
@@ -231,15 +235,15 @@ fn name(number: u8) -> &'static str {
     }
 }
 
-/// The lowest byte; those above hold the extremes, or nothing.
+/// Temperature in the lowest byte; the others contain minimum and maximum, or nothing.
 fn celsius(raw: u64) -> Option<i32> {
     let degrees = (raw & 0xff) as i32;
     (1..=125).contains(&degrees).then_some(degrees)
 }
 
-/// From the value, which goes from 100 down to 1.
-fn used(known: &[Attribute]) -> Option<u32> {
-    let of = |number: &u8| known.iter().find(|one| one.number == *number);
+/// Used life in percent; the value counts down from 100 to 1.
+fn used(attributes: &[Attribute]) -> Option<u32> {
+    let of = |number: &u8| attributes.iter().find(|one| one.number == *number);
     let left = LIFE_LEFT.iter().find_map(of)?.value;
     (1..=100).contains(&left).then(|| 100 - u32::from(left))
 }
@@ -251,10 +255,10 @@ mod tests {
 
     /// A descriptor of registers as SAT lays it out: 0x72, recovered error, 00h/1Dh, fourteen bytes
     /// of descriptors.
-    fn descriptor(count: u8, middle: u8, high: u8, status: u8) -> Answer {
+    fn descriptor(count: u8, middle: u8, high: u8, status: u8) -> Response {
         let mut sense = vec![0x72, 0x01, 0x00, 0x1d, 0, 0, 0, 14, 0x09, 0x0c, 0, 0, 0, count];
         sense.extend([0, 0, 0, middle, 0, high, 0xa0, status]);
-        Answer {
+        Response {
             status: 2,
             sense,
             block: None,
@@ -262,11 +266,11 @@ mod tests {
     }
 
     /// The same in the fixed form.
-    fn fixed(count: u8, middle: u8, high: u8, status: u8) -> Answer {
+    fn fixed(count: u8, middle: u8, high: u8, status: u8) -> Response {
         let sense = vec![
             0x70, 0, 0x01, 0, status, 0xa0, count, 10, 0, 0, middle, high, 0x00, 0x1d, 0, 0, 0, 0,
         ];
-        Answer {
+        Response {
             status: 2,
             sense,
             block: None,
@@ -299,16 +303,16 @@ mod tests {
         entry
     }
 
-    /// A disk that answers like this.
+    /// A mock disk.
     struct Mock {
-        power: Answer,
-        status: Answer,
+        power: Response,
+        status: Response,
         data: Option<Box<[u8; BLOCK]>>,
         thresholds: Option<Box<[u8; BLOCK]>>,
     }
 
     impl Mock {
-        /// Awake and well.
+        /// Awake and healthy.
         fn with(data: &[[u8; LENGTH]], thresholds: &[[u8; LENGTH]]) -> Mock {
             Mock {
                 power: descriptor(0xff, 0, 0, 0x50),
@@ -318,23 +322,23 @@ mod tests {
             }
         }
 
-        fn asked(&self, spins: bool) -> (Option<Health>, Vec<Question>) {
+        fn asked(&self, spins: bool) -> (Option<Health>, Vec<Query>) {
             let asked = std::cell::RefCell::new(Vec::new());
             let answer = |question| {
                 asked.borrow_mut().push(question);
-                let block = |block: &Option<Box<[u8; BLOCK]>>| Answer {
+                let block = |block: &Option<Box<[u8; BLOCK]>>| Response {
                     status: 0,
                     sense: Vec::new(),
                     block: block.clone(),
                 };
                 Some(match question {
-                    Question::PowerMode => self.power.clone(),
-                    Question::SmartStatus => self.status.clone(),
-                    Question::SmartData => block(&self.data),
-                    Question::SmartThresholds => block(&self.thresholds),
+                    Query::PowerMode => self.power.clone(),
+                    Query::SmartStatus => self.status.clone(),
+                    Query::SmartData => block(&self.data),
+                    Query::SmartThresholds => block(&self.thresholds),
                 })
             };
-            let found = ask(&answer, spins);
+            let found = read_health(&answer, spins);
             (found, asked.into_inner())
         }
 
@@ -343,7 +347,7 @@ mod tests {
         }
     }
 
-    /// What a spinning disk without a fault answers.
+    /// A healthy spinning disk.
     fn sound() -> Mock {
         let data = [
             attribute(1, 0x0f, 118, 170_000_000),
@@ -383,7 +387,7 @@ mod tests {
         let mut behind = descriptor(0, 0xf4, 0x2c, 0x50);
         behind.sense = [&other[..], &behind.sense[10..]].concat();
         assert_eq!(
-            registers(&behind).and_then(foretells_failure),
+            registers(&behind).and_then(predicts_failure),
             Some(true),
             "another descriptor comes first"
         );
@@ -457,7 +461,7 @@ mod tests {
         for asleep in [0x00, 0x01, 0x40] {
             let mut mock = sound();
             mock.power = descriptor(asleep, 0, 0, 0x50);
-            assert_eq!(mock.asked(true), (None, vec![Question::PowerMode]), "{asleep:#x}");
+            assert_eq!(mock.asked(true), (None, vec![Query::PowerMode]), "{asleep:#x}");
         }
         for awake in [0x41, 0x80, 0x81, 0x83, 0xff] {
             let mut mock = sound();
@@ -467,7 +471,7 @@ mod tests {
         // Whether it turns must be known.
         let mut mock = sound();
         mock.power.sense.clear();
-        assert_eq!(mock.asked(true), (None, vec![Question::PowerMode]));
+        assert_eq!(mock.asked(true), (None, vec![Query::PowerMode]));
     }
 
     #[test]
@@ -476,21 +480,21 @@ mod tests {
         (mock.data, mock.thresholds) = (None, None);
         mock.status = descriptor(0, 0x4f, 0xc2, 0x51);
         assert_eq!(mock.asked(true).0, None);
-        // Bytes that do not add up are none, and neither are zeros.
+        // Blocks with a wrong checksum or of zeros are ignored.
         let mut wrong = block(&[attribute(197, 0, 100, 8)]);
         wrong[100] ^= 1;
         mock.data = Some(wrong);
         assert_eq!(mock.asked(true).0, None);
         mock.data = Some(Box::new([0; BLOCK]));
         assert_eq!(mock.asked(true).0, None);
-        // One that only tells how it is on the whole has that health.
+        // A disk that reports only its overall status has that health.
         mock.status = descriptor(0, 0x4f, 0xc2, 0x50);
         let found = mock.asked(true).0.unwrap();
         assert_eq!(
             (found.complaints.len(), found.celsius, found.media_errors),
             (0, None, None)
         );
-        assert_eq!(ask(&|_| None, true), None);
+        assert_eq!(read_health(&|_| None, true), None);
     }
 
     #[test]

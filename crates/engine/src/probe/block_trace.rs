@@ -1,9 +1,9 @@
-//! The requests of a block device as they happen, from the kernel's trace events.
+//! Traces the requests of a block device with the kernel's trace events.
 //!
-//! Events go to a ring of our own (an *instance* of tracefs), so that other tracers are not
-//! disturbed; it is removed when this is dropped. One that a killed process has left is removed by
-//! the next. Devices with request queues tell of requests, after merging; others (zram, device
-//! mapper, software RAID) of what comes in at their top.
+//! Events go to our own ring (an *instance* of tracefs), so other tracers are not disturbed;
+//! dropping the trace removes it. The next run removes instances of killed processes. Devices with
+//! request queues report requests, after merging; others (zram, device mapper, software RAID)
+//! report incoming bios.
 
 use std::fs;
 use std::io::{self, ErrorKind, Read};
@@ -17,35 +17,34 @@ use super::blocks::block_device;
 use super::mounts::own_mounts;
 use crate::sys::names::open_without_waiting;
 
-/// Names of instances begin so; the number of the process follows.
+/// Prefix of instance names, followed by the process id.
 const PREFIX: &str = "fathom-";
-/// Ring for each processor.
+/// Ring size per processor.
 const RING_KIB: &str = "4096";
-/// Events of devices with request queues, and of others: how something begins and how it ends.
+/// Issue and completion events, of devices with request queues and of others.
 const REQUESTS: [&str; 2] = ["block_rq_issue", "block_rq_complete"];
 const BIOS: [&str; 2] = ["block_bio_queue", "block_bio_complete"];
 
-/// A device that is watched.
+/// A running trace of a device.
 #[derive(Debug)]
 pub struct BlockTrace {
-    /// Closed before the folder goes: the kernel keeps one that is being read.
+    /// Closed before the folder is removed: the kernel refuses to remove an instance in use.
     pipe: fs::File,
     instance: Instance,
-    /// The beginning of a line whose end has not come yet.
-    rest: Vec<u8>,
+    /// An incomplete last line.
+    incomplete: Vec<u8>,
     merged: bool,
 }
 
-/// A folder of tracefs with a ring of its own. Dropping it removes it.
+/// An instance of tracefs, removed on drop.
 #[derive(Debug)]
 struct Instance(PathBuf);
 
 impl BlockTrace {
-    /// Begins to watch a device, by its kernel name.
+    /// Starts tracing a device, by its kernel name.
     ///
     /// # Errors
-    /// The system has no tracefs that is mounted, this user may not use it, or there is no such
-    /// device.
+    /// tracefs is not mounted, access is denied, or the device does not exist.
     pub fn start(system: &System, device: &str) -> io::Result<BlockTrace> {
         let device = block_device(system, device).ok_or_else(|| io::Error::from(ErrorKind::NotFound))?;
         let missing = "tracefs is not mounted; `mount -t tracefs nodev /sys/kernel/tracing` does it";
@@ -68,7 +67,7 @@ impl BlockTrace {
             }
             _ => format!("dev == {}", kernel_number(device.number)),
         };
-        // All events begin at one moment: what was issued before has no end that could be missed.
+        // Enable all events at once: completions of earlier requests are not counted.
         instance.set("tracing_on", "0")?;
         instance.set("trace_clock", "mono")?;
         instance.set("buffer_size_kb", RING_KIB)?;
@@ -81,17 +80,17 @@ impl BlockTrace {
         Ok(BlockTrace {
             instance,
             pipe,
-            rest: Vec::new(),
+            incomplete: Vec::new(),
             merged,
         })
     }
 
-    /// Requests are seen as the device gets them, after the kernel has merged neighbours.
+    /// True if the trace shows requests after merging, as the device receives them.
     pub fn sees_merged_requests(&self) -> bool {
         self.merged
     }
 
-    /// Ends the flow of events; those that are in the ring can still be read.
+    /// Stops tracing; events in the ring can still be read.
     ///
     /// # Errors
     /// The system's error.
@@ -99,8 +98,7 @@ impl BlockTrace {
         self.instance.set("tracing_on", "0")
     }
 
-    /// Hands over everything that has happened since the last call, in order, and does not wait for
-    /// more.
+    /// Passes all events since the last call to `event`, in order, without blocking.
     ///
     /// # Errors
     /// The system's error.
@@ -114,12 +112,12 @@ impl BlockTrace {
                 Err(error) if error.kind() == ErrorKind::Interrupted => continue,
                 Err(error) => return Err(error),
             };
-            self.rest.extend_from_slice(&buffer[..read]);
-            let Some(end) = self.rest.iter().rposition(|byte| *byte == b'\n') else {
+            self.incomplete.extend_from_slice(&buffer[..read]);
+            let Some(end) = self.incomplete.iter().rposition(|byte| *byte == b'\n') else {
                 continue;
             };
-            let left = self.rest.split_off(end + 1);
-            let whole = std::mem::replace(&mut self.rest, left);
+            let left = self.incomplete.split_off(end + 1);
+            let whole = std::mem::replace(&mut self.incomplete, left);
             String::from_utf8_lossy(&whole)
                 .lines()
                 .filter_map(parse)
@@ -128,7 +126,7 @@ impl BlockTrace {
     }
 }
 
-/// Where tracefs is mounted: at its usual place, or anywhere.
+/// The mount point of tracefs: the default one if mounted there.
 fn tracefs(system: &System) -> Option<String> {
     let mounts: Vec<String> = own_mounts(system)
         .into_iter()
@@ -138,7 +136,7 @@ fn tracefs(system: &System) -> Option<String> {
     usual.or(mounts.first()).cloned()
 }
 
-/// The kernel's number of a device, as filters have it (`MKDEV` in linux/kdev_t.h).
+/// The kernel's device number, as used in filters (`MKDEV` in linux/kdev_t.h).
 fn kernel_number(number: crate::identity::DeviceNumber) -> u64 {
     u64::from(number.major) << 20 | u64::from(number.minor)
 }
@@ -162,14 +160,14 @@ impl Drop for Instance {
     }
 }
 
-/// Removes an instance. The kernel refuses while it is being read: then the next run removes it.
+/// Removes an instance. The kernel refuses while it is being read; then the next run removes it.
 fn remove(folder: &Path) {
     let _ = fs::write(folder.join("tracing_on"), "0");
     let _ = fs::write(folder.join("events/enable"), "0");
     let _ = fs::remove_dir(folder);
 }
 
-/// Removes the instances of processes that are no more.
+/// Removes the instances of processes that have exited.
 fn remove_orphans(system: &System, instances: &Path) {
     for entry in fs::read_dir(instances).into_iter().flatten().flatten() {
         let name = entry.file_name();
@@ -182,7 +180,7 @@ fn remove_orphans(system: &System, instances: &Path) {
     }
 }
 
-/// Reads a line of `trace_pipe`; `None` for what is no request of a block device.
+/// Parses a line of `trace_pipe`; `None` if it is not a block request.
 ///
 /// `fio-812 [001] d..1. 4567.123456: block_rq_issue: 253,0 R 4096 () 123 + 8 none,0,0 [fio]`, and
 /// the same without the bytes and the command for the other events (`include/trace/events/block.h`
@@ -225,8 +223,8 @@ fn seconds(text: &str) -> Option<Nanos> {
     ))
 }
 
-/// The letters of `blk_fill_rwbs`: an `F` in front asks for a flush before, the letter behind it
-/// says what is done.
+/// The letters of `blk_fill_rwbs`: a leading `F` requests a preflush, the next letter is the
+/// operation.
 fn action(letters: &str) -> BlockAction {
     let operation = match letters.as_bytes() {
         [b'F', operation, ..] if operation.is_ascii_uppercase() && *operation != b'S' => *operation,

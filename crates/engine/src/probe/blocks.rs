@@ -1,4 +1,4 @@
-//! Block devices and what lies on what, from `/sys/class/block`.
+//! Block devices and their stacking, from `/sys/class/block`.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::System;
 use super::rotation::{is_rotational, virtual_kind};
 use crate::identity::{DeviceNumber, Identity};
 
-/// A block device and its place among the others. Names are those of the kernel.
+/// A block device and its relations to others. Names are those of the kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BlockDevice {
     /// Kernel name, such as `sda1`.
@@ -20,39 +20,39 @@ pub struct BlockDevice {
     pub size: u64,
     /// What it is.
     pub kind: BlockKind,
-    /// The disk that it is a partition of.
+    /// The disk of this partition.
     pub partition_of: Option<String>,
     /// Its partitions.
     pub partitions: Vec<String>,
-    /// Devices that it is made of (`slaves`).
+    /// Devices below it (`slaves`).
     pub made_of: Vec<String>,
-    /// Devices that are made of it (`holders`).
+    /// Devices above it (`holders`).
     pub part_of: Vec<String>,
-    /// The kernel takes no writes for it.
+    /// It is read-only.
     pub read_only: bool,
-    /// It can be taken out.
+    /// It has removable media.
     pub removable: bool,
-    /// The bcache driver has registered it, as a cache or as what is cached.
+    /// Registered with bcache, as cache or backing device.
     pub in_bcache: bool,
 }
 
 /// What a block device is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BlockKind {
-    /// Hardware, or something the kernel knows no more about.
+    /// Hardware, or anything else that looks like it to the kernel.
     Disk,
     /// Part of a disk.
     Partition,
-    /// A file or device that is made to look like a disk.
+    /// A loop device.
     Loop {
-        /// What it shows; absent for a free one.
+        /// Its backing file; `None` if it is free.
         backing: Option<Backing>,
     },
     /// A mapping of the device mapper: LVM, LUKS, multipath and others.
     Mapping {
         /// Name in `/dev/mapper`.
         name: String,
-        /// Tells who made it: `LVM-…`, `CRYPT-…`, `mpath-…`.
+        /// Identifies its creator: `LVM-…`, `CRYPT-…`, `mpath-…`.
         uuid: String,
     },
     /// Linux software RAID.
@@ -64,27 +64,27 @@ pub enum BlockKind {
     Bcache,
     /// Memory, compressed (zram) or not (brd).
     Memory,
-    /// A volume of Windows that is no partition of one disk: spanned, striped, or of a provider
-    /// that tells no place.
+    /// A Windows volume that is not a partition of one disk: spanned, striped, or with an
+    /// unreported location.
     Volume {
-        /// The first of the places where it is mounted.
+        /// Its first mount point.
         at: Option<String>,
     },
 }
 
-/// What a loop device shows.
+/// The backing file or device of a loop device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Backing {
     /// Its path, as the kernel shows it.
     pub path: String,
-    /// What the path leads to here; absent if there is nothing, as with a deleted file or in a
-    /// container.
+    /// Identity of the file at that path; `None` if it does not exist, as for a deleted file or in
+    /// a container.
     pub identity: Option<Identity>,
 }
 
 impl BlockDevice {
-    /// Its path. The kernel of Linux writes `!` where a name has a slash; what Windows names is
-    /// opened below `\\.\\`, a volume below `\\?\\`. No kernel name of Linux begins as theirs do.
+    /// Its path. Linux kernel names have `!` for a slash; Windows devices are opened below `\\.\`,
+    /// volumes below `\\?\`. No Linux kernel name starts like a Windows one.
     pub fn path(&self) -> String {
         let of_windows = |word: &str| self.name.starts_with(word);
         if matches!(self.kind, BlockKind::Volume { .. }) {
@@ -96,7 +96,7 @@ impl BlockDevice {
         format!("/dev/{}", self.name.replace('!', "/"))
     }
 
-    /// What a loop device shows.
+    /// The backing file or device of a loop device.
     pub fn backing(&self) -> Option<&Backing> {
         match &self.kind {
             BlockKind::Loop { backing } => backing.as_ref(),
@@ -117,7 +117,7 @@ pub(super) fn name_of(system: &System, number: DeviceNumber) -> Option<String> {
     if let Some(name) = link.as_deref().and_then(last_part) {
         return Some(name);
     }
-    // Recorded trees leave these links out: their names cannot be written on every system.
+    // Recorded trees omit these links: not every system can store their names.
     let names = system.names("/sys/class/block");
     names
         .into_iter()
@@ -131,7 +131,7 @@ fn last_part(path: &Path) -> Option<String> {
 pub(super) fn block_device(system: &System, name: &str) -> Option<BlockDevice> {
     let folder = format!("/sys/class/block/{name}");
     let at = |file: &str| format!("{folder}/{file}");
-    // Paths of a multipath NVMe namespace are hidden: they have no node and cannot be opened.
+    // Paths of a multipath NVMe namespace are hidden: they have no device node.
     if system.flag(&at("hidden")) {
         return None;
     }
@@ -164,7 +164,7 @@ pub(super) fn block_device(system: &System, name: &str) -> Option<BlockDevice> {
     })
 }
 
-/// A partition's folder lies in that of its disk; the entry in `/sys/class/block` is a link to it.
+/// The disk of a partition: the entry in `/sys/class/block` links to a subfolder of its disk.
 fn parent_of(system: &System, folder: &str) -> Option<String> {
     last_part(system.link(folder)?.parent()?)
 }
@@ -205,7 +205,7 @@ fn kind_of(system: &System, name: &str, is_partition: bool) -> BlockKind {
     BlockKind::Disk
 }
 
-/// The facts about a block device that could explain figures.
+/// Facts about a block device that could explain results.
 pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
     // A partition has no queue of its own.
     let disk = device.partition_of.as_deref().unwrap_or(&device.name);
@@ -234,7 +234,7 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
             .words(&queue("scheduler"))
             .and_then(|text| scheduler_in_use(&text)),
         queue_requests: system.value(&queue("nr_requests")),
-        // Drivers of one queue from before multi-queue block layers have no such folder.
+        // Single-queue drivers without blk-mq have no such folder.
         hardware_queues: Some(system.names(&at("mq")).len() as u32).filter(|count| *count > 0),
         largest_request: system
             .value::<u64>(&queue("max_sectors_kb"))
@@ -242,8 +242,9 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
         write_cache: system.words(&queue("write_cache")),
         polled: system.flag(&queue("io_poll")),
         numa_node: numa_node(system, &at("device")),
-        link_bytes_per_sec: link(system, &at("device/device")).or_else(|| serial_link(system, &at("device"))),
-        kind: word_of(&device.kind).into(),
+        link_bytes_per_sec: pcie_bandwidth(system, &at("device/device"))
+            .or_else(|| sata_sas_bandwidth(system, &at("device"))),
+        kind: kind_name(&device.kind).into(),
         read_only: device.read_only,
         detail,
         health: super::health::health(system, device),
@@ -251,10 +252,9 @@ pub(super) fn facts(system: &System, device: &BlockDevice) -> Device {
     }
 }
 
-/// What the lanes of a PCI Express device carry one way: transfers of a bit per lane, less the
-/// coding (8b/10b up to 5 GT/s, 128b/130b beyond; headers take a little more, which is left out so
-/// that the figure is a bound).
-fn link(system: &System, device: &str) -> Option<u64> {
+/// Bandwidth of a PCI Express link in one direction, after line coding (8b/10b up to 5 GT/s,
+/// 128b/130b beyond). Packet headers are ignored, so it is an upper bound.
+fn pcie_bandwidth(system: &System, device: &str) -> Option<u64> {
     let speed = system.words(&format!("{device}/current_link_speed"))?;
     let giga: f64 = speed.split(' ').next()?.parse().ok()?;
     let lanes: u32 = system.value(&format!("{device}/current_link_width"))?;
@@ -263,30 +263,31 @@ fn link(system: &System, device: &str) -> Option<u64> {
     (rate > 0.0).then_some(rate as u64)
 }
 
-/// What the link of a SATA or SAS disk carries one way. The folder of a disk lies in that of its
-/// port: `…/ata3/host2/…`, whose link is `link3`, or `…/port-0:1/end_device-0:1/…`, whose
-/// transceivers are named beside the end device.
-fn serial_link(system: &System, device: &str) -> Option<u64> {
+/// Bandwidth of a SATA or SAS link in one direction. A disk's folder is below that of its port:
+/// `…/ata3/host2/…`, whose link is `link3`, or `…/port-0:1/end_device-0:1/…`, whose PHYs are
+/// siblings of the end device.
+fn sata_sas_bandwidth(system: &System, device: &str) -> Option<u64> {
     let folder = std::fs::canonicalize(system.path(device)).ok()?;
     let parts: Vec<&str> = folder.iter().filter_map(|part| part.to_str()).collect();
     let numbered = |part: &&str| part.strip_prefix("ata").is_some_and(|rest| rest.parse::<u32>().is_ok());
     if let Some(port) = parts.iter().rev().find(|part| numbered(part)) {
         let number = &port["ata".len()..];
-        return speed(&system.words(&format!("/sys/class/ata_link/link{number}/sata_spd"))?);
+        return parse_link_speed(&system.words(&format!("/sys/class/ata_link/link{number}/sata_spd"))?);
     }
-    // Behind an expander the port nearest to the disk counts.
+    // Behind an expander, use the port nearest to the disk.
     let end = parts.iter().rposition(|part| part.starts_with("end_device-"))?;
     let port: std::path::PathBuf = folder.iter().take(end).collect();
     let lanes = std::fs::read_dir(port).ok()?.flatten().filter_map(|entry| {
         let name = entry.file_name().into_string().ok()?;
         name.starts_with("phy-").then_some(())?;
-        speed(&system.words(&format!("/sys/class/sas_phy/{name}/negotiated_linkrate"))?)
+        parse_link_speed(&system.words(&format!("/sys/class/sas_phy/{name}/negotiated_linkrate"))?)
     });
     Some(lanes.sum()).filter(|sum| *sum > 0)
 }
 
-/// `6.0 Gbps` or `12.0 Gbit`: 8b/10b up to 12, and 128b/150b (with correction) beyond.
-fn speed(text: &str) -> Option<u64> {
+/// Parses `6.0 Gbps` or `12.0 Gbit`, and applies line coding: 8b/10b up to 12, 128b/150b (with
+/// error correction) beyond.
+fn parse_link_speed(text: &str) -> Option<u64> {
     let giga: f64 = text
         .strip_suffix(" Gbps")
         .or_else(|| text.strip_suffix(" Gbit"))?
@@ -297,7 +298,7 @@ fn speed(text: &str) -> Option<u64> {
     (rate >= 1.0).then_some(rate as u64)
 }
 
-fn word_of(kind: &BlockKind) -> &'static str {
+fn kind_name(kind: &BlockKind) -> &'static str {
     match kind {
         BlockKind::Disk => "disk",
         BlockKind::Partition => "partition",
@@ -310,12 +311,12 @@ fn word_of(kind: &BlockKind) -> &'static str {
     }
 }
 
-/// Vendor and model of a disk. SCSI and ATA show both, NVMe the model, memory cards a name.
+/// Vendor and model of a disk. SCSI and ATA report both, NVMe the model, memory cards a name.
 pub(super) fn model(system: &System, disk: &str) -> Option<String> {
     let word = |file: &str| system.words(&format!("/sys/class/block/{disk}/device/{file}"));
     let model = word("model").or_else(|| word("name"))?;
     match word("vendor") {
-        // "ATA" only says that the kernel translates, and virtio shows a PCI number.
+        // "ATA" is the kernel's translation layer, and virtio reports a PCI id.
         Some(vendor) if vendor != "ATA" && !vendor.starts_with("0x") => Some(format!("{vendor} {model}")),
         _ => Some(model),
     }
@@ -328,8 +329,8 @@ fn scheduler_in_use(text: &str) -> Option<String> {
     Some(name.to_owned())
 }
 
-/// The node of the nearest ancestor that has one; drivers put it on the PCI device. −1 is the
-/// kernel's word for none.
+/// NUMA node of the nearest ancestor that has one, usually the PCI device. The kernel writes −1 for
+/// none.
 fn numa_node(system: &System, device: &str) -> Option<u32> {
     let mut folder = std::fs::canonicalize(system.path(device)).ok()?;
     for _ in 0..8 {

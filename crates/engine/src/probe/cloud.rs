@@ -1,8 +1,8 @@
-//! The cloud that a machine is rented from, by its firmware (DMI). This sends no network request.
+//! Detects the cloud of this machine by its firmware (DMI), without network requests.
 
 use super::System;
 
-/// A cloud whose machines have limits in the catalogue.
+/// A cloud with machine limits in the catalogue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cloud {
     /// Amazon EC2.
@@ -13,12 +13,11 @@ pub enum Cloud {
     Google,
 }
 
-/// The asset tag of the chassis of every machine of Azure; other machines of Hyper-V have other
-/// tags.
+/// Chassis asset tag of every Azure machine; other Hyper-V machines have other tags.
 const AZURE_CHASSIS: &str = "7783-7084-3265-9085-8269-3286-77";
 
 impl Cloud {
-    /// Its name for people.
+    /// Display name.
     pub fn name(self) -> &'static str {
         match self {
             Cloud::Amazon => "Amazon EC2",
@@ -32,7 +31,7 @@ fn dmi(system: &System, file: &str) -> String {
     system.words(&format!("/sys/class/dmi/id/{file}")).unwrap_or_default()
 }
 
-/// The cloud; `None` on other machines and where the firmware does not say.
+/// The cloud; `None` on other machines and if the firmware does not identify it.
 pub fn cloud(system: &System) -> Option<Cloud> {
     // Instances on Xen have the vendor `Xen` and a BIOS such as `4.11.amazon`.
     if dmi(system, "sys_vendor") == "Amazon EC2" || dmi(system, "bios_version").ends_with(".amazon") {
@@ -44,8 +43,7 @@ pub fn cloud(system: &System) -> Option<Cloud> {
     (dmi(system, "product_name") == "Google Compute Engine").then_some(Cloud::Google)
 }
 
-/// The cloud's name for the size of the machine. Only EC2 instances on Nitro have it in their
-/// firmware.
+/// The instance type. Only EC2 instances on Nitro have it in their firmware.
 pub fn machine_type(system: &System) -> Option<String> {
     let product = dmi(system, "product_name");
     let is_type = product.split_once('.').is_some_and(|(family, size)| {
@@ -65,7 +63,7 @@ mod tests {
     /// A tree of the repository.
     fn recorded(name: &str) -> System {
         let trees = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/trees");
-        System::below(&trees.join(name))
+        System::from_tree(&trees.join(name))
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Counters of the kernel for devices and processors.
+//! Kernel counters of devices and processors.
 
 use std::collections::HashMap;
 
@@ -11,17 +11,16 @@ use crate::sys;
 /// The counters of all block devices at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct DeviceTimes {
-    /// The text of `/proc/diskstats`: of its many lines only those of the devices under a test are
-    /// ever parsed.
+    /// The text of `/proc/diskstats`. Only the lines of devices under test are parsed.
     text: String,
-    /// What a system tells by calls instead.
+    /// Counters of systems that report them through calls.
     disks: HashMap<String, DiskCounters>,
 }
 
 impl DeviceTimes {
-    /// Reads them; empty where the system has none.
+    /// Reads the counters; empty if the system has none.
     pub fn read() -> DeviceTimes {
-        match sys::reported::disk_counters() {
+        match sys::native_facts::disk_counters() {
             Some(disks) => DeviceTimes {
                 disks: disks.into_iter().collect(),
                 ..DeviceTimes::default()
@@ -30,7 +29,7 @@ impl DeviceTimes {
         }
     }
 
-    /// Takes the text of `/proc/diskstats`.
+    /// Wraps the text of `/proc/diskstats`.
     pub fn from_text(text: String) -> DeviceTimes {
         DeviceTimes {
             text,
@@ -47,14 +46,14 @@ impl DeviceTimes {
         self.text.lines().find_map(fields)
     }
 
-    /// What a device did since an earlier reading; `None` if it is not there.
+    /// Use of a device since an earlier reading; `None` if it is missing.
     ///
     /// Fields are those of the kernel's `Documentation/admin-guide/iostats.rst`: reads, merges,
     /// sectors, milliseconds; the same for writes; in flight, busy and weighted milliseconds; the
     /// same as for reads for discards; flushes. Sectors are 512 bytes whatever the device.
     pub fn since(&self, earlier: &DeviceTimes, name: &str) -> Option<DeviceUse> {
         if let (Some(now), Some(then)) = (self.disks.get(name), earlier.disks.get(name)) {
-            return Some(reported_since(now, then, name));
+            return Some(windows_disk_use(now, then, name));
         }
         let (now, then) = (self.fields(name)?, earlier.fields(name)?);
         let field = |index: usize| {
@@ -76,10 +75,9 @@ impl DeviceTimes {
     }
 }
 
-/// The counters of a disk of Windows since an earlier reading. Flushes and trims are not counted
-/// there, nor is how many requests were in the disk at each moment: that number times its length is
-/// the sum of the requests' times.
-fn reported_since(now: &DiskCounters, then: &DiskCounters, name: &str) -> DeviceUse {
+/// Use of a Windows disk since an earlier reading. Windows counts neither flushes and trims nor
+/// weighted time, which equals the sum of request times.
+fn windows_disk_use(now: &DiskCounters, then: &DiskCounters, name: &str) -> DeviceUse {
     let nanos = |now: u64, then: u64| Nanos(now.saturating_sub(then).saturating_mul(100));
     let [reads, writes] = [0, 1].map(|of: usize| u64::from(now.count[of].wrapping_sub(then.count[of])));
     let [read, written] = [0, 1].map(|of: usize| now.bytes[of].saturating_sub(then.bytes[of]));
@@ -96,20 +94,20 @@ fn reported_since(now: &DiskCounters, then: &DiskCounters, name: &str) -> Device
     }
 }
 
-/// The time of each processor at one moment (`/proc/stat`).
+/// Times of each processor at one moment (`/proc/stat`).
 #[derive(Clone, Debug, Default)]
 pub struct CoreTimes(Vec<CoreUse>);
 
 impl CoreTimes {
-    /// Reads it; empty where the system does not tell.
+    /// Reads the times; empty if the system does not report them.
     pub fn read() -> CoreTimes {
-        match sys::reported::core_times() {
+        match sys::native_facts::core_times() {
             Some(disks) => CoreTimes(disks),
             None => CoreTimes::parse(&std::fs::read_to_string("/proc/stat").unwrap_or_default()),
         }
     }
 
-    /// Reads the text of `/proc/stat`, whose times are in hundredths of a second.
+    /// Parses `/proc/stat`, whose times are in hundredths of a second.
     pub fn parse(text: &str) -> CoreTimes {
         let line = |line: &str| {
             let (number, rest) = line.strip_prefix("cpu")?.split_once(' ')?;
@@ -143,7 +141,7 @@ impl CoreTimes {
         )
     }
 
-    /// The time of each processor since an earlier reading.
+    /// Times of each processor since an earlier reading.
     pub fn since(&self, earlier: &CoreTimes) -> Vec<CoreUse> {
         let pairs = self.0.iter().filter_map(|now| {
             let then = earlier.0.iter().find(|then| then.cpu == now.cpu)?;

@@ -1,5 +1,4 @@
-//! What happens around a test: the network's losses, processors that are held back, the I/O of
-//! others.
+//! Influences on a test: network losses, throttled processors, I/O of other programs.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,19 +11,19 @@ use super::counters::DeviceTimes;
 use super::limits::own_groups;
 use super::program_io::ProgramIo;
 
-/// Counters of the system at one moment.
+/// System counters at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct SystemTimes {
     tcp: Option<[u64; 2]>,
-    /// By interface: errors and drops.
+    /// Errors and drops of each interface.
     interfaces: HashMap<String, [u64; 2]>,
-    /// Time for which a control group was out of processor time, with its folder.
+    /// Folder and throttled time of a control group.
     throttled: Option<(String, Nanos)>,
     thermal: Option<u64>,
 }
 
 impl SystemTimes {
-    /// Reads them; what the system does not tell is absent.
+    /// Reads the counters; those that the system lacks are `None`.
     pub fn read(system: &System) -> SystemTimes {
         SystemTimes {
             throttled: own_groups(system, "cpu")
@@ -43,8 +42,8 @@ impl SystemTimes {
         }
     }
 
-    /// What happened from this reading until now.
-    pub fn until_now(&self, system: &System) -> SystemUse {
+    /// Changes from this reading until now.
+    pub fn since_this_reading(&self, system: &System) -> SystemUse {
         let folder = self.throttled.as_ref().map(|(folder, _)| folder.clone());
         let now = SystemTimes {
             throttled: folder.and_then(|folder| throttled(system, folder)),
@@ -53,7 +52,7 @@ impl SystemTimes {
         now.since(self)
     }
 
-    /// What happened since an earlier reading. Interfaces that came in between are left out.
+    /// Changes since an earlier reading. New interfaces are left out.
     fn since(&self, earlier: &SystemTimes) -> SystemUse {
         let losses = self.interfaces.iter().filter_map(|(name, now)| {
             let then = earlier.interfaces.get(name)?;
@@ -82,7 +81,7 @@ impl SystemTimes {
     }
 }
 
-/// Segments sent and sent again. The file has a line of names and a line of values for each
+/// TCP segments sent and retransmitted. The file has a line of names and a line of values for each
 /// protocol.
 fn tcp(text: &str) -> Option<[u64; 2]> {
     let mut lines = text.lines().filter_map(|line| line.strip_prefix("Tcp:"));
@@ -94,8 +93,8 @@ fn tcp(text: &str) -> Option<[u64; 2]> {
     Some([value("OutSegs")?, value("RetransSegs")?])
 }
 
-/// Errors and drops of each interface but the loopback, in a line of `/proc/net/dev`: eight
-/// counters of what was received (bytes, packets, errors, drops …) and as many of what was sent.
+/// Errors and drops of each interface except the loopback. A line of `/proc/net/dev` has eight
+/// counters of received data (bytes, packets, errors, drops …) and eight of sent data.
 fn interfaces(text: &str) -> HashMap<String, [u64; 2]> {
     let line = |line: &str| {
         let (name, counters) = line.split_once(':')?;
@@ -111,7 +110,7 @@ fn interfaces(text: &str) -> HashMap<String, [u64; 2]> {
     interfaces
 }
 
-/// Time for which a control group was out of processor time, of both versions of control groups.
+/// Throttled time of a control group, version 1 or 2.
 fn throttled(system: &System, folder: String) -> Option<(String, Nanos)> {
     let text = system.text(&format!("{folder}/cpu.stat"))?;
     let time = text.lines().find_map(|line| {
@@ -126,8 +125,7 @@ fn throttled(system: &System, folder: String) -> Option<(String, Nanos)> {
     Some((folder, time))
 }
 
-/// Times at which a core was slowed because it was too hot (Intel). Where the first does not count
-/// them, none does.
+/// Thermal throttling events of all cores (Intel). If the first core has no counter, none has.
 fn thermal(system: &System) -> Option<u64> {
     const FOLDER: &str = "/sys/devices/system/cpu";
     let count = |cpu: &str| system.value::<u64>(&format!("{FOLDER}/{cpu}/thermal_throttle/core_throttle_count"));
@@ -136,7 +134,7 @@ fn thermal(system: &System) -> Option<u64> {
     cpus.filter_map(|cpu| count(&cpu)).reduce(|a, b| a + b)
 }
 
-/// The deepest idle state of the first processor that is not disabled.
+/// The deepest enabled idle state of the first processor.
 pub(super) fn deepest_idle(system: &System) -> Option<IdleState> {
     const FOLDER: &str = "/sys/devices/system/cpu/cpu0/cpuidle";
     let states = system.names(FOLDER).into_iter().filter_map(|state| {
@@ -151,9 +149,9 @@ pub(super) fn deepest_idle(system: &System) -> Option<IdleState> {
     states.max_by_key(|state| state.exit_ns)
 }
 
-/// Watches what others do to devices for some time: call it before the test begins. `stop` ends it
+/// Measures the I/O of other programs on devices for `time`, before a test starts. `stop` ends it
 /// early.
-pub fn watch_others(system: &System, devices: &[String], time: Duration, stop: &dyn Fn() -> bool) -> Before {
+pub fn watch_background_io(system: &System, devices: &[String], time: Duration, stop: &dyn Fn() -> bool) -> Before {
     const POLL_INTERVAL: Duration = Duration::from_millis(100);
     let start = std::time::Instant::now();
     let (then, programs_then) = (DeviceTimes::read(), ProgramIo::read(system));

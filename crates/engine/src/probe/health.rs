@@ -1,8 +1,8 @@
-//! What devices and the kernel's drivers say of a device's health.
+//! Device health, as reported by devices and kernel drivers.
 //!
-//! Software RAID, states of SCSI and NVMe devices, errors that ext4 has counted, and, for root, the
-//! health log of NVMe devices and SMART of ATA disks. Nothing is woken up for it. A device that
-//! says nothing of itself has no health here, rather than a good one.
+//! Sources: software RAID, states of SCSI and NVMe devices, error counts of ext4, and, for root,
+//! the health log of NVMe devices and SMART of ATA disks. No sleeping device is woken. A device
+//! that reports nothing has no health, rather than a good one.
 
 use model::environment::Health;
 
@@ -10,12 +10,12 @@ use super::System;
 use super::blocks::{BlockDevice, BlockKind, block_device};
 use super::{ata_health, nvme_health};
 
-/// The health of a device that is known by its kernel name; `None` where nothing tells.
+/// Health of a device, by its kernel name; `None` if nothing reports it.
 pub fn health_of(system: &System, name: &str) -> Option<Health> {
     health(system, &block_device(system, name)?)
 }
 
-/// The health of a device; `None` where nothing tells.
+/// Health of a device; `None` if nothing reports it.
 pub(super) fn health(system: &System, device: &BlockDevice) -> Option<Health> {
     let disk = device.partition_of.as_deref().unwrap_or(&device.name);
     let mut reports: Vec<(&str, Vec<String>)> = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn health(system: &System, device: &BlockDevice) -> Option<Health> {
     }
     reports.extend(driver(system, disk).map(|complaints| ("driver", complaints)));
     reports.extend(ext4(system, &device.name).map(|complaints| ("ext4", complaints)));
-    let log = system.reported_once(disk, || {
+    let log = system.cached_health(disk, || {
         nvme_health::read(disk).or_else(|| ata_health::read(system, disk))
     });
     let log = log.unwrap_or_default();
@@ -70,7 +70,7 @@ fn is_bad(state: &str) -> bool {
     matches!(state, "broken" | "inactive" | "suspended" | "clear")
 }
 
-/// The state that the driver shows: `running` for SCSI and ATA, `live` for NVMe.
+/// State reported by the driver: `running` for SCSI and ATA, `live` for NVMe.
 fn driver(system: &System, disk: &str) -> Option<Vec<String>> {
     let state = system.words(&format!("/sys/class/block/{disk}/device/state"))?;
     let well = matches!(state.as_str(), "running" | "live");
@@ -81,7 +81,7 @@ fn driver(system: &System, disk: &str) -> Option<Vec<String>> {
     })
 }
 
-/// Errors that a mounted ext4 has met since it was last checked.
+/// Errors of a mounted ext4 since its last check.
 fn ext4(system: &System, name: &str) -> Option<Vec<String>> {
     let errors: u64 = system.value(&format!("/sys/fs/ext4/{name}/errors_count"))?;
     Some(if errors == 0 {
@@ -91,7 +91,7 @@ fn ext4(system: &System, name: &str) -> Option<Vec<String>> {
     })
 }
 
-/// In degrees Celsius, from the sensor of an NVMe controller or of a drive.
+/// Temperature in °C, from the sensor of an NVMe controller or a drive.
 fn temperature(system: &System, disk: &str) -> Option<i32> {
     let device = format!("/sys/class/block/{disk}/device");
     let sensors = |folder: String| -> Vec<String> {

@@ -9,7 +9,7 @@ use super::System;
 use super::environment::deepest_idle;
 use crate::sys;
 
-/// The machine. This one is examined once, at the first call.
+/// Facts about the machine. The live machine is read once, at the first call.
 pub fn host(system: &System) -> Host {
     static LIVE: OnceLock<Host> = OnceLock::new();
     match system.is_live() {
@@ -19,12 +19,12 @@ pub fn host(system: &System) -> Host {
 }
 
 fn read_host(system: &System) -> Host {
-    if let Some(reported) = system.is_live().then(sys::reported::host).flatten() {
+    if let Some(reported) = system.is_live().then(sys::native_facts::host).flatten() {
         return reported;
     }
     let from_environment = || std::env::var("COMPUTERNAME").unwrap_or_default();
     let cloud = super::cloud::cloud(system);
-    // The processor knows better than the firmware, which has the name of the cloud.
+    // The processor is more exact than the firmware, which names the cloud.
     let by_processor = system.is_live().then(sys::hypervisor::hypervisor).flatten();
     Host {
         name: system
@@ -52,8 +52,7 @@ fn release(system: &System) -> Option<String> {
     Some(name.trim_matches(['"', '\'']).to_owned())
 }
 
-/// What the firmware of virtual machines calls itself, in vendor or product, and the hypervisor's
-/// usual name.
+/// Firmware vendors or products of virtual machines, and the hypervisor's usual name.
 const HYPERVISORS: [(&str, &str); 18] = [
     ("Amazon EC2", "Amazon EC2"),
     ("Google", "Google Compute Engine"),
@@ -75,8 +74,8 @@ const HYPERVISORS: [(&str, &str); 18] = [
     ("KVM", "KVM"),
 ];
 
-/// The hypervisor, if there is one. On x86 the processor itself says whether it is a virtual one:
-/// firmware of the same vendor is found on bare metal too.
+/// The hypervisor, if any. On x86 a CPU flag decides: the same firmware vendors also make
+/// bare-metal machines.
 fn hypervisor(system: &System) -> Option<String> {
     let block = first_processor(system);
     let flags = field(&block, "flags");
@@ -88,7 +87,7 @@ fn hypervisor(system: &System) -> Option<String> {
     let word = |file: &str| system.words(&format!("/sys/class/dmi/id/{file}")).unwrap_or_default();
     let firmware = format!("{} {}", word("sys_vendor"), word("product_name"));
     let known = HYPERVISORS.iter().find(|(word, _)| firmware.contains(word));
-    // Without a flag to ask (Arm) a vendor that also sells hardware proves nothing.
+    // Without the flag (Arm), a vendor that also sells hardware proves nothing.
     let sells_hardware = ["Microsoft Corporation", "Google", "Amazon EC2"].map(str::to_owned);
     let sure = virtual_processor == Some(true) || !sells_hardware.iter().any(|word| firmware.starts_with(word));
     match known {
@@ -97,14 +96,14 @@ fn hypervisor(system: &System) -> Option<String> {
     }
 }
 
-/// Its processors.
+/// Facts about the processors.
 pub fn cpu(system: &System) -> Cpu {
-    if let Some(reported) = system.is_live().then(sys::reported::cpu).flatten() {
+    if let Some(reported) = system.is_live().then(sys::native_facts::cpu).flatten() {
         return reported;
     }
     let block = first_processor(system);
     let model = field(&block, "model name").or_else(|| field(&block, "cpu model"));
-    let list = |path: &str| system.words(path).map(|list| numbers(&list));
+    let list = |path: &str| system.words(path).map(|list| parse_cpu_list(&list));
     let (online, nodes) = (
         list("/sys/devices/system/cpu/online"),
         list("/sys/devices/system/node/online"),
@@ -126,13 +125,18 @@ pub fn cpu(system: &System) -> Cpu {
     }
 }
 
-/// Where each online CPU sits. The kernel's core numbers are those of the socket and have gaps;
-/// here they are counted.
+/// Topology of the online CPUs. The kernel's core numbers are per socket and have gaps, so cores
+/// are renumbered.
 fn topology(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
     let cpus_of = |node: u32| system.words(&format!("/sys/devices/system/node/node{node}/cpulist"));
     let nodes: Vec<(u32, Vec<u32>)> = nodes
         .iter()
-        .map(|node| (*node, cpus_of(*node).map(|list| numbers(&list)).unwrap_or_default()))
+        .map(|node| {
+            (
+                *node,
+                cpus_of(*node).map(|list| parse_cpu_list(&list)).unwrap_or_default(),
+            )
+        })
         .collect();
     let (mut cores, mut sockets) = (Vec::new(), Vec::new());
     let capacities = capacities(system, online);
@@ -145,12 +149,12 @@ fn topology(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
             system.words(&path)?.parse().ok()
         };
         let socket = of("physical_package_id").unwrap_or(0);
-        // A CPU whose core is not known is one of its own.
+        // A CPU with an unknown core counts as its own core.
         let core = (socket, of("core_id").unwrap_or(cpu));
         LogicalCpu {
             cpu,
-            core: counted(&mut cores, core),
-            socket: counted(&mut sockets, socket),
+            core: index_of(&mut cores, core),
+            socket: index_of(&mut sockets, socket),
             node: nodes
                 .iter()
                 .find(|(_, cpus)| cpus.contains(&cpu))
@@ -161,17 +165,17 @@ fn topology(system: &System, online: &[u32], nodes: &[u32]) -> Vec<LogicalCpu> {
     online.iter().copied().zip(capacities).map(place).collect()
 }
 
-/// The number of an item among those seen so far.
-fn counted<T: PartialEq>(seen: &mut Vec<T>, item: T) -> u32 {
-    let number = seen.iter().position(|other| *other == item).unwrap_or(seen.len());
-    if number == seen.len() {
-        seen.push(item);
+/// The index of an item in `known`; new items are appended.
+fn index_of<T: PartialEq>(known: &mut Vec<T>, item: T) -> u32 {
+    let number = known.iter().position(|other| *other == item).unwrap_or(known.len());
+    if number == known.len() {
+        known.push(item);
     }
     number as u32
 }
 
-/// How fast each CPU is beside the others of the machine (`cpu_capacity`; where the first has none,
-/// the list of fast cores of x86 hybrids). The same number for all where there is no difference.
+/// Relative speed of each CPU (`cpu_capacity`; if the first has none, the list of fast cores of x86
+/// hybrids). Equal numbers if there is no difference.
 fn capacities(system: &System, online: &[u32]) -> Vec<u32> {
     let capacity = |cpu: &u32| system.words(&format!("/sys/devices/system/cpu/cpu{cpu}/cpu_capacity"));
     if online.first().and_then(capacity).is_some() {
@@ -179,12 +183,12 @@ fn capacities(system: &System, online: &[u32]) -> Vec<u32> {
         return capacities.map(Option::unwrap_or_default).collect();
     }
     let fast = system.words("/sys/devices/cpu_core/cpus");
-    let fast = fast.map(|list| numbers(&list)).unwrap_or_default();
+    let fast = fast.map(|list| parse_cpu_list(&list)).unwrap_or_default();
     online.iter().map(|cpu| u32::from(fast.contains(cpu))).collect()
 }
 
-/// The numbers that a list such as `0-3,8` names.
-fn numbers(list: &str) -> Vec<u32> {
+/// Parses a list of numbers such as `0-3,8`.
+fn parse_cpu_list(list: &str) -> Vec<u32> {
     let part = |part: &str| {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         match (first.parse::<u32>(), last.parse::<u32>()) {
@@ -195,9 +199,8 @@ fn numbers(list: &str) -> Vec<u32> {
     list.trim().split(',').flat_map(part).collect()
 }
 
-/// The lines of `/proc/cpuinfo` about the first processor. The kernel asks every processor for its
-/// frequency while the file is read: on a machine of 128 that takes milliseconds, and the first
-/// block says all we need.
+/// The lines of `/proc/cpuinfo` about the first processor. Reading the whole file takes
+/// milliseconds on a machine with 128 processors, since the kernel queries the frequency of each.
 fn first_processor(system: &System) -> String {
     let Ok(mut file) = system.open("/proc/cpuinfo") else {
         return String::new();
@@ -214,8 +217,7 @@ fn first_processor(system: &System) -> String {
     text.split("\n\n").next().unwrap_or_default().to_owned()
 }
 
-/// Makers of ARM processors and their cores, by the numbers of the register MIDR_EL1; those that
-/// servers and their kin have.
+/// ARM vendors and cores by their numbers in MIDR_EL1, for servers and similar machines.
 const ARM_CORES: [(u32, u32, &str); 26] = [
     (0x41, 0xd03, "Arm Cortex-A53"),
     (0x41, 0xd05, "Arm Cortex-A55"),
@@ -245,7 +247,7 @@ const ARM_CORES: [(u32, u32, &str); 26] = [
     (0xc0, 0xac4, "Ampere-1A"),
 ];
 
-/// The name of an ARM core, of which the kernel tells numbers alone.
+/// The name of an ARM core, for which the kernel reports only numbers.
 fn arm_core(block: &str) -> Option<String> {
     let number = |name: &str| u32::from_str_radix(field(block, name)?.strip_prefix("0x")?, 16).ok();
     let (maker, part) = (number("CPU implementer")?, number("CPU part")?);
@@ -271,7 +273,7 @@ mod tests {
     #[test]
     fn lists_are_counted() {
         for (list, count) in [("0", 1), ("0-3", 4), ("0-3,8,10-11", 7), ("", 0), ("x", 0), ("3-1", 0)] {
-            assert_eq!(numbers(list).len(), count, "{list}");
+            assert_eq!(parse_cpu_list(list).len(), count, "{list}");
         }
     }
 
@@ -341,8 +343,8 @@ mod tests {
             ("sys/devices/system/node/node1/cpulist".to_owned(), "3,6".to_owned()),
             ("sys/devices/cpu_core/cpus".to_owned(), "0-1".to_owned()),
         ];
-        // Two threads of a fast core, two frugal cores of the same socket, one of another socket
-        // with the same core number.
+        // Two threads of a fast core, two efficient cores of the same socket, one core of another
+        // socket with the same core number.
         for (cpu, core, socket) in [(0, 8, 0), (1, 8, 0), (2, 16, 0), (3, 17, 0), (6, 8, 1)] {
             let file = |what: &str| format!("sys/devices/system/cpu/cpu{cpu}/topology/{what}");
             files.push((file("core_id"), format!("{core}\n")));
@@ -353,8 +355,8 @@ mod tests {
             .map(|(path, text)| (path.as_str(), text.as_str()))
             .collect();
         let (_root, system) = tree(&files);
-        let seen = cpu(&system).topology;
-        let each = seen
+        let known = cpu(&system).topology;
+        let each = known
             .iter()
             .map(|c| (c.cpu, c.core, c.socket, c.node, c.efficiency_class));
         assert_eq!(

@@ -1,13 +1,13 @@
-//! What block devices there are, and who uses what, at one moment.
+//! Block devices and their users at one moment.
 
 use super::blocks::{BlockDevice, block_devices};
-use super::machines::{HeldFile, Process, held_by_machines};
+use super::machines::{OpenFile, Process, machine_files};
 use super::mounts::{Mount, mounts};
 use super::swaps::{Swap, swaps};
 use super::{BlockKind, System};
 use crate::identity::{DeviceNumber, Identity};
 
-/// What there is and who uses it, read at one moment.
+/// Block devices and their users at one moment.
 #[derive(Clone, Debug, Default)]
 pub struct Inventory {
     /// Block devices, sorted by name.
@@ -16,13 +16,13 @@ pub struct Inventory {
     pub mounts: Vec<Mount>,
     /// Swap space in use.
     pub swaps: Vec<Swap>,
-    /// What virtual machines have open.
-    pub held_by_machines: Vec<HeldFile>,
-    /// Virtual machines whose open files may not be looked at.
+    /// Files and devices that virtual machines have open.
+    pub machine_files: Vec<OpenFile>,
+    /// Virtual machines whose open files are not accessible.
     pub hidden_machines: Vec<Process>,
-    /// ZFS pools that are imported.
+    /// Imported ZFS pools.
     pub zfs_pools: Vec<String>,
-    /// The inventory is complete: a device that is not in it was hidden.
+    /// The inventory is complete: a missing device is hidden.
     pub lists_all: bool,
     /// Uses that no device, mount or swap space above shows.
     pub uses: Vec<Use>,
@@ -30,40 +30,40 @@ pub struct Inventory {
     btrfs: Vec<Vec<String>>,
 }
 
-/// A use of a device that nothing else in an inventory shows. Windows tells of such.
+/// A use of a device that nothing else in an inventory shows, such as those on Windows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Use {
-    /// The device; absent for what may concern any of them.
+    /// The device; `None` if any device may be affected.
     pub device: Option<DeviceNumber>,
-    /// What it is.
+    /// The kind of use.
     pub kind: UseKind,
 }
 
-/// Who or what uses a device.
+/// The kind of use of a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum UseKind {
-    /// It is a part of this.
+    /// It is part of this group.
     PartOf(String),
-    /// The system that runs here does this with it: `runs from` or `is started from`.
+    /// The running system uses it: `runs from` or `is started from`.
     System(&'static str),
-    /// It may be in use: this could not be determined.
+    /// It may be in use: this fact is unknown.
     Doubt(String),
 }
 
 impl Inventory {
-    /// Takes it. A few milliseconds: a handful of files for each device, and the names of all
-    /// processes.
+    /// Reads the inventory. Takes a few milliseconds: a handful of files for each device, and the
+    /// names of all processes.
     pub fn take(system: &System) -> Inventory {
         if let Some(storage) = system.storage() {
             return storage.inventory();
         }
-        let (held_by_machines, hidden_machines) = held_by_machines(system);
+        let (machine_files, hidden_machines) = machine_files(system);
         let spanned = system.names("/sys/fs/btrfs").into_iter();
         Inventory {
             devices: block_devices(system),
             mounts: mounts(system),
             swaps: swaps(system),
-            held_by_machines,
+            machine_files,
             hidden_machines,
             zfs_pools: zfs_pools(system),
             lists_all: false,
@@ -81,7 +81,7 @@ impl Inventory {
     }
 
     /// The device with a kernel name.
-    pub fn named(&self, name: &str) -> Option<&BlockDevice> {
+    pub fn device_by_name(&self, name: &str) -> Option<&BlockDevice> {
         self.devices.iter().find(|device| device.name == name)
     }
 
@@ -92,7 +92,7 @@ impl Inventory {
             .iter()
             .filter(|names| names.contains(&device.name))
             .flatten()
-            .filter_map(|name| self.named(name))
+            .filter_map(|name| self.device_by_name(name))
             .map(|partner| partner.number)
             .chain([device.number])
             .collect();
@@ -105,7 +105,7 @@ impl Inventory {
         self.swaps.iter().filter(move |swap| swap.identity == Some(identity))
     }
 
-    /// Other uses of a device; with what may concern any device, if that is asked for.
+    /// Other uses of a device; `None` for those that may affect any device.
     pub fn uses_of(&self, device: Option<DeviceNumber>) -> impl Iterator<Item = &UseKind> {
         self.uses
             .iter()
@@ -113,7 +113,7 @@ impl Inventory {
             .map(|one| &one.kind)
     }
 
-    /// Loop devices that show a device or file.
+    /// Loop devices backed by a device or file.
     pub fn loops_over(&self, identity: Identity) -> impl Iterator<Item = &BlockDevice> {
         let shows = move |device: &&BlockDevice| {
             device
@@ -125,17 +125,18 @@ impl Inventory {
 
     /// Virtual machines that have a device or file open.
     pub fn machines_with(&self, identity: Identity) -> impl Iterator<Item = &Process> {
-        let held = self
-            .held_by_machines
+        let open_file = self
+            .machine_files
             .iter()
-            .filter(move |held| held.identity == identity);
-        held.map(|held| &held.process)
+            .filter(move |open_file| open_file.identity == identity);
+        open_file.map(|open_file| &open_file.process)
     }
 
-    /// The devices that a device is made of: its disk, members, what a loop device shows.
+    /// The devices directly below a device: its disk, its members, the backing device of a loop
+    /// device.
     pub fn directly_beneath(&self, device: &BlockDevice) -> Vec<&BlockDevice> {
         let names = device.partition_of.iter().chain(&device.made_of);
-        let mut found: Vec<&BlockDevice> = names.filter_map(|name| self.named(name)).collect();
+        let mut found: Vec<&BlockDevice> = names.filter_map(|name| self.device_by_name(name)).collect();
         if let BlockKind::Loop { backing: Some(backing) } = &device.kind
             && let Some(Identity::BlockDevice(number)) = backing.identity
         {
@@ -144,17 +145,17 @@ impl Inventory {
         found
     }
 
-    /// The devices that are made of a device: partitions, holders, loop devices that show it.
+    /// The devices directly above a device: partitions, holders, loop devices.
     pub fn directly_above(&self, device: &BlockDevice) -> Vec<&BlockDevice> {
         let names = device.partitions.iter().chain(&device.part_of);
-        let mut found: Vec<&BlockDevice> = names.filter_map(|name| self.named(name)).collect();
+        let mut found: Vec<&BlockDevice> = names.filter_map(|name| self.device_by_name(name)).collect();
         found.extend(self.loops_over(Identity::BlockDevice(device.number)));
         found
     }
 }
 
-/// The ZFS module keeps a folder of statistics for each imported pool; its members show nothing of
-/// their own in sysfs.
+/// Imported ZFS pools, from the statistics folders of the ZFS module. Their members show nothing in
+/// sysfs.
 fn zfs_pools(system: &System) -> Vec<String> {
     let folder = "/proc/spl/kstat/zfs";
     let names = system.names(folder).into_iter();

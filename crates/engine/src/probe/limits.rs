@@ -1,7 +1,7 @@
-//! Limits that control groups put on this process, of both versions (cgroups(7)).
+//! Control group limits of this process, versions 1 and 2 (cgroups(7)).
 //!
-//! A limit of any group above the own one holds too, so each is the least on the way up. A
-//! container sees its own group as the root and knows nothing of limits above it.
+//! Limits of parent groups apply too, so each limit is the minimum over all ancestors. A container
+//! sees its own group as the root and not the limits above it.
 
 use model::Bytes;
 use model::environment::{DeviceLimit, Limits};
@@ -24,7 +24,7 @@ pub fn limits(system: &System) -> Limits {
                 continue;
             };
             for folder in folders(mount, group) {
-                version_2(system, &folder, &mut limits);
+                read_version_2(system, &folder, &mut limits);
             }
             continue;
         }
@@ -34,7 +34,7 @@ pub fn limits(system: &System) -> Limits {
             };
             let Some(mount) = mounts.iter().find(has) else { continue };
             for folder in folders(mount, group) {
-                version_1(system, controller, &folder, &mut limits);
+                read_version_1(system, controller, &folder, &mut limits);
             }
         }
     }
@@ -42,8 +42,8 @@ pub fn limits(system: &System) -> Limits {
     limits
 }
 
-/// Folders of the control groups of this process that have a controller, the own one first: those
-/// of version 2, and those of version 1 for the controller.
+/// Folders of this process's control groups with a controller, innermost first: those of version 2,
+/// and those of version 1 for the controller.
 pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
     let mounts = own_mounts(system);
     let groups = system.text("/proc/self/cgroup").unwrap_or_default();
@@ -63,11 +63,11 @@ pub(super) fn own_groups(system: &System, controller: &str) -> Vec<String> {
     groups.lines().filter_map(of).flatten().collect()
 }
 
-/// The folders of a group and of those above it, the own one first.
+/// The folders of a group and its ancestors, innermost first.
 fn folders(mount: &Mount, group: &str) -> Vec<String> {
     let inside = match mount.root.as_str() {
         "/" => group,
-        // In a container only a part of the hierarchy is mounted.
+        // In a container only part of the hierarchy is mounted.
         root => group.strip_prefix(root).unwrap_or(""),
     };
     let mut folder = format!("{}{}", mount.at, inside.trim_end_matches('/'));
@@ -79,14 +79,14 @@ fn folders(mount: &Mount, group: &str) -> Vec<String> {
     folders
 }
 
-fn version_2(system: &System, folder: &str, limits: &mut Limits) {
+fn read_version_2(system: &System, folder: &str, limits: &mut Limits) {
     if let Some(text) = system.words(&format!("{folder}/cpu.max"))
         && let Some((quota, period)) = text.split_once(' ')
     {
         limit_cpus(limits, quota.parse().ok(), period.parse().ok());
     }
     if let Some(bytes) = system.value(&format!("{folder}/memory.max")) {
-        least(&mut limits.memory, Bytes(bytes));
+        set_min(&mut limits.memory, Bytes(bytes));
     }
     for line in system.text(&format!("{folder}/io.max")).unwrap_or_default().lines() {
         let mut words = line.split_ascii_whitespace();
@@ -95,17 +95,17 @@ fn version_2(system: &System, folder: &str, limits: &mut Limits) {
         for (key, value) in words.filter_map(|word| word.split_once('=')) {
             let Ok(value) = value.parse() else { continue };
             match key {
-                "rbps" => least(&mut device.read_bytes, value),
-                "wbps" => least(&mut device.write_bytes, value),
-                "riops" => least(&mut device.read_iops, value),
-                "wiops" => least(&mut device.write_iops, value),
+                "rbps" => set_min(&mut device.read_bytes, value),
+                "wbps" => set_min(&mut device.write_bytes, value),
+                "riops" => set_min(&mut device.read_iops, value),
+                "wiops" => set_min(&mut device.write_iops, value),
                 _ => {}
             }
         }
     }
 }
 
-fn version_1(system: &System, controller: &str, folder: &str, limits: &mut Limits) {
+fn read_version_1(system: &System, controller: &str, folder: &str, limits: &mut Limits) {
     let at = |file: &str| format!("{folder}/{file}");
     match controller {
         "cpu" => {
@@ -116,11 +116,11 @@ fn version_1(system: &System, controller: &str, folder: &str, limits: &mut Limit
             limit_cpus(limits, quota, period);
         }
         "memory" => {
-            // Without a limit the file shows the largest number of whole pages.
+            // Without a limit the file contains the largest multiple of the page size.
             if let Some(bytes) = system.value(&at("memory.limit_in_bytes"))
                 && bytes < i64::MAX as u64 - (1 << 20)
             {
-                least(&mut limits.memory, Bytes(bytes));
+                set_min(&mut limits.memory, Bytes(bytes));
             }
         }
         "blkio" => {
@@ -134,7 +134,7 @@ fn version_1(system: &System, controller: &str, folder: &str, limits: &mut Limit
                 for (number, value) in text.lines().filter_map(|line| line.split_once(' ')) {
                     let Ok(value) = value.trim().parse() else { continue };
                     let device = device_limit(limits, number);
-                    least(
+                    set_min(
                         match field {
                             0 => &mut device.read_iops,
                             1 => &mut device.write_iops,
@@ -160,7 +160,7 @@ fn limit_cpus(limits: &mut Limits, quota: Option<f64>, period: Option<f64>) {
     }
 }
 
-fn least<T: Ord + Copy>(known: &mut Option<T>, value: T) {
+fn set_min<T: Ord + Copy>(known: &mut Option<T>, value: T) {
     *known = Some(known.map_or(value, |known| known.min(value)));
 }
 

@@ -1,7 +1,7 @@
 //! Files and devices that virtual machines have open.
 //!
-//! A hypervisor claims nothing: its guest's disk looks unused to the kernel. What it has open can
-//! be seen in `/proc`, by its owner and by root only.
+//! A hypervisor does not claim the disks of its guests, so they look unused to the kernel. Its open
+//! files are visible in `/proc`, to its owner and root only.
 
 use super::System;
 use crate::identity::Identity;
@@ -15,28 +15,28 @@ pub struct Process {
     pub name: String,
 }
 
-/// Something that a process has open.
+/// A file or device that a process has open.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct HeldFile {
-    /// Who.
+pub struct OpenFile {
+    /// The process.
     pub process: Process,
-    /// What.
+    /// Identity of the file or device.
     pub identity: Identity,
 }
 
-/// Beginnings of the names of programs that run virtual machines or serve their disks. The kernel
-/// keeps 15 characters.
+/// Name prefixes of programs that run virtual machines or serve their disks. The kernel keeps 15
+/// characters.
 const PROGRAMS: [&str; 14] = [
     "qemu", "kvm", "lkvm", "cloud-hyperviso", "firecracker", "crosvm", "VBoxHeadless", "VirtualBoxVM", "VBoxSVC",
     "vmware-vmx", "stratovirt", "tapdisk", "xen-qdisk", "dragonball",
 ];
 
-/// What virtual machines have open, and those whose open files may not be looked at.
-pub(super) fn held_by_machines(system: &System) -> (Vec<HeldFile>, Vec<Process>) {
-    let (mut held, mut hidden) = (Vec::new(), Vec::new());
+/// Files that virtual machines have open, and machines whose open files are not accessible.
+pub(super) fn machine_files(system: &System) -> (Vec<OpenFile>, Vec<Process>) {
+    let (mut open_files, mut hidden) = (Vec::new(), Vec::new());
     for folder in system.names("/proc") {
         let Ok(id) = folder.parse() else { continue };
-        // An emulator that runs this very program has its name, and opens what this program opens.
+        // Skip this process: under a user-mode emulator it has the emulator's name.
         if system.is_live() && id == std::process::id() {
             continue;
         }
@@ -57,16 +57,16 @@ pub(super) fn held_by_machines(system: &System) -> (Vec<HeldFile>, Vec<Process>)
             let Some(identity) = system.identity_behind(&format!("{files}/{number}")) else {
                 continue;
             };
-            let known = held
+            let known = open_files
                 .iter()
-                .any(|file: &HeldFile| file.identity == identity && file.process == process);
+                .any(|file: &OpenFile| file.identity == identity && file.process == process);
             if !known {
-                held.push(HeldFile {
+                open_files.push(OpenFile {
                     process: process.clone(),
                     identity,
                 });
             }
         }
     }
-    (held, hidden)
+    (open_files, hidden)
 }

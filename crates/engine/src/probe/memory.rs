@@ -1,4 +1,4 @@
-//! How much memory there is and may be used.
+//! Total and available memory.
 
 use std::fmt;
 use std::sync::OnceLock;
@@ -9,16 +9,16 @@ use super::System;
 use super::limits::own_groups;
 use crate::sys;
 
-/// Memory that this process may still use, and what limits it.
+/// Memory available to this process, and its tightest limit.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FreeMemory {
-    /// How much; a very large number where the system does not tell.
+    /// Available bytes; `u64::MAX` if unknown.
     pub bytes: Bytes,
     /// The tightest limit.
     pub limit: MemoryLimit,
 }
 
-/// What limits the memory of this process.
+/// A limit of this process's memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MemoryLimit {
     /// The memory of the machine.
@@ -39,12 +39,12 @@ impl fmt::Display for FreeMemory {
     }
 }
 
-/// Memory that this process may still use: what the kernel estimates to be available, less where a
-/// control group or the limit on address space leaves less.
+/// Memory available to this process: the kernel's estimate, or less if a control group or the limit
+/// on address space is tighter.
 pub fn memory_free() -> FreeMemory {
     static GROUPS: OnceLock<Vec<Group>> = OnceLock::new();
     let system = System::live();
-    let reported = sys::reported::memory().map(|[_, available]| available);
+    let reported = sys::native_facts::memory().map(|[_, available]| available);
     let available = reported.or_else(|| field(&system, "/proc/meminfo", "MemAvailable:"));
     let address_space = sys::memory::address_space_limit()
         .map(|limit| limit.saturating_sub(field(&system, "/proc/self/status", "VmSize:").unwrap_or(0)));
@@ -65,16 +65,16 @@ pub fn memory_free() -> FreeMemory {
     tightest.expect("the machine is one of them")
 }
 
-/// Bytes of memory; 0 where the system does not tell.
+/// Bytes of memory; 0 if unknown.
 pub fn memory_total(system: &System) -> u64 {
-    let reported = system.is_live().then(sys::reported::memory).flatten();
+    let reported = system.is_live().then(sys::native_facts::memory).flatten();
     reported
         .map(|[total, _]| total)
         .or_else(|| field(system, "/proc/meminfo", "MemTotal:"))
         .unwrap_or(0)
 }
 
-/// A value in kB, in bytes.
+/// Reads a field in kB. Returns bytes.
 fn field(system: &System, path: &str, name: &str) -> Option<u64> {
     let text = system.text(path)?;
     let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
@@ -82,7 +82,7 @@ fn field(system: &System, path: &str, name: &str) -> Option<u64> {
     Some(kib << 10)
 }
 
-/// A control group with a limit of memory.
+/// A control group with a memory limit.
 struct Group {
     /// The file with the limit.
     file: String,
@@ -91,8 +91,8 @@ struct Group {
 }
 
 impl Group {
-    /// What the limit leaves. The page cache counts as used, but the kernel takes it back where
-    /// memory is needed.
+    /// Bytes below the limit. Page cache counts as used, but the kernel reclaims it when memory is
+    /// needed.
     fn free(&self, system: &System) -> u64 {
         let value = |name: &str| system.value::<u64>(&format!("{}/{name}", self.folder));
         let used = value("memory.current").or_else(|| value("memory.usage_in_bytes"));
@@ -106,7 +106,7 @@ impl Group {
     }
 }
 
-/// Those of the groups of this process that have a limit.
+/// Control groups of this process with a memory limit.
 fn limited_groups(system: &System) -> Vec<Group> {
     let files = own_groups(system, "memory").into_iter().flat_map(|folder| {
         let file = |name: &str| (format!("{folder}/{name}"), folder.clone());
@@ -114,7 +114,7 @@ fn limited_groups(system: &System) -> Vec<Group> {
     });
     let limited = files.filter_map(|(file, folder)| {
         let limit = system.value::<u64>(&file)?;
-        // Without a limit the file of version 1 shows the largest number of whole pages.
+        // Without a limit the file of version 1 contains the largest multiple of the page size.
         (limit < i64::MAX as u64 - (1 << 20)).then_some(Group { file, folder, limit })
     });
     limited.collect()

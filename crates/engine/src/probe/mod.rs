@@ -1,9 +1,9 @@
 //! Facts about the machine: memory, mounts, block devices, limits. Read from the system, never
 //! guessed.
 //!
-//! Everything in `/sys` and `/proc` is read below the root of a [`System`], so that a recorded tree
-//! can stand for a machine that is not at hand. What is not there is left out: on a system without
-//! these folders the same functions give empty values. Nothing here judges what it finds.
+//! `/sys` and `/proc` are read below the root of a [`System`], so tests can use the recorded tree
+//! of another machine. Missing files give empty values, also on systems without these folders.
+//! Nothing here judges the facts.
 
 mod ata_health;
 mod block_trace;
@@ -34,12 +34,12 @@ pub use block_trace::BlockTrace;
 pub use blocks::{Backing, BlockDevice, BlockKind};
 pub use cloud::{Cloud, cloud, machine_type};
 pub use counters::{CoreTimes, DeviceTimes};
-pub use environment::{SystemTimes, watch_others};
+pub use environment::{SystemTimes, watch_background_io};
 pub use health::health_of;
 pub use host::{cpu, host};
 pub use inventory::{Inventory, Use, UseKind};
 pub use limits::limits;
-pub use machines::{HeldFile, Process};
+pub use machines::{OpenFile, Process};
 pub use memory::{FreeMemory, MemoryLimit, memory_free, memory_total};
 pub use mounts::Mount;
 pub use network_mounts::{network_mounts, parse_mountstats};
@@ -54,7 +54,7 @@ pub use volumes::VolumeCounters;
 use model::Bytes;
 use model::environment::{Clock, Environment};
 
-/// Everything about the machine itself; the facts about targets are added when they are opened.
+/// Facts about the machine; facts about targets are added when they are opened.
 pub fn environment(system: &System, clock: Clock) -> Environment {
     Environment {
         host: host(system),

@@ -3,21 +3,21 @@
 use super::System;
 use crate::identity::{DeviceNumber, Identity};
 
-/// A mounted file system, or a part of one that is mounted in a second place.
+/// A mount of a file system or of a part of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mount {
-    /// Number that `stat` shows for files on it. Some file systems have one of their own that names
-    /// no device.
+    /// Device number that `stat` returns for files on it. For some file systems it belongs to no
+    /// device.
     pub number: DeviceNumber,
-    /// The block device it lies on, where there is one and it is known.
+    /// Its block device, if any and known.
     pub device: Option<DeviceNumber>,
-    /// The folder or file of the file system that is mounted; `/` for all of it.
+    /// The mounted folder or file of the file system; `/` for all of it.
     pub root: String,
     /// Where it is mounted.
     pub at: String,
     /// Type, such as `ext4`.
     pub kind: String,
-    /// What is mounted, such as a device, as `mount` was called with it.
+    /// The source given to `mount`, such as a device.
     pub source: String,
     /// Options of the mount.
     pub options: String,
@@ -26,15 +26,15 @@ pub struct Mount {
 }
 
 impl Mount {
-    /// True if nothing can be written through it.
+    /// True if it is read-only.
     pub fn is_read_only(&self) -> bool {
         let has = |options: &str| options.split(',').any(|option| option == "ro");
         has(&self.options) || has(&self.super_options)
     }
 }
 
-/// All mounts that this process sees, and those of the first process where they are others and may
-/// be read: a device in use outside of a container is in use.
+/// The mounts of this process, and those of process 1 if they differ and are readable: a device in
+/// use outside a container is in use.
 pub(super) fn mounts(system: &System) -> Vec<Mount> {
     let own = system.text("/proc/self/mountinfo").unwrap_or_default();
     let mut mounts: Vec<Mount> = own.lines().filter_map(|line| mount(system, line)).collect();
@@ -47,7 +47,7 @@ pub(super) fn mounts(system: &System) -> Vec<Mount> {
     mounts
 }
 
-/// Only the mounts that this process sees, for looking up the file system of a path.
+/// The mounts of this process, to find the file system of a path.
 pub(super) fn own_mounts(system: &System) -> Vec<Mount> {
     let text = system.text("/proc/self/mountinfo").unwrap_or_default();
     text.lines().filter_map(|line| mount(system, line)).collect()
@@ -57,10 +57,10 @@ fn mount(system: &System, line: &str) -> Option<Mount> {
     let (first, second) = line.split_once(" - ")?;
     let mut words = first.split(' ').skip(2);
     let number: DeviceNumber = words.next()?.parse().ok()?;
-    let (root, at) = (unescaped(words.next()?), unescaped(words.next()?));
+    let (root, at) = (unescape(words.next()?), unescape(words.next()?));
     let options = words.next()?.to_owned();
     let mut words = second.split(' ');
-    let (kind, source) = (words.next()?.to_owned(), unescaped(words.next()?));
+    let (kind, source) = (words.next()?.to_owned(), unescape(words.next()?));
     Some(Mount {
         device: device_of(system, number, &source),
         number,
@@ -73,7 +73,8 @@ fn mount(system: &System, line: &str) -> Option<Mount> {
     })
 }
 
-/// Btrfs, ZFS and network file systems show a number with major 0 that belongs to no device.
+/// The device of a mount. Btrfs, ZFS and network file systems have a number with major 0, which
+/// belongs to no device.
 fn device_of(system: &System, number: DeviceNumber, source: &str) -> Option<DeviceNumber> {
     if number.major != 0 {
         return Some(number);
@@ -87,8 +88,8 @@ fn device_of(system: &System, number: DeviceNumber, source: &str) -> Option<Devi
     }
 }
 
-/// The kernel writes space, tab, line feed and backslash as three octal digits.
-pub(super) fn unescaped(text: &str) -> String {
+/// Decodes the kernel's octal escapes for space, tab, line feed and backslash.
+pub(super) fn unescape(text: &str) -> String {
     if !text.contains('\\') {
         return text.to_owned();
     }
@@ -154,7 +155,7 @@ mod tests {
             (r"\777", r"\777"),
             (r"\303\274", "ü"),
         ] {
-            assert_eq!(unescaped(text), plain, "{text}");
+            assert_eq!(unescape(text), plain, "{text}");
         }
     }
 }

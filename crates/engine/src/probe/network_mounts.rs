@@ -1,50 +1,50 @@
-//! What clients of NFS count, from `/proc/self/mountstats`.
+//! NFS client statistics, from `/proc/self/mountstats`.
 //!
 //! An entry is `device SOURCE mounted on PLACE with fstype TYPE`, and for NFS ` statvers=1.1` and
-//! lines of the form `key: values`. Kernels add keys, and numbers at the ends of lines; what is not
-//! known is skipped. Times are whole milliseconds, summed.
+//! lines of the form `key: values`. Newer kernels add keys and trailing numbers, which are skipped.
+//! Times are whole milliseconds, summed.
 
 use model::network_mount::{ConnectionCounts, NetworkBytes, NetworkMount, RpcCounts};
 use model::{Bytes, Nanos};
 
 use super::System;
 
-/// Every NFS mount that this process sees, with what was counted since it was mounted.
+/// The NFS mounts of this process, with their counts since mounting.
 pub fn network_mounts(system: &System) -> Vec<NetworkMount> {
     parse_mountstats(&system.text("/proc/self/mountstats").unwrap_or_default())
 }
 
-/// The NFS mounts of such a text.
+/// Parses the NFS mounts of `/proc/self/mountstats`.
 pub fn parse_mountstats(text: &str) -> Vec<NetworkMount> {
     let mut mounts: Vec<NetworkMount> = Vec::new();
     let mut is_open = false;
     for line in text.lines() {
         if let Some(entry) = line.strip_prefix("device ") {
-            let mount = heading(entry);
+            let mount = parse_heading(entry);
             is_open = mount.is_some();
             mounts.extend(mount);
         } else if let Some(mount) = mounts.last_mut().filter(|_| is_open) {
-            take_line(mount, line.trim());
+            parse_line(mount, line.trim());
         }
     }
     mounts
 }
 
-/// `SOURCE mounted on PLACE with fstype nfs statvers=1.1`; of an entry without `statvers` there is
-/// nothing to read.
-fn heading(entry: &str) -> Option<NetworkMount> {
+/// Parses `SOURCE mounted on PLACE with fstype nfs statvers=1.1`. An entry without `statvers` has
+/// no statistics.
+fn parse_heading(entry: &str) -> Option<NetworkMount> {
     let (source, rest) = entry.split_once(" mounted on ")?;
     let (mount_point, kind) = rest.rsplit_once(" with fstype ")?;
     let (kind, _) = kind.split_once(" statvers=")?;
     matches!(kind, "nfs" | "nfs4").then(|| NetworkMount {
-        source: super::mounts::unescaped(source),
-        mount_point: super::mounts::unescaped(mount_point),
+        source: super::mounts::unescape(source),
+        mount_point: super::mounts::unescape(mount_point),
         kind: kind.to_owned(),
         ..NetworkMount::default()
     })
 }
 
-fn take_line(mount: &mut NetworkMount, line: &str) {
+fn parse_line(mount: &mut NetworkMount, line: &str) {
     let Some((key, values)) = line.split_once(':') else {
         return;
     };
@@ -66,7 +66,7 @@ fn take_line(mount: &mut NetworkMount, line: &str) {
             }
         }
         "xprt" => mount.connections.extend(connection(values)),
-        // Every other key is in small letters, but for the line that begins the operations.
+        // Operations are in capitals, all other keys in lower case.
         name if name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_') => {
             mount.operations.extend(operation(name, &numbers()));
         }
@@ -103,8 +103,8 @@ fn operation(name: &str, numbers: &[u64]) -> Option<RpcCounts> {
     })
 }
 
-/// Fields of the client's `rpc_xprt`: tcp and rdma have a connect time and an idle time that udp
-/// lacks, and local sockets have neither port nor binds.
+/// Parses the fields of the client's `rpc_xprt`: only tcp and rdma have a connect time and an idle
+/// time, and local sockets have neither port nor binds.
 fn connection(values: &str) -> Option<ConnectionCounts> {
     let mut words = values.split_whitespace();
     let protocol = words.next()?;

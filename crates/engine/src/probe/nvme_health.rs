@@ -45,7 +45,7 @@ pub(super) fn read(name: &str) -> Option<Health> {
 
 /// Parses the page; `None` if it is too short or empty.
 fn parse(page: &[u8]) -> Option<Health> {
-    // A device that does not fill the page in leaves it empty: no device is at 0 Kelvin.
+    // A temperature of 0 K means that the device left the page empty.
     let page: &[u8; PAGE_BYTES] = page.get(..PAGE_BYTES)?.try_into().ok()?;
     let kelvin = u16::from_le_bytes([page[1], page[2]]);
     if kelvin == 0 {

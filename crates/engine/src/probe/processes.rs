@@ -1,4 +1,4 @@
-//! CPU time of all processes, to name those that keep the processors busy.
+//! CPU time of all processes, to name the busiest.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use model::seconds::BusyProcess;
 
 use super::System;
 
-/// Length of a tick in `/proc/PID/stat`: `USER_HZ` is 100 on every architecture that we run on.
+/// Length of a tick in `/proc/PID/stat`: `USER_HZ` is 100 on every supported architecture.
 const TICK: Nanos = Nanos::millis(10);
 
 /// CPU time of each process at one moment.
@@ -15,7 +15,7 @@ const TICK: Nanos = Nanos::millis(10);
 pub struct ProcessTimes(HashMap<u32, (String, Nanos)>);
 
 impl ProcessTimes {
-    /// Reads them: one file for each process. Empty where the system has none.
+    /// Reads one file for each process. Empty if the system has none.
     pub fn read(system: &System) -> ProcessTimes {
         let pids = system.names("/proc").into_iter().filter_map(|name| name.parse().ok());
         let one = |pid: u32| Some((pid, parse(&system.text(&format!("/proc/{pid}/stat"))?)?));
@@ -42,7 +42,7 @@ impl ProcessTimes {
     }
 }
 
-/// Name and CPU time in a line of `/proc/PID/stat`. The name may hold spaces and parentheses.
+/// Parses name and CPU time in `/proc/PID/stat`. The name may contain spaces and parentheses.
 fn parse(text: &str) -> Option<(String, Nanos)> {
     let (open, close) = (text.find('(')?, text.rfind(')')?);
     let name = text.get(open + 1..close)?.to_owned();

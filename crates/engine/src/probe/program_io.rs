@@ -1,4 +1,4 @@
-//! Bytes that programs read and write, to name those that use a device besides a test.
+//! Bytes that programs read and write, to name those that use a device during a test.
 
 use std::collections::HashMap;
 
@@ -7,19 +7,18 @@ use model::environment::BusyProgram;
 
 use super::System;
 
-/// A system with more processes than this is left alone: it would hold the run up.
+/// With more processes than this, reading would delay the run and is skipped.
 const MAX_PROCESSES: usize = 2000;
-/// Programs that are named.
+/// Number of programs reported.
 const MAX_NAMED: usize = 5;
 
-/// Bytes that each other program has caused to be read and written so far, as far as this user may
-/// see.
+/// Bytes that each other program has read and written so far, if visible to this user.
 #[derive(Clone, Debug, Default)]
 pub struct ProgramIo(HashMap<u32, (String, u64)>);
 
 impl ProgramIo {
-    /// Reads them: a file for each process, and another for its name if it moved anything, which
-    /// most never do. Empty where the system has none.
+    /// Reads a file for each process, and another for its name if it moved any bytes. Empty if the
+    /// system has none.
     pub fn read(system: &System) -> ProgramIo {
         let processes = system.names("/proc").into_iter();
         let processes: Vec<u32> = processes.filter_map(|name| name.parse().ok()).collect();
@@ -35,13 +34,13 @@ impl ProgramIo {
         ProgramIo(others.filter_map(one).collect())
     }
 
-    /// Bytes that this process has caused to be read and written so far; `None` where the system
-    /// does not count them.
+    /// Bytes that this process has read and written so far; `None` if the system does not count
+    /// them.
     pub fn own_bytes(system: &System) -> Option<u64> {
         bytes_moved(system, "self")
     }
 
-    /// Programs that moved anything since an earlier reading, the busiest first.
+    /// Programs with I/O since an earlier reading, the busiest first.
     pub fn busiest_since(&self, earlier: &ProgramIo) -> Vec<BusyProgram> {
         let moved = self.0.iter().filter_map(|(process, (name, bytes))| {
             let before = earlier.0.get(process).filter(|(known, _)| known == name);
@@ -53,7 +52,7 @@ impl ProgramIo {
             })
         });
         let mut programs: Vec<BusyProgram> = moved.collect();
-        // A worker of the kernel does the I/O of others, who are what a user can stop.
+        // Kernel workers come last: they do the I/O of other programs, which a user can stop.
         let is_kernel = |program: &BusyProgram| program.name.starts_with("kworker/");
         programs.sort_by_key(|program| (is_kernel(program), std::cmp::Reverse(program.bytes), program.process));
         programs.truncate(MAX_NAMED);
@@ -61,8 +60,8 @@ impl ProgramIo {
     }
 }
 
-/// What a process moved to and from devices. Data that was found in the page cache does not count,
-/// and data that is written counts once it is in the page cache.
+/// Bytes that a process transferred from and to devices. Page cache hits do not count; writes count
+/// once they are in the page cache.
 fn bytes_moved(system: &System, process: &str) -> Option<u64> {
     let text = system.text(&format!("/proc/{process}/io"))?;
     let value = |key: &str| {

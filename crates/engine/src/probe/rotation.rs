@@ -1,17 +1,16 @@
-//! Which disks are virtual, and which have platters that turn.
+//! Detects virtual disks and rotating disks.
 //!
-//! The kernel calls a disk rotational unless its driver knows better, and most virtual disks say
-//! nothing. So the flag in `queue/rotational` can rule platters out, but it takes the disk itself
-//! to prove them.
+//! The kernel marks a disk rotational unless its driver says otherwise, and most virtual disks do
+//! not. So `queue/rotational` can exclude rotation, but only the disk itself can prove it.
 
 use super::System;
 
-/// Lowest rotation rate, in turns per minute, that SCSI assigns a meaning (SBC, block device
+/// Minimum valid rotation rate in SCSI, in revolutions per minute (SBC, block device
 /// characteristics page).
-const MIN_TURNS: u16 = 0x0401;
+const MIN_RPM: u16 = 0x0401;
 
-/// Parts of models (vendor and product) of virtual disks, in lower case, and what they stand for.
-/// The first match counts.
+/// Substrings of virtual disk models (vendor and product), in lower case, and the kind of disk. The
+/// first match counts.
 const VIRTUAL_MODELS: [(&str, &str); 22] = [
     ("amazon elastic block store", "Amazon EBS volume"),
     ("amazon ec2 nvme instance storage", "Amazon EC2 instance store"),
@@ -37,11 +36,10 @@ const VIRTUAL_MODELS: [(&str, &str); 22] = [
     ("virtual", "virtual disk"),
 ];
 
-/// Beginnings of kernel names that only virtual disks have. Their drivers show no model.
+/// Kernel name prefixes of virtual disks whose drivers report no model.
 const VIRTUAL_NAMES: [(&str, &str); 2] = [("vd", "virtio disk"), ("xvd", "Xen virtual disk")];
 
-/// What kind of virtual disk this is, by its kernel name and model; `None` for what may be
-/// hardware.
+/// The kind of virtual disk, by its kernel name and model; `None` if it may be hardware.
 pub(crate) fn virtual_kind(name: &str, model: Option<&str>) -> Option<&'static str> {
     let model = model.unwrap_or_default().to_ascii_lowercase();
     let by_model = VIRTUAL_MODELS.iter().find(|(part, _)| model.contains(part));
@@ -53,12 +51,11 @@ pub(crate) fn virtual_kind(name: &str, model: Option<&str>) -> Option<&'static s
     by_model.or_else(by_name).map(|(_, kind)| *kind)
 }
 
-/// True if a device, or one that it is made of, has platters that turn.
+/// True if a device or one of its members has rotating media.
 ///
-/// A disk counts if it is not virtual and its block device characteristics page (VPD B1) gives a
-/// rotation rate. Kernels before 6.0 do not show that page; there the flag of a disk on an ATA or
-/// SAS port counts, which the kernel takes from the same source. `model` is the disk's, as far as
-/// it is known.
+/// A disk counts if it is not virtual and its block device characteristics page (VPD B1) has a
+/// rotation rate. Kernels before 6.0 do not show that page; for them the flag of a disk on an ATA
+/// or SAS port counts, which has the same source. `model`: the disk's model, if known.
 pub(super) fn is_rotational(system: &System, name: &str, model: Option<&str>) -> bool {
     let at = |file: &str| format!("/sys/class/block/{name}/{file}");
     if !system.flag(&at("queue/rotational")) {
@@ -80,14 +77,14 @@ pub(super) fn is_rotational(system: &System, name: &str, model: Option<&str>) ->
     }
     match system.bytes(&at("device/vpd_pgb1")) {
         Some(page) => page.get(4..6).is_some_and(|rate| {
-            let turns = u16::from_be_bytes([rate[0], rate[1]]);
-            (MIN_TURNS..u16::MAX).contains(&turns)
+            let rpm = u16::from_be_bytes([rate[0], rate[1]]);
+            (MIN_RPM..u16::MAX).contains(&rpm)
         }),
         None => is_on_disk_port(system, &at("device")),
     }
 }
 
-/// The disk is on a port of an ATA or SAS controller, and not behind an array, a bridge or a
+/// True if the disk is on a port of an ATA or SAS controller, not behind an array, a bridge or a
 /// network.
 fn is_on_disk_port(system: &System, device: &str) -> bool {
     if system.words(&format!("{device}/vendor")).as_deref() == Some("ATA") {
@@ -129,11 +126,11 @@ mod tests {
         }
     }
 
-    /// The kernel calls both rotational, because no driver clears the flag.
+    /// The kernel marks both rotational, because no driver clears the flag.
     #[test]
     fn a_virtio_disk_and_a_mapping_over_it_are_not_rotational() {
         let trees = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data/trees");
-        let system = System::below(&trees.join("virtio"));
+        let system = System::from_tree(&trees.join("virtio"));
         let facts = |name: &str| {
             let device = super::super::blocks::block_device(&system, name).unwrap();
             super::super::blocks::facts(&system, &device)
@@ -146,7 +143,7 @@ mod tests {
         assert_eq!((mapping.rotational, mapping.virtual_kind), (false, None));
     }
 
-    /// A mapping over hardware that turns does too.
+    /// A mapping over a rotating disk is rotational.
     #[test]
     fn a_mapping_takes_after_its_members() {
         let (_root, system) = tree(&[

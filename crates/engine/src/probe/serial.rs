@@ -1,16 +1,15 @@
-//! What a block device calls itself, whatever number it has since the machine was started.
+//! Serial numbers of block devices, which are stable across restarts.
 
 use super::System;
 use crate::identity::DeviceNumber;
 
-/// Where the drivers tell it, the surest first.
-const PLACES: [&str; 4] = ["wwid", "device/wwid", "serial", "device/serial"];
+/// Files with the serial number, the most reliable first.
+const SERIAL_FILES: [&str; 4] = ["wwid", "device/wwid", "serial", "device/serial"];
 
-/// Serial number or world-wide name of a whole device; `None` where the system tells none, and for
-/// parts of devices.
+/// Serial number or world-wide name of a whole device; `None` if unknown, and for partitions.
 pub fn serial(system: &System, device: DeviceNumber) -> Option<String> {
     let folder = format!("/sys/dev/block/{}:{}", device.major, device.minor);
-    let serial = PLACES
+    let serial = SERIAL_FILES
         .iter()
         .filter_map(|place| system.words(&format!("{folder}/{place}")));
     serial
@@ -18,8 +17,8 @@ pub fn serial(system: &System, device: DeviceNumber) -> Option<String> {
         .find(|text| !text.is_empty())
 }
 
-/// The number that the kernel gives to what is behind a device: another one when a loop device gets
-/// another file, or another disk takes a number. It starts anew at every boot.
+/// The kernel's disk sequence number, which changes when a loop device gets another file or a
+/// device number another disk. It restarts at every boot.
 pub fn sequence(system: &System, device: DeviceNumber) -> Option<u64> {
     let path = format!("/sys/dev/block/{}:{}/diskseq", device.major, device.minor);
     system.words(&path)?.parse().ok()
@@ -38,7 +37,7 @@ mod tests {
         fs::create_dir_all(folder("259:0").join("device")).expect("a folder for the test");
         fs::create_dir_all(folder("7:0")).expect("a folder for the test");
         fs::write(folder("259:0").join("device/serial"), "S4EW  0123 \n").expect("a file for the test");
-        let system = System::below(&root);
+        let system = System::from_tree(&root);
         let number = |major, minor| DeviceNumber::new(major, minor);
         assert_eq!(serial(&system, number(259, 0)).as_deref(), Some("S4EW 0123"));
         assert_eq!(

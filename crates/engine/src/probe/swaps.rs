@@ -1,15 +1,15 @@
 //! Swap space in use, from `/proc/swaps`.
 
 use super::System;
-use super::mounts::unescaped;
+use super::mounts::unescape;
 use crate::identity::Identity;
 
-/// A device or file that is swapped to.
+/// A swap device or file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Swap {
     /// Its path, as the kernel shows it.
     pub path: String,
-    /// What the path leads to here; absent if there is nothing, as in a container.
+    /// Identity of the file at that path; `None` if it does not exist, as in a container.
     pub identity: Option<Identity>,
 }
 
@@ -21,7 +21,7 @@ pub(super) fn swaps(system: &System) -> Vec<Swap> {
         .filter_map(|line| line.split_ascii_whitespace().next());
     paths
         .map(|path| {
-            let path = unescaped(path);
+            let path = unescape(path);
             Swap {
                 identity: system.identity(&path),
                 path,

@@ -1,4 +1,4 @@
-//! The system whose facts are read: this machine, or the recorded tree of another one.
+//! The source of facts: this machine, or the recorded tree of another one.
 
 use std::collections::HashMap;
 use std::fs;
@@ -13,20 +13,20 @@ use super::windows::Storage;
 use crate::identity::Identity;
 use crate::sys;
 
-/// Bytes that nearly every file of `/sys` and `/proc` fits into.
+/// Initial buffer size: nearly every file of `/sys` and `/proc` fits.
 const SMALL_FILE: usize = 1024;
 
-/// Where facts are read from.
+/// The source of facts.
 ///
-/// Paths are absolute, as the system itself names them; each is looked up below the root. Reading
-/// never fails: what is missing or may not be read is absent.
+/// Paths are absolute and resolved below the root. Reading never fails: what is missing or
+/// unreadable is `None`.
 #[derive(Clone, Debug)]
 pub struct System {
     root: PathBuf,
-    /// What `stat` would say of paths, for a recorded tree: device nodes and inode numbers cannot
-    /// be recorded as files.
+    /// Results of `stat` for a recorded tree: device nodes and inode numbers cannot be recorded as
+    /// files.
     recorded: Option<HashMap<String, Identity>>,
-    /// What disks have said of themselves.
+    /// Health of disks, once read.
     health: Arc<Mutex<HashMap<String, Option<Health>>>>,
 }
 
@@ -40,12 +40,12 @@ impl System {
         }
     }
 
-    /// A recorded tree: a folder with `sys`, `proc` and so on as on the machine it stands for.
+    /// A recorded tree: a folder with the `sys`, `proc` and so on of a machine.
     ///
     /// A file `stat` in it has a line for each path whose identity matters:
     /// `block MAJOR:MINOR PATH`, `char MAJOR:MINOR PATH` or `file MAJOR:MINOR INODE PATH`, the
     /// numbers of a file being those of its file system's device.
-    pub fn below(root: &Path) -> System {
+    pub fn from_tree(root: &Path) -> System {
         let text = fs::read_to_string(root.join("stat")).unwrap_or_default();
         System {
             root: root.to_owned(),
@@ -59,26 +59,24 @@ impl System {
         self.recorded.is_none()
     }
 
-    /// Disks and volumes, where this machine tells of them through calls and not through files:
-    /// Windows.
+    /// Disks and volumes, if this machine reports them through calls: Windows.
     pub(super) fn storage(&self) -> Option<Storage> {
-        self.is_live().then(sys::reported::storage).flatten()
+        self.is_live().then(sys::native_facts::storage).flatten()
     }
 
-    /// What a disk says of its own health. It is asked once, however many targets lie on it; who
-    /// wants to know whether it has changed takes another [`System::live`]. A recorded tree has no
-    /// disk that could be asked.
-    pub(super) fn reported_once(&self, disk: &str, ask: impl FnOnce() -> Option<Health>) -> Option<Health> {
+    /// Health of a disk. Read once, however many targets are on it; to read it again, create
+    /// another [`System::live`]. A recorded tree has no disk to query.
+    pub(super) fn cached_health(&self, disk: &str, read: impl FnOnce() -> Option<Health>) -> Option<Health> {
         if !self.is_live() {
             return None;
         }
         let Ok(mut health) = self.health.lock() else {
-            return ask();
+            return read();
         };
-        health.entry(disk.to_owned()).or_insert_with(ask).clone()
+        health.entry(disk.to_owned()).or_insert_with(read).clone()
     }
 
-    /// What a path leads to, links followed.
+    /// Identity of the file or device at a path, following links.
     pub fn identity(&self, path: &str) -> Option<Identity> {
         match &self.recorded {
             None => sys::facts::identity_of(&self.path(path)),
@@ -86,8 +84,8 @@ impl System {
         }
     }
 
-    /// What a link leads to that the kernel keeps for an open file (`/proc/PID/fd/N`). On this
-    /// machine that works even where the path it shows lies in another mount namespace or is gone.
+    /// Identity of an open file behind a kernel link (`/proc/PID/fd/N`). On this machine that works
+    /// even if its path is in another mount namespace or was deleted.
     pub(crate) fn identity_behind(&self, link: &str) -> Option<Identity> {
         match &self.recorded {
             None => sys::facts::identity_of(&self.path(link)),
@@ -106,7 +104,7 @@ impl System {
     /// A path below the root.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         if self.is_live() {
-            // Names that users give may be relative, and on Windows no name lies below one root.
+            // Users' paths may be relative, and Windows paths have no common root.
             return PathBuf::from(path);
         }
         self.root.join(path.trim_start_matches('/'))
@@ -117,35 +115,35 @@ impl System {
         fs::read(self.path(path)).ok()
     }
 
-    /// The text of a file without white space around it.
+    /// The text of a file without trailing white space.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         let file = fs::File::open(self.path(path)).ok()?;
-        // Most of these files hold a few bytes and tell no size, so nothing is asked but to read.
+        // Most of these files are small and report no size, so skip `stat`.
         let mut text = String::with_capacity(SMALL_FILE);
         file.take(u64::MAX).read_to_string(&mut text).ok()?;
         text.truncate(text.trim_end().len());
         Some(text)
     }
 
-    /// The same, absent if there is nothing in it.
+    /// The trimmed text of a file; `None` if it is empty.
     pub(crate) fn words(&self, path: &str) -> Option<String> {
         self.text(path)
             .map(|text| text.trim().to_owned())
             .filter(|text| !text.is_empty())
     }
 
-    /// A file that holds one value.
+    /// Parses a file with one value.
     pub(crate) fn value<T: FromStr>(&self, path: &str) -> Option<T> {
         self.text(path)?.trim().parse().ok()
     }
 
-    /// A file that holds 0 or 1.
+    /// Reads a file with 0 or 1.
     pub(crate) fn flag(&self, path: &str) -> bool {
         self.text(path)
             .is_some_and(|text| text.trim() != "0" && !text.is_empty())
     }
 
-    /// Names in a folder, sorted, without hidden ones.
+    /// Names in a folder, sorted, without hidden files.
     pub(crate) fn names(&self, folder: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.path(folder)) else {
             return Vec::new();
@@ -159,12 +157,12 @@ impl System {
         names
     }
 
-    /// Where a link points, as written in it.
+    /// The target of a link, as written.
     pub(crate) fn link(&self, path: &str) -> Option<PathBuf> {
         fs::read_link(self.path(path)).ok()
     }
 
-    /// True if there is something at the path.
+    /// True if the path exists.
     pub(crate) fn has(&self, path: &str) -> bool {
         self.path(path).exists()
     }
@@ -174,7 +172,7 @@ fn recorded_line(line: &str) -> Option<(String, Identity)> {
     let (kind, rest) = line.split_once(' ')?;
     let (device, rest) = rest.split_once(' ')?;
     let device = device.parse().ok()?;
-    // The path comes last: it may hold spaces.
+    // The path comes last: it may contain spaces.
     let (identity, path) = match kind {
         "block" => (Identity::BlockDevice(device), rest),
         "char" => (Identity::CharacterDevice(device), rest),
@@ -188,7 +186,7 @@ fn recorded_line(line: &str) -> Option<(String, Identity)> {
     Some((path.to_owned(), identity))
 }
 
-/// Trees for the tests of this folder.
+/// Builds a recorded tree for tests.
 #[cfg(test)]
 pub(super) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, System) {
     let root = tempfile::tempdir().unwrap();
@@ -197,7 +195,7 @@ pub(super) fn tree(files: &[(&str, &str)]) -> (tempfile::TempDir, System) {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
     }
-    let system = System::below(root.path());
+    let system = System::from_tree(root.path());
     (root, system)
 }
 

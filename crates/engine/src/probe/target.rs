@@ -12,16 +12,15 @@ use crate::file::{File, FileKind};
 use crate::identity::{DeviceNumber, Identity};
 use crate::sys;
 
-/// More devices than this under one target say nothing more: a chain this long is a fault of the
-/// system's.
+/// Maximum devices under one target: a longer chain is a fault of the system.
 const MAX_DEVICES: usize = 64;
 
-/// What is known of an open file or device. `prepared` says in words how it was prepared.
+/// Facts about an open file or device. `prepared`: how it was prepared, for the report.
 pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
-    let resolved = sys::reported::resolved(file.path()).unwrap_or_else(|_| file.path().to_owned());
+    let resolved = sys::native_facts::resolve_links(file.path()).unwrap_or_else(|_| file.path().to_owned());
     let mut facts = TargetFacts {
         path: resolved.display().to_string(),
-        kind: word_of(file.kind()).into(),
+        kind: kind_name(file.kind()).into(),
         size: Bytes(file.size()),
         direct_alignment: Bytes(file.direct_alignment()),
         prepared: prepared.into(),
@@ -31,7 +30,7 @@ pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
     match file.kind() {
         FileKind::Regular => {
             let mounts = own_mounts(system);
-            if let Some((file_system, devices)) = sys::reported::file_system(&resolved) {
+            if let Some((file_system, devices)) = sys::native_facts::file_system(&resolved) {
                 (facts.file_system, facts.devices) = (Some(file_system), devices);
             } else if let Some(mount) = mount_of(&mounts, &resolved, number) {
                 facts.devices = device_chain(system, &device_numbers(system, mount, &mounts));
@@ -40,7 +39,7 @@ pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
             facts.allocation = file
                 .handle()
                 .and_then(|handle| sys::facts::allocation(handle, file.size()));
-            let cluster = sys::reported::cluster_volume(&resolved);
+            let cluster = sys::native_facts::cluster_volume(&resolved);
             (facts.cluster_volume, facts.owner) = cluster.map(|volume| (volume.name, volume.owner)).unzip();
         }
         FileKind::BlockDevice => facts.devices = device_chain(system, &[number]),
@@ -49,7 +48,7 @@ pub fn target(system: &System, file: &File, prepared: &str) -> TargetFacts {
     facts
 }
 
-fn word_of(kind: FileKind) -> &'static str {
+fn kind_name(kind: FileKind) -> &'static str {
     match kind {
         FileKind::Regular => "file",
         FileKind::BlockDevice => "block device",
@@ -60,12 +59,12 @@ fn word_of(kind: FileKind) -> &'static str {
     }
 }
 
-/// The file system that a path lies on. The path must exist; links in it are resolved.
+/// The file system of an existing path; links are resolved.
 pub fn file_system(system: &System, path: &Path) -> Option<FileSystem> {
     let resolved = std::fs::canonicalize(path).ok()?;
     if let Some((file_system, _)) = system
         .is_live()
-        .then(|| sys::reported::file_system(&resolved))
+        .then(|| sys::native_facts::file_system(&resolved))
         .flatten()
     {
         return Some(file_system);
@@ -96,9 +95,9 @@ fn describe(mount: &Mount, path: &Path) -> FileSystem {
     }
 }
 
-/// The mount that a path goes through: the longest mount point that begins it, and the latest of
-/// equal ones, which hides the others. Those with the file's own device number go first, because a
-/// mount that was covered later still shows.
+/// The mount of a path: the one with the longest mount point that is a prefix of it, and the latest
+/// of equals, which hides the others. Mounts with the file's device number take precedence, because
+/// the list also contains hidden mounts.
 fn mount_of<'a>(mounts: &'a [Mount], path: &Path, number: DeviceNumber) -> Option<&'a Mount> {
     let longest = |of: &mut dyn Iterator<Item = &'a Mount>| {
         of.filter(|mount| path.starts_with(&mount.at))
@@ -108,7 +107,7 @@ fn mount_of<'a>(mounts: &'a [Mount], path: &Path, number: DeviceNumber) -> Optio
     longest(&mut own).or_else(|| longest(&mut mounts.iter()))
 }
 
-/// The devices that a file system lies on; those of its upper layer for an overlay.
+/// The devices of a file system; for an overlay, those of its upper layer.
 fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<DeviceNumber> {
     if mount.kind == "btrfs"
         && let Some(number) = mount.device
@@ -138,7 +137,7 @@ fn device_numbers(system: &System, mount: &Mount, mounts: &[Mount]) -> Vec<Devic
     mount.device.into_iter().collect()
 }
 
-/// The given devices and those that lie beneath them, each once, the nearest first.
+/// These devices and those below them, without duplicates, the nearest first.
 pub fn device_chain(system: &System, numbers: &[DeviceNumber]) -> Vec<Device> {
     if let Some(storage) = system.storage() {
         return numbers.iter().flat_map(|number| storage.chain(*number)).collect();
@@ -155,7 +154,7 @@ pub fn device_chain(system: &System, numbers: &[DeviceNumber]) -> Vec<Device> {
         chain.push(facts(system, &device));
         let mut beneath: Vec<String> = device.partition_of.iter().chain(&device.made_of).cloned().collect();
         if let BlockKind::Loop { backing: Some(backing) } = &device.kind {
-            beneath.extend(beneath_backing(system, &backing.path, backing.identity));
+            beneath.extend(devices_under_backing(system, &backing.path, backing.identity));
         }
         for name in beneath {
             if !names.contains(&name) {
@@ -166,11 +165,11 @@ pub fn device_chain(system: &System, numbers: &[DeviceNumber]) -> Vec<Device> {
     chain
 }
 
-/// The devices under a path, which may be a block device, a file or a directory: the nearest first.
-/// `None` if there is nothing at the path; empty where no device is known to lie under it.
+/// The devices under a block device, file or directory, the nearest first. `None` if the path does
+/// not exist; empty if no device is known.
 pub fn devices_under(system: &System, path: &Path) -> Option<Vec<Device>> {
     if system.is_live()
-        && let Some((_, devices)) = sys::reported::file_system(path)
+        && let Some((_, devices)) = sys::native_facts::file_system(path)
     {
         return Some(devices);
     }
@@ -188,7 +187,7 @@ pub fn devices_under(system: &System, path: &Path) -> Option<Vec<Device>> {
     })
 }
 
-fn beneath_backing(system: &System, path: &str, identity: Option<Identity>) -> Vec<String> {
+fn devices_under_backing(system: &System, path: &str, identity: Option<Identity>) -> Vec<String> {
     let numbers = match identity {
         Some(Identity::BlockDevice(number)) => vec![number],
         Some(Identity::File { device, .. }) => {
@@ -221,10 +220,10 @@ mod tests {
         );
         for (path, number, expected) in [
             ("/etc/passwd", (8, 1), Some("8:1")),
-            // Mounted over: the later one hides the other.
+            // The later mount hides the earlier one.
             ("/home/user/file", (8, 3), Some("8:3")),
             ("/homework", (8, 1), Some("8:1")),
-            // A btrfs subvolume shows a number of its own.
+            // A btrfs subvolume has its own device number.
             ("/data/file", (0, 99), Some("0:40")),
         ] {
             let found = mount_of(&mounts, Path::new(path), DeviceNumber::from(number));

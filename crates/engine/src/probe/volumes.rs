@@ -1,12 +1,11 @@
-//! What Amazon's virtual disks count for themselves: log page 0xD0 of their NVMe devices.
+//! Counters of Amazon's virtual disks: log page 0xD0 of their NVMe devices.
 //!
-//! The page says for how long more was asked for than the volume allows, and than the instance
-//! allows for all of its volumes: the one who enforces the limits tells which of them was met. It
-//! is there on Nitro instances, for EBS volumes and instance stores, and needs root. Layout: facts
-//! from the driver of aws-ebs-csi (`pkg/metrics/nvme.go`) and from the CloudWatch documentation
-//! ("EBS volumes and instance store metrics"): twelve little-endian words of eight bytes, 416
-//! reserved bytes, then two histograms of a count and 64 classes each, for reads and for writes;
-//! times in microseconds.
+//! The page reports how long demand exceeded the limits of the volume, and of the instance for all
+//! its volumes, so it shows which limit was reached. It exists on Nitro instances, for EBS volumes
+//! and instance stores, and needs root. Layout: facts from the driver of aws-ebs-csi
+//! (`pkg/metrics/nvme.go`) and from the CloudWatch documentation ("EBS volumes and instance store
+//! metrics"): twelve little-endian words of eight bytes, 416 reserved bytes, then two histograms of
+//! a count and 64 classes each, for reads and for writes; times in microseconds.
 
 use std::path::Path;
 
@@ -16,13 +15,13 @@ use model::environment::{VolumeLatency, VolumeUse};
 use super::System;
 use crate::sys::nvme;
 
-/// Number of the page.
+/// Log page number.
 const PAGE: u8 = 0xd0;
-/// How much of it is read.
+/// Bytes read from the page.
 const LENGTH: usize = 4096;
 /// The first word of an EBS volume's page.
 const EBS: u32 = 0x3c23_b510;
-/// The same of an instance store's.
+/// The first word of an instance store's page.
 const INSTANCE_STORE: u32 = 0xec2c_0d7e;
 /// Vendor of the PCI devices.
 const AMAZON: &str = "0x1d0f";
@@ -41,7 +40,7 @@ pub struct VolumeCounters {
 }
 
 impl VolumeCounters {
-    /// Reads those of a device (`nvme1n1`); `None` where it is none of Amazon's or does not tell.
+    /// Reads the counters of a device (`nvme1n1`); `None` if it is not Amazon's or reports none.
     pub fn read(system: &System, name: &str) -> Option<VolumeCounters> {
         let at = format!("/sys/block/{name}/device");
         let model = system.words(&format!("{at}/model"))?;
@@ -53,7 +52,7 @@ impl VolumeCounters {
         VolumeCounters::parse(&page[..])
     }
 
-    /// Reads the bytes of the page; `None` where they are not what they should be.
+    /// Parses the page; `None` if it is invalid.
     pub fn parse(page: &[u8]) -> Option<VolumeCounters> {
         if page.len() < FIRST_HISTOGRAM + 2 * HISTOGRAM {
             return None;
@@ -76,8 +75,8 @@ impl VolumeCounters {
         })
     }
 
-    /// What happened since an earlier reading of the same volume; `None` where the counters were
-    /// reset in between.
+    /// Use since an earlier reading of the same volume; `None` if the counters were reset in
+    /// between.
     pub fn since(&self, earlier: &VolumeCounters, name: &str) -> Option<VolumeUse> {
         if self.provider != earlier.provider {
             return None;
@@ -217,7 +216,7 @@ mod tests {
         assert_eq!(store.since(&volume, "nvme2n1"), None);
     }
 
-    /// A disk of another maker is not even asked.
+    /// A disk of another vendor is not queried.
     #[test]
     fn other_disks_are_left_alone() {
         let (_root, system) = tree(&[

@@ -1,8 +1,7 @@
-//! A simulated device: what it is made of, and the state that all of its users share.
+//! A simulated device: its description, and the state that all of its users share.
 //!
-//! An operation is served by the cache, or passes the layers one after the other and is then served
-//! by the device itself. Its completion time is computed when it arrives, so arrivals must come in
-//! the order of time.
+//! The cache serves an operation, or it passes the layers one after the other and the device serves
+//! it. Its completion time is computed on arrival, so arrivals must be in order of time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,34 +15,33 @@ use super::disturbances::Disturbances;
 use super::layer::Layer;
 use crate::batch::{Action, Request};
 
-/// A device of a run.
 #[derive(Debug)]
 pub(super) struct Device {
     plan: SimulatedDevice,
     /// Operations that have arrived, from all workers.
     operations: u64,
-    /// The lowest number of a worker that uses it, and the seed that this worker brings.
+    /// The lowest number of a worker that uses it, and that worker's seed.
     seed: (u32, u64),
-    /// Absent before the first operation.
+    /// `None` before the first operation.
     state: Option<State>,
 }
 
-/// What operations change.
+/// State that operations change.
 #[derive(Debug)]
 struct State {
     /// When each server is free again.
     servers: BinaryHeap<Reverse<Nanos>>,
-    /// When the caps let the next operation start.
+    /// Earliest start of the next operation under the caps.
     next_by_iops: Nanos,
     next_by_bytes: Nanos,
     layers: Vec<Layer>,
     disturbances: Disturbances,
-    /// Random draws of what happens to the device itself, apart from those of its users.
+    /// Random draws for the device itself, separate from those of its users.
     draws: Draws,
 }
 
-/// Chance of what happens to the operations of one worker: cache hits and service times. Each
-/// worker has its own, so another worker does not change the draws of this one.
+/// Random draws for the operations of one worker: cache hits and service times. Each worker has its
+/// own, so that workers do not affect each other's draws.
 #[derive(Debug)]
 pub(super) struct OperationDraws(Draws);
 
@@ -61,12 +59,12 @@ impl Device {
         &self.plan
     }
 
-    /// Offers a seed. That of the lowest worker counts, whichever worker is set up first.
+    /// Offers a seed. The lowest worker's is used, whichever worker is set up first.
     pub(super) fn offer_seed(&mut self, worker: u32, seed: u64) {
         self.seed = self.seed.min((worker, seed));
     }
 
-    /// Serves an operation that arrives at `arrival`. Returns when it is complete, and the bytes
+    /// Serves an operation that arrives at `arrival`. Returns the completion time, and the bytes
     /// transferred or a negative error number.
     pub(super) fn serve(&mut self, io: &Request, arrival: Nanos, draws: &mut OperationDraws) -> (Nanos, i64) {
         self.operations += 1;
@@ -120,17 +118,17 @@ impl State {
         draws: &mut OperationDraws,
     ) -> Nanos {
         let hit = draws.cache_hit(plan, io);
-        for layer in self.layers.iter_mut().filter(|layer| layer.concerns(io, hit)) {
+        for layer in self.layers.iter_mut().filter(|layer| layer.applies_to(io, hit)) {
             arrival = layer.pass(arrival, io.length);
         }
         match plan.cache.filter(|_| hit) {
             Some(cache) => arrival + cache.time_ns.max(Nanos(1)),
-            None => self.serve_behind_the_layers(plan, io, arrival, draws),
+            None => self.serve_after_layers(plan, io, arrival, draws),
         }
     }
 
     /// When an operation that has passed the layers at `arrival` is complete.
-    fn serve_behind_the_layers(
+    fn serve_after_layers(
         &mut self,
         plan: &SimulatedDevice,
         io: &Request,
@@ -154,14 +152,14 @@ impl State {
         if writes {
             self.disturbances.write(io.length);
         }
-        let factor = self.disturbances.factor(plan, start, writes, &mut self.draws);
+        let factor = self.disturbances.slowdown(plan, start, writes, &mut self.draws);
         let time = draws.service_time(&plan.service);
         let time = match factor == 1.0 {
             true => time,
             false => Nanos(((time.0 as f64 * factor) as u64).max(1)),
         };
         let mut end = start + time;
-        // Work that a stall interrupts continues after it.
+        // A stall extends the operations that it interrupts.
         for stall in &plan.stalls {
             if stall.at_ns > start && stall.at_ns < end {
                 end += stall.for_ns;
@@ -184,7 +182,7 @@ impl OperationDraws {
         OperationDraws(start_draws(seed))
     }
 
-    /// Whether the cache holds what an operation reads.
+    /// True if the cache holds the data that an operation reads.
     fn cache_hit(&mut self, plan: &SimulatedDevice, io: &Request) -> bool {
         let Some(cache) = plan.cache.filter(|_| matches!(io.action, Action::Read)) else {
             return false;

@@ -1,4 +1,4 @@
-//! What makes the simulated device slower at times: a write buffer that is full, tidying up,
+//! Temporary slowdowns of the simulated device: a full write buffer, garbage collection, noisy
 //! neighbours, age.
 
 use model::Nanos;
@@ -7,85 +7,89 @@ use model::plan::{SimulatedCollection, SimulatedDevice, SimulatedNeighbour, Simu
 
 use super::after_pauses;
 
-/// The state of all that changes with time and use.
+/// State of the slowdowns.
 #[derive(Debug)]
 pub(super) struct Disturbances {
     written: u64,
-    /// When it tidies up next, for how long, and whether anything was written since the last time.
+    /// The next garbage collection, and whether anything was written since the last.
     collection: Option<(SimulatedPause, bool)>,
-    /// When the neighbour comes next, and for how long.
-    visit: Option<SimulatedPause>,
+    /// The next period of neighbour load.
+    neighbour_load: Option<SimulatedPause>,
 }
 
 impl Disturbances {
     pub(super) fn new(device: &SimulatedDevice, draws: &mut Draws) -> Disturbances {
-        let first = |is: &SimulatedCollection| SimulatedPause::new(about(is.every_ns, draws), is.first_ns);
+        let first =
+            |config: &SimulatedCollection| SimulatedPause::new(jittered(config.every_ns, draws), config.first_ns);
         let collection = device.collection.as_ref().map(first).map(|pause| (pause, false));
-        let visit = device.neighbour.as_ref().map(|is| next_visit(is, Nanos(0), draws));
+        let neighbour_load = device
+            .neighbour
+            .as_ref()
+            .map(|config| next_neighbour_load(config, Nanos(0), draws));
         Disturbances {
             written: 0,
             collection,
-            visit,
+            neighbour_load,
         }
     }
 
-    /// Notes that bytes are being written.
+    /// Records a write.
     pub(super) fn write(&mut self, length: u32) {
         self.written += u64::from(length);
-        if let Some((_, wrote)) = &mut self.collection {
-            *wrote = true;
+        if let Some((_, has_writes)) = &mut self.collection {
+            *has_writes = true;
         }
     }
 
-    /// The first instant from `at` on at which the device does not tidy up.
+    /// The first instant from `at` on without garbage collection.
     pub(super) fn after_collections(&mut self, device: &SimulatedDevice, at: Nanos, draws: &mut Draws) -> Nanos {
-        let (Some(is), Some((pause, wrote))) = (&device.collection, &mut self.collection) else {
+        let (Some(config), Some((pause, has_writes))) = (&device.collection, &mut self.collection) else {
             return at;
         };
         while at >= pause.at_ns {
-            // Without writes there is nothing to tidy up.
-            if *wrote {
+            // Without writes there is nothing to collect.
+            if *has_writes {
                 let end = after_pauses(std::slice::from_ref(pause), at);
                 if end > at {
                     return end;
                 }
-                pause.for_ns = Nanos((pause.for_ns.0 as f64 * is.growth.max(0.0)) as u64);
-                *wrote = false;
+                pause.for_ns = Nanos((pause.for_ns.0 as f64 * config.growth.max(0.0)) as u64);
+                *has_writes = false;
             }
-            pause.at_ns += about(is.every_ns, draws);
+            pause.at_ns += jittered(config.every_ns, draws);
         }
         at
     }
 
-    /// By what factor service that starts at `at` takes longer.
-    pub(super) fn factor(&mut self, device: &SimulatedDevice, at: Nanos, writes: bool, draws: &mut Draws) -> f64 {
-        let mut factor = 1.0 + device.drift_per_second * at.as_secs();
+    /// The factor by which an operation that starts at `at` takes longer.
+    pub(super) fn slowdown(&mut self, device: &SimulatedDevice, at: Nanos, writes: bool, draws: &mut Draws) -> f64 {
+        let mut slowdown = 1.0 + device.drift_per_second * at.as_secs();
         if let Some(buffer) = device.write_buffer
             && writes
             && self.written > buffer.size.0
         {
-            factor *= buffer.slower;
+            slowdown *= buffer.slower;
         }
-        if let (Some(is), Some(visit)) = (&device.neighbour, &mut self.visit) {
-            while at >= visit.at_ns + visit.for_ns {
-                *visit = next_visit(is, visit.at_ns + visit.for_ns, draws);
+        if let (Some(config), Some(neighbour_load)) = (&device.neighbour, &mut self.neighbour_load) {
+            while at >= neighbour_load.at_ns + neighbour_load.for_ns {
+                *neighbour_load = next_neighbour_load(config, neighbour_load.at_ns + neighbour_load.for_ns, draws);
             }
-            if at >= visit.at_ns {
-                factor *= is.slower;
+            if at >= neighbour_load.at_ns {
+                slowdown *= config.slower;
             }
         }
-        factor.max(0.0)
+        slowdown.max(0.0)
     }
 }
 
-/// Between a half and one and a half of a time.
-fn about(time: Nanos, draws: &mut Draws) -> Nanos {
+/// A random time between half and one and a half times `time`.
+fn jittered(time: Nanos, draws: &mut Draws) -> Nanos {
     Nanos(((0.5 + draws.unit(Purpose::Jump)) * time.0 as f64) as u64).max(Nanos(1))
 }
 
-fn next_visit(is: &SimulatedNeighbour, after: Nanos, draws: &mut Draws) -> SimulatedPause {
-    let gap = -libm::log(1.0 - draws.unit(Purpose::Delay)) * is.every_ns.0 as f64;
-    SimulatedPause::new(after + Nanos(gap as u64), about(is.for_ns, draws))
+fn next_neighbour_load(config: &SimulatedNeighbour, after: Nanos, draws: &mut Draws) -> SimulatedPause {
+    let gap = -libm::log(1.0 - draws.unit(Purpose::Delay)) * config.every_ns.0 as f64;
+    SimulatedPause::new(after + Nanos(gap as u64), jittered(config.for_ns, draws))
 }
 
 #[cfg(test)]
@@ -113,10 +117,10 @@ mod tests {
         let mut factors = Vec::new();
         for _ in 0..3 {
             disturbances.write(4096);
-            factors.push(disturbances.factor(&device, Nanos(0), true, &mut draws));
+            factors.push(disturbances.slowdown(&device, Nanos(0), true, &mut draws));
         }
         assert_eq!(factors, [1.0, 1.0, 4.0]);
-        assert_eq!(disturbances.factor(&device, Nanos(0), false, &mut draws), 1.0);
+        assert_eq!(disturbances.slowdown(&device, Nanos(0), false, &mut draws), 1.0);
     }
 
     /// Everything that arrives in a pause waits for its end, and only after writes is there a pause
@@ -169,7 +173,7 @@ mod tests {
         };
         let (mut disturbances, mut draws) = start(&device);
         let factors: Vec<f64> = (0..600)
-            .map(|at| disturbances.factor(&device, Nanos::millis(at * 100), false, &mut draws))
+            .map(|at| disturbances.slowdown(&device, Nanos::millis(at * 100), false, &mut draws))
             .collect();
         let visits = factors.chunk_by(|a, b| a == b).filter(|run| run[0] == 3.0);
         assert!((4..20).contains(&visits.count()) && factors.contains(&1.0));
@@ -178,6 +182,6 @@ mod tests {
             ..SimulatedDevice::default()
         };
         let (mut disturbances, mut draws) = start(&aging);
-        assert!((disturbances.factor(&aging, Nanos::secs(50), false, &mut draws) - 1.5).abs() < 1e-9);
+        assert!((disturbances.slowdown(&aging, Nanos::secs(50), false, &mut draws) - 1.5).abs() < 1e-9);
     }
 }

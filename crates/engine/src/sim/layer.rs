@@ -1,4 +1,4 @@
-//! A limit of the simulated device: so much per second, with a bucket of what was saved up.
+//! A rate limit of the simulated device: a token bucket.
 
 use model::plan::{SimulatedCount, SimulatedLayer};
 use model::{Direction, Nanos};
@@ -8,100 +8,100 @@ use crate::batch::{Action, Request};
 /// A limit with its state.
 #[derive(Debug)]
 pub(super) struct Layer {
-    is: SimulatedLayer,
-    /// What may pass now.
+    config: SimulatedLayer,
+    /// Tokens available.
     tokens: f64,
-    /// When the tokens were last counted.
-    counted: Nanos,
-    /// Before that nothing may pass, whatever the tokens: the ceiling of a burst, and the order of
-    /// arrival.
-    next: Nanos,
+    /// When tokens were last added.
+    refilled_at: Nanos,
+    /// Nothing passes before this time, whatever the tokens: enforces the burst ceiling and the
+    /// order of arrival.
+    next_pass: Nanos,
 }
 
 impl Layer {
-    pub(super) fn new(is: SimulatedLayer) -> Layer {
+    pub(super) fn new(config: SimulatedLayer) -> Layer {
         let mut layer = Layer {
-            is,
+            config,
             tokens: 0.0,
-            counted: Nanos(0),
-            next: Nanos(0),
+            refilled_at: Nanos(0),
+            next_pass: Nanos(0),
         };
-        layer.tokens = layer.room();
+        layer.tokens = layer.max_tokens();
         layer
     }
 
-    /// The most tokens that it keeps: the bucket, or what one refill brings.
-    fn room(&self) -> f64 {
-        let refill = self.is.rate as f64 * self.is.quantum_ns.as_secs();
-        (self.is.bucket as f64).max(refill)
+    /// Maximum number of tokens: the bucket, or one refill.
+    fn max_tokens(&self) -> f64 {
+        let refill = self.config.rate as f64 * self.config.quantum_ns.as_secs();
+        (self.config.bucket as f64).max(refill)
     }
 
-    /// Whether an operation passes this limit at all; `hit` says that the cache serves it.
-    pub(super) fn concerns(&self, io: &Request, hit: bool) -> bool {
+    /// True if the limit applies to an operation; `hit`: the cache serves it.
+    pub(super) fn applies_to(&self, io: &Request, hit: bool) -> bool {
         let direction = match io.action {
             Action::Read => Some(Direction::Read),
             Action::Write => Some(Direction::Write),
             Action::Trim => Some(Direction::Trim),
             Action::Flush | Action::FlushData | Action::FlushRange(_) => None,
         };
-        self.is.rate > 0
+        self.config.rate > 0
             && direction.is_some()
-            && self.is.only.is_none_or(|only| direction == Some(only))
-            && (!hit || self.is.before_cache)
+            && self.config.only.is_none_or(|only| direction == Some(only))
+            && (!hit || self.config.before_cache)
     }
 
-    /// When an operation that arrives at `at` has passed.
+    /// The time at which an operation that arrives at `at` passes.
     pub(super) fn pass(&mut self, at: Nanos, length: u32) -> Nanos {
-        let amount = match self.is.counts {
+        let amount = match self.config.counts {
             SimulatedCount::Bytes => f64::from(length),
-            SimulatedCount::Operations if self.is.unit.0 > 0 => {
-                u64::from(length).div_ceil(self.is.unit.0).max(1) as f64
+            SimulatedCount::Operations if self.config.unit.0 > 0 => {
+                u64::from(length).div_ceil(self.config.unit.0).max(1) as f64
             }
             SimulatedCount::Operations => 1.0,
         };
-        let at = at.max(self.next);
-        if self.is.bucket == 0 && self.is.quantum_ns == Nanos(0) {
-            self.next = at + nanos(amount / self.is.rate as f64);
+        let at = at.max(self.next_pass);
+        if self.config.bucket == 0 && self.config.quantum_ns == Nanos(0) {
+            self.next_pass = at + nanos(amount / self.config.rate as f64);
             return at;
         }
         self.refill(at);
         let at = self.wait_for(amount, at);
         self.tokens -= amount;
-        self.next = match self.is.burst {
+        self.next_pass = match self.config.burst {
             0 => at,
             burst => at + nanos(amount / burst as f64),
         };
         at
     }
 
-    /// Counts the tokens that have come in until `at`.
+    /// Adds the tokens earned until `at`.
     fn refill(&mut self, at: Nanos) {
-        let until = match self.is.quantum_ns.0 {
+        let until = match self.config.quantum_ns.0 {
             0 => at,
             quantum => Nanos(at.0 - at.0 % quantum),
         };
-        if until > self.counted {
-            let came = until.since(self.counted).as_secs() * self.is.rate as f64;
-            // An operation larger than the bucket may still have to wait for more than it holds.
-            self.tokens = (self.tokens + came).min(self.room());
-            self.counted = until;
+        if until > self.refilled_at {
+            let earned = until.since(self.refilled_at).as_secs() * self.config.rate as f64;
+            // Does not limit an operation larger than the bucket, see `wait_for`.
+            self.tokens = (self.tokens + earned).min(self.max_tokens());
+            self.refilled_at = until;
         }
     }
 
-    /// The first instant from `at` on at which there are as many tokens as needed.
+    /// The first instant from `at` on with enough tokens.
     fn wait_for(&mut self, amount: f64, at: Nanos) -> Nanos {
-        // What rounding to nanoseconds leaves missing is not waited for.
+        // Tolerates rounding to nanoseconds.
         let missing = amount - self.tokens;
         if missing <= 1e-6 * amount {
             return at;
         }
-        let time = nanos(missing / self.is.rate as f64);
-        let ready = match self.is.quantum_ns.0 {
+        let time = nanos(missing / self.config.rate as f64);
+        let ready = match self.config.quantum_ns.0 {
             0 => at + time,
-            quantum => self.counted + Nanos(time.0.div_ceil(quantum).max(1) * quantum),
+            quantum => self.refilled_at + Nanos(time.0.div_ceil(quantum).max(1) * quantum),
         };
-        let came = ready.since(self.counted).as_secs() * self.is.rate as f64;
-        (self.tokens, self.counted) = ((self.tokens + came).max(amount), ready);
+        let earned = ready.since(self.refilled_at).as_secs() * self.config.rate as f64;
+        (self.tokens, self.refilled_at) = ((self.tokens + earned).max(amount), ready);
         ready
     }
 }
@@ -115,9 +115,9 @@ mod tests {
     use super::*;
     use model::Bytes;
 
-    /// How many operations pass in each of the first seconds, when there are always more waiting.
-    fn per_second(is: SimulatedLayer, length: u32, seconds: usize) -> Vec<u64> {
-        let mut layer = Layer::new(is);
+    /// Operations that pass in each of the first seconds, under constant load.
+    fn per_second(config: SimulatedLayer, length: u32, seconds: usize) -> Vec<u64> {
+        let mut layer = Layer::new(config);
         let mut counts = vec![0; seconds];
         let mut at = Nanos(0);
         loop {

@@ -46,7 +46,7 @@ struct Worker {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
-    /// It uses no simulated device, or is not set up yet.
+    /// It uses no simulated device or is not yet set up.
     Absent,
     /// It is set up and waits for its job to start.
     Ready,
@@ -71,7 +71,7 @@ pub(super) struct DeviceSetup {
     pub(super) inline: bool,
 }
 
-/// The right to run, which a worker holds during its turn.
+/// A worker's turn: the right to run.
 pub(super) struct Turn<'a> {
     /// Absent only while it waits.
     state: Option<MutexGuard<'a, State>>,
@@ -79,7 +79,7 @@ pub(super) struct Turn<'a> {
 }
 
 impl Simulation {
-    /// New devices, at time zero. Workers refer to them by their place in the list.
+    /// Creates devices at time zero. Workers refer to them by index.
     pub fn new(devices: impl IntoIterator<Item = SimulatedDevice>) -> Simulation {
         Simulation(Arc::new(Mutex::new(State {
             devices: devices.into_iter().map(Device::new).collect(),
@@ -89,7 +89,7 @@ impl Simulation {
         })))
     }
 
-    /// One device and one worker on it, which needs no coordinator.
+    /// Creates one device with one worker, which needs no coordinator.
     pub fn for_one_worker(device: SimulatedDevice) -> SimulatedWorker {
         let simulation = Simulation::new([device]);
         simulation.begin_step(1);
@@ -140,7 +140,7 @@ impl Simulation {
         now
     }
 
-    /// Continues after a start or an end. `ended` are all workers whose threads have ended.
+    /// Resumes after workers have started or ended. `ended`: all workers whose threads have ended.
     pub fn resume(&self, ended: impl IntoIterator<Item = usize>) {
         let mut state = self.lock();
         for number in ended {
@@ -159,7 +159,7 @@ impl Simulation {
 }
 
 impl State {
-    /// The clock of the worker that has or had the turn last: no worker is behind it.
+    /// The clock of the worker with the current or last turn: no worker is behind it.
     fn now(&self) -> Nanos {
         self.turn.map_or(self.step_start, |turn| self.workers[turn].clock)
     }
@@ -174,7 +174,7 @@ impl State {
             .map(|(_, number)| number)
     }
 
-    /// Gives the turn to the worker that is first.
+    /// Passes the turn to the worker with the earliest clock.
     fn pass_turn(&mut self) {
         if let Some(first) = self.earliest() {
             self.turn = Some(first);
@@ -184,7 +184,7 @@ impl State {
 }
 
 impl SimulatedWorker {
-    /// Waits until the job of this worker has started and it is its turn. Returns the time then.
+    /// Waits for this worker's turn, after its job has started. Returns the time.
     pub fn wait_for_turn(&self) -> Nanos {
         self.turn().clock()
     }
@@ -205,7 +205,7 @@ impl SimulatedWorker {
             let Some(device) = state.devices.get_mut(*number as usize) else {
                 continue;
             };
-            // Each device of a worker has a seed of its own; the first has the plain one.
+            // Each device of a worker has its own seed; the first uses the worker's.
             let seed = seed.wrapping_add(0x9e37_79b9_7f4a_7c15u64.wrapping_mul(place));
             device.offer_seed(self.number, seed);
             setup.host_pauses.extend(&device.plan().host_pauses);
@@ -240,7 +240,7 @@ impl Turn<'_> {
         self.state().devices.get_mut(number as usize).ok_or_else(not_simulated)
     }
 
-    /// Moves the clock of the worker, and waits until no other worker is behind it.
+    /// Advances the worker's clock, and waits until no other worker is behind it.
     pub(super) fn advance(&mut self, now: Nanos) {
         let number = self.worker.number as usize;
         let state = self.state();

@@ -23,7 +23,7 @@ pub fn engines() -> impl Iterator<Item = EngineKind> {
     here.filter(|engine| matches!(engine.effect, Effect::Transfer | Effect::Pretend))
         .map(|engine| engine.kind)
         // Some versions of a system lack an engine.
-        .filter(|kind| engine::refusal(*kind, true).is_none())
+        .filter(|kind| engine::unsupported_reason(*kind, true).is_none())
         .filter(|kind| only().is_none_or(|only| only.contains(kind)))
 }
 
@@ -51,7 +51,7 @@ pub fn real_engines() -> impl Iterator<Item = EngineKind> {
 /// The clock of all tests.
 pub fn clock() -> Clock {
     static CLOCK: OnceLock<Clock> = OnceLock::new();
-    *CLOCK.get_or_init(|| ClockStart::now().settle())
+    *CLOCK.get_or_init(|| ClockStart::now().calibrate())
 }
 
 /// What most tests start from.
@@ -234,18 +234,18 @@ impl Rig {
         }
 
         assert!(
-            batch.before >= self.last_reaped,
+            batch.submit_start >= self.last_reaped,
             "{name}: a turn begins before the last ended"
         );
-        assert!(batch.before <= batch.returned, "{name}: {batch:?}");
-        assert!(batch.returned <= batch.reaped, "{name}: {batch:?}");
-        assert!(batch.reaped <= now, "{name}: {batch:?}");
-        let mut last = batch.before;
+        assert!(batch.submit_start <= batch.submit_end, "{name}: {batch:?}");
+        assert!(batch.submit_end <= batch.reap_time, "{name}: {batch:?}");
+        assert!(batch.reap_time <= now, "{name}: {batch:?}");
+        let mut last = batch.submit_start;
         let mut ended = Vec::new();
         for completion in batch.done.iter() {
             assert!(completion.at >= last, "{name}: stamps go backwards: {batch:?}");
             assert!(
-                completion.at <= batch.reaped,
+                completion.at <= batch.reap_time,
                 "{name}: reaped before it was done: {batch:?}"
             );
             last = completion.at;
@@ -267,7 +267,7 @@ impl Rig {
             }
             assert!(requests.is_empty() || submitted > 0, "{name}: nothing is done");
         }
-        self.last_reaped = batch.reaped;
+        self.last_reaped = batch.reap_time;
         Ok(ended)
     }
 

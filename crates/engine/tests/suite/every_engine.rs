@@ -491,9 +491,9 @@ fn chained_turns_begin_where_the_last_ended() {
         rig.turn(&[Job::read(0).in_slot(0)], 1, Nanos::NEVER);
         rig.batch.chained = true;
         for _ in 0..100 {
-            let last = rig.batch.reaped;
+            let last = rig.batch.reap_time;
             rig.turn(&[Job::read(0).in_slot(0)], 1, Nanos::NEVER);
-            assert_eq!(rig.batch.before, last, "{}", kind.name());
+            assert_eq!(rig.batch.submit_start, last, "{}", kind.name());
         }
     }
 }

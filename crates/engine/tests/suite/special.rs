@@ -212,7 +212,7 @@ fn a_processor_that_sorts_rests_in_between() {
     let sort = |percent| CpuWork::Sort { numbers: 4096, percent };
     let mut rig = cpu(sort(1));
     let first = rig.turn(&[Job::flush(Action::Flush).in_slot(0)], 1, Nanos::NEVER);
-    let took = first[0].1.at.since(rig.batch.before);
+    let took = first[0].1.at.since(rig.batch.submit_start);
     // It rests for 99 times as long; a deadline comes before that.
     let end = first[0].1.at;
     let request = Job::flush(Action::Flush).in_slot(0);
@@ -226,7 +226,7 @@ fn a_processor_that_sorts_rests_in_between() {
         turns += 1;
         assert!(turns < 1000);
     }
-    let rested = rig.batch.before.since(end);
+    let rested = rig.batch.submit_start.since(end);
     // What the turn takes beside the sorting is no part of it.
     assert!(rested.0 >= 50 * took.0, "{rested} after {took}");
     let mut busy = cpu(sort(100));

@@ -81,7 +81,7 @@ mod tests {
         plan.targets[0].prepare = model::plan::Prepare::Existing;
         static STOP: AtomicBool = AtomicBool::new(false);
         let permissions = Permissions::default();
-        let clock = crate::process::start_clock().settle();
+        let clock = crate::process::start_clock().calibrate();
         let results = run::execute(plan, run::RunContext::new(clock, &STOP, &permissions), &mut |_| {}).unwrap();
         let best = crystal::best_rounds(&results);
         assert_eq!((results.steps.len(), best.len()), (40, 8));

@@ -21,7 +21,7 @@ const HEAD: &str = "FATHOM_HEAD";
 pub(super) fn meet(process: &Process, rendezvous: &Rendezvous) -> Result<Part, Faults> {
     let token = transport::token()?;
     let interrupt = process.interrupt_flag();
-    let widened_from = engine::sys::thread::widen();
+    let widened_from = engine::sys::thread::unbind_cpus();
     if rendezvous.number == 0 {
         let everywhere = SocketAddr::from((Ipv4Addr::UNSPECIFIED, rendezvous.port));
         let (listener, bound) = address::bind(HEAD, everywhere)?;

@@ -103,7 +103,7 @@ fn carried_out(mut plan: Plan, log: &Path) -> Vec<Vec<Operation>> {
     job.operation_log = Some(log.to_str().unwrap().to_owned());
     let mut threads = vec![Vec::new(); job.workers.len()];
     let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
-    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
+    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
     let results = run::execute(plan, context, &mut |_| {}).unwrap();
     let failed = results.steps[0].jobs[0]
         .workers

@@ -65,7 +65,7 @@ fn simulated() -> Plan {
 
 fn execute(plan: Plan) -> Results {
     let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
-    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
+    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
     run::execute(plan, context, &mut |_| {}).unwrap()
 }
 

@@ -190,7 +190,7 @@ fn number(value: &toml::Value) -> f64 {
 pub fn execute(plan: Plan) -> Results {
     let interrupt = AtomicBool::new(false);
     let permissions = Permissions::default();
-    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
+    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
     run::execute(plan, context, &mut |_| ()).unwrap()
 }
 

@@ -155,7 +155,7 @@ fn the_ring_is_used_or_refused() {
         "-u -d1 -W0 -b4K -o1 -w100 there.dat",
         "-Xp.xml",
     ];
-    let refusal = engine::refusal(EngineKind::IoRing, true);
+    let refusal = engine::unsupported_reason(EngineKind::IoRing, true);
     for line in lines {
         fs::write(&there, [7; 65536]).unwrap();
         let ran = newer(line);
@@ -182,7 +182,7 @@ fn the_ring_is_used_or_refused() {
             "run", "--target", target, "--engine", "ioring", "--depth", "4", "--time", "1s", "--warm-up", "0",
         ];
         let ran = fathom(&[&words[..], more].concat());
-        match engine::refusal(EngineKind::IoRing, false) {
+        match engine::unsupported_reason(EngineKind::IoRing, false) {
             Some(refusal) => {
                 let help = "help: use a completion port: `--engine auto`";
                 ran.expect(3, &[&refusal.to_string(), help]);

@@ -296,8 +296,8 @@ fn write_all(
         if interrupt.load(Ordering::Relaxed) {
             return Err(FillError::Interrupted(what.path.display().to_string()));
         }
-        if batch.reaped.since(shown) >= PROGRESS_INTERVAL {
-            shown = batch.reaped;
+        if batch.reap_time.since(shown) >= PROGRESS_INTERVAL {
+            shown = batch.reap_time;
             report_progress(what, written, shown.since(start), watcher);
         }
     }

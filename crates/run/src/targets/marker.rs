@@ -150,7 +150,7 @@ fn describe(stamp: &FileStamp) -> String {
 
 /// A digest of samples that lie evenly in a file.
 fn digest(mut file: &fs::File, length: u64) -> io::Result<u64> {
-    sys::file::no_read_ahead(file);
+    sys::file::disable_read_ahead(file);
     let mut hash = Xxh64::new(length);
     let mut sample = Vec::new();
     let last = length.saturating_sub(SAMPLE_BYTES);

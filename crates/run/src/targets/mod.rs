@@ -137,8 +137,8 @@ impl TargetError {
             TargetError::NoSpace { .. } => Some("free some space, or use a smaller size".into()),
             TargetError::Look { path, source } if source.kind() == std::io::ErrorKind::PermissionDenied => {
                 let help = match path.starts_with("/dev/") {
-                    true => sys::reported::PRIVILEGED,
-                    false => sys::reported::PRIVILEGED_FILE,
+                    true => sys::native_facts::PRIVILEGED,
+                    false => sys::native_facts::PRIVILEGED_FILE,
                 };
                 Some(help.into())
             }

@@ -112,7 +112,7 @@ pub(super) fn take_leftover(path: &Path) -> Option<TempFile> {
     let unchanged = |file: &fs::File| identify(file, path) == Leftover::Unchanged;
     // What is not ours is not locked either, be it for a moment.
     sys::file::open_without_waiting(path).ok().filter(unchanged)?;
-    let lock = sys::file::open_left(path).filter(unchanged)?;
+    let lock = sys::file::open_abandoned(path).filter(unchanged)?;
     Some(TempFile {
         path: path.to_owned(),
         keep: false,
@@ -179,7 +179,7 @@ fn note_of(file: &fs::File) -> Option<PathBuf> {
     Some(
         mark_store::state_folder()?
             .join("own")
-            .join(sys::file::lasting_identity(file)?),
+            .join(sys::file::persistent_identity(file)?),
     )
 }
 
@@ -210,7 +210,7 @@ pub(super) fn sweep(beside: &Path, watcher: &mut dyn FnMut(Event)) {
         if !sys::file::open_without_waiting(&path).is_ok_and(|file| seen(&file)) {
             continue;
         }
-        let Some(file) = sys::file::open_left(&path).filter(seen) else {
+        let Some(file) = sys::file::open_abandoned(&path).filter(seen) else {
             continue;
         };
         let size = Bytes(file.metadata().map(|meta| meta.len()).unwrap_or(0));
@@ -219,7 +219,7 @@ pub(super) fn sweep(beside: &Path, watcher: &mut dyn FnMut(Event)) {
             format!("{name}, {size} that an earlier run had left when it was killed, has changed since: it stays")
         } else {
             let note = note_of(&file);
-            if sys::file::remove_left(file, &path).is_err() {
+            if sys::file::remove_abandoned(file, &path).is_err() {
                 continue;
             }
             forget(note.as_deref());

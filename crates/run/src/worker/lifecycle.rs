@@ -319,8 +319,8 @@ impl Worker<'_> {
             lifecycle.start_measuring(features.as_deref_mut(), start);
         }
         lifecycle.set_boundary(io);
-        io.batch.reaped = io.engine.now();
-        context.control.note_start(io.batch.reaped);
+        io.batch.reap_time = io.engine.now();
+        context.control.note_start(io.batch.reap_time);
         if context.control.commands() != lifecycle.commands_seen {
             self.apply_commands();
         }
@@ -444,7 +444,7 @@ impl Worker<'_> {
         } = self;
         let control = context.control;
         lifecycle.commands_seen = control.commands();
-        let now = io.batch.reaped;
+        let now = io.batch.reap_time;
         if let Some(depth) = control.depth() {
             for pool in &mut io.pools {
                 pool.reserve = pool.free.len().saturating_sub(depth as usize);
@@ -481,7 +481,7 @@ impl Worker<'_> {
 
     #[cold]
     fn leave_after_failure(&mut self) {
-        self.leave_phase(self.io.batch.reaped, EndReason::Failed);
+        self.leave_phase(self.io.batch.reap_time, EndReason::Failed);
         self.lifecycle.end_reason = Some(EndReason::Failed);
         self.lifecycle.set_boundary(&mut self.io);
     }
@@ -603,7 +603,7 @@ impl Worker<'_> {
     /// Sends what is left, and reports how it went.
     pub(super) fn end(mut self) -> Ended {
         if !self.lifecycle.is_draining() {
-            self.leave_phase(self.io.batch.reaped, EndReason::Failed);
+            self.leave_phase(self.io.batch.reap_time, EndReason::Failed);
         }
         if self.io.errors.failure.is_none() {
             self.flush_at_end();

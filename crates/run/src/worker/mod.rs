@@ -115,7 +115,7 @@ impl Worker<'_> {
             if FEATURES && let Some(features) = &mut self.features {
                 features.after_turn(&mut self.io, at_least, until);
             }
-            let crosses_boundary = self.io.batch.reaped >= self.io.boundary;
+            let crosses_boundary = self.io.batch.reap_time >= self.io.boundary;
             if self.io.one_at_a_time {
                 self.reap_synchronous::<FEATURES>();
             } else {
@@ -126,7 +126,7 @@ impl Worker<'_> {
             }
             if crosses_boundary || FEATURES && self.features.as_mut().is_some_and(|features| features.take_stalls()) {
                 // Advancing a phase and waiting for a log take time that belongs to no operation.
-                self.io.batch.reaped = self.io.engine.now();
+                self.io.batch.reap_time = self.io.engine.now();
             }
         }
     }
@@ -148,7 +148,7 @@ impl Worker<'_> {
     /// Counts the completions of a turn. `crosses_boundary` is true if it ended beyond a boundary.
     #[inline(always)]
     fn reap<const FEATURES: bool>(&mut self, at_least: u32, crosses_boundary: bool) {
-        let reaped = self.io.batch.reaped;
+        let reaped = self.io.batch.reap_time;
         self.io.note_issued(at_least);
         if crosses_boundary {
             self.advance_phase(reaped);
@@ -164,7 +164,7 @@ impl Worker<'_> {
     /// Counts one operation after the other.
     #[inline(never)]
     fn reap_each(&mut self) {
-        let at = self.io.batch.reaped;
+        let at = self.io.batch.reap_time;
         for index in 0..self.io.batch.done.len() {
             let completion = Completion {
                 at,
@@ -185,7 +185,7 @@ impl Worker<'_> {
     /// Counts operations that failed or were short.
     #[inline(never)]
     fn reap_exceptions(&mut self) {
-        let reaped = self.io.batch.reaped;
+        let reaped = self.io.batch.reap_time;
         for index in 0..self.io.batch.done.len() {
             let completion = self.io.batch.done[index];
             if completion.result != i64::from(self.io.slots.get(completion.slot).length) {
@@ -199,7 +199,7 @@ impl Worker<'_> {
     /// the next.
     #[inline(always)]
     fn reap_synchronous<const FEATURES: bool>(&mut self) {
-        let mut start = self.io.batch.before;
+        let mut start = self.io.batch.submit_start;
         let mut index = 0;
         while index < self.io.batch.done.len() {
             (index, start) = self.io.reap_synchronous(index, start);
@@ -213,8 +213,8 @@ impl Worker<'_> {
             self.reap_one::<FEATURES>(index, start);
             (index, start) = (index + 1, at);
         }
-        if self.io.batch.reaped >= self.io.boundary {
-            self.advance_phase(self.io.batch.reaped);
+        if self.io.batch.reap_time >= self.io.boundary {
+            self.advance_phase(self.io.batch.reap_time);
         }
         self.after_reaping::<FEATURES>(start);
         if self.lifecycle.is_draining() {

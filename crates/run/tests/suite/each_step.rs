@@ -111,7 +111,7 @@ fn a_step_that_cannot_be_prepared_keeps_what_was_measured_before() {
     let gone = folder.path().join("gone");
     let interrupt = std::sync::atomic::AtomicBool::new(false);
     let permissions = run::targets::guard::Permissions::default();
-    let context = run::RunContext::new(engine::clock::ClockStart::now().settle(), &interrupt, &permissions);
+    let context = run::RunContext::new(engine::clock::ClockStart::now().calibrate(), &interrupt, &permissions);
     let results = run::execute(impossible, context, &mut |event| {
         if matches!(event, model::event::Event::JobEnded { .. }) {
             let _ = std::fs::remove_dir(&gone);

@@ -120,7 +120,7 @@ fn atomic_writes_are_done_or_refused_with_the_reason() {
 #[test]
 fn an_engine_of_another_system_is_refused_before_anything_is_made() {
     let (_directory, path) = target();
-    let Some(refusal) = engine::refusal(EngineKind::IoRing, true) else {
+    let Some(refusal) = engine::unsupported_reason(EngineKind::IoRing, true) else {
         // A Windows that has it.
         let job = run_job(plan(&path, EngineKind::IoRing, vec![worker(vec![stream()])]));
         assert_eq!(job.total().operations, 1000);
@@ -138,7 +138,7 @@ fn an_engine_of_another_system_is_refused_before_anything_is_made() {
     );
     assert!(!std::path::Path::new(&path).exists());
     for kind in [EngineKind::Psync, EngineKind::Auto] {
-        assert_eq!(engine::refusal(kind, true), None);
+        assert_eq!(engine::unsupported_reason(kind, true), None);
     }
 }
 

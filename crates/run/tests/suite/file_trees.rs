@@ -98,7 +98,7 @@ fn root(folder: &Path) -> PathBuf {
 /// Runs a plan, and looks at the disk as soon as its job has ended, before anything is removed.
 fn run_and_look(plan: Plan, mut look: impl FnMut()) -> (Results, Vec<String>) {
     let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
-    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
+    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
     let mut notices = Vec::new();
     let results = run::execute(plan, context, &mut |event| match event {
         Event::JobEnded { .. } => look(),
@@ -284,7 +284,7 @@ fn a_failed_operation_names_its_file() {
         Some(100_000),
     );
     let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
-    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
+    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
     let results = run::execute(plan, context, &mut |event| {
         if matches!(event, Event::Ready { .. }) {
             fs::remove_dir_all(root(folder.path()).join("d0")).unwrap();

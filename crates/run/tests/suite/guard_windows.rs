@@ -113,7 +113,7 @@ fn subject(name: &str, disk: u32, partition: u32) -> Candidate {
 }
 
 fn decide(storage: &Storage, subject: &Candidate, caller: CallerKind, destroy: bool) -> Decision {
-    let tree = System::below(std::path::Path::new("nowhere"));
+    let tree = System::from_tree(std::path::Path::new("nowhere"));
     let permissions = Permissions {
         destroy: destroy
             .then(|| subject.path.display().to_string())
@@ -421,7 +421,7 @@ fn what_lies_beneath_a_volume() {
         [("Harddisk2Partition1", "partition"), ("PhysicalDrive2", "disk")]
     );
     assert_eq!(
-        machine.inventory().named("PhysicalDrive2").unwrap().path(),
+        machine.inventory().device_by_name("PhysicalDrive2").unwrap().path(),
         r"\\.\PhysicalDrive2"
     );
     assert_eq!(

@@ -67,7 +67,7 @@ fn a_file_is_not_held_open_while_it_is_removed() {
     let folder = folder();
     let path = folder.path().join("file");
     fs::write(&path, vec![1; 4096]).expect("the folder takes files");
-    let (clock, interrupt) = (ClockStart::now().settle(), AtomicBool::new(false));
+    let (clock, interrupt) = (ClockStart::now().calibrate(), AtomicBool::new(false));
     let permissions = named_again(&path.display().to_string());
     let context = RunContext::new(clock, &interrupt, &permissions);
     let gone = format!("{} (deleted)", path.display());
@@ -119,7 +119,7 @@ fn programs_of_a_plan_run_only_where_they_are_allowed() {
     let mut plan = plan(crate::support::device(), stop, vec![runner]);
     plan.targets[0].kind = TargetKind::Nothing { size: Bytes::kib(4) };
     let run = |programs: bool| -> Result<Results, RunError> {
-        let (clock, interrupt) = (ClockStart::now().settle(), AtomicBool::new(false));
+        let (clock, interrupt) = (ClockStart::now().calibrate(), AtomicBool::new(false));
         let permissions = Permissions {
             programs,
             ..Permissions::default()

@@ -67,7 +67,7 @@ fn writes(path: &Path) -> Plan {
 
 fn beside(another: &Another, plan: Plan) -> Result<Results, RunError> {
     let (interrupt, permissions) = (AtomicBool::new(false), Permissions::default());
-    let context = RunContext::new(ClockStart::now().settle(), &interrupt, &permissions);
+    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, &permissions);
     let hooks = RunHooks {
         others: Some(another),
         ..RunHooks::default()

@@ -75,7 +75,7 @@ fn execute(plan: Plan) -> Results {
 }
 
 fn engine_clock() -> engine::Clock {
-    engine::clock::ClockStart::now().settle()
+    engine::clock::ClockStart::now().calibrate()
 }
 
 fn verification(case: &Case, form: Form, clauses: &str, rate: Option<f64>, seed: u64) -> Verification {

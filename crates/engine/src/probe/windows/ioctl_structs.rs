@@ -1,17 +1,16 @@
-//! What the storage drivers of Windows answer, as bytes: the structures of `winioctl.h` and
-//! `ntddvol.h`, read at their offsets on 64-bit systems. What is too short to hold a field has
-//! none.
+//! Parses the output of Windows storage drivers: the structures of `winioctl.h` and `ntddvol.h`,
+//! read at their offsets on 64-bit systems. A field beyond the end of the output is `None`.
 
 use model::Bytes;
 use model::environment::{Allocation, Device};
 
 use super::storage::{Extent, Layout, PartitionEntry, PartitionType, Place};
 
-/// Bytes of an answer.
+/// The bytes of a structure, read by offset.
 #[derive(Clone, Copy, Debug)]
-struct Answer<'a>(&'a [u8]);
+struct Fields<'a>(&'a [u8]);
 
-impl Answer<'_> {
+impl Fields<'_> {
     fn u8(&self, at: usize) -> Option<u8> {
         self.0.get(at).copied()
     }
@@ -30,8 +29,7 @@ impl Answer<'_> {
         self.0.get(at..at.checked_add(16)?)?.try_into().ok()
     }
 
-    /// A text of single bytes that ends with a zero; absent where the place is 0 or nothing stands
-    /// there.
+    /// A zero-terminated text of single bytes; `None` if the offset is 0 or the text is empty.
     fn text(&self, at: usize) -> Option<String> {
         let bytes = self.0.get(at..).filter(|_| at > 0)?;
         let text = bytes.split(|byte| *byte == 0).next()?;
@@ -40,13 +38,13 @@ impl Answer<'_> {
     }
 }
 
-/// `STORAGE_DEVICE_NUMBER`: which disk, and which partition of it; absent for what is no disk.
+/// `STORAGE_DEVICE_NUMBER`: disk and partition; `None` for other devices.
 pub fn place(bytes: &[u8]) -> Option<Place> {
     /// `FILE_DEVICE_DISK`.
     const DISK: u32 = 7;
-    /// Drivers that know no partition answer with −1.
+    /// Drivers without partitions return −1.
     const NONE: u32 = u32::MAX;
-    let answer = Answer(bytes);
+    let answer = Fields(bytes);
     (answer.u32(0)? == DISK).then_some(())?;
     Some(Place {
         disk: answer.u32(4)?,
@@ -56,12 +54,12 @@ pub fn place(bytes: &[u8]) -> Option<Place> {
 
 /// `GET_LENGTH_INFORMATION`.
 pub fn length(bytes: &[u8]) -> Option<u64> {
-    Answer(bytes).u64(0)
+    Fields(bytes).u64(0)
 }
 
 /// `VOLUME_DISK_EXTENTS`.
 pub fn extents(bytes: &[u8]) -> Option<Vec<Extent>> {
-    let answer = Answer(bytes);
+    let answer = Fields(bytes);
     let count = answer.u32(0)? as usize;
     let extent = |index: usize| {
         let at = 8 + index * 24;
@@ -74,11 +72,11 @@ pub fn extents(bytes: &[u8]) -> Option<Vec<Extent>> {
     (0..count).map(extent).collect()
 }
 
-/// `DRIVE_LAYOUT_INFORMATION_EX`. Entries without a length are free places of the table.
+/// `DRIVE_LAYOUT_INFORMATION_EX`. Entries without a length are unused.
 pub fn layout(bytes: &[u8]) -> Option<Layout> {
     const FIRST: usize = 48;
     const ENTRY: usize = 144;
-    let answer = Answer(bytes);
+    let answer = Fields(bytes);
     let (style, count) = (answer.u32(0)?, answer.u32(4)? as usize);
     let entry = |index: usize| {
         let at = FIRST + index * ENTRY;
@@ -113,15 +111,15 @@ pub fn layout(bytes: &[u8]) -> Option<Layout> {
     })
 }
 
-/// `GET_DISK_ATTRIBUTES`: whether a disk is offline, and whether it takes no writes.
+/// `GET_DISK_ATTRIBUTES`: whether a disk is offline and read-only.
 pub fn attributes(bytes: &[u8]) -> Option<(bool, bool)> {
-    let bits = Answer(bytes).u64(8)?;
+    let bits = Fields(bytes).u64(8)?;
     Some((bits & 1 != 0, bits & 2 != 0))
 }
 
-/// Answers about one disk, from which its facts are made. Each may be absent.
+/// Driver outputs about one disk. Each may be missing.
 #[derive(Clone, Debug, Default)]
-pub struct AboutDisk {
+pub struct DiskProperties {
     /// `STORAGE_DEVICE_DESCRIPTOR`.
     pub descriptor: Option<Vec<u8>>,
     /// `STORAGE_ADAPTER_DESCRIPTOR`.
@@ -138,25 +136,25 @@ pub struct AboutDisk {
     pub length: Option<Vec<u8>>,
 }
 
-/// The facts about a disk that could explain figures, as far as the answers tell.
-pub fn facts(about: &AboutDisk) -> Device {
-    let of = |bytes: &Option<Vec<u8>>, at: usize| Answer(bytes.as_deref()?).u32(at);
-    let descriptor = about.descriptor.as_deref().map(Answer);
+/// Facts about a disk that could explain results.
+pub fn facts(properties: &DiskProperties) -> Device {
+    let of = |bytes: &Option<Vec<u8>>, at: usize| Fields(bytes.as_deref()?).u32(at);
+    let descriptor = properties.descriptor.as_deref().map(Fields);
     let text = |at: usize| {
         let descriptor = descriptor?;
         descriptor.text(descriptor.u32(at)? as usize)
     };
     let (maker, product) = (text(12), text(16));
     let model = match (maker, product) {
-        // The translation between ATA or NVMe and SCSI says who translates.
+        // A translation layer from ATA or NVMe to SCSI reports itself as vendor.
         (Some(maker), Some(product)) if !["ATA", "NVMe"].contains(&maker.as_str()) => {
             Some(format!("{maker} {product}"))
         }
         (_, Some(product)) => Some(product),
         (maker, None) => maker,
     };
-    let geometry = sectors_of(about.geometry.as_deref());
-    let logical = of(&about.alignment, 16).filter(|size| *size > 0).or(geometry);
+    let geometry = sectors_of(properties.geometry.as_deref());
+    let logical = of(&properties.alignment, 16).filter(|size| *size > 0).or(geometry);
     let bus = descriptor.and_then(|answer| answer.u32(28)).and_then(bus);
     let details = [
         bus.map(str::to_owned),
@@ -164,20 +162,20 @@ pub fn facts(about: &AboutDisk) -> Device {
         text(20).map(|firmware| format!("firmware {firmware}")),
     ];
     let details: Vec<String> = details.into_iter().flatten().collect();
-    // A hypervisor's disk has a seek penalty by default.
+    // Virtual disks report a seek penalty by default.
     let virtual_kind = crate::probe::rotation::virtual_kind("", model.as_deref());
-    let seeks = about.seek_penalty.as_deref().and_then(|bytes| Answer(bytes).u8(8)) == Some(1);
+    let seeks = properties.seek_penalty.as_deref().and_then(|bytes| Fields(bytes).u8(8)) == Some(1);
     Device {
-        size: Bytes(about.length.as_deref().and_then(length).unwrap_or(0)),
+        size: Bytes(properties.length.as_deref().and_then(length).unwrap_or(0)),
         logical_sector: Bytes(u64::from(logical.unwrap_or(0))),
-        physical_sector: Bytes(u64::from(of(&about.alignment, 20).or(logical).unwrap_or(0))),
+        physical_sector: Bytes(u64::from(of(&properties.alignment, 20).or(logical).unwrap_or(0))),
         rotational: seeks && virtual_kind.is_none(),
         virtual_kind: virtual_kind.map(str::to_owned),
         model,
-        largest_request: of(&about.adapter, 8)
+        largest_request: of(&properties.adapter, 8)
             .filter(|size| *size > 0)
             .map(|size| Bytes(u64::from(size))),
-        write_cache: write_cache(about.write_cache.as_deref()).map(str::to_owned),
+        write_cache: write_cache(properties.write_cache.as_deref()).map(str::to_owned),
         kind: "disk".into(),
         detail: (!details.is_empty()).then(|| details.join(", ")),
         ..Device::default()
@@ -186,19 +184,19 @@ pub fn facts(about: &AboutDisk) -> Device {
 
 /// `DISK_GEOMETRY`: bytes of a sector.
 fn sectors_of(bytes: Option<&[u8]>) -> Option<u32> {
-    Answer(bytes?).u32(20).filter(|size| *size > 0)
+    Fields(bytes?).u32(20).filter(|size| *size > 0)
 }
 
-/// The sector that unbuffered I/O must keep to (`STORAGE_ACCESS_ALIGNMENT_DESCRIPTOR`, else
+/// The sector size for unbuffered I/O (`STORAGE_ACCESS_ALIGNMENT_DESCRIPTOR`, else
 /// `DISK_GEOMETRY`).
 pub fn sector(alignment: Option<&[u8]>, geometry: Option<&[u8]>) -> Option<u32> {
-    let reported = alignment.and_then(|bytes| Answer(bytes).u32(16));
+    let reported = alignment.and_then(|bytes| Fields(bytes).u32(16));
     reported.filter(|size| *size > 0).or_else(|| sectors_of(geometry))
 }
 
 /// `STORAGE_WRITE_CACHE_PROPERTY`, in Linux's terms.
 fn write_cache(bytes: Option<&[u8]>) -> Option<&'static str> {
-    let answer = Answer(bytes?);
+    let answer = Fields(bytes?);
     match (answer.u32(8)?, answer.u32(12)?) {
         // WriteCacheDisabled, or WriteCacheTypeNone, or WriteCacheTypeWriteThrough.
         (_, 1) | (1, _) | (3, _) => Some("write through"),
@@ -244,15 +242,15 @@ pub struct DiskCounters {
     pub idle: u64,
     /// Requests: read, written.
     pub count: [u32; 2],
-    /// Requests that had to be split.
+    /// Split requests.
     pub splits: u32,
-    /// When this was read.
+    /// Time of the reading.
     pub at: u64,
 }
 
 /// `DISK_PERFORMANCE`.
 pub fn counters(bytes: &[u8]) -> Option<DiskCounters> {
-    let answer = Answer(bytes);
+    let answer = Fields(bytes);
     Some(DiskCounters {
         bytes: [answer.u64(0)?, answer.u64(8)?],
         time: [answer.u64(16)?, answer.u64(24)?],
@@ -263,16 +261,16 @@ pub fn counters(bytes: &[u8]) -> Option<DiskCounters> {
     })
 }
 
-/// `FILE_ALLOCATED_RANGE_BUFFER`s: start and length of what has space.
+/// `FILE_ALLOCATED_RANGE_BUFFER`s: start and length of allocated ranges.
 pub fn ranges(bytes: &[u8]) -> Vec<(u64, u64)> {
-    let range = |at: usize| Some((Answer(bytes).u64(at)?, Answer(bytes).u64(at + 8)?));
+    let range = |at: usize| Some((Fields(bytes).u64(at)?, Fields(bytes).u64(at + 8)?));
     (0..bytes.len() / 16).filter_map(|index| range(index * 16)).collect()
 }
 
-/// `RETRIEVAL_POINTERS_BUFFER`: where the answer begins, and of each extent the cluster after its
-/// last in the file and its first on the volume; −1 there for a hole.
+/// `RETRIEVAL_POINTERS_BUFFER`: the first cluster; then for each extent the cluster after its end
+/// in the file and its first cluster on the volume, −1 for a hole.
 pub fn retrieval_pointers(bytes: &[u8]) -> Option<(u64, Vec<(u64, i64)>)> {
-    let answer = Answer(bytes);
+    let answer = Fields(bytes);
     let (count, start) = (answer.u32(0)? as usize, answer.u64(8)?);
     let extent = |index: usize| {
         let at = 16 + index * 16;
@@ -282,9 +280,9 @@ pub fn retrieval_pointers(bytes: &[u8]) -> Option<(u64, Vec<(u64, i64)>)> {
     Some((start, extents?))
 }
 
-/// `FILE_REGION_OUTPUT`: the end of the valid data, which begins with the file.
+/// `FILE_REGION_OUTPUT`: the end of the valid data, which starts at offset 0.
 pub fn valid_length(bytes: &[u8]) -> Option<u64> {
-    let answer = Answer(bytes);
+    let answer = Fields(bytes);
     let count = answer.u32(8)? as usize;
     let region = |index: usize| {
         let at = 16 + index * 24;
@@ -294,14 +292,13 @@ pub fn valid_length(bytes: &[u8]) -> Option<u64> {
     Some(ends?.into_iter().max().unwrap_or(0))
 }
 
-/// How a file of this size is allocated: from start and length of its extents, and from the length
-/// of its valid data, where the file system reports it. Reads beyond the valid data return zeros
-/// without I/O.
-pub fn allocation(size: u64, held: &[(u64, u64)], valid: Option<u64>, extents: u64) -> Allocation {
-    let used: u64 = held.iter().map(|(_, length)| length).sum();
+/// Allocation of a file of this size: from start and length of its allocated ranges, and from the
+/// length of its valid data if known. Reads beyond the valid data return zeros without I/O.
+pub fn allocation(size: u64, allocated: &[(u64, u64)], valid: Option<u64>, extents: u64) -> Allocation {
+    let used: u64 = allocated.iter().map(|(_, length)| length).sum();
     let beyond = |valid: u64| -> u64 {
         let valid = valid.min(size);
-        let parts = held.iter();
+        let parts = allocated.iter();
         parts
             .map(|(start, length)| (start + length).saturating_sub(valid.max(*start)))
             .sum()
@@ -407,7 +404,7 @@ mod tests {
         for (at, text) in [(40, "NVMe    "), (50, "SAMSUNG 990 PRO "), (70, "4B2Q"), (80, " S6Z1 ")] {
             descriptor[at..at + text.len()].copy_from_slice(text.as_bytes());
         }
-        let device = facts(&AboutDisk {
+        let device = facts(&DiskProperties {
             descriptor: Some(descriptor),
             adapter: Some(bytes(32, &[(8, 1 << 20)], &[])),
             alignment: Some(bytes(28, &[(16, 512), (20, 4096)], &[])),
@@ -425,7 +422,7 @@ mod tests {
         assert_eq!(device.size, Bytes(1 << 40));
         assert_eq!(device.write_cache.as_deref(), Some("write back"));
         assert!(!device.rotational);
-        let silent = facts(&AboutDisk::default());
+        let silent = facts(&DiskProperties::default());
         assert_eq!(
             (silent.model, silent.detail, silent.logical_sector),
             (None, None, Bytes(0))

@@ -1,9 +1,8 @@
-//! What Windows tells of a machine: not files below a root but answers to calls.
+//! Facts that Windows reports through calls instead of files.
 //!
-//! The calls stand in `sys/windows`; here is what their answers mean, without a call, so that it is
-//! tried on any system with answers that were written down. The part that could lose data,
-//! [`Storage::inventory`], gives the same inventory that a tree of Linux gives, so that one guard
-//! judges both.
+//! The calls are in `sys/windows`; this module interprets their output, so it can be tested on any
+//! system with recorded outputs. [`Storage::inventory`], where an error could lose data, returns
+//! the same inventory as a Linux tree, so one guard judges both.
 
 pub mod ioctl_structs;
 pub mod processors;

@@ -1,15 +1,14 @@
-//! Processors as `GetLogicalProcessorInformationEx` tells of them, and their times.
+//! Parses `GetLogicalProcessorInformationEx`, and processor times.
 //!
-//! A processor is numbered 64 × its group + its place there, as everywhere in this program: DiskSpd
-//! names groups and places, and what has no groups has one for each 64.
+//! A processor has the number 64 × its group + its index there, as everywhere in this program.
 
 use model::Nanos;
 use model::environment::{CoreUse, LogicalCpu};
 
-/// Places in a group.
+/// Processors per group.
 const GROUP: u32 = 64;
 
-/// What a record is about, and its bytes after the head of eight.
+/// Splits the output into records: relationship and bytes after the header of eight.
 fn records(bytes: &[u8]) -> Vec<(u32, &[u8])> {
     let mut records = Vec::new();
     let mut rest = bytes;
@@ -37,19 +36,19 @@ fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
 /// Processors in a list of `GROUP_AFFINITY`.
 fn processors(bytes: &[u8], at: usize, count: u16) -> Vec<u32> {
     let mut found = Vec::new();
-    for index in 0..usize::from(count) {
-        let at = at + index * 16;
+    for entry in 0..usize::from(count) {
+        let at = at + entry * 16;
         let (Some(mask), Some(group)) = (u64_at(bytes, at), u16_at(bytes, at + 8)) else {
             break;
         };
-        let places = (0..GROUP).filter(|place| mask & 1 << place != 0);
-        found.extend(places.map(|place| u32::from(group) * GROUP + place));
+        let indexes = (0..GROUP).filter(|index| mask & 1 << index != 0);
+        found.extend(indexes.map(|index| u32::from(group) * GROUP + index));
     }
     found
 }
 
-/// Where each logical processor sits, in ascending order: the records of `RelationAll`. Empty where
-/// there are none.
+/// Topology of the logical processors in ascending order, from the records of `RelationAll`. Empty
+/// if there are none.
 pub fn topology(bytes: &[u8]) -> Vec<LogicalCpu> {
     const CORE: u32 = 0;
     const NODE: u32 = 1;
@@ -77,7 +76,7 @@ pub fn topology(bytes: &[u8]) -> Vec<LogicalCpu> {
         inside.for_each(|cpu| cpu.socket = socket as u32);
     }
     for record in of(NODE) {
-        // Before Windows Server 2022 a node has one group and says nothing of their number.
+        // Before Windows Server 2022 a node has one group and no group count.
         let count = u16_at(record, 22).unwrap_or(0).max(1);
         let members = processors(record, 24, count);
         let node = u32_at(record, 0).unwrap_or(0);
@@ -89,16 +88,15 @@ pub fn topology(bytes: &[u8]) -> Vec<LogicalCpu> {
 }
 
 /// Times of the processors of one group: records of `SYSTEM_PROCESSOR_PERFORMANCE_INFORMATION`, in
-/// 100 ns. Kernel time there contains idle time, and the times of deferred procedure calls and
-/// interrupts.
+/// 100 ns. Kernel time includes idle time and the times of deferred procedure calls and interrupts.
 pub fn times(bytes: &[u8], group: u32) -> Vec<CoreUse> {
     const RECORD: usize = 48;
-    let record = |(place, bytes): (usize, &[u8])| {
+    let record = |(index, bytes): (usize, &[u8])| {
         let time = |at: usize| Some(u64_at(bytes, at)?.saturating_mul(100));
         let (idle, kernel, user) = (time(0)?, time(8)?, time(16)?);
         let interrupt = time(24)?.saturating_add(time(32)?);
         Some(CoreUse {
-            cpu: group * GROUP + place as u32,
+            cpu: group * GROUP + index as u32,
             user_ns: Nanos(user),
             system_ns: Nanos(kernel.saturating_sub(idle).saturating_sub(interrupt)),
             interrupt_ns: Nanos(interrupt),

@@ -3,11 +3,10 @@
 //!
 //! A disk and its partitions have the numbers of `STORAGE_DEVICE_NUMBER`: the disk's is the major
 //! number and the partition's the minor one, 0 for the whole disk. A volume that is a partition has
-//! that partition's number, whatever letter, mount point or GUID it is reached by. One that lies on
-//! several extents, or whose place is unknown, has a number of its own.
+//! that partition's number, whatever letter, mount point or GUID is used. One with several extents,
+//! or with an unknown location, has its own number.
 //!
-//! Whatever could not be determined is a doubt about the disks it may concern. The guard treats a
-//! doubt as a use.
+//! Every unknown fact is a doubt about the disks it may affect. The guard treats a doubt as a use.
 
 use model::Bytes;
 use model::environment::{Device, FileSystem};
@@ -29,7 +28,7 @@ pub struct Storage {
     pub page_files: Option<Vec<String>>,
     /// The path that the system runs from (`C:\Windows\system32`); absent if it was not reported.
     pub system_folder: Option<String>,
-    /// Doubts that concern no particular disk.
+    /// Doubts that affect no particular disk.
     pub doubts: Vec<String>,
 }
 
@@ -87,7 +86,7 @@ pub enum PartitionType {
     Unknown,
 }
 
-/// A place on a disk that a volume occupies.
+/// A range of a disk that a volume occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
     /// Number of the disk.
@@ -114,19 +113,19 @@ pub struct Volume {
     pub name: String,
     /// The partition that the volume is, if it is one.
     pub place: Option<Place>,
-    /// Where it lies; absent where unknown.
+    /// Its extents; `None` if unknown.
     pub extents: Option<Vec<Extent>>,
-    /// Where it is mounted: `F:\`, `C:\mnt\data\`; absent where unknown.
+    /// Its mount points: `F:\`, `C:\mnt\data\`; `None` if unknown.
     pub mounted_at: Option<Vec<String>>,
-    /// What lies on it.
+    /// Its contents.
     pub contents: VolumeContents,
     /// Its size.
     pub size: u64,
-    /// It takes no writes.
+    /// It is read-only.
     pub read_only: bool,
 }
 
-/// What lies on a volume.
+/// Contents of a volume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum VolumeContents {
     /// A file system that Windows has mounted.
@@ -136,7 +135,7 @@ pub enum VolumeContents {
         /// The serial number.
         serial: u32,
     },
-    /// Nothing that Windows knows.
+    /// No known file system.
     Raw,
     /// No medium.
     NoMedium,
@@ -231,7 +230,7 @@ impl Storage {
         let volume = &self.volumes[index];
         match (self.partition_of(volume), volume.place) {
             (Some(place), _) => DeviceNumber::new(place.disk, place.partition),
-            // A disk without a table may hold a file system as a whole.
+            // A disk without a partition table may contain a file system.
             (None, Some(place)) if place.partition == 0 && self.disk(place.disk).is_some() => {
                 DeviceNumber::new(place.disk, 0)
             }
@@ -243,8 +242,8 @@ impl Storage {
         self.disks.iter().find(|disk| disk.number == number)
     }
 
-    /// True for the volume that holds a path.
-    fn holds_path(volume: &Volume, path: &str) -> bool {
+    /// True if a path is on a volume.
+    fn contains_path(volume: &Volume, path: &str) -> bool {
         let starts = |place: &String| {
             let head = path.get(..place.len());
             head.is_some_and(|head| head.eq_ignore_ascii_case(place))
@@ -252,7 +251,7 @@ impl Storage {
         volume.mounted_at.iter().flatten().any(starts)
     }
 
-    /// The volume that a path lies on: the one whose mount point is its longest prefix.
+    /// The volume of a path: the one whose mount point is its longest prefix.
     pub fn volume_of(&self, path: &str) -> Option<usize> {
         let path = path
             .strip_prefix(r"\\?\")
@@ -269,8 +268,8 @@ impl Storage {
             fitting.map(String::len).max().or(by_guid)
         };
         let volumes = self.volumes.iter().enumerate();
-        let held = volumes.filter_map(|(index, volume)| Some((length(volume)?, index)));
-        held.max_by_key(|(length, _)| *length).map(|(_, index)| index)
+        let matching = volumes.filter_map(|(index, volume)| Some((length(volume)?, index)));
+        matching.max_by_key(|(length, _)| *length).map(|(_, index)| index)
     }
 
     /// Lists the block devices and their uses.
@@ -404,7 +403,7 @@ impl Storage {
     /// else of whole disks.
     fn add_composite_volume(&self, index: usize, volume: &Volume, inventory: &mut Inventory) {
         let name = volume.short_name();
-        let mut beneath: Vec<String> = Vec::new();
+        let mut lower_devices: Vec<String> = Vec::new();
         for extent in volume.extents.iter().flatten() {
             let Some(disk) = self.disk(extent.disk) else { continue };
             let entries = disk.layout.iter().flat_map(|layout| &layout.partitions);
@@ -420,12 +419,12 @@ impl Storage {
                 })
             });
             let found = partition.unwrap_or_else(|| disk.name());
-            if !beneath.contains(&found) {
-                beneath.push(found);
+            if !lower_devices.contains(&found) {
+                lower_devices.push(found);
             }
         }
         // Without extents, the disks that it uses are unknown.
-        if beneath.is_empty() {
+        if lower_devices.is_empty() {
             let place = volume.mounted_at.iter().flatten().next().unwrap_or(&volume.name);
             inventory.uses.push(Use {
                 device: None,
@@ -433,7 +432,7 @@ impl Storage {
             });
         }
         for device in &mut inventory.devices {
-            if beneath.contains(&device.name) {
+            if lower_devices.contains(&device.name) {
                 device.part_of.push(name.clone());
             }
         }
@@ -446,7 +445,7 @@ impl Storage {
             },
             partition_of: None,
             partitions: Vec::new(),
-            made_of: beneath,
+            made_of: lower_devices,
             part_of: Vec::new(),
             read_only: volume.read_only,
             removable: false,
@@ -483,7 +482,7 @@ impl Storage {
         let index = folder.and_then(|folder| {
             self.volumes
                 .iter()
-                .position(|volume| Storage::holds_path(volume, folder))
+                .position(|volume| Storage::contains_path(volume, folder))
         });
         let Some(index) = index else {
             inventory.uses.push(Use {
@@ -521,10 +520,15 @@ impl Storage {
         let mut names = vec![device.name.clone()];
         while let Some(name) = names.get(next).cloned() {
             next += 1;
-            let Some(device) = inventory.named(&name) else { continue };
-            for beneath in device.partition_of.iter().chain(&device.made_of) {
-                if let Some(found) = inventory.named(beneath).filter(|_| !names.contains(beneath)) {
-                    names.push(beneath.clone());
+            let Some(device) = inventory.device_by_name(&name) else {
+                continue;
+            };
+            for lower_devices in device.partition_of.iter().chain(&device.made_of) {
+                if let Some(found) = inventory
+                    .device_by_name(lower_devices)
+                    .filter(|_| !names.contains(lower_devices))
+                {
+                    names.push(lower_devices.clone());
                     chain.push(self.facts(found));
                 }
             }

@@ -24,7 +24,7 @@ pub(crate) struct ControlBlock {
     event_file: u32,
 }
 
-/// The priority of the block counts.
+/// The priority of the block is used.
 pub(crate) const FLAG_PRIORITY: u32 = 2;
 
 pub(crate) const OP_READ: u16 = 0;
@@ -60,14 +60,14 @@ const RING_MAGIC: u32 = 0xa10a_10a1;
 /// An AIO context.
 #[derive(Debug)]
 pub(crate) struct Context {
-    /// The kernel's name for it, which is the address of the ring.
+    /// The kernel's handle, which is the address of the ring.
     id: u64,
-    /// The ring may be read directly.
+    /// The ring has a layout that can be read directly.
     ring: bool,
 }
 
 impl Context {
-    /// A context for `depth` operations.
+    /// Creates a context for `depth` operations.
     ///
     /// # Errors
     /// The kernel's error: `EAGAIN` beyond `fs.aio-max-nr`, `EINVAL`, `ENOMEM`, `ENOSYS`.
@@ -78,33 +78,33 @@ impl Context {
             return Err(io::Error::last_os_error());
         }
         let head = id as *const RingHead;
-        // SAFETY: a context's name is the address at which the kernel has mapped its ring into this
-        // process, readable since Linux 2.6; it stays until io_destroy.
+        // SAFETY: a context's handle is the address at which the kernel has mapped its ring into
+        // this process, readable since Linux 2.6; it stays mapped until io_destroy.
         let ring = unsafe { (*head).magic == RING_MAGIC && (*head).incompatible == 0 };
         Ok(Context { id, ring })
     }
 
-    /// Hands over control blocks; returns how many the kernel took.
+    /// Submits control blocks. Returns how many the kernel accepted.
     ///
     /// # Safety
-    /// Every block and the memory and file it names must stay valid until its event was taken.
+    /// Every block, its memory and its file must stay valid until its event is reaped.
     ///
     /// # Errors
-    /// The kernel's error number if it took none.
+    /// The kernel's error number if it accepted none.
     pub(crate) unsafe fn submit(&self, blocks: &[*mut ControlBlock]) -> Result<u32, i32> {
         let count = blocks.len() as libc::c_long;
         // SAFETY: `blocks` is a live array of pointers; the caller vouches for what they point to.
-        let taken = unsafe { libc::syscall(libc::SYS_io_submit, self.id, count, blocks.as_ptr()) };
-        if taken >= 0 {
-            Ok(taken as u32)
+        let accepted = unsafe { libc::syscall(libc::SYS_io_submit, self.id, count, blocks.as_ptr()) };
+        if accepted >= 0 {
+            Ok(accepted as u32)
         } else {
             Err(last_error())
         }
     }
 
-    /// Takes events that are there from the ring, without a system call. Returns how many.
+    /// Reaps completed events from the ring without a system call. Returns how many.
     #[inline]
-    pub(crate) fn take_ready(&self, events: &mut [Event]) -> usize {
+    pub(crate) fn reap_ready(&self, events: &mut [Event]) -> usize {
         if !self.ring {
             return 0;
         }
@@ -132,21 +132,21 @@ impl Context {
         }
     }
 
-    /// True if events are there. Without a readable ring the answer is always no.
+    /// True if the ring has events. Always false if the ring is not readable.
     pub(crate) fn has_ready(&self) -> bool {
         if !self.ring {
             return false;
         }
         let head = self.id as *const RingHead;
-        // SAFETY: as in `take_ready`.
+        // SAFETY: as in `reap_ready`.
         unsafe { (*head).head.load(Ordering::Relaxed) != (*head).tail.load(Ordering::Acquire) }
     }
 
-    /// Waits for at least `at_least` events or the timeout. Returns how many came.
+    /// Waits for at least `min_events` events or the timeout. Returns how many were reaped.
     ///
     /// # Errors
     /// The kernel's error number.
-    pub(crate) fn wait(&self, at_least: u32, events: &mut [Event], timeout: Option<Nanos>) -> Result<usize, i32> {
+    pub(crate) fn wait(&self, min_events: u32, events: &mut [Event], timeout: Option<Nanos>) -> Result<usize, i32> {
         let time = timeout.map(|length| libc::timespec {
             tv_sec: (length.0 / 1_000_000_000) as _,
             tv_nsec: (length.0 % 1_000_000_000) as _,
@@ -154,7 +154,7 @@ impl Context {
         let pointer = time
             .as_ref()
             .map_or(std::ptr::null(), |time| time as *const libc::timespec);
-        let least = at_least as libc::c_long;
+        let least = min_events as libc::c_long;
         // SAFETY: the kernel writes at most `events.len()` events into the live slice and reads the
         // live time.
         let count = unsafe {

@@ -1,5 +1,5 @@
-//! Questions that an ATA disk answers about itself, through the kernel's SCSI layer (`SG_IO`, T10
-//! SAT: ATA PASS-THROUGH (16)).
+//! Read-only queries of ATA disks through the kernel's SCSI layer (`SG_IO`, T10 SAT: ATA
+//! PASS-THROUGH (16)).
 
 use std::ffi::c_void;
 use std::fs::{File, OpenOptions};
@@ -8,12 +8,12 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
-/// Length of what a disk answers in one block.
+/// Bytes in a data block.
 pub const BLOCK: usize = 512;
 
-/// What is asked. There are no others, so that nothing can be sent that would change a disk.
+/// The supported queries. There are no others, so no command can change a disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum Query {
     /// CHECK POWER MODE: leaves the mode as it is.
     PowerMode,
     /// SMART RETURN STATUS.
@@ -24,14 +24,14 @@ pub enum Question {
     SmartThresholds,
 }
 
-/// What came back.
+/// The response to a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     /// The status of the SCSI command: 0 or, with sense data, 2.
     pub status: u8,
-    /// Sense data, in which the registers of the disk come back where they are the answer.
+    /// Sense data, which contain the registers of the disk where they are the answer.
     pub sense: Vec<u8>,
-    /// The block, where one was asked for and all of it came.
+    /// The data block, if the query returns one and it is complete.
     pub block: Option<Box<[u8; BLOCK]>>,
 }
 
@@ -62,7 +62,7 @@ struct Header {
     info: u32,
 }
 
-/// A disk that can be asked. Opening it waits for no medium.
+/// An open disk. Opening does not wait for a medium.
 #[derive(Debug)]
 pub struct Disk(File);
 
@@ -70,28 +70,28 @@ impl Disk {
     /// Opens it for reading.
     ///
     /// # Errors
-    /// That of the system.
+    /// The system's error.
     pub fn open(path: &Path) -> io::Result<Disk> {
         let mut how = OpenOptions::new();
         how.read(true).custom_flags(libc::O_NONBLOCK);
         how.open(path).map(Disk)
     }
 
-    /// Asks. The kernel lets root do so (`CAP_SYS_RAWIO`).
+    /// Sends a query. Requires root (`CAP_SYS_RAWIO`).
     ///
     /// # Errors
-    /// That of the system: it takes no such commands (`ENOTTY`, `EINVAL`), the caller may not ask,
-    /// or the command did not reach the disk.
-    pub fn ask(&self, question: Question) -> io::Result<Answer> {
+    /// The system's error: the device supports no such commands (`ENOTTY`, `EINVAL`), no
+    /// permission, or the command did not reach the disk.
+    pub fn query(&self, query: Query) -> io::Result<Response> {
         const SG_IO: libc::Ioctl = 0x2285;
         const NO_DATA: i32 = -1;
         const FROM_DEVICE: i32 = -3;
-        // Disks answer within milliseconds; one that has failed is not waited for.
-        const PATIENCE_MS: u32 = 5000;
-        let command = question.command();
+        // Disks answer within milliseconds; do not wait for a failed one.
+        const TIMEOUT_MS: u32 = 5000;
+        let command = query.command();
         let mut sense = [0u8; 64];
         let mut block = Box::new([0u8; BLOCK]);
-        let with_block = question.brings_a_block();
+        let with_block = query.returns_block();
         let mut header = Header {
             interface: i32::from(b'S'),
             direction: if with_block { FROM_DEVICE } else { NO_DATA },
@@ -102,7 +102,7 @@ impl Disk {
             data: block.as_mut_ptr().cast(),
             command: command.as_ptr(),
             sense: sense.as_mut_ptr(),
-            timeout_ms: PATIENCE_MS,
+            timeout_ms: TIMEOUT_MS,
             flags: 0,
             identity: 0,
             user: std::ptr::null_mut(),
@@ -132,7 +132,7 @@ impl Disk {
         }
         let sense = sense[..usize::from(header.sense_length).min(sense.len())].to_vec();
         let whole = with_block && header.missing == 0 && header.status == 0;
-        Ok(Answer {
+        Ok(Response {
             status: header.status,
             sense,
             block: whole.then_some(block),
@@ -140,9 +140,9 @@ impl Disk {
     }
 }
 
-impl Question {
-    fn brings_a_block(self) -> bool {
-        matches!(self, Question::SmartData | Question::SmartThresholds)
+impl Query {
+    fn returns_block(self) -> bool {
+        matches!(self, Query::SmartData | Query::SmartThresholds)
     }
 
     /// ATA PASS-THROUGH (16). Registers, as ACS names them: feature, count, LBA and command.
@@ -151,23 +151,23 @@ impl Question {
         const CHECK_POWER_MODE: u8 = 0xe5;
         const SMART: u8 = 0xb0;
         let (feature, command) = match self {
-            Question::PowerMode => (0, CHECK_POWER_MODE),
-            Question::SmartStatus => (0xda, SMART),
-            Question::SmartData => (0xd0, SMART),
-            Question::SmartThresholds => (0xd1, SMART),
+            Query::PowerMode => (0, CHECK_POWER_MODE),
+            Query::SmartStatus => (0xda, SMART),
+            Query::SmartData => (0xd0, SMART),
+            Query::SmartThresholds => (0xd1, SMART),
         };
         let mut bytes = [0; 16];
         bytes[0] = PASS_THROUGH_16;
-        if self.brings_a_block() {
-            // PIO data-in; from the device, in blocks, as many as the count says.
+        if self.returns_block() {
+            // PIO data-in; from the device, in blocks, with the number in the count register.
             (bytes[1], bytes[2], bytes[6]) = (4 << 1, 0b0000_1110, 1);
         } else {
-            // No data; the registers are wanted back.
+            // No data; return the registers.
             (bytes[1], bytes[2]) = (3 << 1, 0b0010_0000);
         }
         bytes[4] = feature;
         if command == SMART {
-            // The key without which disks refuse the command.
+            // The signature that SMART commands require.
             (bytes[10], bytes[12]) = (0x4f, 0xc2);
         }
         bytes[14] = command;
@@ -190,45 +190,41 @@ mod tests {
     #[test]
     fn commands_are_those_of_the_standard() {
         let power = [0x85, 0x06, 0x20, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xe5, 0];
-        assert_eq!(Question::PowerMode.command(), power);
+        assert_eq!(Query::PowerMode.command(), power);
         let status = [0x85, 0x06, 0x20, 0, 0xda, 0, 0, 0, 0, 0, 0x4f, 0, 0xc2, 0, 0xb0, 0];
-        assert_eq!(Question::SmartStatus.command(), status);
+        assert_eq!(Query::SmartStatus.command(), status);
         let data = [0x85, 0x08, 0x0e, 0, 0xd0, 0, 1, 0, 0, 0, 0x4f, 0, 0xc2, 0, 0xb0, 0];
-        assert_eq!(Question::SmartData.command(), data);
-        assert_eq!(Question::SmartThresholds.command()[4], 0xd1);
+        assert_eq!(Query::SmartData.command(), data);
+        assert_eq!(Query::SmartThresholds.command()[4], 0xd1);
     }
 
     #[test]
     fn what_is_no_disk_is_an_error() {
         let errno = |path: &str| {
-            let error = Disk::open(Path::new(path)).and_then(|disk| disk.ask(Question::SmartStatus));
+            let error = Disk::open(Path::new(path)).and_then(|disk| disk.query(Query::SmartStatus));
             error.unwrap_err().raw_os_error()
         };
         assert_eq!(errno("/dev/null"), Some(libc::ENOTTY));
         assert_eq!(errno("/nowhere"), Some(libc::ENOENT));
     }
 
-    /// The block layer's way to the driver, which takes no such commands.
+    /// The loop driver supports no such commands.
     #[test]
     fn a_block_device_without_scsi_says_that_it_takes_no_such_commands() {
         let Some(device) = testbed::need(testbed::LoopDevice::of_size(1 << 20, testbed::LoopOptions::default())) else {
             return;
         };
         let disk = Disk::open(device.path()).unwrap();
-        for question in [
-            Question::PowerMode,
-            Question::SmartStatus,
-            Question::SmartData,
-            Question::SmartThresholds,
+        for query in [
+            Query::PowerMode,
+            Query::SmartStatus,
+            Query::SmartData,
+            Query::SmartThresholds,
         ] {
-            let error = disk.ask(question).unwrap_err();
-            // Some drivers say that there is no such request, the loop driver that it is an invalid
-            // one.
+            let error = disk.query(query).unwrap_err();
+            // Some drivers return ENOTTY, the loop driver EINVAL.
             let errno = error.raw_os_error();
-            assert!(
-                matches!(errno, Some(libc::ENOTTY | libc::EINVAL)),
-                "{question:?}: {error}"
-            );
+            assert!(matches!(errno, Some(libc::ENOTTY | libc::EINVAL)), "{query:?}: {error}");
         }
     }
 }

@@ -37,7 +37,7 @@ pub fn counter() -> u64 {
     }
 }
 
-/// Keeps the processor from reading its counter before what stands earlier in the program is done.
+/// Keeps the processor from reading its counter before earlier instructions have completed.
 #[inline]
 pub fn wait_for_earlier_instructions() {
     #[cfg(target_arch = "x86_64")]
@@ -52,12 +52,12 @@ pub fn wait_for_earlier_instructions() {
     }
 }
 
-/// Why the counter must not be used, if so.
+/// Why the counter cannot be used, if so.
 pub fn counter_refusal() -> Option<&'static str> {
     #[cfg(target_arch = "x86_64")]
     let names = ["tsc", "kvm-clock", "hyperv_clocksource_tsc_page"];
-    // Every processor of this kind counts at a constant rate; where one was found to err, the
-    // kernel answers in its place.
+    // Every ARM64 processor counts at a constant rate; for those with known errors the kernel
+    // replaces the counter.
     #[cfg(target_arch = "aarch64")]
     let names = ["arch_sys_counter"];
     #[cfg(target_arch = "x86_64")]
@@ -70,7 +70,7 @@ pub fn counter_refusal() -> Option<&'static str> {
     }
     #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
     {
-        // The kernel has watched the counter since boot and leaves it when it is unstable.
+        // The kernel has monitored the counter since boot and abandons it if it is unstable.
         let path = "/sys/devices/system/clocksource/clocksource0/current_clocksource";
         match std::fs::read_to_string(path) {
             Ok(name) if names.contains(&name.trim()) => None,
@@ -88,16 +88,15 @@ pub fn counter_refusal() -> Option<&'static str> {
 #[inline]
 pub fn monotonic() -> Nanos {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // Through the C library and not rustix, whose own way to the kernel's clock page fails under
+    // Uses the C library instead of rustix, whose access to the kernel's clock page fails under
     // valgrind. SAFETY: the call writes one live structure; this clock always exists.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut time) };
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// Nanoseconds that a clock of the system is ahead of the time since 1970, now. `number` is the
-/// kernel's: 0 is that time itself, 1 the monotonic clock, 7 the time since the start of the
-/// system. Clocks of processor time stand still while nothing runs, so that no other time follows
-/// from them.
+/// Nanoseconds by which a system clock is currently ahead of Unix time. `number` is the kernel's
+/// clock id: 0 is Unix time itself, 1 the monotonic clock, 7 the time since boot. Clocks of
+/// processor time are refused: they stop while nothing runs.
 ///
 /// # Errors
 /// `EINVAL` where there is no such clock, and for those of processor time.
@@ -132,8 +131,7 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(100));
         let (ticks, time) = (counter() - ticks, monotonic().since(time).0 as f64 / 1e9);
         let seconds = ticks as f64 / frequency as f64;
-        // Only that the scale is right: a busy machine may pause the thread between the two
-        // readings.
+        // A tolerance of 5 %, because a busy machine may pause the thread between the two readings.
         assert!(
             (seconds / time - 1.0).abs() < 0.05,
             "{seconds} s by the counter, {time} s"

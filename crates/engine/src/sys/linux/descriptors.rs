@@ -4,7 +4,7 @@ use std::fs;
 
 use rustix::process::{Resource, getrlimit};
 
-/// How many more this process may open; `None` if there is no limit.
+/// Descriptors that this process may still open; `None` if there is no limit.
 pub fn free_descriptors() -> Option<u64> {
     let limit = getrlimit(Resource::Nofile).current?;
     // The directory itself is open while it is counted.

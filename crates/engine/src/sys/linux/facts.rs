@@ -15,12 +15,12 @@ use rustix::io::Errno;
 use crate::file::FileKind;
 use crate::identity::{DeviceNumber, Identity};
 
-/// What a path leads to; `None` if there is nothing or it may not be looked at.
+/// Identity of the file or device at a path; `None` if it does not exist or is not accessible.
 pub fn identity_of(path: &Path) -> Option<Identity> {
     fs::metadata(path).ok().map(|meta| identity(&meta))
 }
 
-/// What an open file is.
+/// Identity of an open file.
 pub fn identity_of_file(file: &fs::File) -> Option<Identity> {
     file.metadata().ok().map(|meta| identity(&meta))
 }
@@ -39,10 +39,10 @@ fn identity(meta: &fs::Metadata) -> Identity {
     }
 }
 
-/// What there is at a path, links followed.
+/// Kind of the file at a path, following links.
 ///
 /// # Errors
-/// The system's error, such as that there is nothing.
+/// The system's error, such as that the path does not exist.
 pub fn kind_of(path: &Path) -> io::Result<FileKind> {
     let kind = fs::metadata(path)?.file_type();
     Ok(match () {
@@ -54,14 +54,12 @@ pub fn kind_of(path: &Path) -> io::Result<FileKind> {
     })
 }
 
-/// True if a path names a device whether there is one or not. Names of devices are like others
-/// here.
+/// True if a path names a device even if none exists. On Linux, device names are like any others.
 pub fn names_a_device(_: &Path) -> bool {
     false
 }
 
-/// Size of the file system that a path lies on, and bytes that a program without privileges may
-/// still use.
+/// Size of the file system at a path, and bytes available to a program without privileges.
 pub fn space_of(path: &Path) -> Option<(u64, u64)> {
     let stat = rustix::fs::statvfs(path).ok()?;
     Some((
@@ -70,12 +68,12 @@ pub fn space_of(path: &Path) -> Option<(u64, u64)> {
     ))
 }
 
-/// How the space of a regular file is allocated: by the extents that the file system reports, else
-/// by its holes alone.
+/// Allocation of a regular file: from its extents if the file system reports them, else from its
+/// holes.
 pub fn allocation(file: &fs::File, size: u64) -> Option<Allocation> {
     match extents(file, size) {
         Ok(allocation) => Some(allocation),
-        // tmpfs, NFS, ZFS and others keep no map of extents that they would show.
+        // tmpfs, NFS, ZFS and others do not report extents.
         Err(_) => holes(file, size).ok(),
     }
 }
@@ -105,8 +103,7 @@ struct MapExtent {
 }
 
 const EXTENTS_AT_ONCE: usize = 256;
-/// A file with more extents than this is not counted to the end: at about 10 million a second it
-/// would be felt.
+/// Counting stops here: 10 million extents take about a second.
 const MAX_EXTENTS: u64 = 1 << 20;
 const LAST: u32 = 0x1;
 const UNWRITTEN: u32 = 0x800;
@@ -118,7 +115,7 @@ struct ExtentMap {
 }
 
 impl ExtentMap {
-    /// Fills the map from `start` on, and returns the extents there are.
+    /// Fills the map from `start` on. Returns its extents.
     fn read(&mut self, file: &fs::File, start: u64) -> io::Result<&[MapExtent]> {
         // _IOWR('f', 11, struct fiemap); the size in it is that of the head alone.
         const FS_IOC_FIEMAP: libc::Ioctl = 0xc020_660b_u32 as libc::Ioctl;
@@ -146,7 +143,7 @@ fn extents(file: &fs::File, size: u64) -> io::Result<Allocation> {
     });
     let mut found = Allocation::default();
     let (mut covered, mut start) = (0u64, 0u64);
-    // Neighbours in the file and on the device are one extent to a reader, however the file system
+    // Extents adjacent both in the file and on the device count as one, however the file system
     // splits them.
     let mut end_before = None;
     'all: while found.extents < MAX_EXTENTS {
@@ -194,7 +191,7 @@ fn walk_holes(file: &fs::File, size: u64) -> io::Result<Allocation> {
     while position < size && found.extents < MAX_EXTENTS {
         let start = match seek(file, SeekFrom::Data(position)) {
             Ok(start) => start,
-            // Nothing but a hole is left.
+            // The rest is a hole.
             Err(Errno::NXIO) => break,
             Err(error) => return Err(error.into()),
         };
@@ -232,7 +229,7 @@ mod tests {
         file
     }
 
-    /// Both ways must agree; which one a file system supports is not ours to choose.
+    /// Both methods must agree; the file system may support only one.
     #[test]
     fn holes_are_found_by_extents_and_by_seeking() {
         let folder = tempfile::tempdir().unwrap();

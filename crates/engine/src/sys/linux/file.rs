@@ -35,17 +35,16 @@ pub const NOT_PERMITTED: i32 = libc::EPERM;
 pub const TOO_LARGE: i32 = libc::EFBIG;
 /// Error number: device or resource busy.
 pub const BUSY: i32 = libc::EBUSY;
-/// Error number: it took too long.
+/// Error number: timed out.
 pub const TIMED_OUT: i32 = libc::ETIMEDOUT;
 /// Error number: read-only file system.
 pub const READ_ONLY: i32 = libc::EROFS;
 
-/// Opens a regular file of this user for reading, whose name may lie where others make names too.
-/// No link is followed and nothing is waited for; anything else, or another user's file, is an
-/// error.
+/// Opens a regular file of this user for reading, in a directory where others may create files.
+/// Does not follow links or block; anything else, or another user's file, is an error.
 ///
 /// # Errors
-/// [`io::ErrorKind::NotFound`] if there is nothing; otherwise what stands in the way, for people.
+/// [`io::ErrorKind::NotFound`] if it does not exist; otherwise a message with the obstacle.
 pub fn open_own(path: &Path) -> io::Result<fs::File> {
     let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK;
     let opened = fs::OpenOptions::new()
@@ -125,8 +124,8 @@ fn advise(file: &fs::File, hint: &OpenHint) {
     }
 }
 
-/// What an open file is, its device number (its own for a block device, else that of its file
-/// system) and size.
+/// Kind, device number (of the block device itself, or of the device under the file system) and
+/// size of an open file.
 pub fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
     let meta = file.metadata()?;
     let split = |number: u64| (libc::major(number), libc::minor(number));
@@ -147,7 +146,7 @@ pub fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
     Ok((kind, split(meta.st_dev()), meta.len()))
 }
 
-/// What offsets, lengths and buffers of direct I/O must be multiples of, as the kernel tells it.
+/// Alignment of offsets, lengths and buffers for direct I/O, as the kernel reports it.
 pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
     if kind == FileKind::BlockDevice {
         let mut size: libc::c_int = 0;
@@ -155,7 +154,7 @@ pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
         let result = unsafe { libc::ioctl(file.as_raw_fd(), libc::BLKSSZGET as _, &mut size) };
         return if result == 0 && size > 0 { size as u64 } else { 512 };
     }
-    // Linux 6.1 and later tell it; tmpfs and old kernels don't, and then 512 is the least that can
+    // Linux 6.1 and later report it; tmpfs and old kernels do not, and 512 is the smallest that can
     // work.
     const STATX_DIOALIGN: u32 = 0x2000;
     match rustix::fs::statx(
@@ -171,8 +170,8 @@ pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
     }
 }
 
-/// The shortest and the longest write that happens whole or not at all (`RWF_ATOMIC`); absent where
-/// none does. Between them every power of two does.
+/// The smallest and largest atomic write (`RWF_ATOMIC`); `None` if unsupported. Every power of two
+/// in between is atomic too.
 pub fn atomic_write_sizes(file: &fs::File) -> Option<(u32, u32)> {
     const STATX_WRITE_ATOMIC: u32 = 0x1_0000;
     let flags = rustix::fs::StatxFlags::from_bits_retain(STATX_WRITE_ATOMIC);
@@ -181,7 +180,7 @@ pub fn atomic_write_sizes(file: &fs::File) -> Option<(u32, u32)> {
     known.then_some((stat.stx_atomic_write_unit_min, stat.stx_atomic_write_unit_max))
 }
 
-/// True if reads of this file may be started without waiting, which io_uring needs to avoid its
+/// True if reads of this file can be started without blocking, which io_uring needs to avoid its
 /// kernel threads.
 pub(crate) fn supports_nowait(file: &fs::File, alignment: u64) -> bool {
     let mut buffer = crate::sys::memory::Mapping::new(alignment.max(4096) as usize, 4096, None);
@@ -193,18 +192,18 @@ pub(crate) fn supports_nowait(file: &fs::File, alignment: u64) -> bool {
     )
 }
 
-/// Files have no such attribute here.
-pub const KNOWS_TEMPORARY: bool = false;
+/// Linux has no attribute for temporary files.
+pub const SUPPORTS_TEMPORARY: bool = false;
 
-/// Nothing to do: operations carry their priorities themselves.
+/// Does nothing: each operation has its own priority.
 pub(crate) fn set_priority(_file: &fs::File, _priority: u16) -> io::Result<()> {
     Ok(())
 }
 
-/// Direct I/O on a network file system bypasses the cache here and no other.
+/// Direct I/O on a network file system bypasses only the cache on this machine.
 pub const DIRECT_BYPASSES_LOCAL_CACHE: bool = true;
 
-/// Nothing to do, see [`DIRECT_BYPASSES_LOCAL_CACHE`].
+/// Does nothing, see [`DIRECT_BYPASSES_LOCAL_CACHE`].
 ///
 /// # Errors
 /// None.
@@ -212,7 +211,7 @@ pub fn bypass_local_cache(_file: &fs::File) -> io::Result<()> {
     Ok(())
 }
 
-/// Bypasses the drivers between file system and disk: not on this system.
+/// BypassIO exists only on Windows.
 ///
 /// # Errors
 /// Always.
@@ -223,7 +222,7 @@ pub fn enable_bypass_io(_file: &fs::File, _wanted: BypassIo) -> io::Result<()> {
     ))
 }
 
-/// The cached pages of a file can be dropped.
+/// Programs can drop the cached pages of a file.
 pub const CAN_DROP_CACHE: bool = true;
 
 /// Drops cached pages of a file; those not yet written back stay.
@@ -239,7 +238,7 @@ pub fn allocate(file: &fs::File, length: u64) -> io::Result<()> {
     Ok(fallocate(file, FallocateFlags::empty(), 0, length)?)
 }
 
-/// Space that was never written cannot be declared to be here.
+/// Linux cannot declare unwritten space valid.
 ///
 /// # Errors
 /// Always `Unsupported`.
@@ -339,8 +338,8 @@ pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) ->
     if result != -i64::from(libc::EBUSY) {
         return result;
     }
-    // The guard has the device for itself, so the kernel does not let others throw cached pages
-    // away that are not on the device yet. Once they are there, it does.
+    // The guard holds the device exclusively, so the kernel refuses to discard cached pages that
+    // are not yet written back. After a flush it accepts.
     let all = FileRangeFlags {
         wait_before: true,
         write: true,
@@ -400,7 +399,7 @@ pub fn remove_attribute(file: &fs::File, name: &str) -> io::Result<()> {
     Ok(rustix::fs::fremovexattr(file, name)?)
 }
 
-/// A text that no other file has, now or later: device, inode and time of birth.
+/// Identifies a file for ever: device, inode and creation time.
 pub fn identity(file: &fs::File) -> Option<String> {
     let flags = rustix::fs::StatxFlags::BTIME | rustix::fs::StatxFlags::INO;
     let stat = rustix::fs::statx(file, "", rustix::fs::AtFlags::EMPTY_PATH, flags).ok()?;
@@ -412,18 +411,18 @@ pub fn identity(file: &fs::File) -> Option<String> {
     ))
 }
 
-/// Takes the exclusive lock of a file, which lasts until it is closed. False if someone else has
-/// it.
+/// Takes the exclusive lock of a file, which lasts until it is closed. False if another process
+/// holds it.
 pub fn try_lock(file: &fs::File) -> bool {
     rustix::fs::flock(file, rustix::fs::FlockOperation::NonBlockingLockExclusive).is_ok()
 }
 
-/// Not needed: the attributes of a file say what it is.
-pub fn lasting_identity(_file: &fs::File) -> Option<String> {
+/// Not needed on Linux, where attributes mark the file.
+pub fn persistent_identity(_file: &fs::File) -> Option<String> {
     None
 }
 
-/// What the file system keeps of an open file beside its contents.
+/// Reads the stamp of an open file.
 ///
 /// # Errors
 /// The system's error.
@@ -434,9 +433,8 @@ pub fn stamp(file: &fs::File) -> io::Result<FileStamp> {
 fn stamp_from(meta: &fs::Metadata, file_system: u64) -> io::Result<FileStamp> {
     Ok(FileStamp {
         id: FileId {
-            // Numbers of devices change when the machine is started again, and most file systems
-            // have one of their own. Where there is neither, each host and each mount would see
-            // another one.
+            // Device numbers change on a restart, and most file systems have an id of their own. If
+            // both are zero, the hosts and mounts of one file system would have different numbers.
             file_system: match (file_system, libc::major(meta.st_dev())) {
                 (0, 0) => 0,
                 (0, _) => meta.st_dev(),
@@ -461,40 +459,40 @@ fn nanoseconds(time: SystemTime) -> i64 {
     }
 }
 
-/// Removes the name of a file, as long as it leads to that file and to no other.
+/// Removes a file, if the path still leads to the file with this id.
 ///
 /// # Errors
-/// The system's error; [`io::ErrorKind::NotFound`] if the name leads to something else.
+/// The system's error; [`io::ErrorKind::NotFound`] if the path leads to another file.
 pub fn remove(path: &Path, id: FileId) -> io::Result<()> {
-    let there = stamp_from(&fs::metadata(path)?, rustix::fs::statvfs(path)?.f_fsid)?;
-    match there.id == id {
+    let found = stamp_from(&fs::metadata(path)?, rustix::fs::statvfs(path)?.f_fsid)?;
+    match found.id == id {
         true => fs::remove_file(path),
         false => Err(io::ErrorKind::NotFound.into()),
     }
 }
 
-/// Single reads at scattered places follow: nothing is read ahead of them.
-pub fn no_read_ahead(file: &fs::File) {
+/// Disables read-ahead, for single reads at scattered offsets.
+pub fn disable_read_ahead(file: &fs::File) {
     let _ = fadvise(file, 0, None, Advice::Random);
 }
 
-/// Opens a file that no process has locked, to remove it. While it is open, no other process takes
-/// it for such a file.
-pub fn open_left(path: &Path) -> Option<fs::File> {
+/// Opens a file that no process has locked, in order to remove it. The lock keeps other processes
+/// from doing the same.
+pub fn open_abandoned(path: &Path) -> Option<fs::File> {
     let file = fs::OpenOptions::new().read(true).write(true).open(path).ok()?;
     try_lock(&file).then_some(file)
 }
 
-/// Removes a file that [`open_left`] has opened, if it still has that name.
+/// Removes a file opened by [`open_abandoned`], if the path still leads to it.
 ///
 /// # Errors
 /// The system's error.
-pub fn remove_left(file: fs::File, path: &Path) -> io::Result<()> {
+pub fn remove_abandoned(file: fs::File, path: &Path) -> io::Result<()> {
     remove(path, stamp(&file)?.id)
 }
 
-/// Size of the file system that a path lies on, and bytes that may still be used there. One that
-/// has no size has no bound.
+/// Size of the file system at a path, and bytes available there. Unlimited if the file system
+/// reports no size.
 ///
 /// # Errors
 /// The system's error.
@@ -506,11 +504,10 @@ pub fn space(path: &Path) -> io::Result<(u64, u64)> {
     Ok((stat.f_blocks * stat.f_frsize, stat.f_bavail * stat.f_frsize))
 }
 
-/// True if an open file lies on another machine: its file system talks to a server and keeps a
-/// cache of its own here.
+/// True if an open file is on another machine: a network file system with a local cache.
 pub fn is_remote(file: &fs::File) -> bool {
-    /// NFS, SMB (three generations), 9P, Ceph, AFS (two), Lustre, OCFS2, GFS2, as `statfs` numbers
-    /// them.
+    /// `statfs` magic numbers of NFS, SMB (three generations), 9P, Ceph, AFS (two), Lustre, OCFS2
+    /// and GFS2.
     const REMOTE: [u32; 11] = [
         0x6969, 0x517b, 0xff53_4d42, 0xfe53_4d42, 0x0102_1997, 0x00c3_6400, 0x5346_414f, 0x6b41_4653, 0x0bd0_0bd0,
         0x7461_636f, 0x0116_1970,
@@ -518,7 +515,7 @@ pub fn is_remote(file: &fs::File) -> bool {
     rustix::fs::fstatfs(file).is_ok_and(|stat| REMOTE.contains(&(stat.f_type as u32)))
 }
 
-/// Bytes that a file takes up on its file system.
+/// Bytes allocated to a file.
 pub fn allocated(meta: &fs::Metadata) -> u64 {
     meta.st_blocks() * 512
 }

@@ -1,9 +1,9 @@
 //! Memory maps of files, with copies that survive an I/O error.
 //!
-//! The kernel answers a failed page-in with SIGBUS, which would end the process. While a copy runs,
-//! a handler puts an anonymous page of zeros where the faulting one should be and notes the fault,
-//! so that the copy ends and is reported as a failed operation. Only pages within a map of ours are
-//! replaced; any other SIGBUS ends the process as usual.
+//! The kernel raises SIGBUS for a failed page-in, which would end the process. During a copy, a
+//! handler maps an anonymous zero page over the faulting one and records the fault, so the copy
+//! finishes and is reported as a failed operation. Only pages within our own maps are replaced; any
+//! other SIGBUS ends the process as usual.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -25,11 +25,11 @@ pub(crate) struct FileMap {
 }
 
 thread_local! {
-    /// The map that a copy of this thread is touching, and whether it has faulted.
+    /// Start and end of the map that this thread is copying from or to, and whether it has faulted.
     static GUARDED: Cell<(usize, usize, bool)> = const { Cell::new((0, 0, false)) };
 }
 
-/// Bytes in a page, which a signal handler must not ask for. Set before the first map is made.
+/// Page size, which a signal handler must not query. Set before the first map is made.
 static PAGE: AtomicUsize = AtomicUsize::new(0);
 
 fn page() -> usize {
@@ -59,26 +59,25 @@ impl FileMap {
         })
     }
 
-    /// Asks for huge pages.
+    /// Advises the kernel to use huge pages.
     ///
     /// # Errors
-    /// The system's error, such as `EINVAL` where it knows none.
-    pub(crate) fn ask_for_huge_pages(&self) -> io::Result<()> {
+    /// The system's error, such as `EINVAL` where it supports none.
+    pub(crate) fn advise_huge_pages(&self) -> io::Result<()> {
         // SAFETY: the range is the mapping of this value; the advice changes none of its contents.
         unsafe { rustix::mm::madvise(self.start.cast(), self.length.max(1), rustix::mm::Advice::LinuxHugepage)? };
         Ok(())
     }
 
-    /// Makes ready to write back cache lines of persistent memory, which this system offers only
-    /// through `MAP_SYNC`.
+    /// Cache-line flushes are not supported: Linux offers them only through `MAP_SYNC`.
     ///
     /// # Errors
     /// Always.
-    pub(crate) fn open_lines(&mut self) -> io::Result<()> {
+    pub(crate) fn prepare_line_flush(&mut self) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Not done here. Returns a negative error number.
+    /// Not supported. Returns a negative error number.
     pub(crate) fn flush_lines(&self, _offset: usize, _length: usize, _drain: bool) -> i64 {
         -i64::from(super::file::NOT_SUPPORTED)
     }
@@ -89,7 +88,7 @@ impl FileMap {
             offset.checked_add(buffer.len()).is_some_and(|end| end <= self.length),
             "read beyond the map"
         );
-        self.guarded(offset, buffer.len(), || {
+        self.run_guarded(offset, buffer.len(), || {
             // SAFETY: the range lies within the map (checked above), which lives as long as `self`.
             // Other processes may change it during the copy; the bytes are only ever treated as
             // bytes. A failed page-in is handled above.
@@ -104,7 +103,7 @@ impl FileMap {
             offset.checked_add(buffer.len()).is_some_and(|end| end <= self.length),
             "write beyond the map"
         );
-        self.guarded(offset, buffer.len(), || {
+        self.run_guarded(offset, buffer.len(), || {
             // SAFETY: the range lies within the map (checked above), which is writable and lives as
             // long as `self`.
             let target = unsafe { self.start.add(offset) };
@@ -118,9 +117,9 @@ impl FileMap {
         })
     }
 
-    fn guarded(&self, offset: usize, length: usize, copy: impl FnOnce()) -> bool {
+    fn run_guarded(&self, offset: usize, length: usize, copy: impl FnOnce()) -> bool {
         GUARDED.set((self.start as usize, self.start as usize + self.length, false));
-        // The fences keep the compiler from moving the copy out of the guarded stretch.
+        // The fences keep the compiler from moving the copy out of the guarded section.
         compiler_fence(Ordering::SeqCst);
         copy();
         compiler_fence(Ordering::SeqCst);
@@ -132,8 +131,8 @@ impl FileMap {
         !faulted
     }
 
-    /// Maps the pages of a range from the file again, so that zeros put there by the handler are
-    /// not taken for data.
+    /// Maps the pages of a range from the file again, so that the handler's zeros are not taken for
+    /// data.
     fn restore(&self, offset: usize, length: usize) {
         let first = offset - offset % page();
         let bytes = offset + length - first;
@@ -158,7 +157,7 @@ impl FileMap {
         };
     }
 
-    /// The same as [`FileMap::flush`]: this system has one call for both.
+    /// Same as [`FileMap::flush`] on Linux.
     pub(crate) fn flush_view(&self, offset: usize, length: usize) -> i64 {
         self.flush(offset, length)
     }

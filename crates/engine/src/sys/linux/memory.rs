@@ -6,11 +6,11 @@ use std::ptr::null_mut;
 
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
-/// From now on the allocator maps blocks of 32 KiB and more on their own, so that only the pages in
-/// use take memory. A worker has some fifteen histograms of 34 KiB, most of them with a few buckets
-/// in use; in its heap glibc would clear all of them.
+/// Makes the allocator map blocks of 32 KiB and more separately, so that only touched pages take
+/// memory. A worker has some fifteen histograms of 34 KiB, mostly with few buckets in use; glibc
+/// would clear them in its heap.
 pub fn map_large_blocks() {
-    // SAFETY: it changes where later allocations come from, and nothing that exists.
+    // SAFETY: it affects only later allocations.
     #[cfg(target_env = "gnu")]
     unsafe {
         libc::mallopt(libc::M_MMAP_THRESHOLD, 32 << 10);
@@ -21,8 +21,8 @@ pub fn map_large_blocks() {
 #[derive(Debug)]
 pub(crate) struct Mapping {
     /// What the system mapped.
-    whole: *mut c_void,
-    whole_length: usize,
+    base: *mut c_void,
+    base_length: usize,
     /// The aligned part in use.
     start: *mut u8,
     length: usize,
@@ -30,14 +30,14 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// Bytes in the smallest page of any processor. Larger ones are multiples of it, and the kernel
+    /// The smallest page size of any processor. Larger ones are multiples of it, and the kernel
     /// rounds up to them.
     pub(crate) const PAGE: usize = 4096;
-    /// Size of a huge page where pages are of 4 KiB.
+    /// Size of a huge page where pages have 4 KiB.
     const HUGE_PAGE: usize = 2 << 20;
 
-    /// Maps `length` bytes aligned to `alignment` (a power of two); with `huge`, from the pool of
-    /// huge pages in multiples of that many bytes, which is no less than a page of that pool.
+    /// Maps `length` bytes aligned to `alignment` (a power of two). `huge`: the page size, for
+    /// memory from the pool of huge pages.
     ///
     /// # Errors
     /// The system's error, such as `ENOMEM`; with `huge`, also when the pool of huge pages is
@@ -45,10 +45,9 @@ impl Mapping {
     pub(crate) fn new(length: usize, alignment: usize, huge: Option<usize>) -> io::Result<Mapping> {
         let mut mapping = Self::reserve(length, alignment, huge, MapFlags::empty())?;
         if huge.is_none() && length >= Self::HUGE_PAGE {
-            // Fewer TLB misses where the system has transparent huge pages; without them nothing is
-            // lost. SAFETY: the range is the mapping just made; the advice does not change its
-            // contents.
-            let _ = unsafe { madvise(mapping.whole, mapping.whole_length, Advice::LinuxHugepage) };
+            // Transparent huge pages reduce TLB misses; without them nothing is lost. SAFETY: the
+            // range is the mapping just made; the advice does not change its contents.
+            let _ = unsafe { madvise(mapping.base, mapping.base_length, Advice::LinuxHugepage) };
         }
         mapping.touch(0..length.max(1));
         Ok(mapping)
@@ -67,7 +66,7 @@ impl Mapping {
         Ok(mapping)
     }
 
-    /// Touches these pages now rather than in the measured window.
+    /// Touches these pages before the measured window.
     fn touch(&mut self, bytes: std::ops::Range<usize>) {
         for page in self.bytes_mut()[bytes].chunks_mut(Self::PAGE) {
             page[0] = 1;
@@ -75,24 +74,24 @@ impl Mapping {
     }
 
     fn reserve(length: usize, alignment: usize, huge: Option<usize>, flags: MapFlags) -> io::Result<Mapping> {
-        let page = huge.map_or(Self::PAGE, |page| page.max(usual_huge_page()));
+        let page = huge.map_or(Self::PAGE, |page| page.max(default_huge_page()));
         let huge = huge.is_some();
         // Page alignment is free; a larger one needs room to shift.
         let extra = if alignment > page { alignment } else { 0 };
-        let whole_length = (length.max(1) + extra).next_multiple_of(page);
+        let base_length = (length.max(1) + extra).next_multiple_of(page);
         let flags = flags | MapFlags::PRIVATE | if huge { MapFlags::HUGETLB } else { MapFlags::empty() };
         // SAFETY: a new anonymous mapping at an address of the kernel's choice touches no existing
         // memory.
-        let whole = unsafe { mmap_anonymous(null_mut(), whole_length, ProtFlags::READ | ProtFlags::WRITE, flags)? };
+        let base = unsafe { mmap_anonymous(null_mut(), base_length, ProtFlags::READ | ProtFlags::WRITE, flags)? };
         let shift = if extra == 0 {
             0
         } else {
-            (whole as usize).wrapping_neg() & (alignment - 1)
+            (base as usize).wrapping_neg() & (alignment - 1)
         };
-        let start = whole.cast::<u8>().wrapping_add(shift);
+        let start = base.cast::<u8>().wrapping_add(shift);
         Ok(Mapping {
-            whole,
-            whole_length,
+            base,
+            base_length,
             start,
             length: length.max(1),
             leaked: false,
@@ -105,7 +104,7 @@ impl Mapping {
         self.start
     }
 
-    /// Keeps the memory mapped for ever.
+    /// Keeps the memory mapped for the life of the process.
     pub(crate) fn leak(&mut self) {
         self.leaked = true;
     }
@@ -129,47 +128,47 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         if !self.leaked {
             // SAFETY: the range was mapped by `new`, and no borrow of it can outlive `self`.
-            let _ = unsafe { munmap(self.whole, self.whole_length) };
+            let _ = unsafe { munmap(self.base, self.base_length) };
         }
     }
 }
 
-/// Bytes in a page: 4 KiB on x86-64, 4, 16 or 64 KiB on ARM64, as the kernel was built.
+/// The page size: 4 KiB on x86-64; 4, 16 or 64 KiB on ARM64, depending on the kernel.
 pub fn page_size() -> u64 {
     rustix::param::page_size() as u64
 }
 
-/// Bytes in a page of the pool that is used where none is named. A mapping from it can only be
-/// given back in whole ones.
-fn usual_huge_page() -> usize {
+/// The default size of huge pages. A mapping of huge pages can only be unmapped in whole pages.
+fn default_huge_page() -> usize {
     let meminfo = std::fs::read_to_string("/proc/meminfo").ok();
-    meminfo.and_then(|text| pool_page(&text)).unwrap_or(Mapping::HUGE_PAGE)
+    meminfo
+        .and_then(|text| parse_default_huge_page(&text))
+        .unwrap_or(Mapping::HUGE_PAGE)
 }
 
-/// The same, from the text of `/proc/meminfo`.
-fn pool_page(text: &str) -> Option<usize> {
+/// Parses the default size of huge pages from `/proc/meminfo`.
+fn parse_default_huge_page(text: &str) -> Option<usize> {
     let line = text.lines().find_map(|line| line.strip_prefix("Hugepagesize:"))?;
     let kibibytes: usize = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kibibytes << 10).filter(|bytes| bytes.is_power_of_two())
 }
 
-/// What stands in the way of large pages, and what to do, where it is neither a lack of them nor of
-/// memory: nothing here.
+/// Cause and remedy if large pages fail for another reason than lack of memory: none on Linux.
 pub(crate) fn huge_page_refusal(_: &io::Error) -> Option<(&'static str, &'static str)> {
     None
 }
 
-/// The most bytes of address space of this process (`RLIMIT_AS`), if there is a limit.
+/// The limit on this process's address space (`RLIMIT_AS`), if any.
 pub(crate) fn address_space_limit() -> Option<u64> {
     rustix::process::getrlimit(rustix::process::Resource::As).current
 }
 
-/// Memory that is kept from being swapped out, as long as this lives.
+/// Memory locked against swapping until dropped.
 #[derive(Debug)]
 pub struct Pinned(#[allow(dead_code, reason = "it is held, not used")] Mapping);
 
 impl Pinned {
-    /// Pins that many bytes.
+    /// Locks `bytes` bytes.
     ///
     /// # Errors
     /// The system's error, such as `ENOMEM` beyond the limit of locked memory.
@@ -180,7 +179,7 @@ impl Pinned {
         }
         let mapping = Mapping::new(length, Mapping::PAGE, None)?;
         // SAFETY: the range is the mapping just made, which stays until the value is dropped.
-        unsafe { rustix::mm::mlock(mapping.whole, mapping.whole_length)? };
+        unsafe { rustix::mm::mlock(mapping.base, mapping.base_length)? };
         Ok(Pinned(mapping))
     }
 }
@@ -192,11 +191,17 @@ mod tests {
     #[test]
     fn the_page_of_the_pool_is_the_kernels() {
         let text = |line: &str| format!("MemTotal: 1 kB\n{line}\nDirectMap4k: 5 kB\n");
-        assert_eq!(pool_page(&text("Hugepagesize:       2048 kB")), Some(2 << 20));
+        assert_eq!(
+            parse_default_huge_page(&text("Hugepagesize:       2048 kB")),
+            Some(2 << 20)
+        );
         // ARM64 with pages of 64 KiB.
-        assert_eq!(pool_page(&text("Hugepagesize:     524288 kB")), Some(512 << 20));
-        assert_eq!(pool_page(&text("Hugepagesize:     0 kB")), None);
-        assert_eq!(pool_page(&text("Hugetlb: 0 kB")), None);
+        assert_eq!(
+            parse_default_huge_page(&text("Hugepagesize:     524288 kB")),
+            Some(512 << 20)
+        );
+        assert_eq!(parse_default_huge_page(&text("Hugepagesize:     0 kB")), None);
+        assert_eq!(parse_default_huge_page(&text("Hugetlb: 0 kB")), None);
     }
 
     #[test]

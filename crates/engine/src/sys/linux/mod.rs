@@ -16,7 +16,7 @@ pub mod facts;
 pub mod file;
 pub mod mpi;
 pub mod names;
-pub mod reported;
+pub mod native_facts;
 pub mod signals;
 pub mod terminal;
 pub mod thread;

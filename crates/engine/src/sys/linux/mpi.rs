@@ -1,29 +1,29 @@
-//! MPI, joined at run time: the library of the launcher is opened by name, so that nothing of it is
-//! needed to build the program or to run it alone.
+//! MPI, loaded at run time: the launcher's library is opened by name, so neither building nor
+//! running alone needs it.
 //!
-//! Three binary interfaces are in use, which differ in their constants: that of the MPI-5 standard,
-//! that of MPICH and its family (Intel, Cray, MVAPICH), and that of Open MPI, whose handles are
-//! addresses of exported objects. A handle is a word here: the 32-bit handles of MPICH are passed
-//! in the same registers. Status objects, whose layouts differ, are never used. Which one a library
-//! has, it says itself: its file may have any name.
+//! Three binary interfaces exist, with different constants: that of the MPI-5 standard, that of
+//! MPICH and its family (Intel, Cray, MVAPICH), and that of Open MPI, whose handles are addresses
+//! of exported objects. A handle is a machine word here; MPICH passes its 32-bit handles in the
+//! same registers. Status objects, whose layouts differ, are never used. Symbols identify the
+//! interface, since the library file may have any name.
 
 use std::ffi::{CStr, CString, c_char, c_int, c_void};
 use std::mem;
 
 type Handle = usize;
 
-/// Which binary interface a library has.
+/// The binary interface of a library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abi {
-    /// That of the MPI-5 standard.
+    /// MPI-5 standard.
     Standard,
-    /// That of MPICH 3 and later.
+    /// MPICH 3 and later.
     Mpich,
-    /// That of Open MPI 4 and 5.
+    /// Open MPI 4 and 5.
     OpenMpi,
 }
 
-/// The version of the standard's interface whose constants are known.
+/// The supported version of the standard's interface.
 const STANDARD_VERSION: c_int = 1;
 
 #[derive(Clone, Copy, Debug)]
@@ -102,22 +102,21 @@ impl Library {
         (!symbol.is_null()).then_some(symbol)
     }
 
-    /// Which version of the standard's interface it has; `None` if it has another interface.
+    /// The version of the standard's interface; `None` for another interface.
     fn standard_version(&self) -> Option<c_int> {
         let symbol = self.symbol("MPI_Abi_get_version")?;
         // SAFETY: the standard gives this function these parameters.
-        let ask =
+        let get_version =
             unsafe { mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_int, *mut c_int) -> c_int>(symbol) };
         let (mut major, mut minor) = (-1, -1);
         // SAFETY: it may be called before MPI is started, and both are live words. A library with
         // another interface leaves -1 in them.
-        let code = unsafe { ask(&mut major, &mut minor) };
+        let code = unsafe { get_version(&mut major, &mut minor) };
         (code == 0 && major >= 0).then_some(major)
     }
 }
 
-/// An MPI library that has been started. It belongs to the thread that opened it, and is never
-/// unloaded.
+/// A started MPI library. It belongs to the thread that opened it, and is never unloaded.
 #[derive(Debug)]
 pub struct Mpi {
     functions: Functions,
@@ -128,13 +127,11 @@ pub struct Mpi {
     library: Library,
 }
 
-/// An MPI library that has been opened and not started. Until then another one can take its place;
-/// two that have been started in one process hang.
+/// An MPI library that is open but not started. Only one may be started: two in one process hang.
 #[derive(Debug)]
 pub struct LoadedMpi(Mpi);
 
-/// A message on its way. Its bytes are lent to MPI until [`Mpi::has_ended`] has said that it has
-/// arrived.
+/// A message in transfer. MPI may use its bytes until [`Mpi::has_ended`] returns true.
 #[derive(Debug)]
 pub struct Transfer {
     request: Handle,
@@ -143,7 +140,7 @@ pub struct Transfer {
 }
 
 impl Transfer {
-    /// The bytes of a message that has arrived.
+    /// The bytes of a completed message.
     pub fn into_bytes(mut self) -> Vec<u8> {
         match self.ended {
             true => mem::take(&mut self.bytes),
@@ -155,17 +152,17 @@ impl Transfer {
 impl Drop for Transfer {
     fn drop(&mut self) {
         if !self.ended {
-            // MPI may still read or write them.
+            // MPI may still access them.
             mem::forget(mem::take(&mut self.bytes));
         }
     }
 }
 
 impl LoadedMpi {
-    /// Starts it; this waits until the launcher has brought all processes together.
+    /// Starts MPI. Blocks until all processes of the launcher have started it.
     ///
     /// # Errors
-    /// What it says.
+    /// MPI's error message.
     pub fn start(self) -> Result<Mpi, String> {
         let mpi = self.0;
         let constants = mpi.constants;
@@ -180,14 +177,14 @@ impl LoadedMpi {
                 &mut provided,
             )
         };
-        mpi.checked(code)?;
+        mpi.check(code)?;
         if provided < constants.funneled {
             mpi.finish();
             return Err("its library of MPI is built for programs that have one thread".into());
         }
         // SAFETY: both are predefined handles of this library.
         let code = unsafe { (mpi.functions.set_error_handler)(constants.world, constants.errors_return) };
-        mpi.checked(code)?;
+        mpi.check(code)?;
         Ok(mpi)
     }
 }
@@ -203,7 +200,8 @@ impl Mpi {
             let found = library.symbol(symbol).map(|symbol| symbol as usize);
             found.ok_or_else(|| format!("{symbol} is not in it"))
         };
-        // Asked first: what has the standard's interface may need a library that has its own.
+        // Check the standard's interface first: such a library may depend on one with its own
+        // interface.
         let (abi, constants) = if let Some(version) = library.standard_version() {
             if version != STANDARD_VERSION {
                 return Err(format!(
@@ -245,7 +243,7 @@ impl Mpi {
         }))
     }
 
-    fn checked(&self, code: c_int) -> Result<(), String> {
+    fn check(&self, code: c_int) -> Result<(), String> {
         if code == 0 {
             return Ok(());
         }
@@ -254,7 +252,7 @@ impl Mpi {
         // 1024 in all three), and was zero before.
         let status = unsafe { (self.functions.error_string)(code, text.as_mut_ptr(), &mut length) };
         Err(match status {
-            0 => text_of(&text),
+            0 => c_text(&text),
             _ => format!("error {code}"),
         })
     }
@@ -275,21 +273,21 @@ impl Mpi {
         size.max(1) as u32
     }
 
-    /// What the library calls itself.
+    /// Name and version of the library.
     pub fn version(&self) -> String {
         let (mut text, mut length) = ([0 as c_char; 8193], 0);
         // SAFETY: the buffer has the length that the interfaces ask for at most (8192), and one
         // zero more.
         unsafe { (self.functions.version)(text.as_mut_ptr(), &mut length) };
-        let text = text_of(&text);
+        let text = c_text(&text);
         let first = text.split(['\n', ',']).next().unwrap_or(&text);
         first.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// True if a message with this tag is there from that process.
+    /// True if a message with this tag from rank `from` is waiting.
     ///
     /// # Errors
-    /// What MPI says: with fault tolerance, that the process has failed.
+    /// MPI's error message; with fault tolerance, that the process has failed.
     pub fn is_there(&self, from: u32, tag: u16) -> Result<bool, String> {
         let mut flag = 0;
         // SAFETY: a predefined handle, a live word, and the constant that stands for no status.
@@ -302,13 +300,13 @@ impl Mpi {
                 self.constants.status_ignore,
             )
         };
-        self.checked(code).map(|()| flag != 0)
+        self.check(code).map(|()| flag != 0)
     }
 
-    /// Hands bytes over to be sent.
+    /// Starts sending `bytes`.
     ///
     /// # Errors
-    /// What MPI says.
+    /// MPI's error message.
     pub fn send(&self, to: u32, tag: u16, bytes: Vec<u8>) -> Result<Transfer, String> {
         let mut transfer = Transfer {
             request: 0,
@@ -329,14 +327,14 @@ impl Mpi {
                 &mut transfer.request,
             )
         };
-        self.checked(code)?;
+        self.check(code)?;
         Ok(transfer)
     }
 
-    /// Takes a message of this length.
+    /// Starts receiving a message of this length.
     ///
     /// # Errors
-    /// What MPI says.
+    /// MPI's error message.
     pub fn receive(&self, from: u32, tag: u16, length: usize) -> Result<Transfer, String> {
         let mut transfer = Transfer {
             request: 0,
@@ -356,14 +354,14 @@ impl Mpi {
                 &mut transfer.request,
             )
         };
-        self.checked(code)?;
+        self.check(code)?;
         Ok(transfer)
     }
 
-    /// True once a message has arrived, or its bytes are no longer needed.
+    /// True once a message has been received, or MPI no longer needs its bytes.
     ///
     /// # Errors
-    /// What MPI says.
+    /// MPI's error message.
     pub fn has_ended(&self, transfer: &mut Transfer) -> Result<bool, String> {
         if transfer.ended {
             return Ok(true);
@@ -372,12 +370,12 @@ impl Mpi {
         // SAFETY: the request was made by this library and has not ended yet; the other is a live
         // word.
         let code = unsafe { (self.functions.test)(&mut transfer.request, &mut flag, self.constants.status_ignore) };
-        self.checked(code)?;
+        self.check(code)?;
         transfer.ended = flag != 0;
         Ok(transfer.ended)
     }
 
-    /// Ends MPI for this process; it waits for the others.
+    /// Finalizes MPI. Blocks until the other processes do.
     pub fn finish(self) {
         let _ = &self.library;
         // SAFETY: it was started by this thread, and nothing is called after it.
@@ -385,7 +383,7 @@ impl Mpi {
     }
 }
 
-fn text_of(text: &[c_char]) -> String {
+fn c_text(text: &[c_char]) -> String {
     let bytes: Vec<u8> = text
         .iter()
         .take_while(|letter| **letter != 0)

@@ -1,4 +1,4 @@
-//! Calls on names of files and directories.
+//! Operations on paths of files and directories.
 
 use std::fs;
 use std::io;
@@ -8,7 +8,7 @@ use std::path::Path;
 use model::plan::LookCall;
 use rustix::fs::{AtFlags, CWD, StatxFlags, lstat, stat, statx};
 
-/// Makes a file that is not there, for this user alone, and opens it.
+/// Creates a file if it does not exist, accessible only to this user, and opens it.
 pub(crate) fn create_file(path: &Path) -> io::Result<fs::File> {
     fs::OpenOptions::new()
         .read(true)
@@ -19,21 +19,21 @@ pub(crate) fn create_file(path: &Path) -> io::Result<fs::File> {
         .open(path)
 }
 
-/// Makes a directory, for this user alone.
+/// Creates a directory accessible only to this user.
 ///
 /// # Errors
-/// The system's error, such as that something is there already.
+/// The system's error, such as that the path exists.
 pub fn create_directory(path: &Path) -> io::Result<()> {
     fs::DirBuilder::new().mode(0o700).create(path)
 }
 
-/// Opens something for reading whose reads do not wait for more to come.
+/// Opens a file for non-blocking reads.
 pub(crate) fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
     let flag = rustix::fs::OFlags::NONBLOCK.bits() as i32;
     fs::OpenOptions::new().read(true).custom_flags(flag).open(path)
 }
 
-/// Looks a name up. The standard library would make its own choice of the call.
+/// Looks up a path with a given system call, which the standard library would choose itself.
 pub(crate) fn look_up(path: &Path, call: LookCall) -> io::Result<()> {
     match call {
         LookCall::Stat => stat(path).map(drop)?,

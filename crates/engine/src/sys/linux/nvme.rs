@@ -1,11 +1,11 @@
-//! Pages that an NVMe device keeps about itself.
+//! Log pages of NVMe devices.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::path::Path;
 
-/// A namespace that every device has.
+/// The namespace that every device has.
 pub const FIRST_NAMESPACE: u32 = 1;
 
 /// `struct nvme_passthru_cmd` (linux/nvme_ioctl.h).
@@ -26,20 +26,20 @@ struct AdminCommand {
     result: u32,
 }
 
-/// The first bytes of a log page of a namespace, or of the controller (Get Log Page, NVM Express
-/// Base Specification 5.1.12). Only reads. `length` is a multiple of four.
+/// Reads the start of a log page of a namespace or of the controller (Get Log Page, NVM Express
+/// Base Specification 5.1.12). Read-only. `length` is a multiple of four.
 ///
 /// # Errors
-/// That of the system: the device is no NVMe device, has no such page, or may not be asked.
+/// The system's error: not an NVMe device, no such page, or no permission.
 pub fn log_page(device: &Path, number: u8, namespace: u32, length: usize) -> io::Result<Vec<u8>> {
     const GET_LOG_PAGE: u8 = 0x02;
     // _IOWR('N', 0x41, struct nvme_admin_cmd)
     const NVME_IOCTL_ADMIN_CMD: libc::Ioctl = 0xc048_4e41_u32 as libc::Ioctl;
-    // Linux 6.2 and later want the device to be open, earlier ones that the caller be root; nothing
-    // is written either way.
+    // Linux 6.2 and later require read access to the device, earlier ones root; nothing is written
+    // either way.
     let file = File::open(device)?;
     let mut page = vec![0u8; length];
-    // The count is one less than there are, in sixteen bits.
+    // The command takes the count minus one, in sixteen bits.
     let double_words = (length / 4).saturating_sub(1).min(0xffff) as u32;
     let mut command = AdminCommand {
         opcode: GET_LOG_PAGE,
@@ -55,7 +55,7 @@ pub fn log_page(device: &Path, number: u8, namespace: u32, length: usize) -> io:
     // `page`, not borrowed elsewhere until the call returns.
     match unsafe { libc::ioctl(file.as_raw_fd(), NVME_IOCTL_ADMIN_CMD, pointer) } {
         0 => Ok(page),
-        // The kernel hands on the status of the command as a positive number.
+        // The kernel returns the status of the command as a positive number.
         status if status > 0 => Err(io::Error::other(format!("the device answers with status {status:#x}"))),
         _ => Err(io::Error::last_os_error()),
     }

@@ -1,4 +1,4 @@
-//! A pipe that data is moved through by `splice` and `vmsplice`.
+//! A pipe for moving data with `splice` and `vmsplice`.
 
 use std::fs;
 use std::io;
@@ -6,17 +6,17 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 
 use crate::error::EngineError;
 
-/// Both ends of a pipe. It is empty between two calls, unless one of them has failed.
+/// Both ends of a pipe. It is empty between calls, unless a call failed.
 #[derive(Debug)]
 pub(crate) struct Pipe {
-    out: OwnedFd,
-    into: OwnedFd,
+    read_end: OwnedFd,
+    write_end: OwnedFd,
 }
 
-/// What a call has moved, or the negative error number.
+/// Bytes moved, or a negative error number.
 type Moved = Result<usize, i64>;
 
-fn moved(result: isize) -> Moved {
+fn into_moved(result: isize) -> Moved {
     usize::try_from(result).map_err(|_| -i64::from(io::Error::last_os_error().raw_os_error().unwrap_or(libc::EIO)))
 }
 
@@ -29,8 +29,8 @@ impl Pipe {
             return Err(EngineError::last_os_error("pipe2"));
         }
         // SAFETY: the call has succeeded, so both are open descriptors, and not shared yet.
-        let [out, into] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
-        Ok(Pipe { out, into })
+        let [read_end, write_end] = ends.map(|end| unsafe { OwnedFd::from_raw_fd(end) });
+        Ok(Pipe { read_end, write_end })
     }
 
     /// Moves data from a position of a file into the buffer, through the pipe. Returns bytes, or a
@@ -42,11 +42,11 @@ impl Pipe {
             let mut at = (offset + done as u64) as i64;
             // SAFETY: the descriptors are open, and the position is a live number that the call may
             // change.
-            let entered = moved(unsafe {
+            let entered = into_moved(unsafe {
                 libc::splice(
                     file.as_raw_fd(),
                     &mut at,
-                    self.into.as_raw_fd(),
+                    self.write_end.as_raw_fd(),
                     std::ptr::null_mut(),
                     wanted,
                     libc::SPLICE_F_MOVE,
@@ -59,7 +59,7 @@ impl Pipe {
                 Err(error) => return error,
             };
             while done < end {
-                match rustix::io::read(&self.out, &mut buffer[done..end]) {
+                match rustix::io::read(&self.read_end, &mut buffer[done..end]) {
                     Ok(bytes) => done += bytes,
                     Err(error) => return -i64::from(error.raw_os_error()),
                 }
@@ -71,9 +71,8 @@ impl Pipe {
     /// Moves the buffer to a position of a file, through the pipe. Returns bytes, or a negative
     /// error number.
     ///
-    /// The pipe refers to the memory of the buffer until the file has taken it, which is before
-    /// this returns; after an error it may still do so, and the pages are the kernel's to keep
-    /// until the pipe is closed.
+    /// The pipe refers to the buffer's memory until the file has consumed it, which is before this
+    /// returns. After an error it may still refer to it until the pipe is closed.
     pub(crate) fn write_to(&self, file: &fs::File, buffer: &[u8], offset: u64) -> i64 {
         let mut done = 0;
         while done < buffer.len() {
@@ -83,7 +82,8 @@ impl Pipe {
                 iov_len: rest.len(),
             };
             // SAFETY: the one part lies in `rest`, which is only read through it.
-            let entered = moved(unsafe { libc::vmsplice(self.into.as_raw_fd(), &part, 1, libc::SPLICE_F_NONBLOCK) });
+            let entered =
+                into_moved(unsafe { libc::vmsplice(self.write_end.as_raw_fd(), &part, 1, libc::SPLICE_F_NONBLOCK) });
             let end = match entered {
                 Ok(entered) => done + entered,
                 Err(error) => return error,
@@ -92,9 +92,9 @@ impl Pipe {
                 let mut at = (offset + done as u64) as i64;
                 // SAFETY: the descriptors are open, and the position is a live number that the call
                 // may change.
-                let left = moved(unsafe {
+                let left = into_moved(unsafe {
                     libc::splice(
-                        self.out.as_raw_fd(),
+                        self.read_end.as_raw_fd(),
                         std::ptr::null_mut(),
                         file.as_raw_fd(),
                         &mut at,

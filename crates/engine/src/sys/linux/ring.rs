@@ -1,7 +1,7 @@
-//! An io_uring: the two rings that a program and the kernel share, and the calls around them.
+//! An io_uring: the two rings shared with the kernel, and the system calls for them.
 //!
-//! This file knows the layout of the rings and nothing of operations, buffers or time beyond what a
-//! submission carries.
+//! This file handles only the layout of the rings; operations, buffers and time are left to the
+//! engine.
 
 use std::ffi::c_void;
 use std::io;
@@ -48,36 +48,36 @@ struct RawCompletion {
     flags: u32,
 }
 
-/// What kind of ring is wanted.
+/// Options of a new ring.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RingOptions {
-    /// Submissions that may wait to be handed over.
+    /// Size of the submission queue.
     pub(crate) submissions: u32,
-    /// Operations that may be in flight.
+    /// Size of the completion queue.
     pub(crate) completions: u32,
     /// `IORING_SETUP_*`.
     pub(crate) flags: IoringSetupFlags,
-    /// CPU of the kernel's thread, where the flags bind it.
+    /// CPU of the kernel thread, if the flags pin it.
     pub(crate) thread_cpu: u32,
 }
 
-/// The rings. They belong to the thread that made them.
+/// The rings. They belong to the thread that created them.
 #[derive(Debug)]
 pub(crate) struct Ring {
     descriptor: OwnedFd,
-    /// The descriptor's number, or its index among the registered rings of the thread.
+    /// The descriptor, or its index among the thread's registered rings.
     enter_number: i32,
     enter_flags: IoringEnterFlags,
     kernel_thread: bool,
     timed_waits: bool,
-    rings: Shared,
-    submissions: Shared,
+    rings: SharedMapping,
+    submissions: SharedMapping,
     submission_tail: *const AtomicU32,
     submission_flags: *const AtomicU32,
     submission_mask: u32,
-    /// Submissions pushed and taken so far; the kernel learns of new ones in [`Ring::enter`].
+    /// Submissions pushed and accepted so far; [`Ring::enter`] publishes new ones to the kernel.
     local_tail: u32,
-    taken_tail: u32,
+    accepted_tail: u32,
     completion_head: *const AtomicU32,
     completion_tail: *const AtomicU32,
     completion_mask: u32,
@@ -95,13 +95,13 @@ struct Update {
 
 /// Memory shared with the kernel.
 #[derive(Debug)]
-struct Shared {
+struct SharedMapping {
     start: *mut c_void,
     length: usize,
 }
 
-impl Shared {
-    fn map(descriptor: &OwnedFd, length: usize, offset: u64) -> io::Result<Shared> {
+impl SharedMapping {
+    fn map(descriptor: &OwnedFd, length: usize, offset: u64) -> io::Result<SharedMapping> {
         let flags = MapFlags::SHARED | MapFlags::POPULATE;
         // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.
         let start = unsafe {
@@ -114,7 +114,7 @@ impl Shared {
                 offset,
             )?
         };
-        Ok(Shared { start, length })
+        Ok(SharedMapping { start, length })
     }
 
     fn at<T>(&self, offset: u32) -> *mut T {
@@ -122,7 +122,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedMapping {
     fn drop(&mut self) {
         // SAFETY: the range was mapped by `map`; the pointers into it live in the same `Ring` and
         // die with it.
@@ -150,9 +150,9 @@ impl Ring {
         let (sq, cq) = (parameters.sq_off, parameters.cq_off);
         let completions_end = cq.cqes as usize + parameters.cq_entries as usize * size_of::<RawCompletion>();
         let array_end = sq.array as usize + parameters.sq_entries as usize * size_of::<u32>();
-        let rings = Shared::map(&descriptor, completions_end.max(array_end), IORING_OFF_SQ_RING)?;
+        let rings = SharedMapping::map(&descriptor, completions_end.max(array_end), IORING_OFF_SQ_RING)?;
         let submissions_length = parameters.sq_entries as usize * size_of::<Submission>();
-        let submissions = Shared::map(&descriptor, submissions_length, IORING_OFF_SQES)?;
+        let submissions = SharedMapping::map(&descriptor, submissions_length, IORING_OFF_SQES)?;
         if !options.flags.contains(IoringSetupFlags::NO_SQARRAY) {
             for index in 0..parameters.sq_entries {
                 // SAFETY: the array of `sq_entries` numbers lies within the mapping, and the kernel
@@ -169,7 +169,7 @@ impl Ring {
             submission_flags: rings.at(sq.flags),
             submission_mask: parameters.sq_entries - 1,
             local_tail: 0,
-            taken_tail: 0,
+            accepted_tail: 0,
             completion_head: rings.at(cq.head),
             completion_tail: rings.at(cq.tail),
             completion_mask: parameters.cq_entries - 1,
@@ -181,7 +181,7 @@ impl Ring {
         })
     }
 
-    /// Registers the ring with the thread, which spares the kernel a look-up at each call.
+    /// Registers the ring with the thread, which saves the kernel a lookup at each call.
     pub(crate) fn register_itself(&mut self) -> bool {
         let mut update = Update {
             offset: u32::MAX,
@@ -200,7 +200,7 @@ impl Ring {
         true
     }
 
-    /// Registers files, which are then named by index.
+    /// Registers files, which are then addressed by index.
     pub(crate) fn register_files(&self, descriptors: &[i32]) -> io::Result<()> {
         let pointer = descriptors.as_ptr().cast::<c_void>();
         let count = descriptors.len() as u32;
@@ -235,11 +235,11 @@ impl Ring {
         Ok(())
     }
 
-    /// Puts a submission into the ring. There must be room: at most as many as asked for in
-    /// [`RingOptions`] between two calls of [`Ring::enter`] that take them all.
+    /// Pushes a submission. There must be room: no more than [`RingOptions::submissions`] between
+    /// two calls of [`Ring::enter`] that accept them all.
     ///
     /// # Safety
-    /// Memory and files that the submission names must stay valid until its completion was taken.
+    /// Memory and files of the submission must stay valid until its completion is reaped.
     #[inline(always)]
     pub(crate) unsafe fn push(&mut self, submission: Submission) {
         debug_assert!(self.pushed() <= self.submission_mask, "the submission ring is full");
@@ -250,72 +250,71 @@ impl Ring {
         self.local_tail = self.local_tail.wrapping_add(1);
     }
 
-    /// Submissions pushed and not yet taken by the kernel.
+    /// Submissions pushed and not yet accepted by the kernel.
     #[inline(always)]
     fn pushed(&self) -> u32 {
-        self.local_tail.wrapping_sub(self.taken_tail)
+        self.local_tail.wrapping_sub(self.accepted_tail)
     }
 
-    /// Tells the kernel of all submissions pushed and waits until `at_least` completions are there
-    /// or `timeout` has passed. Returns how many submissions it took.
+    /// Submits everything pushed and waits until `wait_nr` completions are available or `timeout`
+    /// has passed. Returns how many submissions the kernel accepted.
     ///
     /// # Errors
-    /// The kernel's error: `EAGAIN` and `EBUSY` if it has no room now, `EINTR`, `ETIME` if nothing
-    /// was submitted and the timeout passed.
+    /// The kernel's error: `EAGAIN` and `EBUSY` if it has no room, `EINTR`, `ETIME` if nothing was
+    /// submitted and the timeout passed.
     #[inline(always)]
-    pub(crate) fn enter(&mut self, at_least: u32, timeout: Option<Nanos>) -> Result<u32, Errno> {
+    pub(crate) fn enter(&mut self, wait_nr: u32, timeout: Option<Nanos>) -> Result<u32, Errno> {
         // SAFETY: the tail lies within the mapping that `self` keeps.
         unsafe { (*self.submission_tail).store(self.local_tail, Ordering::Release) };
         let mut flags = self.enter_flags;
         if self.kernel_thread {
-            // The thread must have seen the tail, or we must see that it sleeps.
+            // Either the kernel thread sees the new tail, or we see that it sleeps.
             std::sync::atomic::fence(Ordering::SeqCst);
             // SAFETY: the flags lie within the mapping that `self` keeps.
             let state = unsafe { (*self.submission_flags).load(Ordering::Relaxed) };
             if state & IoringSqFlags::NEED_WAKEUP.bits() != 0 {
                 flags |= IoringEnterFlags::SQ_WAKEUP;
-            } else if at_least == 0 {
+            } else if wait_nr == 0 {
                 let pushed = self.pushed();
-                self.taken_tail = self.local_tail;
+                self.accepted_tail = self.local_tail;
                 return Ok(pushed);
             }
         }
         let entered = match timeout {
             None => {
-                // SAFETY: `push` has the caller's word for everything the submissions name. The
-                // number is that of the ring's own descriptor or of its registration, as the flags
-                // say.
-                unsafe { io_uring_enter(self.number(), self.pushed(), at_least, flags) }
+                // SAFETY: the callers of `push` promise that everything the submissions name is
+                // valid. The number is that of the ring's own descriptor or of its registration, as
+                // the flags say.
+                unsafe { io_uring_enter(self.enter_descriptor(), self.pushed(), wait_nr, flags) }
             }
-            Some(timeout) => self.enter_timed(at_least, timeout, flags),
+            Some(timeout) => self.enter_timed(wait_nr, timeout, flags),
         };
-        let taken = match entered {
-            // The thread takes whatever the tail has passed, however the waiting ended.
+        let accepted = match entered {
+            // The kernel thread accepts all entries before the tail, however the wait ended.
             Ok(_) | Err(Errno::AGAIN | Errno::BUSY | Errno::INTR | Errno::TIME) if self.kernel_thread => self.pushed(),
             entered => entered?,
         };
-        debug_assert!(taken <= self.pushed(), "the kernel takes no more than it is offered");
-        self.taken_tail = self.taken_tail.wrapping_add(taken);
-        Ok(taken)
+        debug_assert!(accepted <= self.pushed(), "the kernel takes no more than it is offered");
+        self.accepted_tail = self.accepted_tail.wrapping_add(accepted);
+        Ok(accepted)
     }
 
-    /// Takes submissions that the kernel has not taken back out of the ring.
-    pub(crate) fn take_back(&mut self) {
-        // The kernel looks at entries only in `enter`, so what it has left may be forgotten. (A
-        // kernel thread takes all.)
-        self.local_tail = self.taken_tail;
+    /// Removes submissions that the kernel has not accepted.
+    pub(crate) fn drop_unaccepted(&mut self) {
+        // The kernel reads entries only in `enter`, so the remaining ones can be dropped. (A kernel
+        // thread accepts all.)
+        self.local_tail = self.accepted_tail;
     }
 
     #[inline(never)]
-    fn enter_timed(&mut self, at_least: u32, timeout: Nanos, flags: IoringEnterFlags) -> Result<u32, Errno> {
+    fn enter_timed(&mut self, wait_nr: u32, timeout: Nanos, flags: IoringEnterFlags) -> Result<u32, Errno> {
         if !self.timed_waits {
-            // Before Linux 5.11: hand over, then look again soon.
-            // SAFETY: as in `enter`.
-            let taken = unsafe { io_uring_enter(self.number(), self.pushed(), 0, flags)? };
-            if self.available() < at_least {
+            // Before Linux 5.11: submit, then poll again soon.
+            let accepted = unsafe { io_uring_enter(self.enter_descriptor(), self.pushed(), 0, flags)? };
+            if self.available() < wait_nr {
                 super::thread::sleep(timeout.min(Nanos::micros(50)));
             }
-            return Ok(taken);
+            return Ok(accepted);
         }
         let time = Timespec {
             tv_sec: (timeout.0 / 1_000_000_000) as i64,
@@ -327,26 +326,26 @@ impl Ring {
         };
         let flags = flags | IoringEnterFlags::EXT_ARG;
         // SAFETY: as in `enter`; argument and time live until the call returns.
-        unsafe { io_uring_enter_arg(self.number(), self.pushed(), at_least, flags, Some(&argument)) }
+        unsafe { io_uring_enter_arg(self.enter_descriptor(), self.pushed(), wait_nr, flags, Some(&argument)) }
     }
 
     #[inline(always)]
-    fn number(&self) -> BorrowedFd<'_> {
+    fn enter_descriptor(&self) -> BorrowedFd<'_> {
         // SAFETY: the descriptor is open as long as `self`; a registered index is only ever passed
         // together with the flag that says so.
         unsafe { BorrowedFd::borrow_raw(self.enter_number) }
     }
 
-    /// Completions that may be taken.
+    /// Completions ready to be reaped.
     #[inline(always)]
     pub(crate) fn available(&self) -> u32 {
         // SAFETY: the tail lies within the mapping that `self` keeps.
         unsafe { (*self.completion_tail).load(Ordering::Acquire) }.wrapping_sub(self.local_head)
     }
 
-    /// Takes `count` completions, no more than are available.
+    /// Reaps `count` completions, which must be available.
     #[inline(always)]
-    pub(crate) fn take(&mut self, count: u32, mut each: impl FnMut(u64, i32)) {
+    pub(crate) fn reap(&mut self, count: u32, mut each: impl FnMut(u64, i32)) {
         debug_assert!(count <= self.available());
         for step in 0..count {
             let index = (self.local_head.wrapping_add(step) & self.completion_mask) as usize;
@@ -398,7 +397,7 @@ impl Ring {
 
 impl Drop for Ring {
     fn drop(&mut self) {
-        // A registered ring holds a reference of its own; give it back, or a thread could not open
+        // A registration holds a reference to the ring; release it, or the thread could open no
         // more than sixteen.
         if self.enter_flags.contains(IoringEnterFlags::REGISTERED_RING) {
             let mut update = Update {

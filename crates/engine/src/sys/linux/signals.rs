@@ -1,10 +1,10 @@
-//! Signals that would end the program where it can report instead.
+//! Handlers for signals that would otherwise end the program without a report.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// The same signal again within this time is the same request: `timeout` signals its child and then
+/// A repeated signal within this time is the same request: `timeout` signals first its child, then
 /// their process group.
 const SAME_REQUEST_NS: u64 = 200_000_000;
 
@@ -19,31 +19,29 @@ pub fn ignore_file_size_signal() {
     unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
 }
 
-/// From now on Ctrl-C, SIGTERM and a closed terminal raise the flag that is returned; a later one
-/// ends the process at once.
+/// Makes Ctrl-C, SIGTERM and a closed terminal set the returned flag; a second one ends the process
+/// at once.
 pub fn catch_stop() -> &'static AtomicBool {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
         // SAFETY: zero is a valid `sigaction`: no flags, an empty mask, and the handler is set
         // below.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
         action.sa_sigaction = on_stop as extern "C" fn(libc::c_int) as libc::sighandler_t;
-        // Calls that were interrupted go on: only the flag changes.
+        // Interrupted calls restart: only the flag changes.
         action.sa_flags = libc::SA_RESTART;
-        // SAFETY: `action` is whole and outlives the call; the handler does only what is allowed in
-        // one.
+        // SAFETY: `action` is complete and outlives the call; the handler is async-signal-safe.
         unsafe { libc::sigaction(signal, &raw const action, std::ptr::null_mut()) };
     }
     &STOP
 }
 
-/// From now on SIGUSR1 raises the flag that is returned, instead of ending the program.
+/// Makes SIGUSR1 set the returned flag instead of ending the program.
 pub fn catch_report() -> &'static AtomicBool {
     // SAFETY: zero is a valid `sigaction`: no flags, an empty mask, and the handler is set below.
     let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
     action.sa_sigaction = on_report as extern "C" fn(libc::c_int) as libc::sighandler_t;
     action.sa_flags = libc::SA_RESTART;
-    // SAFETY: `action` is whole and outlives the call; the handler does only what is allowed in
-    // one.
+    // SAFETY: `action` is complete and outlives the call; the handler is async-signal-safe.
     unsafe { libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut()) };
     &REPORT
 }
@@ -52,13 +50,13 @@ extern "C" fn on_report(_: libc::c_int) {
     REPORT.store(true, Ordering::Relaxed);
 }
 
-/// Does what Ctrl-C does, where the terminal passes it on as a key.
+/// Acts like Ctrl-C, for terminals in raw mode, which deliver it as a key.
 pub fn ask_to_stop() {
     // SAFETY: the call takes a number, and what it sets off is the handler above.
     unsafe { libc::raise(libc::SIGINT) };
 }
 
-/// The signal that asked to stop.
+/// The signal that requested the stop.
 pub fn stop_signal() -> Option<i32> {
     match SIGNAL.load(Ordering::Relaxed) {
         0 => None,
@@ -77,7 +75,7 @@ extern "C" fn on_stop(signal: libc::c_int) {
         }
         Err(first) if is_same && now.saturating_sub(first) < SAME_REQUEST_NS => {}
         Err(_) => {
-            super::terminal::put_back();
+            super::terminal::restore();
             // SAFETY: `_exit` may be called in a signal handler; nothing of this process is used
             // afterwards.
             unsafe { libc::_exit(128 + signal) };

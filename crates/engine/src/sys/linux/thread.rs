@@ -1,4 +1,4 @@
-//! Threads: placement, timers, and what they used.
+//! Threads: placement, timers and resource usage.
 
 use std::fs::File;
 use std::io;
@@ -35,14 +35,13 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set)?)
 }
 
-/// Gives this process all CPUs that it may have, where its launcher had left it fewer: launchers of
-/// MPI bind each process to one. Call it before there are other threads. How many it had before;
-/// `None` if nothing changed.
-pub fn widen() -> Option<u32> {
+/// Removes a CPU binding set by the launcher: MPI launchers bind each process to one CPU. Call it
+/// before starting other threads. Returns the previous number of CPUs; `None` if nothing changed.
+pub fn unbind_cpus() -> Option<u32> {
     let before = usable_cpus().len();
     let mut all = CpuSet::new();
     (0..CpuSet::MAX_CPU).for_each(|cpu| all.set(cpu));
-    // The kernel keeps to the CPUs of the control group.
+    // The kernel limits it to the CPUs of the control group.
     sched_setaffinity(None, &all).ok()?;
     (usable_cpus().len() > before).then_some(before as u32)
 }
@@ -62,11 +61,11 @@ pub fn cpus_of_node(node: u32) -> io::Result<Vec<u32>> {
     Ok(cpus)
 }
 
-/// Takes the memory of the calling thread from these NUMA nodes.
+/// Allocates the memory of the calling thread on these NUMA nodes.
 ///
 /// # Errors
 /// The system's error, such as `EINVAL` for a node that does not exist.
-pub fn take_memory_from(nodes: &MemoryNodes) -> io::Result<()> {
+pub fn set_memory_nodes(nodes: &MemoryNodes) -> io::Result<()> {
     let (mode, nodes): (libc::c_long, &[u32]) = match nodes {
         MemoryNodes::Default => (0, &[]),
         MemoryNodes::Prefer { node } => (1, std::slice::from_ref(node)),
@@ -91,7 +90,7 @@ pub fn take_memory_from(nodes: &MemoryNodes) -> io::Result<()> {
     }
 }
 
-/// Gives the calling thread a name for lists of the system, of which they show 15 bytes.
+/// Names the calling thread for tools such as `top`; the system keeps 15 bytes.
 pub fn set_name(name: &str) {
     let short: Vec<u8> = name.bytes().take(15).take_while(|byte| *byte != 0).chain([0]).collect();
     // SAFETY: the text is live and ends with a zero byte; the call copies it.
@@ -112,13 +111,13 @@ pub fn set_nice(value: i8) -> io::Result<()> {
     }
 }
 
-/// From now on the calling thread runs only while nothing else wants its processor.
+/// Makes the calling thread run only while its processor is otherwise idle.
 ///
 /// # Errors
 /// The system's error.
 pub fn run_only_when_idle() -> io::Result<()> {
-    // SAFETY: zero is valid for a structure of plain numbers, and the one that this class of
-    // scheduling wants.
+    // SAFETY: zero is valid for a structure of plain numbers, and is the priority that this
+    // scheduling class requires.
     let parameters: libc::sched_param = unsafe { std::mem::zeroed() };
     // SAFETY: the structure is live and only read; a zero id means the calling thread.
     let result = unsafe { libc::sched_setscheduler(0, libc::SCHED_IDLE, &parameters) };
@@ -128,13 +127,12 @@ pub fn run_only_when_idle() -> io::Result<()> {
     }
 }
 
-/// Lets the calling thread act as another user and group; its further groups stay. The other
-/// threads stay who they are: the wrapper of the C library would change all of them, the system
-/// call changes one.
+/// Switches the calling thread to another user and group; its supplementary groups stay. Uses the
+/// system call because the C library would switch all threads.
 ///
 /// # Errors
-/// The system's error, such as `EPERM` for who is not root.
-pub fn act_as(user: Option<u32>, group: Option<u32>) -> io::Result<()> {
+/// The system's error, such as `EPERM` without root.
+pub fn switch_user(user: Option<u32>, group: Option<u32>) -> io::Result<()> {
     const UNCHANGED: libc::c_long = -1;
     let checked = |result: libc::c_long| match result {
         0 => Ok(()),
@@ -154,8 +152,8 @@ pub fn act_as(user: Option<u32>, group: Option<u32>) -> io::Result<()> {
     Ok(())
 }
 
-/// Threads have an I/O priority here.
-pub const HAVE_IO_PRIORITY: bool = true;
+/// Linux threads have an I/O priority.
+pub const SUPPORTS_IO_PRIORITY: bool = true;
 
 /// Sets the I/O priority of the calling thread: class 1 real-time, 2 best effort, 3 idle; level 0
 /// to 7; a hint for the device, 0 for none.
@@ -175,15 +173,14 @@ pub fn set_io_priority(class: u8, level: u8, hint: u16) -> io::Result<()> {
 }
 
 /// Asks for timers without the usual slack of 50 µs.
-pub fn sharpen_timers() {
+pub fn request_precise_timers() {
     // SAFETY: the option takes a number, no memory. Failure leaves the usual slack.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1, 0, 0, 0) };
 }
 
 /// Sleeps for a length of time; returns early if a signal arrives.
 pub fn sleep(length: Nanos) {
-    // Against an absolute time, so that being interrupted before the call does not lengthen the
-    // sleep.
+    // An absolute time, so that a preemption before the call does not lengthen the sleep.
     let end = super::clock::monotonic() + length;
     let request = Timespec {
         tv_sec: (end.0 / 1_000_000_000) as i64,
@@ -198,7 +195,7 @@ pub fn process_cpu() -> Nanos {
     Nanos(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
-/// The time for which a thread could have run and waited for a processor.
+/// The time that a runnable thread waited for a processor.
 #[derive(Debug)]
 pub struct RunDelay(Option<File>);
 
@@ -208,7 +205,7 @@ impl RunDelay {
         RunDelay(File::open("/proc/thread-self/schedstat").ok())
     }
 
-    /// That time since the thread began; `None` where the kernel does not count it.
+    /// The total since the thread started; `None` if the kernel does not record it.
     pub fn read(&self) -> Option<Nanos> {
         let mut bytes = [0; 80];
         let length = self.0.as_ref()?.read_at(&mut bytes, 0).ok()?;
@@ -217,7 +214,7 @@ impl RunDelay {
     }
 }
 
-/// What the calling thread has used so far.
+/// Resource usage of the calling thread.
 pub fn usage() -> Usage {
     // SAFETY: all fields of the structure are plain numbers, for which zero is valid.
     let mut raw: libc::rusage = unsafe { std::mem::zeroed() };

@@ -1,7 +1,7 @@
-//! Calls on the files of a tree, by names relative to its root.
+//! Operations on the files of a tree, by paths relative to its root.
 //!
-//! No name is followed through a symbolic link that stands at its end, and the root is a directory
-//! that only this user may change.
+//! A symbolic link at the end of a path is never followed, and only this user may change the root
+//! directory.
 
 use std::fs;
 use std::io;
@@ -23,10 +23,10 @@ pub struct TreeRoot {
 }
 
 impl TreeRoot {
-    /// Makes the root directory, for this user alone.
+    /// Creates the root directory, accessible only to this user.
     ///
     /// # Errors
-    /// The system's error, such as that something is there already.
+    /// The system's error, such as that the path exists.
     pub fn create(path: &Path) -> io::Result<TreeRoot> {
         fs::DirBuilder::new().mode(0o700).create(path)?;
         TreeRoot::open(path)
@@ -43,7 +43,7 @@ impl TreeRoot {
         })
     }
 
-    /// Opens a file; of `cache`, whether it bypasses the page cache and when writes are done.
+    /// Opens a file. `cache` says whether to bypass the page cache and when writes are done.
     ///
     /// # Errors
     /// The system's error.
@@ -58,7 +58,7 @@ impl TreeRoot {
         Ok(openat(&self.directory, path, flags, Mode::RUSR | Mode::WUSR)?.into())
     }
 
-    /// Looks a name up. Returns its size in bytes.
+    /// Looks up a path. Returns its size in bytes.
     ///
     /// # Errors
     /// The system's error.
@@ -66,7 +66,7 @@ impl TreeRoot {
         Ok(statat(&self.directory, path, AtFlags::SYMLINK_NOFOLLOW).map(|found| found.st_size as u64)?)
     }
 
-    /// Asks whether a file may be read.
+    /// Checks that a file may be read.
     ///
     /// # Errors
     /// The system's error, also where it may not.
@@ -90,7 +90,7 @@ impl TreeRoot {
         Ok(utimensat(&self.directory, path, &times, AtFlags::SYMLINK_NOFOLLOW)?)
     }
 
-    /// Reads all names of a directory. Returns how many.
+    /// Lists a directory. Returns the number of entries.
     ///
     /// # Errors
     /// The system's error.
@@ -108,7 +108,7 @@ impl TreeRoot {
         Ok(Dir::new(openat(&self.directory, path, flags, Mode::empty())?)?)
     }
 
-    /// Gives a file another name.
+    /// Renames a file.
     ///
     /// # Errors
     /// The system's error.
@@ -124,7 +124,7 @@ impl TreeRoot {
         Ok(unlinkat(&self.directory, path, AtFlags::empty())?)
     }
 
-    /// Makes a directory, for this user alone.
+    /// Creates a directory, accessible only to this user.
     ///
     /// # Errors
     /// The system's error.
@@ -140,7 +140,7 @@ impl TreeRoot {
         Ok(unlinkat(&self.directory, path, AtFlags::REMOVEDIR)?)
     }
 
-    /// Flushes the file system that the tree is on.
+    /// Flushes the file system of the tree.
     ///
     /// # Errors
     /// The system's error.
@@ -148,9 +148,9 @@ impl TreeRoot {
         super::file::flush_file_system(&self.directory)
     }
 
-    /// Removes the files and directories that have names of a tree. Symbolic links and everything
-    /// else stay, and so do the directories that they are in. Returns how many names stay, without
-    /// `marker`, which stays too.
+    /// Removes the files and directories whose names belong to a tree. Symbolic links and
+    /// everything else stay, and so do their directories. Returns how many entries stay, not
+    /// counting `marker`, which stays too.
     ///
     /// # Errors
     /// The system's error where a directory cannot be read.
@@ -161,7 +161,7 @@ impl TreeRoot {
             .collect::<Result<_, _>>()?;
         let mut foreign = 0;
         for (name, kind) in names.iter().filter(|(name, _)| ![".", "..", marker].contains(&&**name)) {
-            // Some file systems do not tell the type with the name.
+            // Some file systems do not report the type when listing.
             let kind = match kind {
                 FileType::Unknown => statat(&self.directory, &**name, AtFlags::SYMLINK_NOFOLLOW)
                     .map_or(FileType::Unknown, |found| FileType::from_raw_mode(found.st_mode)),
@@ -171,13 +171,13 @@ impl TreeRoot {
                 FileType::RegularFile if is_tree_name(name, false) => self.remove_file(name).is_ok(),
                 FileType::Directory if is_tree_name(name, true) => {
                     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-                    // What cannot be opened stays, and so does everything in it.
+                    // A directory that cannot be opened stays, with everything in it.
                     let below = openat(&self.directory, &**name, flags, Mode::empty()).map(|directory| TreeRoot {
                         directory: directory.into(),
                     });
-                    let kept = below.map_or(1, |below| below.remove_contents("").unwrap_or(1));
-                    foreign += kept;
-                    kept > 0 || self.remove_directory(name).is_ok()
+                    let remaining = below.map_or(1, |below| below.remove_contents("").unwrap_or(1));
+                    foreign += remaining;
+                    remaining > 0 || self.remove_directory(name).is_ok()
                 }
                 _ => false,
             };

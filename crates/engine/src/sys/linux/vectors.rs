@@ -1,10 +1,10 @@
-//! Several buffers that are filled from, or written to, one stretch of a file by one call.
+//! Scatter/gather I/O: one call for several buffers and one range of a file.
 
 use std::fs;
 use std::io;
 use std::os::fd::AsRawFd;
 
-/// Room for the buffers of a call, allocated once.
+/// The I/O vector, allocated once.
 #[derive(Debug)]
 pub(crate) struct Vectors(Vec<libc::iovec>);
 
@@ -13,27 +13,26 @@ pub(crate) struct Vectors(Vec<libc::iovec>);
 pub(crate) struct Parts<'a>(&'a mut Vec<libc::iovec>);
 
 impl Vectors {
-    /// The kernel takes no more than this many buffers in a call (`IOV_MAX`).
+    /// The kernel's limit of buffers in a call (`IOV_MAX`).
     pub(crate) const MAX_BUFFERS: usize = 1024;
 
-    /// Room for that many.
-    pub(crate) fn new(most: usize) -> Vectors {
-        Vectors(Vec::with_capacity(most.min(Self::MAX_BUFFERS)))
+    /// Room for `capacity` buffers.
+    pub(crate) fn new(capacity: usize) -> Vectors {
+        Vectors(Vec::with_capacity(capacity.min(Self::MAX_BUFFERS)))
     }
 
-    /// Begins another call.
-    pub(crate) fn fill(&mut self) -> Parts<'_> {
+    /// Clears the vector for the next call.
+    pub(crate) fn start_call(&mut self) -> Parts<'_> {
         self.0.clear();
         Parts(&mut self.0)
     }
 }
 
 impl Parts<'_> {
-    /// Adds a buffer behind the others.
+    /// Appends a buffer.
     ///
     /// # Safety
-    /// The buffer stays where it is, and nothing else touches it, until the call was made or `self`
-    /// is gone.
+    /// The buffer must not move or be accessed until the call returns or `self` is dropped.
     pub(crate) unsafe fn add(&mut self, buffer: &mut [u8]) {
         self.0.push(libc::iovec {
             iov_base: buffer.as_mut_ptr().cast(),
@@ -41,15 +40,15 @@ impl Parts<'_> {
         });
     }
 
-    /// Reads into all of them. Returns bytes, or a negative error number.
+    /// Reads into all buffers. Returns bytes, or a negative error number.
     pub(crate) fn read_at(self, file: &fs::File, offset: u64) -> i64 {
         let (fd, count) = (file.as_raw_fd(), self.0.len() as libc::c_int);
-        // SAFETY: the caller that added the buffers has promised that they are there and untouched
-        // until this has returned.
+        // SAFETY: the caller of `add` promises that the buffers are valid and untouched until this
+        // returns.
         result_of(unsafe { libc::preadv(fd, self.0.as_ptr(), count, offset as i64) })
     }
 
-    /// Writes all of them. Returns bytes, or a negative error number.
+    /// Writes all buffers. Returns bytes, or a negative error number.
     pub(crate) fn write_at(self, file: &fs::File, offset: u64) -> i64 {
         let (fd, count) = (file.as_raw_fd(), self.0.len() as libc::c_int);
         // SAFETY: as above; the call only reads the buffers.

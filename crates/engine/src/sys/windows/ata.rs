@@ -1,14 +1,14 @@
-//! Questions that an ATA disk answers about itself: not asked on this system.
+//! Queries of ATA disks: not supported on Windows.
 
 use std::io;
 use std::path::Path;
 
-/// Length of what a disk answers in one block.
+/// Bytes in a data block.
 pub const BLOCK: usize = 512;
 
-/// What is asked.
+/// The supported queries.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Question {
+pub enum Query {
     /// CHECK POWER MODE.
     PowerMode,
     /// SMART RETURN STATUS.
@@ -19,9 +19,9 @@ pub enum Question {
     SmartThresholds,
 }
 
-/// What came back.
+/// The response to a query.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Answer {
+pub struct Response {
     /// The status of the command.
     pub status: u8,
     /// Sense data.
@@ -30,12 +30,12 @@ pub struct Answer {
     pub block: Option<Box<[u8; BLOCK]>>,
 }
 
-/// A disk that cannot be asked.
+/// A disk that cannot be queried.
 #[derive(Debug)]
 pub struct Disk(());
 
 impl Disk {
-    /// Not on this system.
+    /// Not supported on Windows.
     ///
     /// # Errors
     /// Always.
@@ -43,11 +43,11 @@ impl Disk {
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }
 
-    /// Not on this system.
+    /// Not supported on Windows.
     ///
     /// # Errors
     /// Always.
-    pub fn ask(&self, _: Question) -> io::Result<Answer> {
+    pub fn query(&self, _: Query) -> io::Result<Response> {
         let () = self.0;
         Err(io::Error::from(io::ErrorKind::Unsupported))
     }

@@ -5,26 +5,26 @@ use std::sync::OnceLock;
 use model::Nanos;
 use windows_sys::Win32::System::Performance::{QueryPerformanceCounter, QueryPerformanceFrequency};
 
-/// Name of the processor's counter, which is not used by itself here.
+/// Name of the processor's counter, which is not read directly on Windows.
 pub const COUNTER_NAME: &str = "none";
 /// Name of the system's clock.
 pub const SYSTEM_NAME: &str = "performance_counter";
 
-/// The processor's counter; never asked for, since [`counter_refusal`] refuses it.
+/// The processor's counter; never called, since [`counter_refusal`] refuses it.
 #[inline(always)]
 pub fn counter() -> u64 {
     0
 }
 
-/// The call that reads the clock is never begun ahead of time.
+/// Does nothing: the call that reads the clock is not executed out of order.
 pub fn wait_for_earlier_instructions() {}
 
-/// Why the counter must not be used.
+/// Why the counter cannot be used.
 pub fn counter_refusal() -> Option<&'static str> {
     Some("the performance counter of Windows is read instead")
 }
 
-/// The system's monotonic clock, which begins when the system does.
+/// The system's monotonic clock, which starts at boot.
 #[inline]
 pub fn monotonic() -> Nanos {
     let mut ticks = 0i64;
@@ -33,7 +33,7 @@ pub fn monotonic() -> Nanos {
     Nanos(nanos_of(ticks as u64, frequency()))
 }
 
-/// Ticks in a second, which is fixed when the system starts.
+/// Ticks per second, fixed at boot.
 #[inline]
 fn frequency() -> u64 {
     static FREQUENCY: OnceLock<u64> = OnceLock::new();
@@ -45,19 +45,19 @@ fn frequency() -> u64 {
     })
 }
 
-/// Whole seconds apart, so that nothing overflows and nothing is rounded that need not be.
+/// Converts whole seconds and the rest separately, to avoid overflow and rounding.
 #[inline]
 fn nanos_of(ticks: u64, frequency: u64) -> u64 {
     const SECOND: u64 = 1_000_000_000;
     if frequency == 10_000_000 {
-        // That of nearly every machine; a multiplication is cheaper than two divisions.
+        // The frequency of nearly every machine; a multiplication is cheaper than two divisions.
         return ticks * 100;
     }
     ticks / frequency * SECOND + ticks % frequency * SECOND / frequency
 }
 
-/// Nanoseconds that a clock is ahead of the time since 1970: only that time itself, number 0, is
-/// known here.
+/// Nanoseconds by which a clock is ahead of Unix time: only Unix time itself, number 0, is
+/// supported.
 ///
 /// # Errors
 /// `Unsupported` for every other number.

@@ -1,11 +1,11 @@
-//! Failover clusters: which node owns the shared volume that a path lies on. The libraries for it
-//! exist where the feature is installed, so they are looked up while the program runs.
+//! Failover clusters: the node that owns the shared volume of a path. The libraries exist only
+//! where the feature is installed, so they are loaded at run time.
 //!
-//! A path is asked about with `ClusterIsPathOnSharedVolume` and `ClusterGetVolumePathName`
-//! (resutils.dll), which know shared volumes on every node. The cluster's resources for shared
-//! volumes (`ClusterOpenEnum` with `CLUSTER_ENUM_SHARED_VOLUME_RESOURCE`) tell the volumes that
-//! they hold by `CLUSCTL_RESOURCE_STORAGE_GET_SHARED_VOLUME_INFO`, and `GetClusterResourceState`
-//! the node that owns one (clusapi.dll).
+//! `ClusterIsPathOnSharedVolume` and `ClusterGetVolumePathName` (resutils.dll) find the shared
+//! volume of a path on every node. The cluster's resources for shared volumes (`ClusterOpenEnum`
+//! with `CLUSTER_ENUM_SHARED_VOLUME_RESOURCE`) report their volumes by
+//! `CLUSCTL_RESOURCE_STORAGE_GET_SHARED_VOLUME_INFO`, and `GetClusterResourceState` the node that
+//! owns one (clusapi.dll).
 
 use std::ffi::c_void;
 use std::path::Path;
@@ -17,9 +17,9 @@ use crate::probe::windows::ClusterVolume;
 
 type Handle = *mut c_void;
 
-/// Where the functions about clusters are.
+/// Library with the cluster functions.
 const CLUSTERS: &str = "clusapi.dll";
-/// Where those about what clusters hold are.
+/// Library with the resource functions.
 const RESOURCES: &str = "resutils.dll";
 
 /// `CLUSTER_ENUM_SHARED_VOLUME_RESOURCE`.
@@ -29,11 +29,11 @@ const VOLUME_INFO: u32 = 0x0100_0225;
 /// `ClusterStateRunning`.
 const RUNNING: u32 = 0x13;
 /// `ERROR_SUCCESS`.
-const DONE: u32 = 0;
+const SUCCESS: u32 = 0;
 /// `ERROR_MORE_DATA`.
-const MORE: u32 = 234;
+const MORE_DATA: u32 = 234;
 
-/// Whether this machine is a node of a cluster that runs; absent where that is unknown.
+/// True if this machine is a node of a running cluster; `None` if unknown.
 pub(crate) fn is_node() -> Option<bool> {
     type State = unsafe extern "system" fn(*const u16, *mut u32) -> u32;
     // SAFETY: the function has these arguments (clusapi.h).
@@ -44,20 +44,19 @@ pub(crate) fn is_node() -> Option<bool> {
     let mut value = 0u32;
     // SAFETY: no name stands for this machine, and the call writes one live word.
     let result = unsafe { state(null(), &mut value) };
-    (result == DONE).then_some(value == RUNNING)
+    (result == SUCCESS).then_some(value == RUNNING)
 }
 
-/// The shared volume that a path lies on, and the node that owns it; absent where it lies on none,
-/// or where that is unknown.
+/// The shared volume of a path and the node that owns it; `None` if there is none or it is unknown.
 pub(crate) fn volume_of(path: &Path) -> Option<ClusterVolume> {
     if is_node() != Some(true) {
         return None;
     }
     let root = shared_root(path)?;
     let calls = Calls::load()?;
-    let cluster = Open::new(calls.cluster(), calls.close_cluster)?;
+    let cluster = ClusterHandle::new(calls.cluster(), calls.close_cluster)?;
     calls.names(&cluster)?.into_iter().find_map(|name| {
-        let resource = Open::new(calls.resource(&cluster, &name), calls.close_resource)?;
+        let resource = ClusterHandle::new(calls.resource(&cluster, &name), calls.close_resource)?;
         let volumes = calls.volumes(&resource)?;
         names_volume(&volumes, &root).then_some(())?;
         Some(ClusterVolume {
@@ -67,7 +66,7 @@ pub(crate) fn volume_of(path: &Path) -> Option<ClusterVolume> {
     })
 }
 
-/// Where the shared volume of a path is mounted, without a backslash at its end:
+/// The mount point of a path's shared volume, without a trailing backslash:
 /// `C:\ClusterStorage\Volume1`.
 fn shared_root(path: &Path) -> Option<String> {
     type IsShared = unsafe extern "system" fn(*const u16) -> i32;
@@ -89,9 +88,9 @@ fn shared_root(path: &Path) -> Option<String> {
     (known && !root.is_empty()).then_some(root)
 }
 
-/// True if the answer about a resource names the volume that is mounted there. The answer is one or
-/// several `CLUS_CSV_VOLUME_INFO`, with or without the heads of a list of values around them; the
-/// name in it (`szVolumeFriendlyName`) ends with a zero wherever it stands.
+/// True if the control output of a resource names the volume mounted at `root`. The output is one
+/// or several `CLUS_CSV_VOLUME_INFO`, with or without value-list headers; the name
+/// (`szVolumeFriendlyName`) ends with a zero at any offset.
 fn names_volume(answer: &[u8], root: &str) -> bool {
     let lower = |unit: u16| u8::try_from(unit).map_or(unit, |byte| u16::from(byte.to_ascii_lowercase()));
     let wanted: Vec<u16> = wide(root).into_iter().map(lower).collect();
@@ -107,19 +106,19 @@ fn names_volume(answer: &[u8], root: &str) -> bool {
     found(0) || (!answer.is_empty() && found(1))
 }
 
-/// A handle of the cluster's, closed when it is dropped.
-struct Open {
+/// A cluster handle, closed on drop.
+struct ClusterHandle {
     handle: Handle,
     close: unsafe extern "system" fn(Handle) -> i32,
 }
 
-impl Open {
-    fn new(handle: Handle, close: unsafe extern "system" fn(Handle) -> i32) -> Option<Open> {
-        (!handle.is_null()).then_some(Open { handle, close })
+impl ClusterHandle {
+    fn new(handle: Handle, close: unsafe extern "system" fn(Handle) -> i32) -> Option<ClusterHandle> {
+        (!handle.is_null()).then_some(ClusterHandle { handle, close })
     }
 }
 
-impl Drop for Open {
+impl Drop for ClusterHandle {
     fn drop(&mut self) {
         // SAFETY: the handle was opened by the call that this one belongs to, is closed only here,
         // and the library stays loaded.
@@ -163,13 +162,13 @@ impl Calls {
         unsafe { (self.open_cluster)(null()) }
     }
 
-    fn resource(&self, cluster: &Open, name: &str) -> Handle {
+    fn resource(&self, cluster: &ClusterHandle, name: &str) -> Handle {
         // SAFETY: the cluster is open, and the name ends with a zero.
         unsafe { (self.open_resource)(cluster.handle, wide(name).as_ptr()) }
     }
 
     /// Names of the resources that are shared volumes.
-    fn names(&self, cluster: &Open) -> Option<Vec<String>> {
+    fn names(&self, cluster: &ClusterHandle) -> Option<Vec<String>> {
         // SAFETY: the cluster is open.
         let list = unsafe { (self.open_list)(cluster.handle, SHARED_VOLUMES) };
         if list.is_null() {
@@ -184,9 +183,9 @@ impl Calls {
             // into the buffer, which has as many.
             let result = unsafe { (self.next)(list, index, &mut kind, name.as_mut_ptr(), &mut length) };
             match result {
-                DONE => names.push(text(&name)),
-                MORE if name.len() < 1 << 16 => name.resize(name.len() * 4, 0),
-                // ERROR_NO_MORE_ITEMS, or an error: what was listed by then counts.
+                SUCCESS => names.push(text(&name)),
+                MORE_DATA if name.len() < 1 << 16 => name.resize(name.len() * 4, 0),
+                // ERROR_NO_MORE_ITEMS, or an error: return the names listed so far.
                 _ => break,
             }
         }
@@ -195,8 +194,8 @@ impl Calls {
         Some(names)
     }
 
-    /// What a resource says of its volumes.
-    fn volumes(&self, resource: &Open) -> Option<Vec<u8>> {
+    /// The control output of a resource about its volumes.
+    fn volumes(&self, resource: &ClusterHandle) -> Option<Vec<u8>> {
         let mut answer = vec![0u8; 16 << 10];
         loop {
             let mut returned = 0u32;
@@ -217,18 +216,18 @@ impl Calls {
                 )
             };
             match result {
-                DONE => {
+                SUCCESS => {
                     answer.truncate(returned as usize);
                     return Some(answer);
                 }
-                MORE if answer.len() < 1 << 22 => answer.resize(answer.len() * 4, 0),
+                MORE_DATA if answer.len() < 1 << 22 => answer.resize(answer.len() * 4, 0),
                 _ => return None,
             }
         }
     }
 
     /// The node that owns a resource.
-    fn owner(&self, resource: &Open) -> Option<String> {
+    fn owner(&self, resource: &ClusterHandle) -> Option<String> {
         /// `ClusterResourceStateUnknown`.
         const UNKNOWN: i32 = -1;
         let mut name = [0u16; 256];

@@ -1,6 +1,6 @@
 //! Open handles of this process.
 
-/// How many more this process may open: as many as it has memory for.
+/// Handles that this process may still open: limited only by memory.
 pub fn free_descriptors() -> Option<u64> {
     None
 }

@@ -1,4 +1,4 @@
-//! What an open handle leads to: a file, a folder, a disk, a volume or something else.
+//! Classifies open handles: file, folder, disk, volume or other.
 
 use std::fs;
 use std::io;
@@ -11,24 +11,25 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 
 use super::disks;
-use super::ioctl::information;
+use super::ioctl::query_file_info;
 use crate::file::FileKind;
 use crate::identity::{DeviceNumber, Identity};
 
-/// What it is, the numbers of what it lies on or is, and its size.
+/// Kind, device number and size of an open handle. The number is that of the device itself or of
+/// the volume under the file.
 ///
 /// # Errors
 /// The system's error.
 pub(crate) fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
     // SAFETY: the handle belongs to a live file.
     match unsafe { GetFileType(file.as_raw_handle()) } {
-        // Drivers that do not say their type are asked all the same.
+        // Some drivers do not report their type.
         FILE_TYPE_DISK | FILE_TYPE_UNKNOWN => {}
         FILE_TYPE_CHAR => return Ok((FileKind::CharacterDevice, (0, 0), 0)),
         _ => return Ok((FileKind::Other, (0, 0), 0)),
     }
-    // A volume opened without a backslash at its end is no file, even where its file system would
-    // answer for it.
+    // A volume opened without a trailing backslash is not a file, even if its file system answers
+    // for it.
     if let Some(place) = disks::place(file)
         && file_information(file).is_err()
     {
@@ -47,7 +48,7 @@ pub(crate) fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64
             let size = u64::from(facts.nFileSizeHigh) << 32 | u64::from(facts.nFileSizeLow);
             Ok((kind, (facts.dwVolumeSerialNumber, 0), size))
         }
-        // A volume over several disks has no place, but a size.
+        // A volume over several disks has no single location, but a size.
         Err(error) => match disks::size(file) {
             Some(size) => Ok((FileKind::BlockDevice, (u32::MAX, 0), size)),
             None if error.raw_os_error() == Some(ERROR_INVALID_FUNCTION as i32) => Ok((FileKind::Other, (0, 0), 0)),
@@ -67,9 +68,8 @@ fn file_information(file: &fs::File) -> io::Result<BY_HANDLE_FILE_INFORMATION> {
     }
 }
 
-/// What makes it the same however it is named: the numbers of its disk and partition, or those of
-/// its volume and the file there. Absent for a volume over several disks, which the guard then
-/// takes for one in use.
+/// Identity of an open handle: the numbers of its disk and partition, or of its volume and file.
+/// `None` for a volume over several disks, which the guard then treats as in use.
 pub(crate) fn identity(file: &fs::File) -> Option<Identity> {
     let (kind, (first, second), _) = identify(file).ok()?;
     match kind {
@@ -81,7 +81,7 @@ pub(crate) fn identity(file: &fs::File) -> Option<Identity> {
 }
 
 fn file_identity(file: &fs::File) -> Option<Identity> {
-    let (volume, number) = numbers(file)?;
+    let (volume, number) = volume_and_file_number(file)?;
     Some(Identity::File {
         device: DeviceNumber::new(volume as u32, (volume >> 32) as u32),
         // NTFS leaves the upper half empty.
@@ -89,10 +89,10 @@ fn file_identity(file: &fs::File) -> Option<Identity> {
     })
 }
 
-/// The number of the volume that a file lies on, and its own there: of 64 and 128 bits where the
-/// file system has them (ReFS needs them), else of 32 and 64.
-pub(crate) fn numbers(file: &fs::File) -> Option<(u64, u128)> {
-    if let Ok(facts) = information::<FILE_ID_INFO>(file) {
+/// Number of a file's volume and of the file: 64 and 128 bits if the file system has them (ReFS
+/// needs them), else 32 and 64.
+pub(crate) fn volume_and_file_number(file: &fs::File) -> Option<(u64, u128)> {
+    if let Ok(facts) = query_file_info::<FILE_ID_INFO>(file) {
         return Some((facts.VolumeSerialNumber, u128::from_le_bytes(facts.FileId.Identifier)));
     }
     let facts = file_information(file).ok()?;
@@ -100,13 +100,13 @@ pub(crate) fn numbers(file: &fs::File) -> Option<(u64, u128)> {
     Some((u64::from(facts.dwVolumeSerialNumber), u128::from(number)))
 }
 
-/// What offsets, lengths and buffers of unbuffered I/O must be multiples of: the logical sector.
-/// 4096 fits every disk there is, and is used where it is unknown.
+/// Alignment of offsets, lengths and buffers for unbuffered I/O: the logical sector. If unknown,
+/// 4096, which fits every disk.
 pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
     const ANY: u64 = 4096;
     let reported = match kind {
         FileKind::BlockDevice => disks::sector_size(file),
-        _ => information::<FILE_STORAGE_INFO>(file)
+        _ => query_file_info::<FILE_STORAGE_INFO>(file)
             .ok()
             .map(|facts| facts.LogicalBytesPerSector),
     };
@@ -115,7 +115,7 @@ pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
         .map_or(ANY, u64::from)
 }
 
-/// True if an open file lies on another machine.
+/// True if an open file is on another machine.
 pub(crate) fn is_remote(file: &fs::File) -> bool {
-    information::<FILE_REMOTE_PROTOCOL_INFO>(file).is_ok()
+    query_file_info::<FILE_REMOTE_PROTOCOL_INFO>(file).is_ok()
 }

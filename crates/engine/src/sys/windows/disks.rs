@@ -11,7 +11,7 @@ use windows_sys::Win32::System::Ioctl::{
 };
 
 use super::ioctl::{device_io_control, device_io_control_all, open_for_query, texts};
-use crate::probe::windows::ioctl_structs::{self, AboutDisk, DiskCounters};
+use crate::probe::windows::ioctl_structs::{self, DiskCounters, DiskProperties};
 use crate::probe::windows::{Disk, Place};
 
 /// `IOCTL_DISK_IS_CLUSTERED` (ntdddisk.h):
@@ -24,7 +24,7 @@ const WRITE_CACHE: u32 = 4;
 const ALIGNMENT: u32 = 6;
 const SEEK_PENALTY: u32 = 7;
 
-/// Numbers of all disks, ascending; absent if the system does not list its devices.
+/// Numbers of all disks, ascending; `None` if the system does not list its devices.
 pub(crate) fn numbers() -> Option<Vec<u32>> {
     let mut names = vec![0u16; 1 << 16];
     loop {
@@ -70,7 +70,7 @@ pub(crate) fn read_disk(number: u32, in_cluster: Option<bool>) -> Disk {
     let layout = device_io_control_all(&file, IOCTL_DISK_GET_DRIVE_LAYOUT_EX, &[], 4096).ok();
     let clustered = match device_io_control(&file, IS_CLUSTERED, &[], 1) {
         Ok(answer) => answer.bytes.first().map(|byte| *byte != 0),
-        // Only nodes of a cluster have the driver that answers.
+        // Only cluster nodes have a driver that answers.
         Err(_) => in_cluster.filter(|node| !node),
     };
     Disk {
@@ -101,10 +101,10 @@ fn geometry(file: &fs::File) -> Option<Vec<u8>> {
         .map(|answer| answer.bytes)
 }
 
-fn read_properties(file: &fs::File, path: &Path) -> AboutDisk {
+fn read_properties(file: &fs::File, path: &Path) -> DiskProperties {
     // IOCTL_DISK_GET_LENGTH_INFO needs a handle with read access.
     let readable = fs::File::open(path).ok();
-    AboutDisk {
+    DiskProperties {
         descriptor: property(file, DEVICE),
         adapter: property(file, ADAPTER),
         alignment: property(file, ALIGNMENT),
@@ -135,7 +135,7 @@ pub(crate) fn sector_size(file: &fs::File) -> Option<u32> {
     ioctl_structs::sector(alignment.as_deref(), geometry(file).as_deref())
 }
 
-/// The numbers of the disk and partition of an open disk or volume; absent for anything else.
+/// Disk and partition number of an open disk or volume; `None` for anything else.
 pub(crate) fn place(file: &fs::File) -> Option<Place> {
     let answer = device_io_control(file, IOCTL_STORAGE_GET_DEVICE_NUMBER, &[], 12).ok()?;
     ioctl_structs::place(&answer.bytes)

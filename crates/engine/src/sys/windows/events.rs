@@ -1,5 +1,5 @@
-//! Events of the kernel that processes know by name: set for good, seen by all, gone with the last
-//! process that has them.
+//! Named kernel events: once set they stay set, for all processes, until the last process closes
+//! them.
 
 use std::io;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
@@ -13,12 +13,12 @@ use windows_sys::Win32::System::Threading::{
 
 use super::ioctl::wide;
 
-/// An event, held until dropped.
+/// An open event.
 #[derive(Debug)]
 pub struct Event(OwnedHandle);
 
 impl Event {
-    /// The event of that name, made if there is none. It stays set once it is.
+    /// Opens or creates the event of this name. Once set, it stays set.
     ///
     /// # Errors
     /// The system's error.
@@ -34,7 +34,7 @@ impl Event {
         Ok(Event(unsafe { OwnedHandle::from_raw_handle(handle) }))
     }
 
-    /// An existing event of that name, opened to be set.
+    /// Opens an existing event, to set it.
     ///
     /// # Errors
     /// The system's error.
@@ -61,10 +61,10 @@ impl Event {
         }
     }
 
-    /// Waits until it is set, but no longer than this. True if it is. An event that cannot be
-    /// waited for counts as set, so that no call waits forever.
-    pub fn wait(&self, at_most: Duration) -> bool {
-        let milliseconds = u32::try_from(at_most.as_millis()).unwrap_or(u32::MAX - 1);
+    /// Waits until the event is set or the timeout has passed. True if it is set. If waiting fails,
+    /// it counts as set, so that no call waits for ever.
+    pub fn wait(&self, timeout: Duration) -> bool {
+        let milliseconds = u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX - 1);
         // SAFETY: the handle is open as long as this lives.
         let ended = unsafe { WaitForSingleObject(self.0.as_raw_handle(), milliseconds) };
         ended == WAIT_OBJECT_0 || ended == WAIT_FAILED

@@ -15,25 +15,25 @@ use crate::file::FileKind;
 use crate::identity::Identity;
 use crate::probe::windows::ioctl_structs;
 
-/// What a path leads to; `None` if there is nothing or it has no numbers.
+/// Identity of the file or device at a path; `None` if it does not exist or has no identity.
 pub fn identity_of(path: &Path) -> Option<Identity> {
     device_types::identity(&open_for_query(path).ok()?)
 }
 
-/// What an open file, disk or volume is.
+/// Identity of an open file, disk or volume.
 pub fn identity_of_file(file: &fs::File) -> Option<Identity> {
     device_types::identity(file)
 }
 
-/// What there is at a path, found out without a right to its contents.
+/// Kind of the file or device at a path. Needs no access to its contents.
 ///
 /// # Errors
-/// The system's error, such as that there is nothing.
+/// The system's error, such as that the path does not exist.
 pub fn kind_of(path: &Path) -> io::Result<FileKind> {
     device_types::identify(&open_for_query(path)?).map(|(kind, ..)| kind)
 }
 
-/// True if a path names a device whether there is one or not: nothing can be made there.
+/// True if a path names a device even if none exists: no file can be created there.
 pub fn names_a_device(path: &Path) -> bool {
     use std::path::{Component, Prefix};
     match path.components().next() {
@@ -47,7 +47,7 @@ pub fn names_a_device(path: &Path) -> bool {
     }
 }
 
-/// Size of the volume that a path lies on, and bytes that may still be used there.
+/// Size of the volume of a path, and bytes available there.
 pub fn space_of(path: &Path) -> Option<(u64, u64)> {
     let (mut available, mut size) = (0u64, 0u64);
     // SAFETY: the path ends with a zero, and the call writes two live words; the third may be left
@@ -56,21 +56,20 @@ pub fn space_of(path: &Path) -> Option<(u64, u64)> {
     (result != 0).then_some((size, available))
 }
 
-/// How the space of a file is allocated: what of it has none, what was never written beyond its
-/// valid data, and in how many extents the rest lies. `None` where the file system does not tell
-/// which parts have space.
+/// Allocation of a file: bytes without space, bytes beyond its valid data, and number of extents.
+/// `None` if the file system does not report allocated ranges.
 pub fn allocation(file: &fs::File, size: u64) -> Option<Allocation> {
-    let held = allocated(file, size).ok()?;
+    let allocated = allocated(file, size).ok()?;
     let extents = extents(file).unwrap_or(0);
     Some(ioctl_structs::allocation(
         size,
-        &held,
+        &allocated,
         prepare::valid_length(file),
         extents,
     ))
 }
 
-/// Start and length of what has space, within the size.
+/// Start and length of allocated ranges, up to the size.
 fn allocated(file: &fs::File, size: u64) -> io::Result<Vec<(u64, u64)>> {
     const ROOM: usize = 64 << 10;
     let mut found: Vec<(u64, u64)> = Vec::new();
@@ -95,7 +94,7 @@ fn allocated(file: &fs::File, size: u64) -> io::Result<Vec<(u64, u64)>> {
     Ok(found)
 }
 
-/// How many extents a file has, those counted as one that follow each other on the volume.
+/// Number of extents of a file. Extents adjacent on the volume count as one.
 fn extents(file: &fs::File) -> Option<u64> {
     const ROOM: usize = 64 << 10;
     const MAX_EXTENTS: u64 = 1 << 20;
@@ -104,7 +103,7 @@ fn extents(file: &fs::File) -> Option<u64> {
     loop {
         let answer = match device_io_control(file, FSCTL_GET_RETRIEVAL_POINTERS, &from.to_le_bytes(), ROOM) {
             Ok(answer) => answer,
-            // A small file lies in the file table, or there is nothing from here on.
+            // A small file is stored in the file table, or there are no more extents.
             Err(error) if error.raw_os_error() == Some(ERROR_HANDLE_EOF as i32) => return Some(count),
             Err(_) => return None,
         };

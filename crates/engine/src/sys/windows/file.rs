@@ -49,7 +49,7 @@ pub const READ_ONLY: i32 = 19;
 /// Error number: it took too long.
 pub const TIMED_OUT: i32 = 1460;
 
-/// Opens a file of this user for reading. The folder for such files is the user's own here.
+/// Opens a file of this user for reading. On Windows its folder belongs to the user.
 ///
 /// # Errors
 /// The system's error.
@@ -58,10 +58,9 @@ pub fn open_own(path: &Path) -> io::Result<fs::File> {
 }
 
 /// Files can be marked temporary (DiskSpd `-ft`).
-pub const KNOWS_TEMPORARY: bool = true;
+pub const SUPPORTS_TEMPORARY: bool = true;
 
-/// Arguments of `CreateFileW` about a file beside its name: flags, and attributes, which it heeds
-/// only when it makes one.
+/// Flags and attributes for `CreateFileW`, which uses the attributes only for new files.
 fn flags_and_attributes(how: &OpenOptions) -> (u32, u32) {
     let flags = [
         (how.cache.direct, FILE_FLAG_NO_BUFFERING),
@@ -78,7 +77,7 @@ fn flags_and_attributes(how: &OpenOptions) -> (u32, u32) {
     (of(&flags), of(&attributes))
 }
 
-/// Opens a file or disk to look at it.
+/// Opens a file or disk to inspect it.
 ///
 /// # Errors
 /// The system's error.
@@ -86,7 +85,7 @@ pub fn open_without_waiting(path: &Path) -> io::Result<fs::File> {
     fs::File::open(path)
 }
 
-/// Opens a file or device, which others may use at the same time.
+/// Opens a file or device, shared with other users.
 pub(crate) fn open(path: &Path, how: &OpenOptions) -> io::Result<fs::File> {
     let (flags, attributes) = flags_and_attributes(how);
     // A memory map needs read access even where only writes are wanted.
@@ -100,25 +99,23 @@ pub(crate) fn open(path: &Path, how: &OpenOptions) -> io::Result<fs::File> {
         .open(path)
 }
 
-/// What an open file is, the numbers of its disk and partition or of its volume, and its size.
+/// Kind, device number (disk and partition, or volume) and size of an open file.
 pub fn identify(file: &fs::File) -> io::Result<(FileKind, (u32, u32), u64)> {
     device_types::identify(file)
 }
 
-/// What offsets, lengths and buffers of unbuffered I/O must be multiples of.
+/// Alignment of offsets, lengths and buffers for unbuffered I/O.
 pub(crate) fn direct_alignment(file: &fs::File, kind: FileKind) -> u64 {
     device_types::direct_alignment(file, kind)
 }
 
-/// Unbuffered I/O is passed on to the server as such here, so it is not what bypasses only the
-/// local cache.
+/// Windows passes unbuffered I/O on to the server, so it does not bypass only the local cache.
 pub const DIRECT_BYPASSES_LOCAL_CACHE: bool = false;
 
-/// Keeps the redirector from buffering an open file of a server in this machine (Windows 8 and
-/// later).
+/// Disables the redirector's local buffering for an open file on a server (Windows 8 and later).
 ///
 /// # Errors
-/// The system's error, such as that the file is no server's.
+/// The system's error, such as that the file is not on a server.
 pub fn bypass_local_cache(file: &fs::File) -> io::Result<()> {
     /// `IOCTL_LMR_DISABLE_LOCAL_BUFFERING`.
     const DISABLE_LOCAL_BUFFERING: u32 = 0x14_0390;
@@ -128,7 +125,7 @@ pub fn bypass_local_cache(file: &fs::File) -> io::Result<()> {
 /// Enables BypassIO for the reads of an open file (Windows 11 and later).
 ///
 /// # Errors
-/// The system's error, or the driver that is in the way and why.
+/// The system's error, or the driver that prevents it and why.
 pub fn enable_bypass_io(file: &fs::File, wanted: BypassIo) -> io::Result<()> {
     /// Sizes of `FS_BPIO_INPUT` and of `FS_BPIO_OUTPUT`.
     const QUESTION: usize = 24;
@@ -136,12 +133,12 @@ pub fn enable_bypass_io(file: &fs::File, wanted: BypassIo) -> io::Result<()> {
     let mut question = [0; QUESTION];
     question[..4].copy_from_slice(&FS_BPIO_OP_ENABLE.to_ne_bytes());
     let answer = ioctl::device_io_control(file, FSCTL_MANAGE_BYPASS_IO, &question, ANSWER)?;
-    judge_bypass_io(&answer.bytes, wanted)
+    check_bypass_io(&answer.bytes, wanted)
 }
 
-/// What an answer about BypassIO means. The fields are those of `FS_BPIO_OUTPUT`, by their offsets;
-/// lengths of texts are in letters.
-fn judge_bypass_io(answer: &[u8], wanted: BypassIo) -> io::Result<()> {
+/// Checks the output of FSCTL_MANAGE_BYPASS_IO (`FS_BPIO_OUTPUT`, by offsets; text lengths are in
+/// UTF-16 units).
+fn check_bypass_io(answer: &[u8], wanted: BypassIo) -> io::Result<()> {
     let number = |at: usize| {
         answer
             .get(at..at + 4)
@@ -168,14 +165,13 @@ fn judge_bypass_io(answer: &[u8], wanted: BypassIo) -> io::Result<()> {
     ))
 }
 
-/// Gives all operations through an open file an I/O priority: class × 2¹³ + level, as Linux writes
-/// it. The idle class is the lowest of Windows, level 7 of best effort the one above; the rest is
-/// the usual one.
+/// Sets the I/O priority of an open file: class × 2¹³ + level, in Linux's encoding. The idle class
+/// maps to the lowest of Windows, level 7 of best effort to the one above, all others to normal.
 ///
 /// # Errors
-/// The system's error; `Unsupported` for the real-time class, which there is not.
+/// The system's error; `Unsupported` for the real-time class.
 pub(crate) fn set_priority(file: &fs::File, priority: u16) -> io::Result<()> {
-    /// The call wants it aligned like a number of eight bytes.
+    /// The call requires an alignment of eight bytes.
     #[repr(align(8))]
     struct Aligned(FILE_IO_PRIORITY_HINT_INFO);
     let hint = match (priority >> 13, priority & 7) {
@@ -195,7 +191,7 @@ pub(crate) fn set_priority(file: &fs::File, priority: u16) -> io::Result<()> {
     }
 }
 
-/// The cached pages of a file cannot be dropped by a program here.
+/// Windows programs cannot drop the cached pages of a file.
 pub const CAN_DROP_CACHE: bool = false;
 
 /// Does nothing, see [`CAN_DROP_CACHE`].
@@ -209,10 +205,10 @@ pub fn allocate(file: &fs::File, length: u64) -> io::Result<()> {
     prepare::set_length(file, length)
 }
 
-/// Declares a file valid up to a length without writing it, which takes a privilege.
+/// Declares a file valid up to a length without writing it, which needs a privilege.
 ///
 /// # Errors
-/// The system's error; the file is then to be written.
+/// The system's error; then the file must be written instead.
 pub fn declare_valid(file: &fs::File, length: u64) -> io::Result<()> {
     prepare::declare_valid(file, length)
 }
@@ -236,17 +232,17 @@ pub(crate) fn write_at(file: &fs::File, buffer: &[u8], offset: u64) -> i64 {
     result_of(file.seek_write(buffer, offset))
 }
 
-/// The same; polling does not exist here.
+/// Same without flags: Windows has no polled calls.
 pub(crate) fn read_at_with_flags(file: &fs::File, buffer: &mut [u8], offset: u64, _flags: u32) -> i64 {
     read_at(file, buffer, offset)
 }
 
-/// The same; polling does not exist here.
+/// Same without flags: Windows has no polled calls.
 pub(crate) fn write_at_with_flags(file: &fs::File, buffer: &[u8], offset: u64, _flags: u32) -> i64 {
     write_at(file, buffer, offset)
 }
 
-/// Does not exist here.
+/// Not supported.
 pub(crate) fn allocate_range(_file: &fs::File, _offset: u64, _length: u64, _keep_size: bool) -> i64 {
     -i64::from(NOT_SUPPORTED)
 }
@@ -261,12 +257,12 @@ pub(crate) fn flush_data(file: &fs::File) -> i64 {
     result_of(file.sync_data().map(|()| 0))
 }
 
-/// Does not exist here.
+/// Not supported.
 pub(crate) fn flush_range(_file: &fs::File, _offset: u64, _length: u64, _flags: FileRangeFlags) -> i64 {
     -i64::from(NOT_SUPPORTED)
 }
 
-/// A file system cannot be flushed as a whole by a program without privileges here; the file is.
+/// Flushes the file: flushing a whole file system needs privileges.
 ///
 /// # Errors
 /// The system's error.
@@ -274,8 +270,8 @@ pub fn flush_file_system(file: &fs::File) -> io::Result<()> {
     file.sync_all()
 }
 
-/// Discards a range: of a drive or volume by its data set attributes, of a file by telling the file
-/// system that its content is not needed. Returns the length or a negative error number.
+/// Discards a range: of a disk or volume by a data set attribute, of a file by a file-level trim.
+/// Returns the length or a negative error number.
 pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) -> i64 {
     let sent = match kind {
         FileKind::BlockDevice => trim_device(file, offset, length),
@@ -283,7 +279,7 @@ pub(crate) fn trim(file: &fs::File, kind: FileKind, offset: u64, length: u64) ->
     };
     match sent {
         Ok(()) => length as i64,
-        // What knows no such control says so in this way.
+        // Devices without this control return ERROR_INVALID_FUNCTION.
         Err(error) if error.raw_os_error() == Some(ERROR_INVALID_FUNCTION as i32) => -i64::from(NOT_SUPPORTED),
         Err(error) => -i64::from(error.raw_os_error().unwrap_or(IO_ERROR)),
     }
@@ -311,8 +307,7 @@ fn trim_device(file: &fs::File, offset: u64, length: u64) -> io::Result<()> {
 }
 
 fn trim_file(file: &fs::File, offset: u64, length: u64) -> io::Result<()> {
-    // FILE_LEVEL_TRIM: a key, of which zero is none, how many ranges, and each with its offset and
-    // length.
+    // FILE_LEVEL_TRIM: a key (zero for none), the number of ranges, and offset and length of each.
     let (key, ranges) = (0u32.to_le_bytes(), 1u32.to_le_bytes());
     let question = [
         &key[..],
@@ -332,12 +327,12 @@ pub fn allocate_keeping_size(file: &fs::File, length: u64) -> io::Result<()> {
     prepare::reserve(file, length)
 }
 
-/// Extended attributes are not used here.
+/// Extended attributes are not used on Windows.
 pub fn attribute(_file: &fs::File, _name: &str) -> Option<Vec<u8>> {
     None
 }
 
-/// Extended attributes are not used here.
+/// Extended attributes are not used on Windows.
 ///
 /// # Errors
 /// Always `Unsupported`.
@@ -345,7 +340,7 @@ pub fn set_attribute(_file: &fs::File, _name: &str, _value: &[u8]) -> io::Result
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Extended attributes are not used here.
+/// Extended attributes are not used on Windows.
 ///
 /// # Errors
 /// Always `Unsupported`.
@@ -353,36 +348,35 @@ pub fn remove_attribute(_file: &fs::File, _name: &str) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// A text that no other file has: the numbers of its volume and its own there, its time of birth
-/// and its size. The time alone says little, since a file that takes the name of one that was just
-/// removed is given its time too (tunnelling); and not every file system gives a number only once.
+/// Identifies a file: volume and file number, creation time and size. The time alone is weak, since
+/// a new file with the name of a just deleted one inherits its time (tunnelling); and some file
+/// systems reuse file numbers.
 pub fn identity(file: &fs::File) -> Option<String> {
     use std::os::windows::fs::MetadataExt;
-    let (meta, (volume, number)) = (file.metadata().ok()?, device_types::numbers(file)?);
+    let (meta, (volume, number)) = (file.metadata().ok()?, device_types::volume_and_file_number(file)?);
     let (born, size) = (meta.creation_time(), meta.file_size());
     Some(format!("{volume:x}:{number:x} {born} {size}"))
 }
 
-/// A text that no other file has as long as this one is there, whatever becomes of it: the numbers
-/// of its volume and its own there.
-pub fn lasting_identity(file: &fs::File) -> Option<String> {
-    let (volume, number) = device_types::numbers(file)?;
+/// Identifies a file as long as it exists: volume and file number.
+pub fn persistent_identity(file: &fs::File) -> Option<String> {
+    let (volume, number) = device_types::volume_and_file_number(file)?;
     Some(format!("{volume:x}-{number:x}"))
 }
 
-/// What the file system keeps of an open file beside its contents.
+/// Reads the stamp of an open file.
 ///
 /// # Errors
 /// The system's error.
 pub fn stamp(file: &fs::File) -> io::Result<FileStamp> {
-    let (volume, number) = device_types::numbers(file).ok_or_else(io::Error::last_os_error)?;
-    let times = ioctl::information::<FILE_BASIC_INFO>(file)?;
+    let (volume, number) = device_types::volume_and_file_number(file).ok_or_else(io::Error::last_os_error)?;
+    let times = ioctl::query_file_info::<FILE_BASIC_INFO>(file)?;
     Ok(FileStamp {
         id: FileId {
             file_system: volume,
             number,
-            // NTFS and ReFS never give a number twice, and where the time of birth is not kept it
-            // is that of the last change.
+            // NTFS and ReFS never reuse a number; other file systems may report the last change as
+            // creation time.
             born_ns: 0,
         },
         length: file.metadata()?.len(),
@@ -391,59 +385,59 @@ pub fn stamp(file: &fs::File) -> io::Result<FileStamp> {
     })
 }
 
-/// From steps of 100 ns since 1601.
+/// Converts from units of 100 ns since 1601.
 fn unix_ns(steps: i64) -> i64 {
     steps.saturating_sub(116_444_736_000_000_000).saturating_mul(100)
 }
 
-/// Removes the name of a file, as long as it leads to that file and to no other.
+/// Removes a file, if the path still leads to the file with this id.
 ///
 /// # Errors
-/// The system's error; [`io::ErrorKind::NotFound`] if the name leads to something else.
+/// The system's error; [`io::ErrorKind::NotFound`] if the path leads to another file.
 pub fn remove(path: &Path, id: FileId) -> io::Result<()> {
     let file = fs::OpenOptions::new()
         .access_mode(FILE_GENERIC_READ | DELETE)
         .open(path)?;
     match stamp(&file)?.id == id {
-        true => remove_left(file, path),
+        true => remove_abandoned(file, path),
         false => Err(io::ErrorKind::NotFound.into()),
     }
 }
 
-/// Nothing to say: what is read ahead of single reads is decided by each handle when it is opened.
-pub fn no_read_ahead(_file: &fs::File) {}
+/// Does nothing: read-ahead is set when a handle is opened.
+pub fn disable_read_ahead(_file: &fs::File) {}
 
-/// Nothing to take: an open file is as good as locked, since an unlocked one is opened alone (see
-/// [`open_left`]).
+/// Always succeeds: an open file counts as locked, since [`open_abandoned`] opens files
+/// exclusively.
 pub fn try_lock(_file: &fs::File) -> bool {
     true
 }
 
-/// Opens a file that no other process has open, to remove it. No other process can open it
-/// meanwhile.
-pub fn open_left(path: &Path) -> Option<fs::File> {
+/// Opens a file that no other process has open, in order to remove it. Other processes cannot open
+/// it meanwhile.
+pub fn open_abandoned(path: &Path) -> Option<fs::File> {
     let mut how = fs::OpenOptions::new();
     how.access_mode(FILE_GENERIC_READ | DELETE).share_mode(0);
     how.open(path).ok()
 }
 
-/// Removes a file that [`open_left`] has opened, whatever its name is by now.
+/// Removes a file opened by [`open_abandoned`], even if it was renamed.
 ///
 /// # Errors
 /// The system's error.
-pub fn remove_left(file: fs::File, _path: &Path) -> io::Result<()> {
+pub fn remove_abandoned(file: fs::File, _path: &Path) -> io::Result<()> {
     let wanted = FILE_DISPOSITION_INFO { DeleteFile: true };
     let (place, length) = (&raw const wanted, size_of::<FILE_DISPOSITION_INFO>() as u32);
     // SAFETY: the handle belongs to a live file, and the structure is live and of the type that
     // belongs to the class.
     match unsafe { SetFileInformationByHandle(file.as_raw_handle(), FileDispositionInfo, place.cast(), length) } {
         0 => Err(io::Error::last_os_error()),
-        // It goes when it is closed, which is now.
+        // The file is deleted when it is closed, which is now.
         _ => Ok(()),
     }
 }
 
-/// Size of the volume that a path lies on, and bytes that may still be used there.
+/// Size of the volume of a path, and bytes available there.
 ///
 /// # Errors
 /// The system's error.
@@ -461,17 +455,17 @@ pub fn space(path: &Path) -> io::Result<(u64, u64)> {
     }
 }
 
-/// The shortest and the longest write that happens whole or not at all; this system offers none.
+/// The smallest and largest atomic write: Windows has none.
 pub fn atomic_write_sizes(_file: &fs::File) -> Option<(u32, u32)> {
     None
 }
 
-/// True if an open file lies on another machine.
+/// True if an open file is on another machine.
 pub fn is_remote(file: &fs::File) -> bool {
     device_types::is_remote(file)
 }
 
-/// Bytes that a file takes up on its file system, as far as its size tells.
+/// Bytes allocated to a file, estimated by its size.
 pub fn allocated(meta: &fs::Metadata) -> u64 {
     meta.len()
 }
@@ -482,7 +476,7 @@ mod tests {
     use crate::file::Access;
     use model::plan::{CacheMode, OpenHint};
 
-    /// Answers as the structure documents them: driver and reason are at 28 and 94.
+    /// Outputs as documented: driver and reason are at offsets 28 and 94.
     #[test]
     fn what_is_in_the_way_of_bypass_io_is_named() {
         let answer = |flags: i32, status: u32, driver: &str, reason: &str| {
@@ -499,7 +493,7 @@ mod tests {
             }
             bytes
         };
-        let judge = |answer: &[u8], wanted| judge_bypass_io(answer, wanted).map_err(|error| error.to_string());
+        let judge = |answer: &[u8], wanted| check_bypass_io(answer, wanted).map_err(|error| error.to_string());
         let whole = answer(FSBPIO_OUTFL_COMPATIBLE_STORAGE_DRIVER, 0, "", "");
         assert_eq!(judge(&whole, BypassIo::Full), Ok(()));
         let partial = answer(0, 0, "volmgr.sys", "no NVMe");
@@ -509,7 +503,7 @@ mod tests {
         let vetoed = answer(0, 0xC000_00BB, "av.sys", "it must see every read");
         let expected = "av.sys does not support it: it must see every read";
         assert_eq!(judge(&vetoed, BypassIo::Partial), Err(expected.into()));
-        // One that is cut short names nothing, and is not read beyond its end.
+        // A truncated output names nothing, and is not read beyond its end.
         let expected = "a driver of the volume does not support it: status 0xc00000bb";
         assert_eq!(judge(&vetoed[..28], BypassIo::Partial), Err(expected.into()));
     }
@@ -543,7 +537,7 @@ mod tests {
             (&|how| how.hint.random = true, (0x1000_0000, 0)),
             (&|how| how.hint.temporary = true, (0, 0x100)),
             (&|how| how.overlapped = true, (0x4000_0000, 0)),
-            // Of these there is nothing in Windows.
+            // Windows has no equivalent of these.
             (
                 &|how| (how.hint.no_reuse, how.exclusive, how.cache.local_only) = (true, true, true),
                 (0, 0),
@@ -559,11 +553,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file");
         let held = fs::File::create(&path).unwrap();
-        assert!(open_left(&path).is_none());
+        assert!(open_abandoned(&path).is_none());
         drop(held);
-        let left = open_left(&path).unwrap();
+        let left = open_abandoned(&path).unwrap();
         assert!(fs::File::open(&path).is_err(), "it cannot be opened meanwhile");
-        remove_left(left, &path).unwrap();
+        remove_abandoned(left, &path).unwrap();
         assert!(!path.exists());
     }
 }

@@ -1,4 +1,4 @@
-//! Questions to drivers and file systems, whose answers are bytes; and texts as Windows takes them.
+//! I/O control calls to drivers and file systems, and UTF-16 strings.
 
 use std::fs;
 use std::io;
@@ -18,11 +18,11 @@ use windows_sys::Win32::Storage::FileSystem::{
 use windows_sys::Win32::System::IO::{DeviceIoControl, GetOverlappedResult, OVERLAPPED};
 use windows_sys::Win32::System::Threading::CreateEventW;
 
-/// An answer, which may be the first part of a longer one.
+/// Output of a call, possibly truncated.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct Output {
     pub(crate) bytes: Vec<u8>,
-    /// The buffer was too small for the whole answer.
+    /// The buffer was too small for the whole output.
     pub(crate) truncated: bool,
 }
 
@@ -38,11 +38,11 @@ pub(crate) fn open_for_query(path: &Path) -> io::Result<fs::File> {
         .open(path)
 }
 
-/// Calls `DeviceIoControl` with an output buffer of `room` bytes, and waits for its end.
+/// Calls `DeviceIoControl` with an output buffer of `room` bytes, and waits for completion.
 ///
 /// # Errors
-/// The system's error, such as that the driver does not know the question.
-pub(crate) fn device_io_control(file: &fs::File, code: u32, question: &[u8], room: usize) -> io::Result<Answer> {
+/// The system's error, such as that the driver does not support the code.
+pub(crate) fn device_io_control(file: &fs::File, code: u32, input: &[u8], room: usize) -> io::Result<Output> {
     // SAFETY: all arguments may be absent or zero, and the handle that comes back is new.
     let event = unsafe { CreateEventW(null(), 1, 0, null()) };
     if event.is_null() {
@@ -52,22 +52,22 @@ pub(crate) fn device_io_control(file: &fs::File, code: u32, question: &[u8], roo
     let event = unsafe { OwnedHandle::from_raw_handle(event) };
     // SAFETY: the structure is plain numbers and pointers, for which zero is valid.
     let mut overlapped: OVERLAPPED = unsafe { std::mem::zeroed() };
-    // The low bit keeps the answer out of a completion port that the handle may belong to
+    // The low bit keeps the completion out of a port that the handle may be associated with
     // (GetQueuedCompletionStatus).
     overlapped.hEvent = (event.as_raw_handle() as usize | 1) as *mut _;
     let mut bytes = vec![0u8; room];
-    let (length, room) = (question.len() as u32, room as u32);
+    let (length, room) = (input.len() as u32, room as u32);
     let mut returned = 0u32;
     // SAFETY: the question is read and the answer written within the given lengths; both, the
     // structure and the event live until the operation is over, which is awaited below where it is
     // not at once.
     let mut done = unsafe {
-        let question = question.as_ptr().cast();
+        let input = input.as_ptr().cast();
         let answer = bytes.as_mut_ptr().cast();
         DeviceIoControl(
             file.as_raw_handle(),
             code,
-            question,
+            input,
             length,
             answer,
             room,
@@ -86,18 +86,18 @@ pub(crate) fn device_io_control(file: &fs::File, code: u32, question: &[u8], roo
         return Err(error);
     }
     bytes.truncate(returned as usize);
-    Ok(Answer { bytes, truncated })
+    Ok(Output { bytes, truncated })
 }
 
 /// Calls [`device_io_control`] with larger and larger buffers until the whole output fits.
 ///
 /// # Errors
 /// The system's error.
-pub(crate) fn device_io_control_all(file: &fs::File, code: u32, question: &[u8], room: usize) -> io::Result<Vec<u8>> {
+pub(crate) fn device_io_control_all(file: &fs::File, code: u32, input: &[u8], room: usize) -> io::Result<Vec<u8>> {
     const MAX_ROOM: usize = 4 << 20;
     let mut room = room;
     loop {
-        match device_io_control(file, code, question, room) {
+        match device_io_control(file, code, input, room) {
             Ok(answer) if !answer.truncated => return Ok(answer.bytes),
             Err(error) if error.raw_os_error() != Some(ERROR_INSUFFICIENT_BUFFER as i32) => return Err(error),
             _ if room >= MAX_ROOM => return Err(io::ErrorKind::OutOfMemory.into()),
@@ -110,41 +110,41 @@ pub(crate) fn device_io_control_all(file: &fs::File, code: u32, question: &[u8],
 ///
 /// # Safety
 /// It must be what the call writes for the class, and zero must be valid for all of its fields.
-pub(crate) unsafe trait FileFacts: Copy {
-    /// The number by which it is asked for.
+pub(crate) unsafe trait FileInfo: Copy {
+    /// The information class.
     const CLASS: i32;
 }
 
 // SAFETY: the structure of this class; two numbers.
-unsafe impl FileFacts for FILE_ID_INFO {
+unsafe impl FileInfo for FILE_ID_INFO {
     const CLASS: i32 = FileIdInfo;
 }
 
 // SAFETY: the structure of this class; numbers.
-unsafe impl FileFacts for FILE_BASIC_INFO {
+unsafe impl FileInfo for FILE_BASIC_INFO {
     const CLASS: i32 = FileBasicInfo;
 }
 
 // SAFETY: the structure of this class; numbers and two truth values.
-unsafe impl FileFacts for FILE_STANDARD_INFO {
+unsafe impl FileInfo for FILE_STANDARD_INFO {
     const CLASS: i32 = FileStandardInfo;
 }
 
 // SAFETY: the structure of this class; numbers.
-unsafe impl FileFacts for FILE_STORAGE_INFO {
+unsafe impl FileInfo for FILE_STORAGE_INFO {
     const CLASS: i32 = FileStorageInfo;
 }
 
 // SAFETY: the structure of this class; numbers, and a union of numbers.
-unsafe impl FileFacts for FILE_REMOTE_PROTOCOL_INFO {
+unsafe impl FileInfo for FILE_REMOTE_PROTOCOL_INFO {
     const CLASS: i32 = FileRemoteProtocolInfo;
 }
 
-/// Asks a file system about an open file.
+/// Queries information about an open file.
 ///
 /// # Errors
 /// The system's error.
-pub(crate) fn information<T: FileFacts>(file: &fs::File) -> io::Result<T> {
+pub(crate) fn query_file_info<T: FileInfo>(file: &fs::File) -> io::Result<T> {
     let mut facts = MaybeUninit::<T>::zeroed();
     let length = size_of::<T>() as u32;
     // SAFETY: the call writes at most `length` bytes behind the pointer, which is live and of that
@@ -153,23 +153,23 @@ pub(crate) fn information<T: FileFacts>(file: &fs::File) -> io::Result<T> {
         unsafe { GetFileInformationByHandleEx(file.as_raw_handle(), T::CLASS, facts.as_mut_ptr().cast(), length) };
     match done {
         0 => Err(io::Error::last_os_error()),
-        // SAFETY: zero is valid for every field, and the call has filled them (`FileFacts`).
+        // SAFETY: zero is valid for every field, and the call has filled them (`FileInfo`).
         _ => Ok(unsafe { facts.assume_init() }),
     }
 }
 
-/// A path or text with the zero at its end.
+/// Encodes a path or text as UTF-16 with a terminating zero.
 pub(crate) fn wide(text: impl AsRef<std::ffi::OsStr>) -> Vec<u16> {
     text.as_ref().encode_wide().chain([0]).collect()
 }
 
-/// The text up to the first zero.
+/// Decodes the text up to the first zero.
 pub(crate) fn text(wide: &[u16]) -> String {
     let end = wide.iter().position(|unit| *unit == 0).unwrap_or(wide.len());
     String::from_utf16_lossy(&wide[..end])
 }
 
-/// Texts with a zero behind each, and another behind the last.
+/// Decodes a list of zero-terminated texts, ended by an empty one.
 pub(crate) fn texts(wide: &[u16]) -> Vec<String> {
     let parts = wide.split(|unit| *unit == 0).take_while(|part| !part.is_empty());
     parts.map(String::from_utf16_lossy).collect()

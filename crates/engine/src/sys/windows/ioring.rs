@@ -1,8 +1,7 @@
-//! The submission ring of Windows (IoRing): operations are written into a ring that the program and
-//! the system share, handed over several in a call, and found in a second ring without a call.
+//! The submission ring of Windows (IoRing): operations are written into a ring shared with the
+//! system and submitted in batches; completions appear in a second ring.
 //!
-//! Windows before 11 and Server 2025 have none of its functions, so they are looked up while the
-//! program runs.
+//! Windows before 11 and Server 2025 lacks these functions, so they are loaded at run time.
 
 use std::ffi::c_void;
 use std::fs;
@@ -24,21 +23,21 @@ use windows_sys::Win32::Storage::FileSystem::{
 };
 
 use super::library;
-use super::overlapped::{Completed, Queue, Transfer, of_error};
+use super::overlapped::{Completed, Queue, Transfer, error_result};
 use crate::batch::Slot;
 use crate::clock::Clock;
 
 type Hresult = i32;
 
-/// Where the functions are. The two that came with version 3 are documented for kernel32.dll, which
-/// hands them on to this one.
+/// Library with the functions. The two of version 3 are documented for kernel32.dll, which forwards
+/// to this one.
 const LIBRARY: &str = "kernelbase.dll";
 /// `S_OK`.
-const DONE: Hresult = 0;
-/// The longest wait in the system. It bounds what a missed end could cost.
-const LONGEST_MS: u32 = 100;
-/// `IORING_E_WAIT_TIMEOUT`, which only the documentation of SubmitIoRing names: the value after
-/// those of winerror.h.
+const S_OK: Hresult = 0;
+/// Maximum wait in the system, which bounds the cost of a missed completion.
+const MAX_WAIT_MS: u32 = 100;
+/// `IORING_E_WAIT_TIMEOUT`, which appears only in the documentation of SubmitIoRing: the value
+/// after those of winerror.h.
 const WAIT_TIMED_OUT: u32 = 0x8046_0009;
 
 /// The functions (ioringapi.h).
@@ -60,13 +59,13 @@ pub(crate) struct Calls {
         IORING_SQE_FLAGS,
     ) -> Hresult,
     pub(crate) cancel: unsafe extern "system" fn(HIORING, IORING_HANDLE_REF, usize, usize) -> Hresult,
-    /// Those of version 3.
-    pub(crate) changes: Option<Changes>,
+    /// Functions of version 3.
+    pub(crate) write_calls: Option<WriteCalls>,
 }
 
-/// The functions with which a ring writes.
+/// The functions for writing and flushing.
 #[derive(Clone, Copy)]
-pub(crate) struct Changes {
+pub(crate) struct WriteCalls {
     pub(crate) write: unsafe extern "system" fn(
         HIORING,
         IORING_HANDLE_REF,
@@ -81,23 +80,23 @@ pub(crate) struct Changes {
         unsafe extern "system" fn(HIORING, IORING_HANDLE_REF, FILE_FLUSH_MODE, usize, IORING_SQE_FLAGS) -> Hresult,
 }
 
-/// What the rings of this system can do.
+/// Capabilities of this system's rings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Capabilities {
     /// 1 and 2, and 300 for version 3.
     pub(crate) version: IORING_VERSION,
-    /// Most operations that wait to be handed over.
+    /// Maximum size of the submission queue.
     pub(crate) submissions: u32,
-    /// Most operations whose ends wait to be looked at.
+    /// Maximum size of the completion queue.
     pub(crate) completions: u32,
-    /// They write and flush as well.
+    /// Rings can write and flush.
     pub(crate) writes: bool,
-    /// The system's library does the work of the kernel.
+    /// The library emulates the ring in user mode.
     pub(crate) emulated: bool,
 }
 
 impl Calls {
-    /// The functions of this system, if it has them.
+    /// Loads the functions, if the system has them.
     pub(crate) fn load() -> Option<Calls> {
         // SAFETY: the functions have the arguments of the fields above (ioringapi.h).
         unsafe {
@@ -111,63 +110,62 @@ impl Calls {
                 pop: library::function(LIBRARY, c"PopIoRingCompletion")?,
                 read: library::function(LIBRARY, c"BuildIoRingReadFile")?,
                 cancel: library::function(LIBRARY, c"BuildIoRingCancelRequest")?,
-                changes: write.zip(flush).map(|(write, flush)| Changes { write, flush }),
+                write_calls: write.zip(flush).map(|(write, flush)| WriteCalls { write, flush }),
             })
         }
     }
 
-    /// What their rings can do.
+    /// Queries the capabilities of rings.
     ///
     /// # Errors
-    /// The error number where the system does not tell.
+    /// The error number of the query.
     pub(crate) fn capabilities(&self) -> Result<Capabilities, u32> {
         let mut capabilities = IORING_CAPABILITIES::default();
         // SAFETY: the call writes the one live structure.
-        checked(unsafe { (self.query)(&mut capabilities) })?;
+        check(unsafe { (self.query)(&mut capabilities) })?;
         Ok(Capabilities {
             version: capabilities.MaxVersion,
             submissions: capabilities.MaxSubmissionQueueSize,
             completions: capabilities.MaxCompletionQueueSize,
-            writes: capabilities.MaxVersion >= IORING_VERSION_3 && self.changes.is_some(),
+            writes: capabilities.MaxVersion >= IORING_VERSION_3 && self.write_calls.is_some(),
             emulated: capabilities.FeatureFlags & IORING_FEATURE_UM_EMULATION != 0,
         })
     }
 }
 
-/// A ring with the operations of one thread.
+/// A ring for the operations of one thread.
 ///
-/// The word that comes back with an operation is the number of its slot; that of a cancellation is
-/// beyond all slots.
+/// The user data of an operation is its slot number; that of a cancellation is beyond all slots.
 pub(crate) struct Ring {
     calls: Calls,
-    can: Capabilities,
+    capabilities: Capabilities,
     ring: HIORING,
     /// The file of each slot's operation, or null.
     in_flight: Box<[HANDLE]>,
-    /// Operations in the ring that were not submitted yet.
+    /// Operations in the ring that are not yet submitted.
     queued: u32,
     abandoned: bool,
     clock: Clock,
 }
 
 impl Ring {
-    /// A ring of these functions, for that many slots.
+    /// Creates a ring with these functions for `slots` slots.
     ///
     /// # Errors
     /// The error number.
-    pub(crate) fn over(calls: Calls, slots: u32, clock: Clock) -> Result<Ring, u32> {
-        let can = calls.capabilities()?;
+    pub(crate) fn with_calls(calls: Calls, slots: u32, clock: Clock) -> Result<Ring, u32> {
+        let capabilities = calls.capabilities()?;
         let slots = slots.max(1);
-        let submissions = slots.min(can.submissions);
-        // Room for the ends of cancellations as well.
-        let completions = slots.saturating_mul(2).min(can.completions).max(submissions);
+        let submissions = slots.min(capabilities.submissions);
+        // Includes room for the completions of cancellations.
+        let completions = slots.saturating_mul(2).min(capabilities.completions).max(submissions);
         let mut ring: HIORING = null_mut();
         let none = IORING_CREATE_FLAGS::default();
         // SAFETY: the call takes numbers, and writes the one live handle.
-        checked(unsafe { (calls.create)(can.version, none, submissions, completions, &mut ring) })?;
+        check(unsafe { (calls.create)(capabilities.version, none, submissions, completions, &mut ring) })?;
         Ok(Ring {
             calls,
-            can,
+            capabilities,
             ring,
             in_flight: vec![null_mut(); slots as usize].into(),
             queued: 0,
@@ -176,29 +174,29 @@ impl Ring {
         })
     }
 
-    /// Puts an operation into the ring, which is handed over first if it is full.
+    /// Adds an operation to the ring; submits the ring first if it is full.
     #[inline]
-    fn put(&mut self, build: impl Fn(&Calls, HIORING) -> Hresult) -> Result<(), u32> {
+    fn enqueue(&mut self, build: impl Fn(&Calls, HIORING) -> Hresult) -> Result<(), u32> {
         let mut result = build(&self.calls, self.ring);
         if result == IORING_E_SUBMISSION_QUEUE_FULL {
             self.submit(0, 0)?;
             result = build(&self.calls, self.ring);
         }
-        checked(result)?;
+        check(result)?;
         self.queued += 1;
         Ok(())
     }
 
-    /// Hands over what is in the ring, and waits for that many ends.
+    /// Submits the ring, and waits for `wait_for` completions.
     fn submit(&mut self, wait_for: u32, milliseconds: u32) -> Result<(), u32> {
-        let mut taken = 0;
+        let mut accepted = 0;
         // SAFETY: the ring is open, and the call writes one live number. What the operations name
         // is kept alive by the code that began them.
-        let result = unsafe { (self.calls.submit)(self.ring, wait_for, milliseconds, &mut taken) };
-        match checked(result) {
+        let result = unsafe { (self.calls.submit)(self.ring, wait_for, milliseconds, &mut accepted) };
+        match check(result) {
             Err(error) if !is_timeout(result) => {
-                // The others stay in the ring.
-                self.queued -= taken.min(self.queued);
+                // The rest stays in the ring.
+                self.queued -= accepted.min(self.queued);
                 Err(error)
             }
             _ => {
@@ -208,53 +206,57 @@ impl Ring {
         }
     }
 
-    /// Hands over what is in the ring, and waits for one operation to end.
+    /// Submits the ring, and waits for one completion.
     fn submit_and_wait(&mut self, milliseconds: u32) -> Result<(), u32> {
-        match self.submit(1, milliseconds.min(LONGEST_MS)) {
-            // The system may not wait for more than is in progress, and the last may have ended
-            // since it was looked for.
+        match self.submit(1, milliseconds.min(MAX_WAIT_MS)) {
+            // The system refuses to wait if nothing is in flight, and the last operation may have
+            // completed since the last poll.
             Err(ERROR_INVALID_PARAMETER) => self.submit(0, 0),
             result => result,
         }
     }
 
-    /// Takes the operations that have ended out of the ring.
+    /// Reaps completions from the ring.
     #[inline]
-    fn take(&mut self, found: &mut Vec<Completed>) -> Result<Nanos, u32> {
-        // Before any of them is looked at.
+    fn reap(&mut self, completed: &mut Vec<Completed>) -> Result<Nanos, u32> {
+        // Stamped before any of them is processed.
         let at = self.clock.now();
         loop {
-            let mut ended = IORING_CQE::default();
+            let mut completion = IORING_CQE::default();
             // SAFETY: the ring is open, and the call writes the one live structure.
-            let result = unsafe { (self.calls.pop)(self.ring, &mut ended) };
-            checked(result)?;
-            if result != DONE {
+            let result = unsafe { (self.calls.pop)(self.ring, &mut completion) };
+            check(result)?;
+            if result != S_OK {
                 return Ok(at);
             }
-            // Cancellations have no place there.
-            let Some(file) = self.in_flight.get_mut(ended.UserData).filter(|file| !file.is_null()) else {
+            // Ignore completions of cancellations.
+            let Some(file) = self
+                .in_flight
+                .get_mut(completion.UserData)
+                .filter(|file| !file.is_null())
+            else {
                 continue;
             };
             *file = null_mut();
-            found.push(Completed {
-                slot: Slot(ended.UserData as u32),
-                result: result_of(&ended),
+            completed.push(Completed {
+                slot: Slot(completion.UserData as u32),
+                result: result_of(&completion),
                 at,
             });
         }
     }
 }
 
-/// A file as the ring names it.
-fn by_handle(file: HANDLE) -> IORING_HANDLE_REF {
+/// Refers to a file by handle.
+fn handle_ref(file: HANDLE) -> IORING_HANDLE_REF {
     IORING_HANDLE_REF {
         Kind: IORING_REF_RAW,
         Handle: IORING_HANDLE_REF_0 { Handle: file },
     }
 }
 
-/// Memory as the ring names it.
-fn by_address(start: *mut u8) -> IORING_BUFFER_REF {
+/// Refers to memory by address.
+fn buffer_ref(start: *mut u8) -> IORING_BUFFER_REF {
     IORING_BUFFER_REF {
         Kind: IORING_REF_RAW,
         Buffer: IORING_BUFFER_REF_0 {
@@ -264,70 +266,77 @@ fn by_address(start: *mut u8) -> IORING_BUFFER_REF {
 }
 
 /// Bytes, or a negative error number.
-fn result_of(ended: &IORING_CQE) -> i64 {
-    match checked(ended.ResultCode) {
-        Ok(()) => ended.Information as i64,
-        Err(error) => of_error(error),
+fn result_of(completion: &IORING_CQE) -> i64 {
+    match check(completion.ResultCode) {
+        Ok(()) => completion.Information as i64,
+        Err(error) => error_result(error),
     }
 }
 
-fn checked(result: Hresult) -> Result<(), u32> {
+fn check(result: Hresult) -> Result<(), u32> {
     match result {
         0.. => Ok(()),
         _ => Err(error_of(result)),
     }
 }
 
-/// The error number in a result: an error of Windows or a status of its kernel, each in the form
-/// that results have for it. What is neither stays whole.
+/// The error number in an HRESULT: a Win32 error or an NT status in their HRESULT encodings; any
+/// other stays as it is.
 fn error_of(result: Hresult) -> u32 {
-    const OF_WINDOWS: u32 = 0x8007;
-    const OF_KERNEL: u32 = 0x1000_0000;
+    const FACILITY_WIN32: u32 = 0x8007;
+    const FACILITY_NT_BIT: u32 = 0x1000_0000;
     let word = result as u32;
-    if word >> 16 == OF_WINDOWS {
+    if word >> 16 == FACILITY_WIN32 {
         word & 0xffff
-    } else if word & OF_KERNEL != 0 || word >> 30 == 3 {
+    } else if word & FACILITY_NT_BIT != 0 || word >> 30 == 3 {
         // SAFETY: the call takes a number.
-        unsafe { RtlNtStatusToDosError((word & !OF_KERNEL) as i32) }
+        unsafe { RtlNtStatusToDosError((word & !FACILITY_NT_BIT) as i32) }
     } else {
         word
     }
 }
 
-/// True for every form in which the end of a wait may be reported: then all was handed over.
+/// True for every code that reports a timeout: then everything was submitted.
 fn is_timeout(result: Hresult) -> bool {
-    const OF_IO: u32 = ERROR_SEM_TIMEOUT;
-    matches!(error_of(result), WAIT_TIMED_OUT | WAIT_TIMEOUT | ERROR_TIMEOUT | OF_IO)
+    const IO_TIMEOUT: u32 = ERROR_SEM_TIMEOUT;
+    matches!(
+        error_of(result),
+        WAIT_TIMED_OUT | WAIT_TIMEOUT | ERROR_TIMEOUT | IO_TIMEOUT
+    )
 }
 
 impl Queue for Ring {
     const KIND: EngineKind = EngineKind::IoRing;
-    const LOOKS_BY: &'static str = "SubmitIoRing";
+    const REAP_CALL: &'static str = "SubmitIoRing";
 
     fn new(slots: u32, clock: Clock) -> io::Result<Ring> {
         let calls = Calls::load().ok_or(io::ErrorKind::Unsupported)?;
-        Ring::over(calls, slots, clock).map_err(|error| io::Error::from_raw_os_error(error as i32))
+        Ring::with_calls(calls, slots, clock).map_err(|error| io::Error::from_raw_os_error(error as i32))
     }
 
-    fn add(&mut self, _: &fs::File) -> io::Result<()> {
+    fn register_file(&mut self, _: &fs::File) -> io::Result<()> {
         Ok(())
     }
 
     #[inline]
     unsafe fn start(&mut self, transfer: &Transfer<'_>) -> Result<(), u32> {
         let handle: HANDLE = transfer.file.as_raw_handle();
-        let (file, buffer, slot) = (by_handle(handle), by_address(transfer.buffer), transfer.slot.0 as usize);
+        let (file, buffer, slot) = (
+            handle_ref(handle),
+            buffer_ref(transfer.buffer),
+            transfer.slot.0 as usize,
+        );
         let (length, offset) = (transfer.length, transfer.offset);
-        match (transfer.writes, self.calls.changes) {
+        match (transfer.writes, self.calls.write_calls) {
             // SAFETY: the ring is open; the caller promises that file and buffer stay until the
             // slot is found.
-            (false, _) => self.put(|calls, ring| unsafe {
+            (false, _) => self.enqueue(|calls, ring| unsafe {
                 (calls.read)(ring, file, buffer, length, offset, slot, IOSQE_FLAGS_NONE)
             })?,
             // SAFETY: as above.
-            (true, Some(changes)) => self.put(|_, ring| unsafe {
+            (true, Some(write_calls)) => self.enqueue(|_, ring| unsafe {
                 let (plain, free) = (FILE_WRITE_FLAGS_NONE, IOSQE_FLAGS_NONE);
-                (changes.write)(ring, file, buffer, length, offset, plain, slot, free)
+                (write_calls.write)(ring, file, buffer, length, offset, plain, slot, free)
             })?,
             (true, None) => return Err(ERROR_NOT_SUPPORTED),
         }
@@ -335,23 +344,23 @@ impl Queue for Ring {
         Ok(())
     }
 
-    fn flushes(&self) -> bool {
-        self.can.writes
+    fn supports_flush(&self) -> bool {
+        self.capabilities.writes
     }
 
     fn start_flush(&mut self, file: &fs::File, slot: Slot) -> Result<(), u32> {
         let (handle, slot): (HANDLE, usize) = (file.as_raw_handle(), slot.0 as usize);
-        let changes = self.calls.changes.ok_or(ERROR_NOT_SUPPORTED)?;
+        let write_calls = self.calls.write_calls.ok_or(ERROR_NOT_SUPPORTED)?;
         // SAFETY: the ring is open, no memory is named, and the file stays open while the slot is
         // in flight.
-        self.put(|_, ring| unsafe {
-            (changes.flush)(ring, by_handle(handle), FILE_FLUSH_DEFAULT, slot, IOSQE_FLAGS_NONE)
+        self.enqueue(|_, ring| unsafe {
+            (write_calls.flush)(ring, handle_ref(handle), FILE_FLUSH_DEFAULT, slot, IOSQE_FLAGS_NONE)
         })?;
         self.in_flight[slot] = handle;
         Ok(())
     }
 
-    fn hand_over(&mut self) -> Result<(), u32> {
+    fn submit_queued(&mut self) -> Result<(), u32> {
         match self.queued {
             0 => Ok(()),
             _ => self.submit(0, 0),
@@ -359,11 +368,11 @@ impl Queue for Ring {
     }
 
     #[inline]
-    fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Completed>) -> Result<Nanos, u32> {
+    fn reap_within(&mut self, milliseconds: u32, completed: &mut Vec<Completed>) -> Result<Nanos, u32> {
         if milliseconds > 0 {
-            // What has ended already is not to be waited behind.
-            let at = self.take(found)?;
-            if found.is_empty() {
+            // Reap what has already completed before waiting.
+            let at = self.reap(completed)?;
+            if completed.is_empty() {
                 self.submit_and_wait(milliseconds)?;
             } else if self.queued > 0 {
                 self.submit(0, 0)?;
@@ -371,9 +380,9 @@ impl Queue for Ring {
                 return Ok(at);
             }
         } else {
-            self.hand_over()?;
+            self.submit_queued()?;
         }
-        self.take(found)
+        self.reap(completed)
     }
 
     fn cancel(&mut self) {
@@ -385,13 +394,14 @@ impl Queue for Ring {
             }
             // SAFETY: the ring is open, no memory is named, and the file is open as long as its
             // operation is in flight.
-            let asked = self.put(|calls, ring| unsafe { (calls.cancel)(ring, by_handle(handle), slot, slots + slot) });
-            if asked.is_err() {
+            let cancelled =
+                self.enqueue(|calls, ring| unsafe { (calls.cancel)(ring, handle_ref(handle), slot, slots + slot) });
+            if cancelled.is_err() {
                 break;
             }
         }
-        // Where it fails, the operations are waited for as they are.
-        let _ = self.hand_over();
+        // If this fails, the operations run to their end.
+        let _ = self.submit_queued();
     }
 
     fn abandon(&mut self) {
@@ -399,7 +409,7 @@ impl Queue for Ring {
     }
 
     fn describe(&self) -> &'static str {
-        match self.can.emulated {
+        match self.capabilities.emulated {
             true => "ring, emulated by the system's library",
             false => "ring",
         }
@@ -409,7 +419,7 @@ impl Queue for Ring {
 impl Drop for Ring {
     fn drop(&mut self) {
         if !self.abandoned {
-            // SAFETY: the ring was made by `over` and is closed once.
+            // SAFETY: the ring was made by `with_calls` and is closed once.
             unsafe { (self.calls.close)(self.ring) };
         }
     }
@@ -440,18 +450,18 @@ mod tests {
             (0x8046_0008, IORING_E_COMPLETION_QUEUE_TOO_FULL as u32),
         ];
         for (result, error) in known {
-            assert_eq!(checked(result as Hresult), Err(error), "{result:#x}");
+            assert_eq!(check(result as Hresult), Err(error), "{result:#x}");
         }
-        assert_eq!(checked(0), Ok(()));
-        assert_eq!(checked(1), Ok(()));
-        let ended = |code: u32, bytes| IORING_CQE {
+        assert_eq!(check(0), Ok(()));
+        assert_eq!(check(1), Ok(()));
+        let completion = |code: u32, bytes| IORING_CQE {
             UserData: 0,
             ResultCode: code as Hresult,
             Information: bytes,
         };
-        assert_eq!(result_of(&ended(0, 4096)), 4096);
-        assert_eq!(result_of(&ended(0xd000_0011, 0)), 0);
-        assert_eq!(result_of(&ended(0x8007_0005, 0)), -5);
+        assert_eq!(result_of(&completion(0, 4096)), 4096);
+        assert_eq!(result_of(&completion(0xd000_0011, 0)), 0);
+        assert_eq!(result_of(&completion(0x8007_0005, 0)), -5);
     }
 
     #[test]
@@ -470,19 +480,23 @@ mod tests {
         match Calls::load() {
             // Wine, and Windows before 11.
             None => assert_eq!(
-                Ring::new(4, crate::clock::ClockStart::now().settle())
+                Ring::new(4, crate::clock::ClockStart::now().calibrate())
                     .err()
                     .unwrap()
                     .kind(),
                 io::ErrorKind::Unsupported
             ),
             Some(calls) => {
-                let can = calls.capabilities().unwrap();
+                let capabilities = calls.capabilities().unwrap();
                 assert!(
-                    can.version >= 1 && can.submissions > 0 && can.completions > 0,
-                    "{can:?}"
+                    capabilities.version >= 1 && capabilities.submissions > 0 && capabilities.completions > 0,
+                    "{capabilities:?}"
                 );
-                assert_eq!(can.writes, can.version >= IORING_VERSION_3, "{can:?}");
+                assert_eq!(
+                    capabilities.writes,
+                    capabilities.version >= IORING_VERSION_3,
+                    "{capabilities:?}"
+                );
             }
         }
     }

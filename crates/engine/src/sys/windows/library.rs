@@ -1,4 +1,4 @@
-//! Functions that only some versions of the system have, looked up by name in the system's own
+//! Functions that only some versions of Windows have, loaded by name from the system's own
 //! libraries.
 
 use std::ffi::{CStr, c_void};
@@ -9,16 +9,15 @@ use windows_sys::Win32::System::LibraryLoader::{
     GetModuleHandleW, GetProcAddress, LOAD_LIBRARY_SEARCH_SYSTEM32, LoadLibraryExW,
 };
 
-/// The address of a function in a library that every process has loaded; absent where there is no
-/// such function. The caller casts it to the documented type.
+/// The address of a function in a library that every process has loaded; `None` if it does not
+/// exist. The caller casts it to the documented type.
 pub(crate) fn find(library: &str, function: &CStr) -> Option<*const c_void> {
     let name = wide(library);
     // SAFETY: the name is live and ends with a zero.
     address(unsafe { GetModuleHandleW(name.as_ptr()) }, function)
 }
 
-/// The same for a library that may have to be loaded, from the folder of the system and no other.
-/// It stays loaded.
+/// Same as [`find`], but loads the library from the system folder if necessary. It stays loaded.
 pub(crate) fn load(library: &str, function: &CStr) -> Option<*const c_void> {
     let name = wide(library);
     // SAFETY: the name is live and ends with a zero; the flag keeps libraries of others from being
@@ -29,7 +28,7 @@ pub(crate) fn load(library: &str, function: &CStr) -> Option<*const c_void> {
     )
 }
 
-/// The same as a function to call; the library may have to be loaded, and stays so.
+/// Same as [`load`], cast to a function pointer.
 ///
 /// # Safety
 /// `F` must be a pointer to a function with the arguments and the result that this one has.

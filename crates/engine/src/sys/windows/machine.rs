@@ -1,4 +1,4 @@
-//! The machine: name, release of the system, memory, hypervisor, power scheme.
+//! The machine: name, Windows release, memory, hypervisor, power scheme.
 
 use std::ptr::null_mut;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(crate) fn host() -> Host {
         system: release(),
         kernel: build().unwrap_or_default(),
         architecture: std::env::consts::ARCH.to_owned(),
-        // Windows has no number of its boots that can be relied on.
+        // Windows has no reliable boot id.
         boot_id: None,
         hypervisor: crate::sys::hypervisor::hypervisor().map(str::to_owned),
         cloud: None,
@@ -52,10 +52,10 @@ pub(crate) fn cpu() -> Cpu {
     }
 }
 
-/// Bytes of memory, and those that programs may still use.
+/// Total and available memory in bytes.
 pub(crate) fn memory() -> Option<[u64; 2]> {
     const TRIES: u32 = 50;
-    // Wine answers with zeros while the first call of the process is under way in another thread.
+    // Wine returns zeros while the first call of the process runs in another thread.
     (0..TRIES).find_map(|attempt| {
         if attempt > 0 {
             std::thread::sleep(Duration::from_millis(1));
@@ -70,7 +70,7 @@ fn reported_memory() -> Option<[u64; 2]> {
     status.dwLength = size_of::<MEMORYSTATUSEX>() as u32;
     // SAFETY: the structure is live and says its own length.
     let done = unsafe { GlobalMemoryStatusEx(&mut status) };
-    // What may still be committed can be less than what is free.
+    // The commit limit may be lower than free memory.
     (done != 0).then(|| [status.ullTotalPhys, status.ullAvailPhys.min(status.ullAvailPageFile)])
 }
 
@@ -97,7 +97,7 @@ fn release() -> String {
     }
 }
 
-/// Such as `10.0.20348.2402`: the version that the system is, whatever it shows to older programs.
+/// Such as `10.0.20348.2402`: the real version, even if the system shows another to older programs.
 fn build() -> Option<String> {
     // SAFETY: the structure is plain numbers, for which zero is valid.
     let mut version: OSVERSIONINFOW = unsafe { std::mem::zeroed() };
@@ -114,7 +114,7 @@ fn build() -> Option<String> {
     })
 }
 
-/// A text of the registry below `HKEY_LOCAL_MACHINE`.
+/// Reads a string from `HKEY_LOCAL_MACHINE`.
 fn string(key: &str, name: &str) -> Option<String> {
     let mut value = [0u16; 512];
     let mut length = size_of_val(&value) as u32;
@@ -137,7 +137,7 @@ fn string(key: &str, name: &str) -> Option<String> {
     (result == 0 && !value.is_empty()).then_some(value)
 }
 
-/// A number of the registry below `HKEY_LOCAL_MACHINE`.
+/// Reads a number from `HKEY_LOCAL_MACHINE`.
 fn word(key: &str, name: &str) -> Option<u32> {
     let (mut value, mut length) = (0u32, 4u32);
     // SAFETY: both names end with a zero; the call writes one live word and at most four bytes into
@@ -158,8 +158,8 @@ fn word(key: &str, name: &str) -> Option<u32> {
     (result == 0).then_some(value)
 }
 
-/// The power scheme in use, as DiskSpd shows it:
-/// `High performance (8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c)`.
+/// The active power scheme, in DiskSpd's form: `High performance
+/// (8c5e7fda-e8bf-4a96-9a85-a6e23a8c635c)`.
 fn power_scheme() -> Option<String> {
     let mut scheme: *mut GUID = null_mut();
     // SAFETY: the first argument is reserved, and the call writes one live pointer.
@@ -215,7 +215,7 @@ mod tests {
         assert!(cpu().logical > 0);
     }
 
-    /// The first callers in a process come at once: Wine answers some of them with zeros.
+    /// Concurrent first calls in a process: Wine returns zeros to some of them.
     #[test]
     fn memory_is_never_reported_as_none_at_all() {
         const THREADS: usize = 16;

@@ -1,9 +1,8 @@
 //! Memory maps of files, with copies that survive an I/O error.
 //!
-//! The system answers a failed page-in with an exception, which would end the process. While a copy
-//! runs, a handler lets the copy end where it stands, and it is reported as a failed operation.
-//! Only exceptions of our copies are handled, by the address of the instruction; any other takes
-//! its usual way.
+//! The system raises an exception for a failed page-in, which would end the process. During a copy,
+//! a handler aborts the copy, which is reported as a failed operation. It handles only exceptions
+//! in our copy code, by instruction address.
 
 use std::ffi::{CStr, c_void};
 use std::fs;
@@ -25,7 +24,7 @@ use super::overlapped::last_error;
 #[derive(Debug)]
 pub(crate) struct FileMap {
     file: fs::File,
-    /// The section behind the view.
+    /// The section object of the view.
     section: HANDLE,
     start: *mut u8,
     length: usize,
@@ -33,7 +32,7 @@ pub(crate) struct FileMap {
     lines: Option<Lines>,
 }
 
-/// How cache lines of persistent memory are written back, and the system's token for the map.
+/// Functions and token for flushing cache lines of persistent memory.
 #[derive(Clone, Copy, Debug)]
 struct Lines {
     token: *mut c_void,
@@ -47,7 +46,7 @@ impl FileMap {
     /// # Errors
     /// The system's error.
     pub(crate) fn new(file: &fs::File, length: usize, writable: bool) -> io::Result<FileMap> {
-        copying::install_handler();
+        fault_safe_copy::install_handler();
         let (protection, access) = match writable {
             true => (PAGE_READWRITE, FILE_MAP_READ | FILE_MAP_WRITE),
             false => (PAGE_READONLY, FILE_MAP_READ),
@@ -78,19 +77,19 @@ impl FileMap {
         })
     }
 
-    /// There are no huge pages for maps of files.
+    /// Windows has no huge pages for file maps.
     ///
     /// # Errors
     /// Always.
-    pub(crate) fn ask_for_huge_pages(&self) -> io::Result<()> {
+    pub(crate) fn advise_huge_pages(&self) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())
     }
 
-    /// Makes ready to write back cache lines, where the file lies in persistent memory.
+    /// Prepares cache-line flushes, if the file is in persistent memory.
     ///
     /// # Errors
-    /// The system's error where it does not, `Unsupported` where the system knows no such memory.
-    pub(crate) fn open_lines(&mut self) -> io::Result<()> {
+    /// The system's error if it is not; `Unsupported` if the system has no support for it.
+    pub(crate) fn prepare_line_flush(&mut self) -> io::Result<()> {
         type Get = unsafe extern "system" fn(*const c_void, usize, *mut *mut c_void) -> i32;
         let find = |name: &CStr| library::find("ntdll.dll", name).ok_or(io::ErrorKind::Unsupported);
         let get = find(c"RtlGetNonVolatileToken")?;
@@ -119,7 +118,7 @@ impl FileMap {
         // SAFETY: the range lies within the map (checked above), which lives as long as `self`.
         // Other processes may change it during the copy; the bytes are only ever treated as bytes.
         // A failed page-in ends the copy.
-        unsafe { copying::copy(buffer.as_mut_ptr(), self.start.add(offset), buffer.len(), false) }
+        unsafe { fault_safe_copy::copy(buffer.as_mut_ptr(), self.start.add(offset), buffer.len(), false) }
     }
 
     /// Copies into the map. False if a page could not be read in or allocated.
@@ -129,7 +128,7 @@ impl FileMap {
         // SAFETY: the range lies within the map (checked above), which is writable and lives as
         // long as `self`; `buffer` is memory of the program's own and cannot overlap it. A failed
         // page-in ends the copy.
-        unsafe { copying::copy(self.start.add(offset), buffer.as_ptr(), buffer.len(), non_temporal) }
+        unsafe { fault_safe_copy::copy(self.start.add(offset), buffer.as_ptr(), buffer.len(), non_temporal) }
     }
 
     fn check(&self, offset: usize, length: usize) {
@@ -137,8 +136,8 @@ impl FileMap {
         assert!(end.is_some_and(|end| end <= self.length), "a copy beyond the map");
     }
 
-    /// Writes changed pages of a range back, as far as the device's cache. Returns 0 or a negative
-    /// error number.
+    /// Writes changed pages of a range to the device, possibly only to its cache. Returns 0 or a
+    /// negative error number.
     pub(crate) fn flush_view(&self, offset: usize, length: usize) -> i64 {
         let length = length.min(self.length.saturating_sub(offset));
         // A length of zero would mean everything.
@@ -153,7 +152,7 @@ impl FileMap {
         }
     }
 
-    /// Writes changed pages of a range back, and what the device has in its cache. Returns 0 or a
+    /// Writes changed pages of a range back, and flushes the device's cache. Returns 0 or a
     /// negative error number.
     pub(crate) fn flush(&self, offset: usize, length: usize) -> i64 {
         let flushed = self.flush_view(offset, length);
@@ -167,8 +166,8 @@ impl FileMap {
         }
     }
 
-    /// Writes cache lines of a range back to persistent memory, and waits for them with `drain`.
-    /// Returns 0 or a negative error number.
+    /// Flushes cache lines of a range to persistent memory; with `drain`, waits for them. Returns 0
+    /// or a negative error number.
     pub(crate) fn flush_lines(&self, offset: usize, length: usize, drain: bool) -> i64 {
         const NO_DRAIN: u32 = 1;
         self.check(offset, length);
@@ -209,9 +208,9 @@ impl Drop for FileMap {
     }
 }
 
-/// Copies that the handler knows by their instructions.
+/// Copy routines whose faults the handler can attribute.
 #[cfg(target_arch = "x86_64")]
-mod copying {
+mod fault_safe_copy {
     use std::arch::global_asm;
     use std::sync::Once;
 
@@ -219,9 +218,9 @@ mod copying {
         AddVectoredExceptionHandler, EXCEPTION_CONTINUE_EXECUTION, EXCEPTION_CONTINUE_SEARCH, EXCEPTION_POINTERS,
     };
 
-    // Both take target, source and length in rcx, rdx and r8, and answer 1 in rax. What faults lies
-    // between `begin` and `end`; the handler continues at `failed`, which answers 0. They touch no
-    // memory but the two ranges and have nothing to unwind.
+    // Both take target, source and length in rcx, rdx and r8, and return 1 in rax. Faulting
+    // instructions are between `begin` and `end`; the handler continues at `failed`, which returns
+    // 0. They access only the two ranges and have nothing to unwind.
     global_asm!(
         ".globl fathom_copy_plain",
         "fathom_copy_plain:",
@@ -246,7 +245,7 @@ mod copying {
         "mov rsi, r11",
         "xor eax, eax",
         "ret",
-        // Words of eight bytes bypassing the caches, the rest plainly, and a fence.
+        // Non-temporal stores of eight bytes, plain stores for the rest, and a fence.
         ".globl fathom_copy_past",
         "fathom_copy_past:",
         ".globl fathom_copy_past_begin",
@@ -285,7 +284,7 @@ mod copying {
     unsafe extern "win64" {
         fn fathom_copy_plain(target: *mut u8, source: *const u8, length: usize) -> u32;
         fn fathom_copy_past(target: *mut u8, source: *const u8, length: usize) -> u32;
-        // Places in the code, of which only the addresses count.
+        // Code labels, of which only the addresses matter.
         static fathom_copy_plain_begin: u8;
         static fathom_copy_plain_end: u8;
         static fathom_copy_plain_failed: u8;
@@ -294,8 +293,8 @@ mod copying {
         static fathom_copy_past_failed: u8;
     }
 
-    /// Copies bytes, past the processor's caches if asked. False if a page of one of the ranges
-    /// could not be had; what was copied by then stays.
+    /// Copies bytes, optionally bypassing the processor's caches. False if a page of one of the
+    /// ranges was not accessible; the bytes copied before stay.
     ///
     /// # Safety
     /// Both ranges are mapped memory of that length and do not overlap; the target is not borrowed
@@ -348,9 +347,9 @@ mod copying {
     }
 }
 
-/// Elsewhere a failed page-in ends the process.
+/// On other processors a failed page-in ends the process.
 #[cfg(not(target_arch = "x86_64"))]
-mod copying {
+mod fault_safe_copy {
     /// Copies bytes.
     ///
     /// # Safety
@@ -373,7 +372,7 @@ mod tests {
 
     #[test]
     fn copies_are_whole_or_reported_to_have_failed() {
-        copying::install_handler();
+        fault_safe_copy::install_handler();
         // SAFETY: a new allocation; nothing else touches it, and it stays until the process ends.
         let nowhere = unsafe { VirtualAlloc(null(), 8192, MEM_RESERVE | MEM_COMMIT, PAGE_NOACCESS) }.cast::<u8>();
         assert!(!nowhere.is_null());
@@ -382,13 +381,13 @@ mod tests {
                 let source: Vec<u8> = (0..length).map(|index| index as u8 ^ 0x5a).collect();
                 let mut target = vec![0; length + 1];
                 // SAFETY: both are live, as long as they must be, and apart.
-                assert!(unsafe { copying::copy(target.as_mut_ptr(), source.as_ptr(), length, non_temporal) });
+                assert!(unsafe { fault_safe_copy::copy(target.as_mut_ptr(), source.as_ptr(), length, non_temporal) });
                 assert!(target[..length] == source && target[length] == 0, "{length}");
                 // SAFETY: the range may not be touched, which is what is tested: the copy ends and
                 // says so.
-                assert!(!unsafe { copying::copy(nowhere, source.as_ptr(), length, non_temporal) });
+                assert!(!unsafe { fault_safe_copy::copy(nowhere, source.as_ptr(), length, non_temporal) });
                 // SAFETY: the same from there.
-                assert!(!unsafe { copying::copy(target.as_mut_ptr(), nowhere, length, non_temporal) });
+                assert!(!unsafe { fault_safe_copy::copy(target.as_mut_ptr(), nowhere, length, non_temporal) });
             }
         }
     }

@@ -11,15 +11,15 @@ use windows_sys::Win32::System::Threading::{GetCurrentProcess, GetProcessWorking
 
 use super::privilege;
 
-/// Nothing to do: this allocator needs no such advice.
+/// Does nothing: the Windows allocator needs no such setting.
 pub fn map_large_blocks() {}
 
 /// A private block of memory, zeroed, touched and writable.
 #[derive(Debug)]
 pub(crate) struct Mapping {
-    /// What the system allocated.
-    whole: *mut u8,
-    whole_length: usize,
+    /// The whole allocation.
+    base: *mut u8,
+    base_length: usize,
     /// The aligned part in use.
     start: *mut u8,
     length: usize,
@@ -27,59 +27,59 @@ pub(crate) struct Mapping {
 }
 
 impl Mapping {
-    /// Bytes in a page, the same on x86-64 and ARM64.
+    /// Page size, the same on x86-64 and ARM64.
     pub(crate) const PAGE: usize = 4096;
     /// Every allocation begins at a multiple of this.
     const GRANULARITY: usize = 64 << 10;
 
-    /// Allocates `length` bytes aligned to `alignment` (a power of two); with `huge`, in large
-    /// pages, in multiples of that many bytes, which is no less than a large page.
+    /// Allocates `length` bytes aligned to `alignment` (a power of two). `huge`: the page size, for
+    /// memory in large pages.
     ///
     /// # Errors
-    /// The system's error. With `huge`: `ERROR_NOT_ALL_ASSIGNED` (1300) where the account may not
-    /// lock pages, and `ERROR_NO_SYSTEM_RESOURCES` (1450) where memory is too scattered.
+    /// The system's error. With `huge`: `ERROR_NOT_ALL_ASSIGNED` (1300) if the account may not lock
+    /// pages, and `ERROR_NO_SYSTEM_RESOURCES` (1450) if memory is too fragmented.
     pub(crate) fn new(length: usize, alignment: usize, huge: Option<usize>) -> io::Result<Mapping> {
         let (step, flags) = match huge {
             Some(wanted) => (large_page(wanted)?, MEM_RESERVE | MEM_COMMIT | MEM_LARGE_PAGES),
             None => (Self::PAGE, MEM_RESERVE | MEM_COMMIT),
         };
-        // A larger alignment than the system's own needs room to shift.
+        // An alignment beyond the system's granularity needs room to shift.
         let extra = if alignment > step.max(Self::GRANULARITY) {
             alignment
         } else {
             0
         };
         let length = length.max(1);
-        let whole_length = length
+        let base_length = length
             .checked_add(extra)
             .and_then(|bytes| bytes.checked_next_multiple_of(step))
             .ok_or(io::ErrorKind::OutOfMemory)?;
         // SAFETY: a new allocation at an address of the system's choice touches no existing memory.
-        let whole = unsafe { VirtualAlloc(null(), whole_length, flags, PAGE_READWRITE) }.cast::<u8>();
-        if whole.is_null() {
+        let base = unsafe { VirtualAlloc(null(), base_length, flags, PAGE_READWRITE) }.cast::<u8>();
+        if base.is_null() {
             return Err(io::Error::last_os_error());
         }
         let shift = if extra == 0 {
             0
         } else {
-            (whole as usize).wrapping_neg() & (alignment - 1)
+            (base as usize).wrapping_neg() & (alignment - 1)
         };
         let mut mapping = Mapping {
-            whole,
-            whole_length,
-            start: whole.wrapping_add(shift),
+            base,
+            base_length,
+            start: base.wrapping_add(shift),
             length,
             leaked: false,
         };
-        // Touch every page now rather than in the measured window.
+        // Touches every page before the measured window.
         for page in mapping.bytes_mut().chunks_mut(Self::PAGE) {
             page[0] = 1;
         }
         Ok(mapping)
     }
 
-    /// Allocates pieces that begin `stride` bytes apart, a multiple of `alignment`. What lies
-    /// between them takes memory too.
+    /// Allocates pieces `stride` bytes apart, a multiple of `alignment`. On Windows the gaps take
+    /// memory too.
     ///
     /// # Errors
     /// The system's error.
@@ -93,7 +93,7 @@ impl Mapping {
         self.start
     }
 
-    /// Keeps the memory for ever.
+    /// Keeps the memory for the life of the process.
     pub(crate) fn leak(&mut self) {
         self.leaked = true;
     }
@@ -109,8 +109,8 @@ impl Mapping {
     }
 }
 
-/// Bytes of a large page, or a larger multiple that is asked for. Switches on the privilege that
-/// large pages need.
+/// Size of a large page, or the larger requested multiple. Enables the privilege that large pages
+/// need.
 fn large_page(wanted: usize) -> io::Result<usize> {
     // SAFETY: the call only returns a number.
     let page = unsafe { GetLargePageMinimum() };
@@ -129,53 +129,51 @@ impl Drop for Mapping {
     fn drop(&mut self) {
         if !self.leaked {
             // SAFETY: allocated by `new` and released once and whole; no borrow can outlive `self`.
-            unsafe { VirtualFree(self.whole.cast(), 0, MEM_RELEASE) };
+            unsafe { VirtualFree(self.base.cast(), 0, MEM_RELEASE) };
         }
     }
 }
 
-/// Bytes in a page.
+/// The page size.
 pub fn page_size() -> u64 {
     Mapping::PAGE as u64
 }
 
-/// There is no such limit on this system.
+/// Windows has no such limit.
 pub(crate) fn address_space_limit() -> Option<u64> {
     None
 }
 
-/// Memory that is kept from being swapped out, as long as this lives.
+/// Memory locked against swapping until dropped.
 #[derive(Debug)]
 pub struct Pinned(#[allow(dead_code, reason = "it is held, not used")] Mapping);
 
 impl Pinned {
-    /// Pins that many bytes.
+    /// Locks `bytes` bytes.
     ///
     /// # Errors
-    /// The system's error where there is not enough memory, or the process may not have so much of
-    /// it.
+    /// The system's error if there is not enough memory, or the process may not lock that much.
     pub fn new(bytes: u64) -> io::Result<Pinned> {
         let length = usize::try_from(bytes).map_err(|_| io::ErrorKind::OutOfMemory)?;
         let mapping = Mapping::new(length, Mapping::PAGE, None)?;
-        // A process may lock no more than its smallest working set.
-        let (mut least, mut most) = (0, 0);
+        // A process may lock no more than its minimum working set.
+        let (mut min, mut max) = (0, 0);
         // SAFETY: the pseudo handle names this process; the calls write two live numbers and take
         // two.
         let grown = unsafe {
             let process = GetCurrentProcess();
-            GetProcessWorkingSetSize(process, &mut least, &mut most) != 0
-                && SetProcessWorkingSetSize(process, least + mapping.whole_length, most + mapping.whole_length) != 0
+            GetProcessWorkingSetSize(process, &mut min, &mut max) != 0
+                && SetProcessWorkingSetSize(process, min + mapping.base_length, max + mapping.base_length) != 0
         };
         // SAFETY: the range is the allocation just made, which stays until the value is dropped.
-        if !grown || unsafe { VirtualLock(mapping.whole.cast(), mapping.whole_length) } == 0 {
+        if !grown || unsafe { VirtualLock(mapping.base.cast(), mapping.base_length) } == 0 {
             return Err(io::Error::last_os_error());
         }
         Ok(Pinned(mapping))
     }
 }
 
-/// What stands in the way of large pages, and what to do, where it is neither a lack of them nor of
-/// memory.
+/// Cause and remedy if large pages fail for another reason than lack of memory.
 pub(crate) fn huge_page_refusal(error: &io::Error) -> Option<(&'static str, &'static str)> {
     const NOT_HELD: i32 = 1300;
     match error.raw_os_error() {

@@ -18,7 +18,7 @@ pub mod events;
 pub mod facts;
 pub mod file;
 pub mod names;
-pub mod reported;
+pub mod native_facts;
 pub mod signals;
 pub mod terminal;
 pub mod thread;

@@ -1,4 +1,4 @@
-//! Calls on names of files and directories.
+//! Operations on paths of files and directories.
 
 use std::fs;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use model::plan::LookCall;
 
-/// Makes a file that is not there, and opens it.
+/// Creates a file if it does not exist, and opens it.
 pub(crate) fn create_file(path: &Path) -> io::Result<fs::File> {
     fs::OpenOptions::new()
         .read(true)
@@ -16,20 +16,20 @@ pub(crate) fn create_file(path: &Path) -> io::Result<fs::File> {
         .open(path)
 }
 
-/// Makes a directory.
+/// Creates a directory.
 ///
 /// # Errors
-/// The system's error, such as that something is there already.
+/// The system's error, such as that the path exists.
 pub fn create_directory(path: &Path) -> io::Result<()> {
     fs::create_dir(path)
 }
 
-/// Opens something for reading whose reads do not wait for more to come: nothing here is like that.
+/// Opens a file for non-blocking reads: not supported on Windows.
 pub(crate) fn open_without_waiting(_: &Path) -> io::Result<fs::File> {
     Err(io::Error::from(io::ErrorKind::Unsupported))
 }
 
-/// Looks a name up. There are two ways to do so here: following links, or not.
+/// Looks up a path, following links or not.
 pub(crate) fn look_up(path: &Path, call: LookCall) -> io::Result<()> {
     match call {
         LookCall::Stat | LookCall::Statx => fs::metadata(path).map(drop),

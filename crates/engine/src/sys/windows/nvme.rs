@@ -1,12 +1,12 @@
-//! Pages that an NVMe device keeps about itself: not read on this system.
+//! Log pages of NVMe devices: not supported on Windows.
 
 use std::io;
 use std::path::Path;
 
-/// A namespace that every device has.
+/// The namespace that every device has.
 pub const FIRST_NAMESPACE: u32 = 1;
 
-/// Not read on this system.
+/// Not supported on Windows.
 ///
 /// # Errors
 /// Always.

@@ -1,5 +1,4 @@
-//! Operations that the system completes while the program continues, and the structures through
-//! which it tells of them.
+//! Asynchronous operations and their OVERLAPPED structures.
 
 use std::cell::UnsafeCell;
 use std::fs;
@@ -15,12 +14,12 @@ use windows_sys::Win32::System::IO::{CancelIoEx, OVERLAPPED};
 use crate::batch::Slot;
 use crate::clock::Clock;
 
-/// Waits for as long as it takes.
-pub(crate) const FOR_EVER: u32 = u32::MAX;
+/// A timeout that never expires.
+pub(crate) const INFINITE_MS: u32 = u32::MAX;
 
-/// A read or write to begin.
+/// A read or write to start.
 pub(crate) struct Transfer<'a> {
-    /// A file that the queue knows.
+    /// A registered file.
     pub(crate) file: &'a fs::File,
     pub(crate) writes: bool,
     pub(crate) buffer: *mut u8,
@@ -29,7 +28,7 @@ pub(crate) struct Transfer<'a> {
     pub(crate) slot: Slot,
 }
 
-/// An operation that has ended.
+/// A completed operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Completed {
     pub(crate) slot: Slot,
@@ -38,58 +37,58 @@ pub(crate) struct Completed {
     pub(crate) at: Nanos,
 }
 
-/// A way to begin operations and to learn of their ends. It belongs to one thread.
+/// A queue that starts operations and reports completions. It belongs to one thread.
 pub(crate) trait Queue: Sized {
     /// The engine that uses it.
     const KIND: EngineKind;
-    /// The call that looks.
-    const LOOKS_BY: &'static str;
+    /// The system call that reaps, for error messages.
+    const REAP_CALL: &'static str;
 
-    /// A queue for that many slots.
+    /// Creates a queue for `slots` slots.
     fn new(slots: u32, clock: Clock) -> io::Result<Self>;
 
-    /// Lets operations be begun on a file, which must have been opened for queues.
-    fn add(&mut self, file: &fs::File) -> io::Result<()>;
+    /// Registers a file, which must be opened as overlapped.
+    fn register_file(&mut self, file: &fs::File) -> io::Result<()>;
 
-    /// Begins an operation, whose slot will be found; or says, by error number, why it was refused.
-    /// Then it will not be.
+    /// Starts an operation, whose slot will be reaped. If it returns an error number, the operation
+    /// was refused and will not be reaped.
     ///
     /// # Safety
-    /// The slot is free, and its buffer holds `length` bytes. Until the slot is found the buffer
-    /// stays where it is, is lent to no one else, and the queue lives or is asked to
+    /// The slot is free, and its buffer has `length` bytes. Until the slot is reaped, the buffer
+    /// must not move or be accessed, and the queue must live or be abandoned with
     /// [`Queue::abandon`].
     unsafe fn start(&mut self, transfer: &Transfer<'_>) -> Result<(), u32>;
 
-    /// Waits for an operation to end, that many milliseconds at most, and finds those that have.
-    /// Returns when it looked.
+    /// Waits for a completion, at most `milliseconds`, and reaps all there are. Returns the time of
+    /// the poll.
     fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Completed>) -> Result<Nanos, u32>;
 
-    /// Gives up the memory that the system may still write to, without returning it.
+    /// Leaks the memory that the system may still write to.
     fn abandon(&mut self);
 
-    /// True if flushes can be begun as reads and writes are.
-    fn flushes(&self) -> bool {
+    /// True if flushes can be started asynchronously.
+    fn supports_flush(&self) -> bool {
         false
     }
 
-    /// Begins a flush, as [`Queue::start`] does a transfer. Only where there are such.
+    /// Starts a flush. Requires `supports_flush`.
     fn start_flush(&mut self, _file: &fs::File, _slot: Slot) -> Result<(), u32> {
         Err(ERROR_NOT_SUPPORTED)
     }
 
-    /// Hands over what was begun and is not with the system yet. A look does the same.
-    fn hand_over(&mut self) -> Result<(), u32> {
+    /// Submits started operations that are still queued. Reaping does the same.
+    fn submit_queued(&mut self) -> Result<(), u32> {
         Ok(())
     }
 
-    /// Asks for the end of what is in flight, by means other than [`cancel_all`].
+    /// Cancels operations in flight that [`cancel_all`] does not reach.
     fn cancel(&mut self) {}
 
-    /// What is said of it in results.
+    /// Description for the results.
     fn describe(&self) -> &'static str;
 }
 
-/// The structures of all slots, at addresses that do not change.
+/// The structures of all slots, at fixed addresses.
 pub(crate) struct Operations {
     all: ManuallyDrop<Box<[UnsafeCell<OVERLAPPED>]>>,
     abandoned: bool,
@@ -105,11 +104,11 @@ impl Operations {
         }
     }
 
-    /// Makes the structure of a slot ready; `own` is a word for the user of the structure.
+    /// Initializes the structure of a slot; `context` is a word for its user.
     ///
     /// # Safety
     /// No operation of the slot is in flight.
-    pub(crate) unsafe fn ready(&self, slot: Slot, offset: u64, own: usize) -> *mut OVERLAPPED {
+    pub(crate) unsafe fn init(&self, slot: Slot, offset: u64, context: usize) -> *mut OVERLAPPED {
         let place = self.all[slot.0 as usize].get();
         // SAFETY: the place is live, and with no operation in flight nothing else uses it. Zero is
         // valid for all its fields.
@@ -118,7 +117,7 @@ impl Operations {
             (*place).Anonymous.Anonymous.Offset = offset as u32;
             (*place).Anonymous.Anonymous.OffsetHigh = (offset >> 32) as u32;
             (*place).Internal = STATUS_PENDING as u32 as usize;
-            (*place).hEvent = own as HANDLE;
+            (*place).hEvent = context as HANDLE;
         }
         place
     }
@@ -153,22 +152,21 @@ impl Drop for Operations {
     }
 }
 
-/// The result of an operation that ended with an error. The end of a file is no error: nothing was
-/// read.
-pub(crate) fn of_error(error: u32) -> i64 {
+/// The result of an operation that failed. End of file is not an error: nothing was read.
+pub(crate) fn error_result(error: u32) -> i64 {
     match error {
         ERROR_HANDLE_EOF => 0,
         error => -i64::from(error),
     }
 }
 
-/// The error of the last call of this thread.
+/// The error number of this thread's last call.
 pub(crate) fn last_error() -> u32 {
     // SAFETY: no memory is involved.
     unsafe { GetLastError() }
 }
 
-/// Asks for the end of everything that is in flight on a file.
+/// Cancels everything in flight on a file.
 pub(crate) fn cancel_all(file: &fs::File) {
     // SAFETY: the handle belongs to a live file; without a structure the call means all of its
     // operations. It fails where there is none left, which is as good.

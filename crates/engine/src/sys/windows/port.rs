@@ -13,39 +13,39 @@ use windows_sys::Win32::System::IO::{
     CreateIoCompletionPort, GetOverlappedResult, GetQueuedCompletionStatusEx, OVERLAPPED, OVERLAPPED_ENTRY,
 };
 
-use super::overlapped::{Completed, Operations, Queue, Transfer, last_error, of_error};
+use super::overlapped::{Completed, Operations, Queue, Transfer, error_result, last_error};
 use crate::batch::Slot;
 use crate::clock::Clock;
 
-/// Most that is taken from the port in a call.
+/// Maximum entries reaped in a call.
 const MAX_AT_ONCE: u32 = 256;
-/// The end of an operation does not make the file itself an event.
+/// Completions do not signal the file handle.
 const FILE_SKIP_SET_EVENT_ON_HANDLE: u8 = 2;
 
-/// A completion port with the operations of one thread.
+/// A completion port for the operations of one thread.
 ///
-/// Every operation that was begun is reported by the port, also if it has ended within the call
-/// that began it: one way of counting for all, as DiskSpd has it. What the call refuses is not.
+/// The port reports every started operation, even one that completes within the call, as in
+/// DiskSpd. It does not report refused operations.
 pub(crate) struct Port {
     port: HANDLE,
     operations: Operations,
     entries: Vec<OVERLAPPED_ENTRY>,
-    /// What was found while something else was looked for.
-    kept: Vec<Completed>,
+    /// Completions reaped while discarding a refused operation.
+    early: Vec<Completed>,
     clock: Clock,
 }
 
 impl Port {
-    /// Takes what the port has, or waits for it. Returns how many entries came and when.
-    fn take(&mut self, milliseconds: u32) -> Result<(usize, Nanos), u32> {
+    /// Reaps entries from the port, or waits for them. Returns their number and the time.
+    fn reap_entries(&mut self, milliseconds: u32) -> Result<(usize, Nanos), u32> {
         let (room, mut count) = (self.entries.len() as u32, 0);
         let entries = self.entries.as_mut_ptr();
         // SAFETY: the port is open, and the call writes no more entries than there is room for and
         // one live number.
-        let taken = unsafe { GetQueuedCompletionStatusEx(self.port, entries, room, &mut count, milliseconds, 0) };
-        // Before any of them is looked at.
+        let ok = unsafe { GetQueuedCompletionStatusEx(self.port, entries, room, &mut count, milliseconds, 0) };
+        // Stamped before any of them is processed.
         let at = self.clock.now();
-        match taken {
+        match ok {
             0 => match last_error() {
                 WAIT_TIMEOUT => Ok((0, at)),
                 error => Err(error),
@@ -54,7 +54,7 @@ impl Port {
         }
     }
 
-    fn found(&self, entry: &OVERLAPPED_ENTRY, at: Nanos) -> Completed {
+    fn to_completed(&self, entry: &OVERLAPPED_ENTRY, at: Nanos) -> Completed {
         Completed {
             slot: self.operations.slot_of(entry.lpOverlapped),
             result: result_of(entry),
@@ -62,17 +62,16 @@ impl Port {
         }
     }
 
-    /// Windows tells of an operation by the port only if the call that began it did not refuse it.
-    /// Wine tells of some that it has refused, and the slot may be used again by then. So they are
-    /// looked for at once.
+    /// Windows does not report refused operations. Wine reports some of them, possibly after their
+    /// slot is used again, so they are discarded at once.
     #[cold]
-    fn forget(&mut self, refused: Slot) -> Result<(), u32> {
+    fn discard(&mut self, refused: Slot) -> Result<(), u32> {
         loop {
-            let (count, at) = self.take(0)?;
+            let (count, at) = self.reap_entries(0)?;
             for entry in 0..count {
-                let found = self.found(&self.entries[entry], at);
-                if found.slot != refused {
-                    self.kept.push(found);
+                let completion = self.to_completed(&self.entries[entry], at);
+                if completion.slot != refused {
+                    self.early.push(completion);
                 }
             }
             if count < self.entries.len() {
@@ -84,30 +83,30 @@ impl Port {
 
 /// Bytes, or a negative error number.
 fn result_of(entry: &OVERLAPPED_ENTRY) -> i64 {
-    // SAFETY: the entry names a structure of ours, whose operation has ended: the system is done
-    // with it.
+    // SAFETY: the entry names a structure of ours, whose operation has completed: the system no
+    // longer uses it.
     let status = unsafe { (*entry.lpOverlapped).Internal };
     if status == 0 {
         return i64::from(entry.dwNumberOfBytesTransferred);
     }
     let mut bytes = 0;
-    // SAFETY: the key is the handle that the operation was begun on, and the structure is the one
-    // of the operation, which has ended, so that nothing is waited for.
+    // SAFETY: the key is the handle of the operation, and the structure belongs to the operation,
+    // which has completed, so the call does not wait.
     match unsafe { GetOverlappedResult(entry.lpCompletionKey as HANDLE, entry.lpOverlapped, &mut bytes, 0) } {
-        0 => of_error(last_error()),
+        0 => error_result(last_error()),
         _ => i64::from(bytes),
     }
 }
 
-/// True if the status that an operation was refused with is a warning. Then the system has ended it
-/// in its own way, and tells of it.
+/// True if the status of a failed start is a warning. Then the operation completes normally and is
+/// reported.
 fn is_warning(status: usize) -> bool {
     status as u32 >> 30 == 2
 }
 
 impl Queue for Port {
     const KIND: EngineKind = EngineKind::Iocp;
-    const LOOKS_BY: &'static str = "GetQueuedCompletionStatusEx";
+    const REAP_CALL: &'static str = "GetQueuedCompletionStatusEx";
 
     fn new(slots: u32, clock: Clock) -> io::Result<Port> {
         // SAFETY: no file is given, and the call makes a port; one thread at a time is enough.
@@ -125,19 +124,19 @@ impl Queue for Port {
             port,
             operations: Operations::new(slots),
             entries: vec![entry; slots.clamp(1, MAX_AT_ONCE) as usize],
-            kept: Vec::with_capacity(slots as usize),
+            early: Vec::with_capacity(slots as usize),
             clock,
         })
     }
 
-    fn add(&mut self, file: &fs::File) -> io::Result<()> {
+    fn register_file(&mut self, file: &fs::File) -> io::Result<()> {
         let handle: HANDLE = file.as_raw_handle();
         // SAFETY: both handles are open; the key is a number that comes back with every operation.
         if unsafe { CreateIoCompletionPort(handle, self.port, handle as usize, 0) }.is_null() {
             return Err(io::Error::last_os_error());
         }
-        // The file itself is never waited for. Where the system does not know this, nothing is lost
-        // but time. SAFETY: the handle is open; the call takes a number.
+        // Nothing waits on the file handle. A failure costs only time. SAFETY: the handle is open;
+        // the call takes a number.
         unsafe { SetFileCompletionNotificationModes(handle, FILE_SKIP_SET_EVENT_ON_HANDLE) };
         Ok(())
     }
@@ -146,8 +145,8 @@ impl Queue for Port {
     unsafe fn start(&mut self, transfer: &Transfer<'_>) -> Result<(), u32> {
         let handle: HANDLE = transfer.file.as_raw_handle();
         // SAFETY: the slot is free, as the caller promises.
-        let place: *mut OVERLAPPED = unsafe { self.operations.ready(transfer.slot, transfer.offset, 0) };
-        // SAFETY: the structure stays until the operation is found, since `self` does or is asked
+        let place: *mut OVERLAPPED = unsafe { self.operations.init(transfer.slot, transfer.offset, 0) };
+        // SAFETY: the structure stays until the operation is reaped, since `self` does or is asked
         // to abandon it; the caller promises the same of the buffer.
         let done = unsafe {
             match transfer.writes {
@@ -164,17 +163,17 @@ impl Queue for Port {
         if error == ERROR_IO_PENDING || is_warning(unsafe { (&raw const (*place).Internal).read_volatile() }) {
             return Ok(());
         }
-        self.forget(transfer.slot)?;
+        self.discard(transfer.slot)?;
         Err(error)
     }
 
     #[inline]
-    fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Completed>) -> Result<Nanos, u32> {
-        let milliseconds = if self.kept.is_empty() { milliseconds } else { 0 };
-        let (count, at) = self.take(milliseconds)?;
-        found.extend(self.kept.drain(..).map(|kept| Completed { at, ..kept }));
+    fn reap_within(&mut self, milliseconds: u32, completed: &mut Vec<Completed>) -> Result<Nanos, u32> {
+        let milliseconds = if self.early.is_empty() { milliseconds } else { 0 };
+        let (count, at) = self.reap_entries(milliseconds)?;
+        completed.extend(self.early.drain(..).map(|early| Completed { at, ..early }));
         let entries = &self.entries[..count];
-        found.extend(entries.iter().map(|entry| self.found(entry, at)));
+        completed.extend(entries.iter().map(|entry| self.to_completed(entry, at)));
         Ok(at)
     }
 

@@ -1,6 +1,6 @@
-//! Preparing a file: its size, its allocation, and the length of its valid data.
+//! Prepares files: size, allocation, and length of valid data.
 //!
-//! NTFS and ReFS keep the length of a file's *valid data* beside its size. Space beyond it is
+//! NTFS and ReFS record the length of a file's *valid data* besides its size. Space beyond it is
 //! allocated, but reads there return zeros without I/O, and a write there first zeroes everything
 //! before it. So a file is ready only when its valid data reaches its end.
 
@@ -24,7 +24,7 @@ const USAGES: [u32; 2] = [1, 2];
 /// The privilege for [`declare_valid`].
 const MANAGE_VOLUME: &str = "SeManageVolumePrivilege";
 
-/// Sets the end of a file. NTFS and ReFS give it the space before the end at once.
+/// Sets the end of a file. NTFS and ReFS allocate the space at once.
 ///
 /// # Errors
 /// The system's error, such as that the disk is full.
@@ -34,7 +34,7 @@ pub(crate) fn set_length(file: &fs::File, length: u64) -> io::Result<()> {
     set(file, FileEndOfFileInfo, &end)
 }
 
-/// Reserves space for that many bytes without changing the end of the file.
+/// Reserves `length` bytes without changing the end of the file.
 ///
 /// # Errors
 /// The system's error, such as that the disk is full.
@@ -72,19 +72,19 @@ pub(crate) fn declare_valid(file: &fs::File, length: u64) -> io::Result<()> {
     }
 }
 
-/// Up to where a file holds valid data; absent where its file system does not tell.
+/// The length of a file's valid data; `None` if the file system does not report it.
 pub(crate) fn valid_length(file: &fs::File) -> Option<u64> {
     let size = file.metadata().ok()?.len();
     USAGES.into_iter().find_map(|usage| {
-        // FILE_REGION_INPUT: offset, length, and which kind of region; four bytes fill it up.
-        let question = [
+        // FILE_REGION_INPUT: offset, length, kind of region, and four bytes of padding.
+        let input = [
             &0u64.to_le_bytes()[..],
             &size.to_le_bytes()[..],
             &usage.to_le_bytes()[..],
             &[0; 4],
         ]
         .concat();
-        let answer = device_io_control(file, QUERY_REGIONS, &question, 64 << 10)
+        let answer = device_io_control(file, QUERY_REGIONS, &input, 64 << 10)
             .ok()
             .filter(|answer| !answer.truncated)?;
         ioctl_structs::valid_length(&answer.bytes)

@@ -1,4 +1,4 @@
-//! Privileges that the account may hold and that have to be switched on before they count.
+//! Enables privileges that the account holds.
 
 use std::io;
 use std::ptr::null_mut;
@@ -10,10 +10,10 @@ use windows_sys::Win32::Security::{
 };
 use windows_sys::Win32::System::Threading::{GetCurrentProcess, OpenProcessToken};
 
-/// Pages of memory may be locked, which large pages need.
+/// The privilege to lock pages, which large pages need.
 pub(crate) const LOCK_MEMORY: &str = "SeLockMemoryPrivilege";
 
-/// Switches a privilege on for the rest of the process.
+/// Enables a privilege for the rest of the process.
 ///
 /// # Errors
 /// The system's error; `ERROR_NOT_ALL_ASSIGNED` (1300) where the account does not hold it.
@@ -52,7 +52,7 @@ fn enable_in(token: HANDLE, name: &str) -> io::Result<()> {
     let result = unsafe { AdjustTokenPrivileges(token, 0, &wanted, 0, null_mut(), null_mut()) };
     // SAFETY: no memory is involved.
     let error = unsafe { GetLastError() };
-    // The call succeeds, too, when it could switch on nothing.
+    // The call also succeeds if it could not enable the privilege.
     match result {
         0 => Err(io::Error::last_os_error()),
         _ if error == ERROR_NOT_ALL_ASSIGNED => Err(io::Error::from_raw_os_error(error as i32)),

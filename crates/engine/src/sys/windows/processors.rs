@@ -1,4 +1,4 @@
-//! Processors: where they sit and what they did.
+//! Processors: topology and times.
 
 use std::ptr::null_mut;
 
@@ -9,7 +9,7 @@ use windows_sys::Win32::System::Threading::{GetActiveProcessorCount, GetActivePr
 use super::library;
 use crate::probe::windows::processors;
 
-/// Where each logical processor sits; empty where the system does not tell.
+/// Topology of the logical processors; empty if the system does not report it.
 pub(crate) fn topology() -> Vec<LogicalCpu> {
     let mut length = 0u32;
     // SAFETY: without a buffer the call only writes the length that it needs.
@@ -34,11 +34,11 @@ pub(crate) fn count() -> u32 {
     unsafe { GetActiveProcessorCount(ALL) }
 }
 
-/// `NtQuerySystemInformationEx`: class, question and its length, room and its length, length of the
-/// answer.
+/// `NtQuerySystemInformationEx`: class, input and its length, output and its length, returned
+/// length.
 type Query = unsafe extern "system" fn(u32, *const u16, u32, *mut u64, u32, *mut u32) -> i32;
 
-/// The times of all processors, group by group.
+/// Times of all processors, group by group.
 pub(crate) fn times() -> Vec<CoreUse> {
     /// `SystemProcessorPerformanceInformation`.
     const TIMES: u32 = 8;

@@ -1,6 +1,6 @@
-//! Programs that run beside this one.
+//! Child programs.
 
 use std::process::Child;
 
-/// A program cannot be asked to end here: it is given its time and ended then.
+/// Does nothing: Windows cannot ask a program to exit. It is killed after its grace period.
 pub(crate) fn terminate(_: &Child) {}

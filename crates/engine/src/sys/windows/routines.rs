@@ -1,5 +1,5 @@
-//! Operations that call a routine of the thread that began them. The system calls it while the
-//! thread waits for just that.
+//! Asynchronous operations with completion routines, which the system calls while the thread is in
+//! an alertable wait.
 
 use std::cell::UnsafeCell;
 use std::fs;
@@ -13,39 +13,38 @@ use windows_sys::Win32::Storage::FileSystem::{ReadFileEx, WriteFileEx};
 use windows_sys::Win32::System::IO::OVERLAPPED;
 use windows_sys::Win32::System::Threading::SleepEx;
 
-use super::overlapped::{Completed, Operations, Queue, Transfer, last_error, of_error, slot_of};
+use super::overlapped::{Completed, Operations, Queue, Transfer, error_result, last_error, slot_of};
 use crate::clock::Clock;
 
-/// The operations of one thread, whose routines all do the same: they note what has ended, and
-/// when.
+/// The operations of one thread. Their routine records each completion and its time.
 pub(crate) struct Routines {
     operations: Operations,
-    ended: ManuallyDrop<Box<UnsafeCell<Ended>>>,
+    state: ManuallyDrop<Box<UnsafeCell<RoutineState>>>,
     abandoned: bool,
     clock: Clock,
 }
 
-/// What the routines find and leave. Every structure names it.
-struct Ended {
+/// State of the routine. Every OVERLAPPED structure refers to it.
+struct RoutineState {
     /// Address of the first structure.
     operations: usize,
-    found: Vec<Completed>,
+    completed: Vec<Completed>,
     clock: Clock,
 }
 
-/// Called by the system in the thread that began the operation, within [`Queue::look`] of the same
-/// queue.
-unsafe extern "system" fn on_end(error: u32, bytes: u32, place: *mut OVERLAPPED) {
-    // SAFETY: the system calls this for structures of ours only, each of which names the notes of
-    // its queue. They live as long as operations of the queue are in flight, and while routines run
-    // no reference to them exists.
-    let ended = unsafe { &mut *((*place).hEvent as *mut Ended) };
-    let at = ended.clock.now();
-    ended.found.push(Completed {
-        slot: slot_of(ended.operations, place),
+/// Called by the system in the thread that started the operation, within [`Queue::reap_within`] of
+/// the same queue.
+unsafe extern "system" fn on_completion(error: u32, bytes: u32, place: *mut OVERLAPPED) {
+    // SAFETY: the system calls this only for structures of ours, each of which refers to the state
+    // of its queue. The state lives as long as operations of the queue are in flight, and no
+    // reference to it exists while routines run.
+    let state = unsafe { &mut *((*place).hEvent as *mut RoutineState) };
+    let at = state.clock.now();
+    state.completed.push(Completed {
+        slot: slot_of(state.operations, place),
         result: match error {
             0 => i64::from(bytes),
-            error => of_error(error),
+            error => error_result(error),
         },
         at,
     });
@@ -53,41 +52,41 @@ unsafe extern "system" fn on_end(error: u32, bytes: u32, place: *mut OVERLAPPED)
 
 impl Queue for Routines {
     const KIND: EngineKind = EngineKind::Routines;
-    const LOOKS_BY: &'static str = "SleepEx";
+    const REAP_CALL: &'static str = "SleepEx";
 
     fn new(slots: u32, clock: Clock) -> io::Result<Routines> {
         let operations = Operations::new(slots);
-        let ended = Ended {
+        let state = RoutineState {
             operations: operations.start(),
             // A routine must not allocate.
-            found: Vec::with_capacity(slots as usize),
+            completed: Vec::with_capacity(slots as usize),
             clock,
         };
         Ok(Routines {
             operations,
-            ended: ManuallyDrop::new(Box::new(UnsafeCell::new(ended))),
+            state: ManuallyDrop::new(Box::new(UnsafeCell::new(state))),
             abandoned: false,
             clock,
         })
     }
 
-    fn add(&mut self, _: &fs::File) -> io::Result<()> {
+    fn register_file(&mut self, _: &fs::File) -> io::Result<()> {
         Ok(())
     }
 
     #[inline]
     unsafe fn start(&mut self, transfer: &Transfer<'_>) -> Result<(), u32> {
         let handle = transfer.file.as_raw_handle();
-        let notes = self.ended.get() as usize;
+        let state_address = self.state.get() as usize;
         // SAFETY: the slot is free, as the caller promises.
-        let place = unsafe { self.operations.ready(transfer.slot, transfer.offset, notes) };
-        // SAFETY: structure and notes stay until the operation is found, since `self` does or is
-        // asked to abandon them; the caller promises the same of the buffer. The word for an event
-        // is free for us, since these calls use none.
+        let place = unsafe { self.operations.init(transfer.slot, transfer.offset, state_address) };
+        // SAFETY: structure and state stay until the operation is reaped, since `self` does or is
+        // asked to abandon them; the caller promises the same of the buffer. The event field is
+        // unused by these calls.
         let begun = unsafe {
             match transfer.writes {
-                false => ReadFileEx(handle, transfer.buffer, transfer.length, place, Some(on_end)),
-                true => WriteFileEx(handle, transfer.buffer, transfer.length, place, Some(on_end)),
+                false => ReadFileEx(handle, transfer.buffer, transfer.length, place, Some(on_completion)),
+                true => WriteFileEx(handle, transfer.buffer, transfer.length, place, Some(on_completion)),
             }
         };
         match begun {
@@ -97,13 +96,13 @@ impl Queue for Routines {
     }
 
     #[inline]
-    fn reap_within(&mut self, milliseconds: u32, found: &mut Vec<Completed>) -> Result<Nanos, u32> {
-        // SAFETY: the call takes numbers. The routines that run within it use the notes, to which
+    fn reap_within(&mut self, milliseconds: u32, completed: &mut Vec<Completed>) -> Result<Nanos, u32> {
+        // SAFETY: the call takes numbers. The routines that run within it use the state, to which
         // no reference exists now.
         unsafe { SleepEx(milliseconds, 1) };
-        // SAFETY: the notes are live, and no routine runs outside of the call above.
-        let ended = unsafe { &mut *self.ended.get() };
-        found.append(&mut ended.found);
+        // SAFETY: the state is live, and no routine runs outside of the call above.
+        let state = unsafe { &mut *self.state.get() };
+        completed.append(&mut state.completed);
         Ok(self.clock.now())
     }
 
@@ -122,7 +121,7 @@ impl Drop for Routines {
         if !self.abandoned {
             // SAFETY: this happens once, and the caller that drops the value has made sure that no
             // routine is called any more.
-            unsafe { ManuallyDrop::drop(&mut self.ended) };
+            unsafe { ManuallyDrop::drop(&mut self.state) };
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Requests to stop that would end the program where it can report instead.
+//! Handlers for stop requests that would otherwise end the program without a report.
 
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 
@@ -9,37 +9,36 @@ static STOP: AtomicBool = AtomicBool::new(false);
 static REPORT: AtomicBool = AtomicBool::new(false);
 static SIGNAL: AtomicI32 = AtomicI32::new(0);
 
-/// The number that shells of other systems know Ctrl-C by.
+/// Signal number of Ctrl-C on other systems.
 const INTERRUPTED: i32 = 2;
-/// And any other request to end.
-const TO_END: i32 = 15;
+/// Signal number of all other requests.
+const TERMINATED: i32 = 15;
 
 /// Nothing to do: there is no such signal.
 pub fn ignore_file_size_signal() {}
 
-/// From now on Ctrl-C, Ctrl-Break, a closed console, a user who signs out and a system that shuts
-/// down raise the flag that is returned; a second Ctrl-C or Ctrl-Break ends the process at once.
+/// Makes Ctrl-C, Ctrl-Break, a closed console, a sign-out and a shutdown set the returned flag; a
+/// second Ctrl-C or Ctrl-Break ends the process at once.
 pub fn catch_stop() -> &'static AtomicBool {
-    // A parent may have had Ctrl-C ignored, which children inherit.
-    // SAFETY: without a handler the call only lets Ctrl-C through again.
+    // A parent may ignore Ctrl-C, which children inherit. SAFETY: without a handler the call only
+    // enables Ctrl-C again.
     unsafe { SetConsoleCtrlHandler(None, 0) };
     // SAFETY: the handler is a function of this program, which lives as long as the process.
     unsafe { SetConsoleCtrlHandler(Some(on_stop), 1) };
     &STOP
 }
 
-/// The flag that asks for a report: nothing of the system raises it here.
+/// The flag that requests a report: never set on Windows.
 pub fn catch_report() -> &'static AtomicBool {
     &REPORT
 }
 
-/// Does what Ctrl-C does, where the console passes it on as a key.
+/// Acts like Ctrl-C, for consoles that deliver it as a key.
 pub fn ask_to_stop() {
     stop(INTERRUPTED);
 }
 
-/// The number that a shell on other systems would know the request by: 2 for Ctrl-C, 15 for all
-/// else.
+/// Signal number of the stop request on other systems: 2 for Ctrl-C, 15 for all others.
 pub fn stop_signal() -> Option<i32> {
     match SIGNAL.load(Ordering::Relaxed) {
         0 => None,
@@ -49,7 +48,7 @@ pub fn stop_signal() -> Option<i32> {
 
 fn stop(signal: i32) {
     if STOP.swap(true, Ordering::Relaxed) {
-        super::terminal::put_back();
+        super::terminal::restore();
         // SAFETY: nothing of this process is used afterwards.
         unsafe { ExitProcess((128 + signal) as u32) };
     }
@@ -60,12 +59,12 @@ fn stop(signal: i32) {
 unsafe extern "system" fn on_stop(event: u32) -> i32 {
     match event {
         CTRL_C_EVENT => stop(INTERRUPTED),
-        CTRL_BREAK_EVENT => stop(TO_END),
-        // The system ends the process when this returns, and some seconds later in any case; the
-        // report has until then.
+        CTRL_BREAK_EVENT => stop(TERMINATED),
+        // The system ends the process when this returns, or after some seconds; wait, so that the
+        // report can be written.
         _ => {
             STOP.store(true, Ordering::Relaxed);
-            let _ = SIGNAL.compare_exchange(0, TO_END, Ordering::Relaxed, Ordering::Relaxed);
+            let _ = SIGNAL.compare_exchange(0, TERMINATED, Ordering::Relaxed, Ordering::Relaxed);
             // SAFETY: the call takes a number.
             unsafe { Sleep(INFINITE) };
         }

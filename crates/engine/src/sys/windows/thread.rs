@@ -1,7 +1,7 @@
-//! Threads: placement, timers, and what they used.
+//! Threads: placement, timers and resource usage.
 //!
-//! Windows numbers processors within groups of 64 at most. A CPU number here is 64 × group +
-//! number, as DiskSpd counts them.
+//! Windows numbers processors within groups of at most 64. A CPU number in this program is 64 ×
+//! group + number, as in DiskSpd.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -27,7 +27,7 @@ use windows_sys::Win32::System::Threading::{
 
 use super::library;
 
-/// Processors of a group.
+/// Maximum processors in a group.
 const PER_GROUP: u32 = usize::BITS;
 
 /// Numbers of the processors in a mask of a group.
@@ -39,13 +39,13 @@ fn cpus_of(group: u16, mask: usize) -> impl Iterator<Item = u32> {
 }
 
 /// CPUs that this process may use, ascending: those of all groups, unless it is bound to some of
-/// one.
+/// one group.
 pub fn usable_cpus() -> Vec<u32> {
     let (mut process, mut system) = (0usize, 0usize);
     // SAFETY: the call writes two words behind live pointers.
-    let answered = unsafe { GetProcessAffinityMask(GetCurrentProcess(), &mut process, &mut system) } != 0;
-    // Zeros where the process has threads in several groups.
-    if answered && process != system {
+    let ok = unsafe { GetProcessAffinityMask(GetCurrentProcess(), &mut process, &mut system) } != 0;
+    // Both are zero if the process has threads in several groups.
+    if ok && process != system {
         return cpus_of(first_group(), process).collect();
     }
     let groups = active_masks();
@@ -62,8 +62,8 @@ pub fn usable_cpus() -> Vec<u32> {
 fn first_group() -> u16 {
     let (mut count, mut groups) = (1u16, [0u16; 1]);
     // SAFETY: the call writes at most as many groups as the live count says, and the count.
-    let answered = unsafe { GetProcessGroupAffinity(GetCurrentProcess(), &mut count, groups.as_mut_ptr()) };
-    if answered == 0 { 0 } else { groups[0] }
+    let ok = unsafe { GetProcessGroupAffinity(GetCurrentProcess(), &mut count, groups.as_mut_ptr()) };
+    if ok == 0 { 0 } else { groups[0] }
 }
 
 /// The active processors of each group, in order.
@@ -71,9 +71,9 @@ fn active_masks() -> Vec<usize> {
     let mut length = 0u32;
     // SAFETY: with no room the call only writes how much it needs.
     unsafe { GetLogicalProcessorInformationEx(RelationGroup, null_mut(), &mut length) };
-    // Words, since the structures hold some.
-    let mut room = vec![0usize; (length as usize).div_ceil(size_of::<usize>())];
-    let start = room.as_mut_ptr().cast::<SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX>();
+    // An array of words, for alignment.
+    let mut buffer = vec![0usize; (length as usize).div_ceil(size_of::<usize>())];
+    let start = buffer.as_mut_ptr().cast::<SYSTEM_LOGICAL_PROCESSOR_INFORMATION_EX>();
     // SAFETY: the room is live, aligned for the structures, and as long as was asked for.
     if length == 0 || unsafe { GetLogicalProcessorInformationEx(RelationGroup, start, &mut length) } == 0 {
         return Vec::new();
@@ -90,7 +90,7 @@ fn active_masks() -> Vec<usize> {
     }
 }
 
-/// A mask for each group that has some of these CPUs, in the order of the groups.
+/// A mask for each group that contains some of these CPUs, ordered by group.
 fn masks_of(cpus: &[u32]) -> Vec<(u16, usize)> {
     let mut masks = BTreeMap::new();
     for cpu in cpus {
@@ -107,8 +107,8 @@ fn affinity_of((group, mask): (u16, usize)) -> GROUP_AFFINITY {
     }
 }
 
-/// Lets the calling thread run on these CPUs only. Those of several groups take Windows 11 or
-/// Windows Server 2022.
+/// Pins the calling thread to these CPUs. CPUs of several groups require Windows 11 or Windows
+/// Server 2022.
 ///
 /// # Errors
 /// The system's error, and `InvalidInput` for CPUs of several groups on an older Windows.
@@ -119,7 +119,7 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
     if let [affinity] = &affinities[..] {
         // SAFETY: the pseudo handle names the calling thread; the structure is live, and what was
         // before is not asked for.
-        return checked(unsafe { SetThreadGroupAffinity(GetCurrentThread(), affinity, null_mut()) });
+        return check(unsafe { SetThreadGroupAffinity(GetCurrentThread(), affinity, null_mut()) });
     }
     // SAFETY: the function has these arguments (processthreadsapi.h).
     let Some(select) = (unsafe { library::function::<SelectCpus>("kernel32.dll", c"SetThreadSelectedCpuSetMasks") })
@@ -129,19 +129,19 @@ pub fn pin_to(cpus: &[u32]) -> io::Result<()> {
     };
     // SAFETY: the pseudo handle names the calling thread; the call reads as many live structures as
     // its count says.
-    checked(unsafe { select(GetCurrentThread(), affinities.as_ptr(), affinities.len() as u16) })
+    check(unsafe { select(GetCurrentThread(), affinities.as_ptr(), affinities.len() as u16) })
 }
 
-/// What a call tells that answers with zero when it fails.
-fn checked(result: i32) -> io::Result<()> {
+/// Converts the result of a call that returns zero on failure.
+fn check(result: i32) -> io::Result<()> {
     match result {
         0 => Err(io::Error::last_os_error()),
         _ => Ok(()),
     }
 }
 
-/// CPUs of a NUMA node, ascending. Of a node that spans several groups, those of all where the
-/// system tells them (Windows 11, Windows Server 2022), else those of its first.
+/// CPUs of a NUMA node, ascending. For a node that spans several groups: all of them on Windows 11
+/// and Windows Server 2022, else those of the first group.
 ///
 /// # Errors
 /// The system's error where there is no such node.
@@ -152,28 +152,27 @@ pub fn cpus_of_node(node: u32) -> io::Result<Vec<u32>> {
     }
     let mut affinity = affinity_of((0, 0));
     // SAFETY: the call writes one live structure.
-    checked(unsafe { GetNumaNodeProcessorMaskEx(node, &mut affinity) })?;
+    check(unsafe { GetNumaNodeProcessorMaskEx(node, &mut affinity) })?;
     Ok(cpus_of_masks(&[(affinity.Group, affinity.Mask)]))
 }
 
-/// The processors of a node in each of its groups; absent where there is no such call or no such
-/// node.
+/// The processors of a node in each of its groups; `None` if the call or the node does not exist.
 fn all_masks_of_node(node: u16) -> Option<Vec<(u16, usize)>> {
     /// `GetNumaNodeProcessorMask2`.
     type MasksOfNode = unsafe extern "system" fn(u16, *mut GROUP_AFFINITY, u16, *mut u16) -> i32;
     // SAFETY: the function has these arguments (systemtopologyapi.h).
-    let ask = unsafe { library::function::<MasksOfNode>("kernel32.dll", c"GetNumaNodeProcessorMask2") }?;
+    let get_masks = unsafe { library::function::<MasksOfNode>("kernel32.dll", c"GetNumaNodeProcessorMask2") }?;
     let mut count = 0u16;
     // SAFETY: without room the call only writes how many there are.
-    unsafe { ask(node, null_mut(), 0, &mut count) };
+    unsafe { get_masks(node, null_mut(), 0, &mut count) };
     let mut masks = vec![affinity_of((0, 0)); usize::from(count)];
-    let room = count;
+    let capacity = count;
     // SAFETY: the call writes at most as many structures as there is live room for, and how many
     // there are.
-    let done = unsafe { ask(node, masks.as_mut_ptr(), room, &mut count) };
+    let done = unsafe { get_masks(node, masks.as_mut_ptr(), capacity, &mut count) };
     masks.truncate(usize::from(count));
-    let answered = done != 0 && !masks.is_empty();
-    answered.then(|| masks.iter().map(|one| (one.Group, one.Mask)).collect())
+    let ok = done != 0 && !masks.is_empty();
+    ok.then(|| masks.iter().map(|one| (one.Group, one.Mask)).collect())
 }
 
 /// Numbers of the processors in masks of several groups, ascending.
@@ -183,12 +182,12 @@ fn cpus_of_masks(masks: &[(u16, usize)]) -> Vec<u32> {
     cpus
 }
 
-/// Threads of Windows have no such choice: memory comes from the node of the processor that touches
-/// it first, which is the usual and the local choice at once.
+/// Windows threads cannot choose: memory comes from the node of the processor that touches it
+/// first, which is both the default and the local policy.
 ///
 /// # Errors
-/// `Unsupported` for every other choice.
-pub fn take_memory_from(nodes: &MemoryNodes) -> io::Result<()> {
+/// `Unsupported` for every other policy.
+pub fn set_memory_nodes(nodes: &MemoryNodes) -> io::Result<()> {
     match nodes {
         MemoryNodes::Default | MemoryNodes::Local => Ok(()),
         MemoryNodes::Prefer { .. } | MemoryNodes::Bind { .. } | MemoryNodes::Interleave { .. } => {
@@ -200,11 +199,11 @@ pub fn take_memory_from(nodes: &MemoryNodes) -> io::Result<()> {
 
 fn set_priority(priority: THREAD_PRIORITY) -> io::Result<()> {
     // SAFETY: the pseudo handle names the calling thread; no memory is involved.
-    checked(unsafe { SetThreadPriority(GetCurrentThread(), priority) })
+    check(unsafe { SetThreadPriority(GetCurrentThread(), priority) })
 }
 
-/// Sets the priority of the calling thread that comes nearest to a `nice` value: two steps above
-/// the usual one from −20 to −16, one up to −1, one below from 1 to 15, and the lowest beyond.
+/// Sets the thread priority closest to a `nice` value: highest from −20 to −16, above normal up to
+/// −1, below normal from 1 to 15, and idle beyond.
 ///
 /// # Errors
 /// The system's error.
@@ -218,7 +217,7 @@ pub fn set_nice(value: i8) -> io::Result<()> {
     })
 }
 
-/// From now on the calling thread runs only while nothing else wants its processor.
+/// Makes the calling thread run only while its processor is otherwise idle.
 ///
 /// # Errors
 /// The system's error.
@@ -226,21 +225,21 @@ pub fn run_only_when_idle() -> io::Result<()> {
     set_priority(THREAD_PRIORITY_IDLE)
 }
 
-/// Users are no numbers here.
+/// Windows has no numeric users.
 ///
 /// # Errors
 /// Always `Unsupported`.
-pub fn act_as(_user: Option<u32>, _group: Option<u32>) -> io::Result<()> {
+pub fn switch_user(_user: Option<u32>, _group: Option<u32>) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
-/// Threads have no I/O priority here; open files have, see [`crate::File::set_priority`].
-pub const HAVE_IO_PRIORITY: bool = false;
+/// Windows threads have no I/O priority; open files have, see [`crate::File::set_priority`].
+pub const SUPPORTS_IO_PRIORITY: bool = false;
 
-/// Does not exist here.
+/// Not supported.
 ///
 /// # Errors
-/// `Unsupported`, unless the usual priority is wanted.
+/// `Unsupported`, except for the default priority.
 pub fn set_io_priority(class: u8, _level: u8, _hint: u16) -> io::Result<()> {
     match class {
         0 => Ok(()),
@@ -248,8 +247,7 @@ pub fn set_io_priority(class: u8, _level: u8, _hint: u16) -> io::Result<()> {
     }
 }
 
-/// Gives the calling thread a name for debuggers and traces, where the system knows names (Windows
-/// 10 1607 and later).
+/// Names the calling thread for debuggers and traces (Windows 10 1607 and later).
 pub fn set_name(name: &str) {
     let Some(function) = library::find("kernelbase.dll", c"SetThreadDescription") else {
         return;
@@ -261,13 +259,13 @@ pub fn set_name(name: &str) {
     unsafe { function(GetCurrentThread(), wide.as_ptr()) };
 }
 
-/// Asks for a tick of the system's timer every millisecond, by which waits with a timeout end, as
-/// long as the process lives.
-pub fn sharpen_timers() {
-    // Of a library that small installations of Windows lack; waits are later there, and engines
-    // learn by how much.
-    static ASKED: std::sync::Once = std::sync::Once::new();
-    ASKED.call_once(|| {
+/// Requests a system timer tick of one millisecond, on which waits with a timeout end, for the life
+/// of the process.
+pub fn request_precise_timers() {
+    // The library is missing in minimal installations; waits then end later, and engines adapt to
+    // that.
+    static REQUESTED: std::sync::Once = std::sync::Once::new();
+    REQUESTED.call_once(|| {
         if let Some(function) = library::load("winmm.dll", c"timeBeginPeriod") {
             // SAFETY: this is the documented type of the function.
             let function: unsafe extern "system" fn(u32) -> u32 = unsafe { std::mem::transmute(function) };
@@ -277,11 +275,11 @@ pub fn sharpen_timers() {
     });
 }
 
-/// A timer of the calling thread, as precise as the system has them.
+/// A timer of the calling thread, with the highest available resolution.
 struct Timer(HANDLE);
 
 impl Timer {
-    /// Windows 10 1803 and later have precise ones; the others end with a tick of the system's
+    /// Windows 10 1803 and later have high-resolution timers; others end on a tick of the system
     /// timer.
     fn new() -> Option<Timer> {
         [CREATE_WAITABLE_TIMER_HIGH_RESOLUTION, 0]
@@ -338,7 +336,7 @@ pub fn process_cpu() -> Nanos {
     nanos(user) + nanos(kernel)
 }
 
-/// The time for which a thread could have run and waited for a processor: not counted here.
+/// The time that a runnable thread waited for a processor: not available on Windows.
 #[derive(Debug)]
 pub struct RunDelay;
 
@@ -354,7 +352,7 @@ impl RunDelay {
     }
 }
 
-/// What the calling thread has used so far.
+/// Resource usage of the calling thread.
 pub fn usage() -> Usage {
     let (mut created, mut exited, mut kernel, mut user) = (NO_TIME, NO_TIME, NO_TIME, NO_TIME);
     // SAFETY: the pseudo handle names the calling thread; the call writes four live structures.
@@ -366,8 +364,8 @@ pub fn usage() -> Usage {
     }
 }
 
-/// Nothing binds a process to fewer processors than it may have here.
-pub fn widen() -> Option<u32> {
+/// Does nothing: Windows launchers do not bind processes.
+pub fn unbind_cpus() -> Option<u32> {
     None
 }
 

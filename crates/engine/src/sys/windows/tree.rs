@@ -1,4 +1,4 @@
-//! Calls on the files of a tree, by names relative to its root.
+//! Operations on the files of a tree, by paths relative to its root.
 
 use std::fs;
 use std::io;
@@ -18,16 +18,16 @@ pub struct TreeRoot {
 }
 
 impl TreeRoot {
-    /// Makes the root directory.
+    /// Creates the root directory.
     ///
     /// # Errors
-    /// The system's error, such as that something is there already.
+    /// The system's error, such as that the path exists.
     pub fn create(path: &Path) -> io::Result<TreeRoot> {
         fs::create_dir(path)?;
         TreeRoot::open(path)
     }
 
-    /// Names a root directory. A link is refused.
+    /// Opens a root directory. A link is refused.
     ///
     /// # Errors
     /// The system's error.
@@ -38,11 +38,11 @@ impl TreeRoot {
         }
     }
 
-    fn path_of(&self, path: &str) -> PathBuf {
+    fn full_path(&self, path: &str) -> PathBuf {
         self.path.join(path)
     }
 
-    /// Opens a file; of `cache`, whether it bypasses that of the system and when writes are done.
+    /// Opens a file. `cache` says whether to bypass the system's cache and when writes are done.
     ///
     /// # Errors
     /// The system's error.
@@ -59,23 +59,23 @@ impl TreeRoot {
             flag(cache.direct, FILE_FLAG_NO_BUFFERING)
                 | flag(cache.write_through != WriteThrough::Off, FILE_FLAG_WRITE_THROUGH),
         );
-        options.open(self.path_of(path))
+        options.open(self.full_path(path))
     }
 
-    /// Looks a name up. Returns its size in bytes.
+    /// Looks up a path. Returns its size in bytes.
     ///
     /// # Errors
     /// The system's error.
     pub fn look_up(&self, path: &str) -> io::Result<u64> {
-        fs::symlink_metadata(self.path_of(path)).map(|metadata| metadata.len())
+        fs::symlink_metadata(self.full_path(path)).map(|metadata| metadata.len())
     }
 
-    /// Asks whether a file may be read.
+    /// Checks that a file may be read.
     ///
     /// # Errors
     /// The system's error, also where it may not.
     pub fn check_access(&self, path: &str) -> io::Result<()> {
-        fs::File::open(self.path_of(path)).map(drop)
+        fs::File::open(self.full_path(path)).map(drop)
     }
 
     /// Sets the times of a file to the present.
@@ -85,29 +85,29 @@ impl TreeRoot {
     pub fn set_times(&self, path: &str) -> io::Result<()> {
         let now = std::time::SystemTime::now();
         let times = fs::FileTimes::new().set_accessed(now).set_modified(now);
-        let file = fs::OpenOptions::new().write(true).open(self.path_of(path))?;
+        let file = fs::OpenOptions::new().write(true).open(self.full_path(path))?;
         file.set_times(times)
     }
 
-    /// Reads all names of a directory. Returns how many.
+    /// Lists a directory. Returns the number of entries.
     ///
     /// # Errors
     /// The system's error.
     pub fn read_directory(&self, path: &str) -> io::Result<usize> {
         let mut count = 0;
-        for entry in fs::read_dir(self.path_of(path))? {
+        for entry in fs::read_dir(self.full_path(path))? {
             entry?;
             count += 1;
         }
         Ok(count)
     }
 
-    /// Gives a file another name.
+    /// Renames a file.
     ///
     /// # Errors
     /// The system's error.
     pub fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        fs::rename(self.path_of(from), self.path_of(to))
+        fs::rename(self.full_path(from), self.full_path(to))
     }
 
     /// Removes a file.
@@ -115,15 +115,15 @@ impl TreeRoot {
     /// # Errors
     /// The system's error.
     pub fn remove_file(&self, path: &str) -> io::Result<()> {
-        fs::remove_file(self.path_of(path))
+        fs::remove_file(self.full_path(path))
     }
 
-    /// Makes a directory.
+    /// Creates a directory.
     ///
     /// # Errors
     /// The system's error.
     pub fn create_directory(&self, path: &str) -> io::Result<()> {
-        fs::create_dir(self.path_of(path))
+        fs::create_dir(self.full_path(path))
     }
 
     /// Removes an empty directory.
@@ -131,10 +131,10 @@ impl TreeRoot {
     /// # Errors
     /// The system's error.
     pub fn remove_directory(&self, path: &str) -> io::Result<()> {
-        fs::remove_dir(self.path_of(path))
+        fs::remove_dir(self.full_path(path))
     }
 
-    /// Nothing flushes a whole file system without a handle of its volume.
+    /// Does nothing: flushing a file system needs a handle of its volume.
     ///
     /// # Errors
     /// None.
@@ -142,8 +142,8 @@ impl TreeRoot {
         Ok(())
     }
 
-    /// Removes the files and directories that have names of a tree. Links and everything else stay,
-    /// and so do the directories that they are in. Returns how many names stay, without `marker`,
+    /// Removes the files and directories whose names belong to a tree. Links and everything else
+    /// stay, and so do their directories. Returns how many entries stay, not counting `marker`,
     /// which stays too.
     ///
     /// # Errors
@@ -160,11 +160,11 @@ impl TreeRoot {
             let removed = match () {
                 () if kind.is_file() && is_tree_name(&name, false) => self.remove_file(&name).is_ok(),
                 () if kind.is_dir() && is_tree_name(&name, true) => {
-                    // What cannot be opened stays, and so does everything in it.
-                    let below = TreeRoot::open(&self.path_of(&name));
-                    let kept = below.map_or(1, |below| below.remove_contents("").unwrap_or(1));
-                    foreign += kept;
-                    kept > 0 || self.remove_directory(&name).is_ok()
+                    // A directory that cannot be opened stays, with everything in it.
+                    let below = TreeRoot::open(&self.full_path(&name));
+                    let remaining = below.map_or(1, |below| below.remove_contents("").unwrap_or(1));
+                    foreign += remaining;
+                    remaining > 0 || self.remove_directory(&name).is_ok()
                 }
                 () => false,
             };

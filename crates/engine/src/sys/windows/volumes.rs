@@ -1,4 +1,4 @@
-//! Volumes: what there are, where they lie and are mounted, and what is on them.
+//! Volumes: names, locations on disks, mount points and contents.
 
 use std::fs;
 use std::io;
@@ -31,7 +31,7 @@ const READ_ONLY: u32 = 0x8_0000;
 /// `FVE_E_LOCKED_VOLUME` (fveapi.h).
 const LOCKED: i32 = 0x8031_0000_u32 as i32;
 
-/// Everything about storage.
+/// Reads all facts about storage.
 pub(crate) fn storage() -> Storage {
     let mut doubts = Vec::new();
     let numbers = disks::numbers().unwrap_or_else(|| {
@@ -56,7 +56,7 @@ pub(crate) fn storage() -> Storage {
     }
 }
 
-/// A search for volumes, ended when it is dropped.
+/// A volume search handle, closed on drop.
 struct Search(HANDLE);
 
 impl Drop for Search {
@@ -96,7 +96,7 @@ fn drive_type(root: &str) -> u32 {
 }
 
 fn volume(name: String) -> Volume {
-    // Without the backslash at the end it is the volume, and with it the root folder of its file
+    // Without a trailing backslash the name denotes the volume, with it the root folder of its file
     // system.
     let opened = open_for_query(Path::new(name.trim_end_matches('\\'))).ok();
     let extents = opened.as_ref().and_then(|file| {
@@ -116,7 +116,7 @@ fn volume(name: String) -> Volume {
     }
 }
 
-/// What lies on the file system with this root, and whether it takes no writes.
+/// Contents of the volume with this root, and whether it is read-only.
 fn contents(root: &str) -> (VolumeContents, bool) {
     match file_system(root) {
         Ok((kind, serial, flags)) => (VolumeContents::FileSystem { kind, serial }, flags & READ_ONLY != 0),
@@ -203,7 +203,7 @@ fn page_files() -> Option<Vec<String>> {
     // SAFETY: the function is called with this pointer only before the call returns, and the list
     // lives longer.
     let done = unsafe { K32EnumPageFilesW(Some(take), (&raw mut found).cast()) };
-    // The system names them as it does itself: `\??\C:\pagefile.sys`.
+    // The system returns native paths: `\??\C:\pagefile.sys`.
     let plain = |name: String| name.strip_prefix(r"\??\").map(str::to_owned).unwrap_or(name);
     (done != 0).then(|| found.into_iter().map(plain).collect())
 }
@@ -215,23 +215,23 @@ fn system_folder() -> Option<String> {
     (length > 0 && length < path.len()).then(|| text(&path))
 }
 
-/// The file system that a path lies on.
+/// The file system of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct VolumeInfo {
     /// Its name, such as `NTFS`.
     pub(crate) kind: String,
     /// Where it is mounted.
     pub(crate) mount_point: String,
-    /// The volume; absent for one of another machine.
+    /// Name of the volume; `None` on another machine.
     pub(crate) volume: Option<String>,
-    /// It takes no writes.
+    /// The file system is read-only.
     pub(crate) read_only: bool,
-    /// It is another machine's.
+    /// The file system is on another machine.
     pub(crate) remote: bool,
 }
 
-/// What a path lies on; absent where unknown.
-pub(crate) fn of_path(path: &Path) -> Option<VolumeInfo> {
+/// The file system of a path; `None` if unknown.
+pub(crate) fn volume_info(path: &Path) -> Option<VolumeInfo> {
     let absolute = std::path::absolute(path).ok()?;
     let mut mount = vec![0u16; absolute.as_os_str().len() + 64];
     // SAFETY: the path ends with a zero, and the call writes at most as many units as the list has.
@@ -254,12 +254,11 @@ pub(crate) fn of_path(path: &Path) -> Option<VolumeInfo> {
     })
 }
 
-/// A path with its links resolved, in the form that users write: without the `\\?\` that says that
-/// no more is to be interpreted in it.
+/// Resolves all links in a path. Removes the `\\?\` prefix, which users do not write.
 ///
 /// # Errors
 /// The system's error.
-pub(crate) fn resolved(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     let resolved = fs::canonicalize(path)?;
     let Some(text) = resolved.to_str() else {
         return Ok(resolved);

@@ -62,7 +62,7 @@ impl ParseEnv for LocalEnv {
     }
 
     fn milliseconds_since_start(&self) -> u64 {
-        if let Some(since) = engine::sys::reported::since_start() {
+        if let Some(since) = engine::sys::native_facts::since_start() {
             return since.as_millis() as u64;
         }
         let uptime = std::fs::read_to_string("/proc/uptime").ok();

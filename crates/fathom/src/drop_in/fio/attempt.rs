@@ -134,7 +134,7 @@ impl RunActions<'_> {
     /// A step is ready and its workers wait. The jobs of it, by number, that must not begin.
     fn before_step(&mut self, step: usize, origins: &[Origin], output: &mut Output) -> Vec<usize> {
         if let Some(idle) = &mut self.idle {
-            idle.begin();
+            idle.start_counting();
         }
         let Some(origin) = origins.first().filter(|_| step > 0) else {
             return Vec::new();
@@ -147,7 +147,7 @@ impl RunActions<'_> {
     /// Adds how idle the processors were, where that is measured.
     fn add_idleness(&self, results: &mut Results) {
         if let Some(host) = results.hosts.first_mut() {
-            host.idleness = self.idle.as_ref().map(IdleProfile::so_far);
+            host.idleness = self.idle.as_ref().map(IdleProfile::snapshot);
         }
     }
 }

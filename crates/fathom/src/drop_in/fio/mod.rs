@@ -106,7 +106,7 @@ pub fn execute(session: &Session, skip: usize) -> ExitCode {
 fn go(session: &Session, action: &StandaloneAction, output: &mut Output) -> u8 {
     match action {
         StandaloneAction::CalibrateIdle => match IdleProfile::new() {
-            Ok(profile) => output.bytes(|out| reports::calibration(&profile.so_far(), out)),
+            Ok(profile) => output.bytes(|out| reports::calibration(&profile.snapshot(), out)),
             Err(error) => {
                 output.complaint(&format!("fio: idle processors cannot be measured: {error}"));
                 return FAILED;

@@ -59,11 +59,15 @@ enum Reach {
 fn of_device(inventory: &Inventory, device: &BlockDevice) -> Vec<Reason> {
     let mut related = vec![(device, Relation::Itself, Reach::All)];
     add_above(inventory, device, device, &mut related);
-    if let Some(disk) = device.partition_of.as_deref().and_then(|name| inventory.named(name)) {
+    if let Some(disk) = device
+        .partition_of
+        .as_deref()
+        .and_then(|name| inventory.device_by_name(name))
+    {
         related.push((disk, Relation::DiskOf(disk.name.clone()), Reach::All));
         // A holder of the whole disk holds this part of it too.
         for name in &disk.part_of {
-            if let Some(holder) = inventory.named(name) {
+            if let Some(holder) = inventory.device_by_name(name) {
                 let relation = Relation::MadeOfIt(holder.name.clone());
                 related.push((holder, relation, Reach::All));
                 add_above(inventory, holder, device, &mut related);
@@ -168,7 +172,7 @@ fn uses_of(inventory: &Inventory, device: &BlockDevice, what: &Relation, reach: 
     }
     for name in &device.part_of {
         let by = inventory
-            .named(name)
+            .device_by_name(name)
             .map_or_else(|| format!("the device {name}"), describe_holder);
         reasons.push(Reason::Held { what: what(), by });
     }

@@ -43,14 +43,14 @@ pub(crate) struct FileOperations {
     pending_group: Option<usize>,
     /// Groups for which no file was found since an operation last got one.
     exhausted: Vec<bool>,
-    held: Option<HeldFile>,
+    held: Option<OpenFile>,
     /// Index of this worker in its job, and how many workers the job has.
     position_in_job: (u32, u32),
 }
 
 /// The file that a group of operations works on.
 #[derive(Clone, Copy, Debug)]
-struct HeldFile {
+struct OpenFile {
     group: usize,
     /// The next operation of the group.
     next: usize,
@@ -195,7 +195,7 @@ impl FileOperations {
         &self,
         io: &mut IoLoop,
         transfers: &SessionTransfers,
-        held: HeldFile,
+        held: OpenFile,
         position: u64,
     ) -> NextOperation {
         let size = self.tree.file_size(held.file);
@@ -265,7 +265,7 @@ impl FileOperations {
     }
 
     /// Progress of a session after one of its operations.
-    fn stage_after(&self, held: &HeldFile, kind: FileOperationKind, done: u64) -> Stage {
+    fn stage_after(&self, held: &OpenFile, kind: FileOperationKind, done: u64) -> Stage {
         let size = self.tree.file_size(held.file);
         match (held.stage, self.transfers()) {
             (Stage::Closed, Some(transfers)) if size > 0 => Stage::Open {
@@ -298,7 +298,7 @@ impl FileOperations {
     }
 
     /// Takes a file for the next group that finds one.
-    fn claim_next_file(&mut self, draws: &mut Draws) -> Result<HeldFile, NextOperation> {
+    fn claim_next_file(&mut self, draws: &mut Draws) -> Result<OpenFile, NextOperation> {
         let groups = self.work.groups.len();
         self.exhausted.fill(false);
         let mut may_come = false;
@@ -307,7 +307,7 @@ impl FileOperations {
                 ClaimResult::File(file, state) => {
                     self.next_group = (group + 1) % groups;
                     self.set_active(true);
-                    return Ok(HeldFile {
+                    return Ok(OpenFile {
                         group,
                         next: 0,
                         file,

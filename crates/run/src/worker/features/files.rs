@@ -91,19 +91,19 @@ impl FileWatchers {
     /// A request was queued.
     pub(super) fn on_queued(&mut self, io: &IoLoop, request: &Request) {
         if let Some(trace) = &mut self.trace {
-            trace.on_queued(request, io.batch.reaped);
+            trace.on_queued(request, io.batch.reap_time);
         }
     }
 
     pub(super) fn on_opened(&mut self, io: &IoLoop, place: u16) {
         if let Some(trace) = &mut self.trace {
-            trace.on_opened(place, io.batch.reaped);
+            trace.on_opened(place, io.batch.reap_time);
         }
     }
 
     pub(super) fn on_closed(&mut self, io: &IoLoop, place: u16) {
         if let Some(trace) = &mut self.trace {
-            trace.on_closed(place, io.batch.reaped);
+            trace.on_closed(place, io.batch.reap_time);
         }
     }
 

@@ -55,7 +55,7 @@ impl FlowShares {
     /// may issue its next operation.
     #[inline(never)]
     pub(super) fn wait_if_ahead(&mut self, io: &mut IoLoop, number: usize) -> bool {
-        let now = io.batch.reaped;
+        let now = io.batch.reap_time;
         let next_due = &mut io.pacing.next_due;
         let Some(stream) = &mut self.streams[number] else {
             return false;

@@ -416,7 +416,7 @@ impl Features {
     #[inline(never)]
     fn issue_from_trace(&mut self, io: &mut IoLoop, pool: usize, slot: Slot) -> bool {
         let number = io.pools[pool].streams.start;
-        let now = io.batch.reaped;
+        let now = io.batch.reap_time;
         let Some(replay) = &mut self.replay else { return false };
         match replay.next(io, &mut self.files.watchers, number) {
             replay::Due::Later => return false,

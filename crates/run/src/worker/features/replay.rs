@@ -221,7 +221,7 @@ impl StreamReplay {
                 Ok(entry) => entry,
                 Err(due) => return due,
             };
-            let now = io.batch.reaped;
+            let now = io.batch.reap_time;
             let file = entry.file as usize;
             let carried_out = match entry.what {
                 What::WaitUntil(_) => Ok(None),
@@ -252,7 +252,7 @@ impl StreamReplay {
 
     /// The entry that is due now, or what to do without one.
     fn due_entry(&mut self, io: &mut IoLoop) -> Result<Entry, Due> {
-        let now = io.batch.reaped;
+        let now = io.batch.reap_time;
         let entry = loop {
             match self.source.peek() {
                 Next::Entry(entry) => break entry,

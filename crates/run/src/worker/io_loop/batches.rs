@@ -103,11 +103,11 @@ impl IoLoop {
             let writes = self.requests.first(taken).iter();
             for request in writes.filter(|request| request.action == Action::Write) {
                 let buffer = &mut self.engine.buffer(request.slot)[..request.length as usize];
-                filler.fill(buffer, request.offset, self.batch.reaped, &mut self.draws);
+                filler.fill(buffer, request.offset, self.batch.reap_time, &mut self.draws);
             }
             // Filling takes longer than all the rest of this loop: the operations are ready only
             // now.
-            self.batch.reaped = self.engine.now();
+            self.batch.reap_time = self.engine.now();
         }
         stream.idle_pass &= taken == 0;
         self.winding_down |= self.budget.operations == 0;
@@ -144,7 +144,7 @@ impl IoLoop {
                 && let Some(filler) = &mut stream.filler
             {
                 let buffer = &mut self.engine.buffer(slot)[..operation.length as usize];
-                filler.fill(buffer, operation.offset, self.batch.reaped, &mut self.draws);
+                filler.fill(buffer, operation.offset, self.batch.reap_time, &mut self.draws);
                 filled = true;
             }
             self.requests.push(Request {
@@ -156,7 +156,7 @@ impl IoLoop {
             });
         }
         if filled {
-            self.batch.reaped = self.engine.now();
+            self.batch.reap_time = self.engine.now();
         }
         self.winding_down |= self.budget.operations == 0;
     }
@@ -215,7 +215,7 @@ impl IoLoop {
                 }
                 continue;
             }
-            let (file, queued, round) = (stream.file, self.batch.reaped, u64::from(self.round) << 32);
+            let (file, queued, round) = (stream.file, self.batch.reap_time, u64::from(self.round) << 32);
             let cells = stream.cells;
             let slots = &pool.free[pool.free_count - taken..pool.free_count];
             let places = self.requests.places(taken);
@@ -245,7 +245,7 @@ impl IoLoop {
                     &mut self.draws,
                     &mut self.round,
                 );
-                self.batch.reaped = now.unwrap_or(self.batch.reaped);
+                self.batch.reap_time = now.unwrap_or(self.batch.reap_time);
             }
             self.requests.add(taken);
             pool.free_count -= taken;

@@ -33,7 +33,7 @@ impl IoLoop {
     /// Accounts for the slots as they are now, where some stream is paced.
     pub(crate) fn update_meter(&mut self) {
         if self.pacing.meter.paced {
-            self.pacing.meter.update(&self.pools, self.batch.reaped);
+            self.pacing.meter.update(&self.pools, self.batch.reap_time);
         }
     }
 
@@ -90,7 +90,7 @@ impl IoLoop {
             .as_deref()
             .is_some_and(|features| features.begins_with_first_stream(self.slots.get(slot)));
         let number = match &mut self.bursts {
-            Some(bursts) => match bursts.alternative(self.batch.reaped, &mut self.draws) {
+            Some(bursts) => match bursts.alternative(self.batch.reap_time, &mut self.draws) {
                 Ok(alternative) => self.pools[pool].streams.start + alternative,
                 Err(later) => {
                     self.pacing.next_due = self.pacing.next_due.min(later);
@@ -149,7 +149,7 @@ impl IoLoop {
     /// it; `None` if none is due now.
     #[inline(always)]
     pub(crate) fn pass_gate(&mut self, number: usize) -> Option<(Nanos, Option<Direction>)> {
-        let now = self.batch.reaped;
+        let now = self.batch.reap_time;
         let Some(gate) = &mut self.streams[number].gate else {
             return Some((now, None));
         };
@@ -185,7 +185,7 @@ impl IoLoop {
         stream.idle_pass = false;
         *self.slots.get_mut(slot) = SlotRecord {
             key: u64::from(self.round) << 32 | u64::from(stream.cells[operation.direction]),
-            queued: self.batch.reaped,
+            queued: self.batch.reap_time,
             issued: Nanos(0),
             due,
             offset: operation.offset,
@@ -206,7 +206,7 @@ impl IoLoop {
         if let Some(features) = features {
             features.on_issued(self, number, &request);
         }
-        let now = self.batch.reaped;
+        let now = self.batch.reap_time;
         if self.pacing.meter.paced {
             self.pacing.meter.count_issue(pool, due, now);
         }
@@ -238,9 +238,9 @@ impl IoLoop {
         self.round = self.round.wrapping_add(1);
         *self.slots.get_mut(slot) = SlotRecord {
             key: u64::from(self.round) << 32 | u64::from(cell),
-            queued: self.batch.reaped,
+            queued: self.batch.reap_time,
             issued: Nanos(0),
-            due: self.batch.reaped,
+            due: self.batch.reap_time,
             offset,
             length,
             pool: pool as u32,
@@ -279,13 +279,13 @@ impl IoLoop {
             return;
         };
         let buffer = &mut self.engine.buffer(slot)[..operation.length as usize];
-        filler.fill(buffer, operation.offset, self.batch.reaped, &mut self.draws);
+        filler.fill(buffer, operation.offset, self.batch.reap_time, &mut self.draws);
         self.stamp_filled();
     }
 
     /// A buffer was filled: the operations queued from here on have another stamp.
     pub(crate) fn stamp_filled(&mut self) {
-        self.batch.reaped = self.engine.now();
+        self.batch.reap_time = self.engine.now();
         self.round = self.round.wrapping_add(1);
     }
 }

@@ -204,9 +204,9 @@ impl IoLoop {
     pub(crate) fn note_issued(&mut self, at_least: u32) {
         let taken = self.batch.submitted as usize;
         let issued = if self.batching.split_stamps {
-            self.batch.returned
+            self.batch.submit_end
         } else {
-            self.batch.before
+            self.batch.submit_start
         };
         for request in self.requests.first(taken) {
             self.slots.get_mut(request.slot).issued = issued;
@@ -231,7 +231,7 @@ impl IoLoop {
     /// [`IoLoop::reap_exception`].
     #[inline(always)]
     pub(crate) fn reap(&mut self) -> bool {
-        let reaped = self.batch.reaped;
+        let reaped = self.batch.reap_time;
         let Some(first) = self.batch.done.first().map(|completion| completion.slot) else {
             return false;
         };

@@ -179,7 +179,7 @@ fn buffer_bytes(plan: &Plan) -> usize {
 fn check_choice(plan: &Plan, choice: &EngineChoice, opened: &Opened) -> Result<(), SetupError> {
     let name = choice.kind.name();
     let unfit = |what: String, help: &str| Err(SetupError::unfit(what, help));
-    let of_calls = sys::thread::HAVE_IO_PRIORITY && has_own_priorities(plan);
+    let of_calls = sys::thread::SUPPORTS_IO_PRIORITY && has_own_priorities(plan);
     if of_calls && (choice.kind.is_synchronous() || choice.offload) {
         return unfit(
             format!("the {name} engine gives all operations of a worker the same I/O priority"),

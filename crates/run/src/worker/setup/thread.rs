@@ -32,7 +32,7 @@ pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), S
         sys::thread::pin_to(&cpus).map_err(failed(format!("a worker cannot be bound to the CPUs {cpus:?}")))?;
     }
     if let Some(nodes) = &placement.memory_nodes {
-        sys::thread::take_memory_from(nodes).map_err(failed(format!(
+        sys::thread::set_memory_nodes(nodes).map_err(failed(format!(
             "a worker cannot take its memory from NUMA nodes as asked ({nodes:?})"
         )))?;
     }
@@ -48,7 +48,7 @@ pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), S
     };
     // Better refused here than by the first operation.
     let own: Vec<Priority> = all_priorities(plan).collect();
-    if has_own_priorities(plan) && sys::thread::HAVE_IO_PRIORITY {
+    if has_own_priorities(plan) && sys::thread::SUPPORTS_IO_PRIORITY {
         own.iter().try_for_each(|priority| set_priority(*priority))?;
     }
     match common_priority(plan) {
@@ -56,14 +56,14 @@ pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), S
         None if own.is_empty() => {}
         None => sys::thread::set_io_priority(0, 0, 0).map_err(failed("an I/O priority cannot be given back".into()))?,
     }
-    sys::thread::sharpen_timers();
+    sys::thread::request_precise_timers();
     if let Some(group) = &placement.control_group {
         control_groups.enter(group)?;
     }
     // Last: what comes before may be a matter for root.
     if placement.user.is_some() || placement.group.is_some() {
         let id = |id: Option<u32>| id.map_or("the same".into(), |id| id.to_string());
-        sys::thread::act_as(placement.user, placement.group).map_err(failed(format!(
+        sys::thread::switch_user(placement.user, placement.group).map_err(failed(format!(
             "a worker cannot act as user {} and group {}",
             id(placement.user),
             id(placement.group)
@@ -75,7 +75,7 @@ pub(super) fn place(plan: &Plan, control_groups: &ControlGroups) -> Result<(), S
 /// The I/O priority of the thread: where it is that of every operation, and threads have one.
 /// Otherwise each operation carries its own, by the file that it goes to.
 fn common_priority(plan: &Plan) -> Option<Priority> {
-    if !sys::thread::HAVE_IO_PRIORITY {
+    if !sys::thread::SUPPORTS_IO_PRIORITY {
         return None;
     }
     let first = plan.streams.first()?.priority?;

@@ -21,7 +21,7 @@ fn tree(name: &str) -> System {
         .join("../../tests/data/trees")
         .join(name);
     assert!(folder.is_dir(), "there is no tree {name}");
-    System::below(&folder)
+    System::from_tree(&folder)
 }
 
 /// A question to the guard. What is not said is usual: a native command wants to write to a blank,

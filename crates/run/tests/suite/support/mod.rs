@@ -78,7 +78,7 @@ pub fn try_run(plan: Plan) -> Result<(Results, Vec<Event>), RunError> {
 /// Carries a plan out with what its user has named again.
 pub fn try_run_permitted(plan: Plan, permissions: &Permissions) -> Result<(Results, Vec<Event>), RunError> {
     let interrupt = AtomicBool::new(false);
-    let context = RunContext::new(ClockStart::now().settle(), &interrupt, permissions);
+    let context = RunContext::new(ClockStart::now().calibrate(), &interrupt, permissions);
     let mut events = Vec::new();
     let results = run::execute(plan, context, &mut |event| events.push(event))?;
     Ok((results, events))

@@ -250,7 +250,7 @@ impl Verification {
                     return;
                 };
                 let buffer = &mut io.engine.buffer(slot)[..operation.length as usize];
-                let (file, now) = (files.present(number), io.batch.reaped);
+                let (file, now) = (files.present(number), io.batch.reap_time);
                 stream.fill_write((slot, file), operation, (buffer, filler), now, &mut io.draws);
                 io.stamp_filled();
             }

@@ -1,4 +1,5 @@
-//! What Windows tells through calls: the machine, its disks and volumes, counters, clusters.
+//! Facts that Windows reports through calls: the machine, its disks and volumes, counters,
+//! clusters.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,10 +12,10 @@ use super::{cluster, disks, facts, machine, processors, volumes};
 use crate::probe::windows::ioctl_structs::DiskCounters;
 use crate::probe::windows::{ClusterVolume, Storage};
 
-/// Who may do what an ordinary user may not.
+/// Advice for operations that need privileges.
 pub const PRIVILEGED: &str = "run it as an administrator, or as a user who may open it";
 
-/// Who may look at a file that an ordinary user may not.
+/// Advice for files that need privileges.
 pub const PRIVILEGED_FILE: &str = PRIVILEGED;
 
 /// The machine.
@@ -27,7 +28,7 @@ pub fn cpu() -> Option<Cpu> {
     Some(machine::cpu())
 }
 
-/// Bytes of memory, and those that programs may still use.
+/// Total and available memory in bytes.
 pub fn memory() -> Option<[u64; 2]> {
     machine::memory()
 }
@@ -37,12 +38,12 @@ pub fn storage() -> Option<Storage> {
     Some(volumes::storage())
 }
 
-/// The counters of every disk that has some.
+/// Counters of every disk that has them.
 pub fn disk_counters() -> Option<Vec<(String, DiskCounters)>> {
     Some(disks::counters())
 }
 
-/// What each processor has done so far.
+/// Times of each processor.
 pub fn core_times() -> Option<Vec<CoreUse>> {
     Some(processors::times())
 }
@@ -52,21 +53,20 @@ pub fn since_start() -> Option<Duration> {
     Some(Duration::from_millis(machine::since_start()))
 }
 
-/// The file system that a path lies on, and the devices under it, the nearest first; absent where
-/// unknown.
+/// The file system of a path and the devices under it, nearest first; `None` if unknown.
 pub fn file_system(path: &Path) -> Option<(FileSystem, Vec<Device>)> {
-    let lies = volumes::of_path(path)?;
+    let info = volumes::volume_info(path)?;
     let storage = volumes::storage();
     let index = storage
         .volumes
         .iter()
-        .position(|volume| lies.volume.as_ref() == Some(&volume.name));
-    let (size, available) = facts::space_of(Path::new(&lies.mount_point)).unwrap_or((0, 0));
-    let mut options = vec![if lies.read_only { "ro" } else { "rw" }];
-    options.extend(lies.remote.then_some("remote"));
+        .position(|volume| info.volume.as_ref() == Some(&volume.name));
+    let (size, available) = facts::space_of(Path::new(&info.mount_point)).unwrap_or((0, 0));
+    let mut options = vec![if info.read_only { "ro" } else { "rw" }];
+    options.extend(info.remote.then_some("remote"));
     let file_system = FileSystem {
-        kind: lies.kind,
-        mount_point: lies.mount_point,
+        kind: info.kind,
+        mount_point: info.mount_point,
         options: options.join(","),
         size: Bytes(size),
         available: Bytes(available),
@@ -77,15 +77,15 @@ pub fn file_system(path: &Path) -> Option<(FileSystem, Vec<Device>)> {
     ))
 }
 
-/// A path with every link in it resolved.
+/// Resolves all links in a path.
 ///
 /// # Errors
 /// The system's error.
-pub fn resolved(path: &Path) -> io::Result<PathBuf> {
-    volumes::resolved(path)
+pub fn resolve_links(path: &Path) -> io::Result<PathBuf> {
+    volumes::resolve_links(path)
 }
 
-/// The volume of a cluster that a path lies on.
+/// The cluster volume of a path.
 pub fn cluster_volume(path: &Path) -> Option<ClusterVolume> {
     cluster::volume_of(path)
 }

@@ -1,4 +1,4 @@
-//! What a system tells through calls of its own: nothing here, where the same facts lie in files.
+//! Facts that the system reports through calls: none on Linux, where files contain them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,62 +9,62 @@ use model::environment::{CoreUse, Cpu, Device, FileSystem, Host};
 use crate::probe::windows::ioctl_structs::DiskCounters;
 use crate::probe::windows::{ClusterVolume, Storage};
 
-/// Who may do what an ordinary user may not.
+/// Advice for operations that need privileges.
 pub const PRIVILEGED: &str =
     "run as root, or as a user who may open it: for a device often a member of the group `disk`";
 
-/// Who may look at a file that an ordinary user may not.
+/// Advice for files that need privileges.
 pub const PRIVILEGED_FILE: &str = "run as root, or as a user who may enter its directory and open it";
 
-/// No call reports it.
+/// Not reported by a call on Linux.
 pub fn host() -> Option<Host> {
     None
 }
 
-/// No call reports it.
+/// Not reported by a call on Linux.
 pub fn cpu() -> Option<Cpu> {
     None
 }
 
-/// No call reports it.
+/// Not reported by a call on Linux.
 pub fn memory() -> Option<[u64; 2]> {
     None
 }
 
-/// No call reports it.
+/// Not reported by a call on Linux.
 pub fn storage() -> Option<Storage> {
     None
 }
 
-/// No call reports it.
+/// Not reported by a call on Linux.
 pub fn disk_counters() -> Option<Vec<(String, DiskCounters)>> {
     None
 }
 
-/// No call reports it.
+/// Not reported by a call on Linux.
 pub fn core_times() -> Option<Vec<CoreUse>> {
     None
 }
 
-/// No call reports it.
+/// Not reported by a call on Linux.
 pub fn since_start() -> Option<Duration> {
     None
 }
 
-/// No call reports it.
+/// Not reported by a call on Linux.
 pub fn file_system(_: &Path) -> Option<(FileSystem, Vec<Device>)> {
     None
 }
 
-/// A path with every link in it resolved.
+/// Resolves all links in a path.
 ///
 /// # Errors
 /// The system's error.
-pub fn resolved(path: &Path) -> io::Result<PathBuf> {
+pub fn resolve_links(path: &Path) -> io::Result<PathBuf> {
     std::fs::canonicalize(path)
 }
 
-/// No clusters with volumes that one node owns.
+/// Linux has no cluster shared volumes.
 pub fn cluster_volume(_: &Path) -> Option<ClusterVolume> {
     None
 }
