@@ -102,7 +102,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
         &named.chain(&plan.limits).cloned().collect::<Vec<_>>(),
         &limits::jobs_of(&plan),
     )?;
-    let confirmed = args.confirm.then(|| confirm::extend(&plan));
+    let confirmed = args.confirm.then(|| confirm::add_repetitions(&plan));
     if let Some(confirmed) = &confirmed {
         plan = confirmed.plan.clone();
     }
