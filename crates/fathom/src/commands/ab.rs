@@ -146,8 +146,8 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
             ));
         }
         Some((a, b)) => [
-            Some(fleet::of_list(&session.process, a)?),
-            Some(fleet::of_list(&session.process, b)?),
+            Some(fleet::connect_hosts(&session.process, a)?),
+            Some(fleet::connect_hosts(&session.process, b)?),
         ],
         None => [None, None],
     };

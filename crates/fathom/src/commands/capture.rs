@@ -42,7 +42,7 @@ const RARE_FLUSH: u64 = 10_000;
         (/sys/kernel/tracing); it has a ring of its own there and removes it at the end. Where that is not possible it \
         reads the kernel's counters (/proc/diskstats), and says so: they have sums only, so sizes are means and the order \
         of the operations is not known.\n\n\
-        What is load is what the device gets: reads that the page cache answers are not among it, and neighbouring \
+        What is seen is what the device gets: reads that the page cache answers are not among it, and neighbouring \
         requests have been merged.",
     after_help = "Examples:\n  fathom capture /var/lib/postgresql --time 5m --out database.toml\n  \
         fathom capture /dev/nvme0n1 --out host.toml && fathom run host.toml --target /mnt/new --size 100g"
@@ -133,7 +133,7 @@ fn time(text: Option<&str>) -> Result<Nanos, Faults> {
         )
     };
     match text.parse::<Nanos>() {
-        Ok(Nanos(0)) => Err(wrong("nothing can be load in no time".into())),
+        Ok(Nanos(0)) => Err(wrong("nothing can be seen in no time".into())),
         Ok(time) => Ok(time),
         Err(error) => Err(wrong(error.to_string())),
     }
@@ -244,12 +244,12 @@ fn watch(
     })
 }
 
-/// What was load, for the reader of the file.
+/// The comment block of the job file: the captured figures.
 fn comments(device: &str, load: &CapturedLoad, source: &Source, started: &Zoned) -> String {
     let machine = host(&System::live()).name;
     let mut lines = vec![
         format!(
-            "What {device} of {machine} was asked for in {} from {}, load by `fathom capture`.",
+            "What {device} of {machine} was asked for in {} from {}, seen by `fathom capture`.",
             load.duration,
             started.strftime("%Y-%m-%d %H:%M:%S %Z")
         ),
@@ -295,7 +295,7 @@ fn comments(device: &str, load: &CapturedLoad, source: &Source, started: &Zoned)
     });
     if load.lost > 0 {
         lines.push(format!(
-            "{} events came too fast and were not load: {}.",
+            "{} events came too fast and were not seen: {}.",
             count(load.lost),
             match load.in_flight {
                 Some(_) => "rate and depth are from the kernel's counters, the rest from the other events",
@@ -417,7 +417,7 @@ fn part(direction: &DirectionLoad) -> Result<PartSpec, Faults> {
     let mut scratch = JobSpec::default();
     for (name, value) in [("access", &access), ("block", &block)] {
         let place = || Place {
-            file: "what was load".into(),
+            file: "what was seen".into(),
             line: 0,
             text: format!("{name} = {value}"),
         };

@@ -105,7 +105,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     let outputs = StudyOutputs::new(&args.output, None, study_outputs::ALL)?;
     let mut document = document(session, args)?;
     if !session.leads() {
-        fleet::name_for_one(&mut document)?;
+        fleet::expand_names_for_one_host(&mut document)?;
     }
     let permissions = permissions::from_args(&args.safety);
     let base = native::lower(&document)?;

@@ -123,7 +123,7 @@ fn as_json(ceilings: &[Ceiling], jitter: Option<&Jitter>, clock: &model::environ
                 "iops": row.iops,
                 "cpu_ns_per_operation": row.cpu_per_operation,
                 "latency_ns_median": row.median,
-                "failure": row.failure,
+                "why_not": row.failure,
             })
         })
         .collect();

@@ -122,7 +122,7 @@ fn exceeds_device_queue(
         .iter()
         .find(|(at, found)| *at < load && in_flight(found).is_some_and(|n| n > capacity))?;
     Some(format!(
-        "already at {} {at} there is more in flight than the {capacity} requests that the device's queue capacity",
+        "already at {} {at} there is more in flight than the {capacity} requests that the device's queue holds",
         parameter.name()
     ))
 }

@@ -99,7 +99,7 @@ pub fn execute(session: &Session, args: &Args) -> Result<Exit, Faults> {
     }
     let mut document = document(session, args)?;
     if !session.leads() {
-        fleet::name_for_one(&mut document)?;
+        fleet::expand_names_for_one_host(&mut document)?;
     }
     let asked = asked(args, &mut document, limit)?;
     try_settings(&document, &asked)?;
