@@ -134,8 +134,8 @@ fn create_temp_file(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
     Ok(file)
 }
 
-/// Removes temporary files of killed processes: unlocked, and their process is gone, or they are old
-/// and the state of their process is unknown.
+/// Removes temporary files of killed processes: unlocked, and their process is gone, or they are
+/// old and the state of their process is unknown.
 fn remove_abandoned(folder: &Path) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
         let name = entry.file_name();

@@ -76,7 +76,8 @@ impl DocumentStore {
     /// Reads a document.
     ///
     /// # Errors
-    /// [`ArchiveError::System`] if it cannot be read, [`ArchiveError::Foreign`] if it cannot be parsed.
+    /// [`ArchiveError::System`] if it cannot be read, [`ArchiveError::Foreign`] if it cannot be
+    /// parsed.
     pub fn get<T: DeserializeOwned>(&self, name: &str) -> Result<T, ArchiveError> {
         let path = self.path(name);
         let bytes = fs::read(&path).map_err(|error| system_error("read", &path, error))?;

@@ -1,8 +1,8 @@
 //! Writes fio's log files, each of them atomically.
 //!
 //! All logs are first written under temporary names and renamed only when the last is complete, so
-//! that a full disk or a killed run leaves the earlier files intact. To append to a log, its copy is
-//! extended.
+//! that a full disk or a killed run leaves the earlier files intact. To append to a log, its copy
+//! is extended.
 
 use std::collections::BTreeMap;
 use std::fs::File;

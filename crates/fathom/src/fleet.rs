@@ -100,8 +100,8 @@ pub fn local_host(process: &Process, widened_from: Option<u32>) -> LocalHost<'st
     }
 }
 
-/// Joins the fleet of a launcher, if there is one: over MPI, or over TCP if `FATHOM_HEAD` is set. An
-/// agent only follows its own command line.
+/// Joins the fleet of a launcher, if there is one: over MPI, or over TCP if `FATHOM_HEAD` is set.
+/// An agent only follows its own command line.
 ///
 /// # Errors
 /// [`Faults`] if the MPI library is missing, or other processes do not join.
@@ -169,8 +169,8 @@ pub fn run_as_agent(comm: &dyn Comm, place: &LocalHost<'_>) -> Exit {
     }
 }
 
-/// Expands host names and ranks in target names for a single host, and refuses jobs for other hosts.
-/// A coordinator must not call it: there each host expands its own names.
+/// Expands host names and ranks in target names for a single host, and refuses jobs for other
+/// hosts. A coordinator must not call it: there each host expands its own names.
 ///
 /// # Errors
 /// [`Faults`] if a job is for a host that does not take part.
@@ -302,8 +302,8 @@ fn connection_faults(list: Vec<HostFault>, children: &mut [HostProcess]) -> Faul
     Faults::many(list.into_iter().map(known).collect(), Exit::Refused)
 }
 
-/// Coordinates hosts that are already connected. Each continues if another one is lost, and uses its
-/// own working directory.
+/// Coordinates hosts that are already connected. Each continues if another one is lost, and uses
+/// its own working directory.
 ///
 /// # Errors
 /// Those that cannot take part.

@@ -10,7 +10,7 @@ use model::block_event::{BlockAction, BlockEvent, BlockRequest};
 use model::environment::DeviceUse;
 use model::{Bytes, Nanos};
 
-/// Concurrent sequential streams that are told apart, by the ends of their last requests.
+/// Upper limit of the concurrent sequential streams, distinguished by their last sector.
 const MAX_STREAMS: usize = 16;
 /// Sizes with a smaller share of the requests are left out.
 const RARE_SHARE: f64 = 0.005;
@@ -42,8 +42,8 @@ impl DirectionLoad {
             .map(|count| count as f64 / self.operations.max(1) as f64)
     }
 
-    /// The common sizes in ascending order, each with its share in tenths of a percent. The shares add
-    /// up to 1000.
+    /// The common sizes in ascending order, each with its share in tenths of a percent. The shares
+    /// add up to 1000.
     pub fn common_sizes(&self) -> Vec<(Bytes, u32)> {
         let min_count = self.operations as f64 * RARE_SHARE;
         let mut common: Vec<(u64, u64)> = self.sizes.iter().map(|(size, count)| (*size, *count)).collect();
@@ -174,8 +174,8 @@ impl CapturedLoad {
 }
 
 impl CapturedLoad {
-    /// Replaces rate and depth by those of the kernel's counters, if known. Needed after lost events:
-    /// requests whose completion was lost would seem to stay in flight.
+    /// Replaces rate and depth by those of the kernel's counters, if known. Needed after lost
+    /// events: requests whose completion was lost would seem to stay in flight.
     pub fn with_counter_totals(mut self, counted: Option<&CapturedLoad>) -> CapturedLoad {
         (self.in_flight_p99, self.in_flight_max) = (None, None);
         let Some(counted) = counted else {
@@ -196,8 +196,8 @@ pub struct LoadRecorder {
     captured: CapturedLoad,
     /// The next sector of each sequential stream: reads, writes.
     stream_ends: [VecDeque<u64>; 2],
-    /// Requests in flight by action and first sector. A request that the device returned and received
-    /// again counts once.
+    /// Requests in flight by action and first sector. A request that the device returned and
+    /// received again counts once.
     in_flight: HashSet<(BlockAction, u64)>,
     /// Number of requests by the requests in flight when they were issued.
     depths: BTreeMap<u64, u64>,

@@ -1,8 +1,8 @@
 //! Repeats every step for a short time at twice the depth, to see whether more depth raises the
 //! rate.
 //!
-//! The repetitions follow the steps of the plan, so both use the same targets and end up in the same
-//! result.
+//! The repetitions follow the steps of the plan, so both use the same targets and end up in the
+//! same result.
 
 use model::Nanos;
 use model::draws::DrawsForm;

@@ -220,8 +220,9 @@ impl Screening {
         let part = match cell.sequential {
             true => Part {
                 access: Access::Sequential(Sequential::default()),
-                // Generating fresh data for every MiB would take as long as a fast disk needs to store
-                // it. The stamps keep any two sectors different, and the data stays incompressible.
+                // Generating fresh data for every MiB would take as long as a fast disk needs to
+                // store it. The stamps keep any two sectors different, and the data stays
+                // incompressible.
                 content: Content::Stamped,
                 ..part
             },

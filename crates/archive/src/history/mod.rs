@@ -1,8 +1,8 @@
 //! The history: all results of this user on this machine, in one SQLite file.
 //!
 //! Each entry holds the figures for lists and trends, and the complete result, byte for byte as
-//! `--save` writes it, so that every report can be made from the history alone. Nothing is judged or
-//! printed here. A [`HistoryError`] must never fail a run.
+//! `--save` writes it, so that every report can be made from the history alone. Nothing is judged
+//! or printed here. A [`HistoryError`] must never fail a run.
 //!
 //! The file uses a rollback journal, not a write-ahead log, because home directories may be on
 //! network file systems. Writers wait up to five seconds for each other.

@@ -26,8 +26,8 @@ const TOKEN_PARAMETER: &str = "token";
 pub struct Token(String);
 
 impl Token {
-    /// Parses a token of at least 16 letters, digits, `-`, `_`, `.`: these need no escaping in a URL
-    /// or a cookie.
+    /// Parses a token of at least 16 letters, digits, `-`, `_`, `.`: these need no escaping in a
+    /// URL or a cookie.
     pub fn parse(word: &str) -> Option<Token> {
         let is_allowed = |letter: char| letter.is_ascii_alphanumeric() || "-_.".contains(letter);
         ((MIN_TOKEN_LENGTH..=MAX_TOKEN_LENGTH).contains(&word.len()) && word.chars().all(is_allowed))

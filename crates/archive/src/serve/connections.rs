@@ -108,8 +108,8 @@ pub(super) struct Connection {
 
 #[derive(Debug)]
 struct State {
-    /// Time of the last progress: start of the connection, first byte of a request, part or end of a
-    /// response.
+    /// Time of the last progress: start of the connection, first byte of a request, part or end of
+    /// a response.
     since: Instant,
     /// The headers of a request are due.
     awaits_headers: bool,

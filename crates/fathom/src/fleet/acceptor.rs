@@ -65,8 +65,8 @@ impl Acceptor {
         }
     }
 
-    /// Accepts waiting connections of a non-blocking listener and returns the next outcome; `None` if
-    /// there is none within [`POLL_INTERVAL`].
+    /// Accepts waiting connections of a non-blocking listener and returns the next outcome; `None`
+    /// if there is none within [`POLL_INTERVAL`].
     ///
     /// # Errors
     /// Those of the listener.

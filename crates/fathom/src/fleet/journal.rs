@@ -1,5 +1,5 @@
-//! The journal: results that each host stores until the coordinator has them; `fathom recover` reads
-//! them.
+//! The journal: results that each host stores until the coordinator has them; `fathom recover`
+//! reads them.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -19,7 +19,8 @@ use crate::user_file;
 
 /// Host name of a local process.
 pub const LOCAL: &str = "local";
-/// The default of `FATHOM_SSH`. It must not prompt, because one runs for each host at the same time.
+/// The default of `FATHOM_SSH`. It must not prompt, because one runs for each host at the same
+/// time.
 const SSH: &str = "ssh -o BatchMode=yes";
 /// How long to wait for agents that connect to us, and how long they try to reach the coordinator.
 const ARRIVAL_TIMEOUT: Duration = Duration::from_secs(300);
@@ -146,8 +147,8 @@ fn spawn_agent(host: &str) -> Result<(HostProcess, Duplex), Faults> {
     }
 }
 
-/// Puts the child in a process group of its own, so that Ctrl-C does not kill it: it is asked to stop
-/// and sends its results.
+/// Puts the child in a process group of its own, so that Ctrl-C does not kill it: it is asked to
+/// stop and sends its results.
 #[cfg(unix)]
 pub fn set_own_process_group(command: &mut Command) {
     use std::os::unix::process::CommandExt;

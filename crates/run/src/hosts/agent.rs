@@ -70,8 +70,8 @@ pub fn run_agent(comm: &dyn Comm, local: &LocalHost<'_>, journal: &dyn Journal) 
     }
 }
 
-/// Tells the coordinator why its messages are no longer read, in case it is still there. Returns the
-/// error for this host.
+/// Tells the coordinator why its messages are no longer read, in case it is still there. Returns
+/// the error for this host.
 fn report_loss(comm: &dyn Comm, why: String) -> String {
     let lost = format!("the coordinator is gone: {why}");
     comm.send(0, &pack(&ToCoordinator::Failed { why }));

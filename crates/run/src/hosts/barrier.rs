@@ -1,6 +1,6 @@
-//! Synchronizes the creation of files. No rank creates files before all have examined their targets,
-//! and a rank that needs a file of another one continues once no rank is creating files. So each
-//! rank sees either the files from before the test, or complete ones.
+//! Synchronizes the creation of files. No rank creates files before all have examined their
+//! targets, and a rank that needs a file of another one continues once no rank is creating files.
+//! So each rank sees either the files from before the test, or complete ones.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};

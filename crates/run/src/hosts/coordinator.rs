@@ -166,8 +166,8 @@ impl Coordinator {
         self
     }
 
-    /// From now on, later runs reuse the files that ranks create in directories; disconnecting removes
-    /// them.
+    /// From now on, later runs reuse the files that ranks create in directories; disconnecting
+    /// removes them.
     pub fn keep_files(&mut self) {
         self.shared_files.get_or_insert_default();
     }

@@ -78,7 +78,8 @@ impl MessageReader {
     /// The next message.
     ///
     /// # Errors
-    /// `UnexpectedEof` at the end, `InvalidData` with a sentence if the data is not a valid message.
+    /// `UnexpectedEof` at the end, `InvalidData` with a sentence if the data is not a valid
+    /// message.
     pub(super) fn read(&mut self) -> io::Result<Vec<u8>> {
         let mut message = Vec::new();
         while self.read_frame(&mut message)? {}

@@ -1,5 +1,5 @@
-//! The handshake of a connection: both sides prove that they know the token, and derive the keys for
-//! the frames.
+//! The handshake of a connection: both sides prove that they know the token, and derive the keys
+//! for the frames.
 //!
 //! The side that connects proves itself first, so a stranger who connects learns nothing that
 //! depends on the token. The caller chooses who listens, and enforces the timeout.

@@ -47,8 +47,8 @@ impl RankSet {
 }
 
 impl IntervalMerger {
-    /// Adds an interval of a rank, whose targets begin at `shift` in the plan of the fleet and whose
-    /// job has the number `job` there. Returns the intervals that are complete or overdue.
+    /// Adds an interval of a rank, whose targets begin at `shift` in the plan of the fleet and
+    /// whose job has the number `job` there. Returns the intervals that are complete or overdue.
     pub(super) fn add(
         &mut self,
         rank: u32,

@@ -58,9 +58,9 @@ impl Launch {
         }
     }
 
-    /// What is wrong with the library if fewer processes joined than the launcher started; `None` if
-    /// all did. A library of another launcher starts without an error and takes this process for the
-    /// only one: then each process would execute the whole test.
+    /// What is wrong with the library if fewer processes joined than the launcher started; `None`
+    /// if all did. A library of another launcher starts without an error and takes this process for
+    /// the only one: then each process would execute the whole test.
     pub fn library_mismatch(&self, joined: u32) -> Option<String> {
         let unseen = self.size.unwrap_or(2).saturating_sub(joined);
         (unseen > 0).then(|| {

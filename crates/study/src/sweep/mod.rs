@@ -52,8 +52,8 @@ pub struct SweepSettings {
     pub refine: bool,
     /// Skip points that give no new information.
     pub stop_early: bool,
-    /// Upper limit of the queue slots for an offered rate; absent if the user fixed the depth, or no
-    /// rate is offered.
+    /// Upper limit of the queue slots for an offered rate; absent if the user fixed the depth, or
+    /// no rate is offered.
     pub slots_max: Option<u32>,
     /// Seed of the order.
     pub seed: u64,
@@ -199,8 +199,8 @@ impl Sweep {
         });
     }
 
-    /// The same run with twice the slots, if operations waited for a slot although the device met the
-    /// limit, and more slots may raise the rate.
+    /// The same run with twice the slots, if operations waited for a slot although the device met
+    /// the limit, and more slots may raise the rate.
     fn with_more_slots(&self, next: &NextRun, found: &Observation) -> Option<NextRun> {
         let slots = next
             .slots

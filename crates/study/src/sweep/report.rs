@@ -108,7 +108,8 @@ impl Curve {
 }
 
 impl Report {
-    /// Interprets a study; `limit` replaces the one of the study. `None` for a study of another kind.
+    /// Interprets a study; `limit` replaces the one of the study. `None` for a study of another
+    /// kind.
     pub fn from_study(study: &Study, limit: Option<Limit>) -> Option<Report> {
         let Question::Sweep {
             varied,

@@ -51,8 +51,8 @@ pub struct Promise {
     pub clauses: Vec<Clause>,
     /// The latency that the policy mentions in prose, in nanoseconds.
     pub latency_ns: Option<f64>,
-    /// Burst credits of the policy, the machine and the disks, the longest first: a verdict names the
-    /// first that could have lasted for the whole test.
+    /// Burst credits of the policy, the machine and the disks, the longest first: a verdict names
+    /// the first that could have lasted for the whole test.
     pub bursts: Vec<Burst>,
     /// Limits that the policy names.
     pub layers: Vec<Layer>,
@@ -213,8 +213,8 @@ fn required_rate(clauses: &[Clause], workload: &Workload) -> Option<f64> {
 pub struct Verification {
     /// The promise to verify.
     pub promise: Promise,
-    /// Directories, files, block devices, or names of simulated devices. The promise is about all of
-    /// them together.
+    /// Directories, files, block devices, or names of simulated devices. The promise is about all
+    /// of them together.
     pub paths: Vec<String>,
     /// The device of each path, if they are simulated; else empty.
     pub simulated: Vec<SimulatedDevice>,

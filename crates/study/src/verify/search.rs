@@ -130,8 +130,8 @@ impl Verification {
             .map(|pair| pair[1].1 / pair[0].1.max(1e-9) - 1.0);
         let growths: Vec<f64> = growths.collect();
         if let [.., before, last] = growths[..] {
-            // If each growth is two thirds of the one before, the rest adds up to less than three times
-            // the last.
+            // If each growth is two thirds of the one before, the rest adds up to less than three
+            // times the last.
             let reachable = iops * (1.0 + 3.0 * last.max(0.0));
             search.climb.saturated =
                 before < GROWTH_MIN && last < GROWTH_MIN && reachable < MET_SHARE * self.promise.rate_iops;

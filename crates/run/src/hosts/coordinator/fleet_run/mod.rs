@@ -319,8 +319,8 @@ impl<'a> FleetRun<'a> {
         }
     }
 
-    /// Waits until all active ranks are ready for a step, and sends them the agreed start. `None` if
-    /// the run must stop.
+    /// Waits until all active ranks are ready for a step, and sends them the agreed start. `None`
+    /// if the run must stop.
     fn agree_on_start(&self, step: u32, cancelled_jobs: &[u32]) -> Option<Nanos> {
         let mut state = self.state();
         if self.coordinator.has_own_rank {

@@ -176,7 +176,8 @@ impl FleetRun<'_> {
         }
     }
 
-    /// The fleet's number of a rank's job, if `choose` selects this rank from those that have the job.
+    /// The fleet's number of a rank's job, if `choose` selects this rank from those that have the
+    /// job.
     fn fleet_job_if_chosen(
         &self,
         rank: u32,
